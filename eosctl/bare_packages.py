@@ -3,17 +3,31 @@
 `import kafka.net.manager` would first run kafka/__init__.py, which imports the consumer, the producer and the admin
 client: two thirds of the time until a command's first request. In a bare package a submodule is imported as always;
 the first name that is no submodule runs its __init__.py after all, so nobody sees a difference but the time.
+
+Modules of our own rooms with many ways to ask are opened likewise: `from eosctl.sources import kafka_groups` runs
+kafka_groups when a command asks for the first function of it, `from eosctl.sources.kafka_groups import …` at once.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
+from threading import RLock
 from types import ModuleType
 from typing import Any, Final
 
-BARE: Final = frozenset({"kafka", "kafka.net", "aiokafka", "aiokafka.record"})
+BARE: Final[Mapping[str, Mapping[str, str]]] = {
+    "kafka": {},
+    "kafka.net": {},
+    "kafka.protocol.admin": {"ListGroupsRequest": "groups"},
+    "kafka.protocol.consumer": {"OffsetFetchRequest": "group"},
+    "aiokafka": {},
+    "aiokafka.record": {},
+}
+"""Packages, and the names for which whoever connects needs no more than the submodule that has them."""
+ROOMS: Final = ("eosctl.analysis.", "eosctl.clients.", "eosctl.codecs.", "eosctl.model.", "eosctl.sources.")
+"""Rooms whose modules run when they are asked for a name."""
 UNWANTED: Final = frozenset({"httpx._main"})
 """httpx's own command line: it imports Rich, Pygments and Click, and httpx goes without it where they are missing."""
 
@@ -21,8 +35,11 @@ UNWANTED: Final = frozenset({"httpx._main"})
 class _BareLoader:
     """Leaves the module empty until somebody asks it for a name."""
 
-    def __init__(self, whole: Any) -> None:  # noqa: ANN401  # whatever finds packages here
-        self._whole = whole
+    def __init__(self, whole: Any, names: Mapping[str, str]) -> None:  # noqa: ANN401  # whatever finds packages here
+        self._whole, self._names = whole, names
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever that one has: its source, its resources
+        return getattr(self._whole, name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         """The module as it is made for every package."""
@@ -31,35 +48,60 @@ class _BareLoader:
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing runs; names are looked up when they are asked for."""
+        lock, running = RLock(), False
 
         def missing(name: str) -> object:
+            nonlocal running
+            absent = AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
             if name.startswith("__") and name not in {"__all__", "__version__"}:
-                raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
-            if find_spec(f"{module.__name__}.{name}") is not None:
+                raise absent
+            if name in self._names:
+                return getattr(import_module(f"{module.__name__}.{self._names[name]}"), name)
+            if hasattr(module, "__path__") and find_spec(f"{module.__name__}.{name}") is not None:
                 return import_module(f"{module.__name__}.{name}")
-            del module.__getattr__
-            self._whole.exec_module(module)
+            with lock:  # another thread may run it
+                if not running and vars(module).get("__getattr__") is missing:
+                    running = True
+                    try:
+                        self._whole.exec_module(module)
+                    finally:
+                        running = False
+                    if module.__getattr__ is missing:
+                        del module.__getattr__
+            if name in vars(module):
+                return vars(module)[name]
+            if vars(module).get("__getattr__", missing) is missing:
+                raise absent
             return getattr(module, name)
 
         module.__getattr__ = missing  # type: ignore[method-assign]  # PEP 562
 
 
 class _BareFinder:
-    """Finds the packages of BARE where they are, before the ordinary finder does."""
+    """Finds the packages of BARE and the modules of ROOMS where they are, before the ordinary finder does."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec of a bare package; None for every other module. Raises ImportError for those of UNWANTED."""
+        """The spec of a module that is opened bare, None for others. Raises ImportError for those of UNWANTED."""
         if fullname in UNWANTED:
             raise ImportError(f"{fullname} is not needed here")
-        spec = PathFinder.find_spec(fullname, path, target) if fullname in BARE else None
+        if fullname not in BARE and not fullname.startswith(ROOMS):
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _BareLoader(spec.loader)  # type: ignore[assignment]  # importlib.abc takes 5 ms
+            spec.loader = _BareLoader(spec.loader, BARE.get(fullname, {}))  # type: ignore[assignment]  # importlib.abc takes 5 ms
         return spec
 
 
+def run(name: str) -> ModuleType:
+    """The module `name`, imported, and run though nobody has asked it for a name yet."""
+    module = import_module(name)
+    getattr(module, "__all__", None)
+    return module
+
+
 def open_bare() -> None:
-    """From now on the packages of BARE are opened without their __init__.py; those imported before stay as they are."""
+    """From now on they are opened so; those imported before stay as they are."""
     if not any(isinstance(finder, _BareFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _BareFinder())

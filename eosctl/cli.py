@@ -251,6 +251,7 @@ def main() -> None:
             file.flush()
         except OSError:  # the interpreter would try again at its end, and complain
             os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
+    gc.freeze()  # Python looks for cycles once more at its end: a tenth of a short command
     sys.exit(code)
 
 
@@ -262,6 +263,7 @@ def tune_gc() -> None:
     """
     gc.freeze()
     gc.set_threshold(200_000, 50, 100)
+    gc.enable()
 
 
 def _complete(line: str) -> NoReturn:

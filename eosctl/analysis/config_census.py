@@ -13,11 +13,11 @@ from eosctl.model.config_census import (
     MalformedKey,
     PrivilegedWrites,
 )
-from eosctl.model.config_timeline import Effect
 from eosctl.model.config_topic import (
     PRIVILEGED_KINDS,
     ConfigRecord,
     Disposition,
+    Effect,
     InvalidKeyRecord,
     MalformedRecord,
     Origin,

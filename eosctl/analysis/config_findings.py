@@ -12,7 +12,7 @@ from eosctl.model.config_topic import Disposition, RecordKind
 from eosctl.model.connectors import connector_path
 from eosctl.model.counts import counted
 from eosctl.model.report import Finding, Severity
-from eosctl.model.snapshot import Skipped
+from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets, TopicFacts
 
 _SHOWN_KEY: Final = 100

@@ -3,10 +3,11 @@
 from collections.abc import Collection, Iterable, Iterator
 
 from eosctl.analysis.config_topic import ConfigTopicReplay
-from eosctl.model.config_timeline import Effect, TimelineEntry
+from eosctl.model.config_timeline import TimelineEntry
 from eosctl.model.config_topic import (
     ConfigRecord,
     ConnectorConfigRecord,
+    Effect,
     InvalidKeyRecord,
     LoggerLevelRecord,
     MalformedRecord,

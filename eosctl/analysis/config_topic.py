@@ -23,11 +23,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from eosctl.model.config_timeline import Effect
 from eosctl.model.config_topic import (
     ConfigRecord,
     ConnectorConfigRecord,
     Disposition,
+    Effect,
     InvalidKeyRecord,
     MalformedRecord,
     RecordKind,

@@ -10,7 +10,7 @@ from eosctl.model.connectors import ConnectorType, TargetState
 from eosctl.model.counts import counted
 from eosctl.model.inspection import InspectedConnector, NextStartRule
 from eosctl.model.report import Finding, FindingKind, Severity
-from eosctl.model.snapshot import Skipped
+from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 
 

@@ -16,7 +16,7 @@ def describe_acls() -> Request:
 
     acls[] are {principal, host, operation, permission_type}. Needs Describe on the cluster.
     """
-    from kafka.protocol.admin import DescribeAclsRequest
+    from kafka.protocol.admin.acl import DescribeAclsRequest
 
     fields = {
         "resource_type_filter": ANY,
@@ -35,7 +35,7 @@ def create_acls(bindings: Iterable[AclBinding]) -> Request:
 
     A binding that exists already is created again without effect. Needs Alter on the cluster.
     """
-    from kafka.protocol.admin import CreateAclsRequest
+    from kafka.protocol.admin.acl import CreateAclsRequest
 
     wanted = list(bindings)
     creations = [
@@ -58,7 +58,7 @@ def delete_acls(bindings: Iterable[AclBinding]) -> Request:
 
     matching_acls is empty for a binding that does not exist. Needs Alter on the cluster.
     """
-    from kafka.protocol.admin import DeleteAclsRequest
+    from kafka.protocol.admin.acl import DeleteAclsRequest
 
     doomed = list(bindings)
     filters = [

@@ -17,7 +17,7 @@ def list_groups() -> Request:
 
     Groups without Describe are left out, unless the principal has Describe on the cluster.
     """
-    from kafka.protocol.admin import ListGroupsRequest
+    from kafka.protocol.admin.groups import ListGroupsRequest
 
     return Request(ListGroupsRequest, {})
 
@@ -34,7 +34,7 @@ def offset_fetch(group_id: str, partitions: Iterable[TopicPartition]) -> Request
     """OffsetFetch to the group's coordinator: {error_code, topics[] of {name, partitions[] of {partition_index,
     committed_offset (-1: none), error_code}}}. Needs Describe on the group and on each topic.
     """
-    from kafka.protocol.consumer import OffsetFetchRequest
+    from kafka.protocol.consumer.group import OffsetFetchRequest
 
     topics = [
         OffsetFetchRequest.OffsetFetchRequestTopic(name=topic, partition_indexes=indexes)
@@ -49,13 +49,13 @@ def describe_groups(group_ids: Iterable[str]) -> Request:
 
     What members sent and were assigned is shown in state Stable only.
     """
-    from kafka.protocol.admin import DescribeGroupsRequest
+    from kafka.protocol.admin.groups import DescribeGroupsRequest
 
     return Request(DescribeGroupsRequest, {"groups": list(group_ids)})
 
 
 def cluster_operations() -> Request:
     """DescribeCluster (KIP-700): authorized_operations, the codes of what the principal may."""
-    from kafka.protocol.admin import DescribeClusterRequest
+    from kafka.protocol.admin.cluster import DescribeClusterRequest
 
     return Request(DescribeClusterRequest, {"include_cluster_authorized_operations": True}, since="2.8")

@@ -9,6 +9,7 @@ import socket
 import ssl
 import time
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 import httpcore
@@ -47,11 +48,21 @@ def exchange(http: httpx.Client, request: httpx.Request, deadline: float, max_by
     return HttpAnswer(response.status_code, response.headers.get("content-type", ""), content)
 
 
-class BoundedTransport(httpx.BaseTransport):
-    """httpx's transport over streams that keep to the deadline of a request."""
+@cache
+def public_authorities() -> ssl.SSLContext:
+    """What `verify=True` stands for, read once: each client would read the file of certificates again, for 20 ms."""
+    return httpx.create_ssl_context(trust_env=False)
 
-    def __init__(self, verify: ssl.SSLContext) -> None:
-        self._pool = httpcore.ConnectionPool(ssl_context=verify, network_backend=_Backend())
+
+class BoundedTransport(httpx.BaseTransport):
+    """httpx's transport over streams that keep to the deadline of a request.
+
+    verify None stands for the public authorities, which are read where a redirect leads from http to https.
+    """
+
+    def __init__(self, verify: ssl.SSLContext | None) -> None:
+        self._verify = verify
+        self._pools: dict[bytes, httpcore.ConnectionPool] = {}
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """The answer, whose body is read as it is iterated."""
@@ -68,7 +79,7 @@ class BoundedTransport(httpx.BaseTransport):
             extensions={**request.extensions, "timeout": steps},
         )
         with _as_httpx():
-            answered = self._pool.handle_request(asked)
+            answered = self._pool(url.raw_scheme).handle_request(asked)
         headers = [(name, value) for name, value in answered.headers if name.lower() != b"content-encoding"]
         return httpx.Response(
             answered.status, headers=headers, stream=_Body(answered.stream, request.extensions[MAX_BYTES])
@@ -76,7 +87,15 @@ class BoundedTransport(httpx.BaseTransport):
 
     def close(self) -> None:
         """Closes all connections."""
-        self._pool.close()
+        for pool in self._pools.values():
+            pool.close()
+
+    def _pool(self, scheme: bytes) -> httpcore.ConnectionPool:
+        """The connections of a scheme."""
+        if scheme not in self._pools:
+            context = (self._verify or public_authorities()) if scheme == b"https" else None
+            self._pools.setdefault(scheme, httpcore.ConnectionPool(ssl_context=context, network_backend=_Backend()))
+        return self._pools[scheme]
 
 
 class _Body(httpx.SyncByteStream):

@@ -4,11 +4,9 @@ import logging
 from typing import Any, Final
 
 from eosctl import __version__
+from eosctl.clients import kerberos, oauthbearer, tls
 from eosctl.clients.kafka_connections import CLOSING_PROXY, ClosingManager
-from eosctl.clients.kerberos import kerberos_service
 from eosctl.clients.large_frames import BEFORE_LOGIN
-from eosctl.clients.oauthbearer import TokenSource
-from eosctl.clients.tls import ssl_context
 from eosctl.errors import ConfigError
 from eosctl.model.client_properties import ClientProperties
 
@@ -46,7 +44,7 @@ def configuration(properties: ClientProperties) -> dict[str, object]:
     if properties.security_protocol.uses_sasl:
         settings |= _sasl(properties)
     if properties.security_protocol.uses_tls:
-        settings["ssl_context"] = ssl_context(properties)
+        settings["ssl_context"] = tls.ssl_context(properties)
     return settings
 
 
@@ -56,7 +54,7 @@ def _sasl(properties: ClientProperties) -> dict[str, object]:
         raise ConfigError("security.protocol asks for SASL but sasl.jaas.config is missing")
     settings: dict[str, object] = {"sasl_mechanism": sasl.mechanism}
     if sasl.mechanism == "GSSAPI":
-        return settings | {"sasl_kerberos_service_name": kerberos_service(properties)}
+        return settings | {"sasl_kerberos_service_name": kerberos.kerberos_service(properties)}
     if sasl.mechanism == "OAUTHBEARER":
         return settings | {"sasl_oauth_token_provider": _token_provider(properties)}
     if sasl.mechanism not in {"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"}:
@@ -71,7 +69,7 @@ def _sasl(properties: ClientProperties) -> dict[str, object]:
 def _token_provider(properties: ClientProperties) -> object:
     from kafka.net.sasl.oauth import AbstractTokenProvider
 
-    source = TokenSource(properties)
+    source = oauthbearer.TokenSource(properties)
     # A failure to get a token is raised here, as what it is, and not on the connection.
     source.token()
 

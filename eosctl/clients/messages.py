@@ -123,7 +123,7 @@ def list_offsets(partitions: Iterable[TopicPartition], timestamp: int, isolation
     timestamp EARLIEST asks for the log start offset; LATEST for the high watermark, or with read_committed for the
     last stable offset.
     """
-    from kafka.protocol.consumer import ListOffsetsRequest
+    from kafka.protocol.consumer.offsets import ListOffsetsRequest
 
     asked = ListOffsetsRequest.ListOffsetsTopic
     topics = [
@@ -146,7 +146,7 @@ def fetch(partition: TopicPartition, offset: int, max_bytes: int, isolation: Iso
     With read_committed the records end before the last stable offset and aborted_transactions[] of {producer_id,
     first_offset} names every aborted transaction in their range. A batch larger than max_bytes comes whole (KIP-74).
     """
-    from kafka.protocol.consumer import FetchRequest
+    from kafka.protocol.consumer.fetch import FetchRequest
 
     part = FetchRequest.FetchTopic.FetchPartition(
         partition=partition.partition,
@@ -176,7 +176,7 @@ def describe_configs(resource_type: int, resource_name: str, keys: Iterable[str]
 
     keys None asks for all. A broker's configs are answered by that broker only.
     """
-    from kafka.protocol.admin import DescribeConfigsRequest
+    from kafka.protocol.admin.configs import DescribeConfigsRequest
 
     resource = DescribeConfigsRequest.DescribeConfigsResource(
         resource_type=resource_type,
@@ -188,14 +188,14 @@ def describe_configs(resource_type: int, resource_name: str, keys: Iterable[str]
 
 def describe_transactions(transactional_ids: Iterable[str]) -> Request:
     """DescribeTransactions (KIP-664) to the coordinator of the IDs: transaction_states[], one per ID."""
-    from kafka.protocol.admin import DescribeTransactionsRequest
+    from kafka.protocol.admin.transactions import DescribeTransactionsRequest
 
     return Request(DescribeTransactionsRequest, {"transactional_ids": list(transactional_ids)}, since="3.0")
 
 
 def describe_quorum() -> Request:
     """DescribeQuorum of the metadata log, with the times of its replicas (v1, KIP-836): topics[0].partitions[0]."""
-    from kafka.protocol.admin import DescribeQuorumRequest
+    from kafka.protocol.admin.cluster import DescribeQuorumRequest
 
     topic = DescribeQuorumRequest.TopicData
     part = topic.PartitionData(partition_index=0)
@@ -214,7 +214,7 @@ def list_transactions(
 
     longer_than_ms needs v1 (broker 3.8), pattern, a regular expression, v2 (broker 4.1, KIP-1152).
     """
-    from kafka.protocol.admin import ListTransactionsRequest
+    from kafka.protocol.admin.transactions import ListTransactionsRequest
 
     fields: dict[str, object] = {"state_filters": list(states), "producer_id_filters": list(producer_ids)}
     min_version, since = 0, "3.0"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 from eosctl.clients.errors import plain_reason
 from eosctl.clients.rest_answers import decode_json, object_of, text_of
-from eosctl.clients.rest_identity import public_authorities
 from eosctl.clients.tls import ssl_context
 from eosctl.codecs.jaas import decode_jaas
 from eosctl.codecs.secrets import mask_url
@@ -120,9 +119,9 @@ class TokenSource:
             what = f"{peer} answered {answer.status} without an access_token that can be used"
             raise ConfigError(what) from error
 
-    def _context(self, endpoint: str) -> "ssl.SSLContext":
+    def _context(self, endpoint: str) -> "ssl.SSLContext | None":
         if not endpoint.startswith("https:"):
-            return public_authorities()
+            return None
         own = {key: Property(value, "sasl.jaas.config") for key, value in self._options.items() if key[:4] == "ssl."}
         return ssl_context(ClientProperties((), properties=own))
 

@@ -16,7 +16,7 @@ def describe_producers(partitions: Iterable[TopicPartition]) -> Request:
     active_producers[] of {producer_id, producer_epoch, last_sequence, last_timestamp, coordinator_epoch,
     current_txn_start_offset}}}; -1 stands for none. Needs Read on each topic.
     """
-    from kafka.protocol.admin import DescribeProducersRequest
+    from kafka.protocol.admin.transactions import DescribeProducersRequest
 
     topics = [
         DescribeProducersRequest.TopicRequest(name=topic, partition_indexes=indexes)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from eosctl.clients.errors import CHECK_HINT, plain_reason, tls_error
 from eosctl.clients.rest_answers import decode_json, said
-from eosctl.clients.rest_identity import BASIC_AUTH, WorkerUrl, public_authorities
+from eosctl.clients.rest_identity import BASIC_AUTH, WorkerUrl
 from eosctl.clients.tls_errors import tls_failure
 from eosctl.errors import EosctlError, NotAuthorized, Refused, Throttled, TimedOut, Undecodable, Unreachable, UsageError
 
@@ -137,9 +137,7 @@ class RestClient:
                 # Where a redirect leads to, somebody else might ask for the password or certificate.
                 follow_redirects=identity.is_anonymous,
                 auth=identity.basic_auth,
-                transport=BoundedTransport(
-                    identity.ssl_context() if self.url.startswith("https:") else public_authorities()
-                ),
+                transport=BoundedTransport(identity.ssl_context() if self.url.startswith("https:") else None),
             )
         return self._http
 

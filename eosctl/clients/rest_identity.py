@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import unquote
 
@@ -70,14 +69,6 @@ class RestIdentity:
         properties = self.properties or ClientProperties(())
         own = any(key.startswith(LISTENER) for key in properties.properties)
         return ssl_context(properties, LISTENER if own else "ssl.")
-
-
-@cache
-def public_authorities() -> "ssl.SSLContext":
-    """What `verify=True` stands for, read once: each client would read the file of certificates again, for 20 ms."""
-    import httpx
-
-    return httpx.create_ssl_context(trust_env=False)
 
 
 class WorkerUrl(str):

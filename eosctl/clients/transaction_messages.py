@@ -41,7 +41,7 @@ def produce(transactional_id: str, place: TopicPartition, batch: bytes, *, adds:
     adds: in the version with which the broker itself adds the partition to the transaction, otherwise in one before.
     Answers responses[0].partition_responses[0] of {error_code, base_offset}.
     """
-    from kafka.protocol.producer import ProduceRequest
+    from kafka.protocol.producer.produce import ProduceRequest
 
     data = ProduceRequest.TopicProduceData
     part = data.PartitionProduceData(index=place.partition, records=batch)

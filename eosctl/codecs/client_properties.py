@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from eosctl.codecs import jaas
 from eosctl.codecs.config_providers import Lookup, resolve_references
-from eosctl.codecs.jaas import decode_jaas
 from eosctl.codecs.properties import decode_properties
 from eosctl.codecs.secrets import mask_url
 from eosctl.errors import ConfigError, UsageError
@@ -98,13 +98,13 @@ def _bootstrap_servers(given: Property | None) -> tuple[str, ...]:
 def _credentials(properties: Mapping[str, Property]) -> SaslCredentials:
     given = properties.get("sasl.mechanism")
     mechanism = given.value if given else "GSSAPI"
-    jaas = properties.get("sasl.jaas.config")
+    login = properties.get("sasl.jaas.config")
     if mechanism not in WITH_PASSWORD:
         return SaslCredentials(mechanism)
-    if jaas is None:
+    if login is None:
         raise ConfigError(f"sasl.mechanism is {mechanism} but sasl.jaas.config is missing")
-    options = decode_jaas(jaas.value)[0].options
+    options = jaas.decode_jaas(login.value)[0].options
     for option in ("username", "password"):
         if option not in options:
-            raise ConfigError(f"sasl.jaas.config from {jaas.origin} has no {option}, which {mechanism} needs")
+            raise ConfigError(f"sasl.jaas.config from {login.origin} has no {option}, which {mechanism} needs")
     return SaslCredentials(mechanism, options["username"], options["password"])

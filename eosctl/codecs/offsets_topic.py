@@ -16,14 +16,16 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from math import isfinite
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from eosctl.codecs.connect_json import NotJson, read_json
 from eosctl.errors import Undecodable
 from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.model.names import java_hash
 from eosctl.model.offsets import MalformedKey, MalformedValue, OffsetKey, SourceOffset, SourcePartition
-from eosctl.model.plan import OffsetsWrite
+
+if TYPE_CHECKING:
+    from eosctl.model.plan import OffsetsWrite
 
 _NAME: Final = re.compile(r'(\ufeff?[ \t\r\n]*\[[ \t\r\n]*)"(?:[^"\\]|\\.)*"', re.DOTALL)
 _ESCAPED: Final = re.compile(r'[\x00-\x1f"\\\U00010000-\U0010ffff]')
@@ -194,7 +196,7 @@ def _bucket(name: str, buckets: int) -> int:
     return (value ^ value >> 16) & (buckets - 1)
 
 
-def offsets_in(records: Iterable[OffsetsWrite]) -> tuple[ConnectorOffset, ...]:
+def offsets_in(records: "Iterable[OffsetsWrite]") -> tuple[ConnectorOffset, ...]:
     """What these records say, as far as a worker reads them; a tombstone is an offset of None."""
     found = []
     for each in records:

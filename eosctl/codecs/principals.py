@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from eosctl.codecs.jaas import decode_jaas
+from eosctl.codecs import jaas as jaas_entries
 from eosctl.errors import ConfigError
 from eosctl.model.client_properties import HIDDEN, Property, SecurityProtocol
 
@@ -83,7 +83,7 @@ def _sasl(properties: Mapping[str, Property]) -> str | Unresolved:
 def _login(jaas: Property) -> Mapping[str, str]:
     """The options of the login module."""
     try:
-        modules = decode_jaas(jaas.value)
+        modules = jaas_entries.decode_jaas(jaas.value)
     except ConfigError as error:
         raise ConfigError(f"{jaas.origin}: {error.message}", hint=error.hint) from error
     if len(modules) > 1:
@@ -199,7 +199,7 @@ def _without_secrets(jaas: str) -> str:
     if _REFERENCE.fullmatch(jaas.strip()):
         return jaas
     try:
-        module = decode_jaas(jaas)[0]
+        module = jaas_entries.decode_jaas(jaas)[0]
     except ConfigError:
         return HIDDEN
     kept = {name: module.options[name] for name in _KEPT if name in module.options}

@@ -21,9 +21,10 @@ int32 coordinator epoch.
 
 from collections.abc import Callable, Iterator
 from enum import IntEnum
+from functools import cache
 from struct import Struct
 from struct import error as StructError
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from eosctl.codecs.batch_limits import MOST_BYTES, RAISE_LIMIT, RECORD_BYTES
 from eosctl.codecs.compression import Codec, TooLargeError, unpack
@@ -155,6 +156,16 @@ def iter_batches(
         place = stop
 
 
+@cache
+def _decoder() -> Any:  # noqa: ANN401  # the library is untyped
+    """aiokafka's decoder in C; where it was not built, what default_records has, which imports asyncio and more."""
+    try:
+        from aiokafka.record._crecords import DefaultRecordBatch
+    except ImportError:
+        from aiokafka.record.default_records import DefaultRecordBatch
+    return DefaultRecordBatch
+
+
 def has_right_crc(data: Bytes) -> bool:
     """Whether the CRC of a whole batch matches; it covers all that lies behind it."""
     stated: int = CRC.unpack_from(data, CRC_AT)[0]
@@ -198,18 +209,14 @@ def decode_records(
 
 def iter_entries(batch: Batch) -> Iterator[Entry]:
     """Those of decode_entries one by one, which is faster; what does not add up raises anything when it is its turn."""
-    from aiokafka.record.default_records import DefaultRecordBatch
-
-    return _checked(batch, lambda data: iter(DefaultRecordBatch(data)))
+    return _checked(batch, lambda data: iter(_decoder()(data)))
 
 
 def decode_entries(
     batch: Batch, *, check_crc: bool = True, topic_partition: TopicPartition | None = None
 ) -> list[Entry]:
     """The records of a batch as the decoder gives them: for who keeps few of many. Raises as decode_records does."""
-    from aiokafka.record.default_records import DefaultRecordBatch
-
-    return _checked(batch, lambda data: list(DefaultRecordBatch(data)), check_crc, topic_partition)
+    return _checked(batch, lambda data: list(_decoder()(data)), check_crc, topic_partition)
 
 
 def plain_records(batch: Batch) -> memoryview:

@@ -25,11 +25,13 @@ from eosctl.codecs.file_versions import check_version
 from eosctl.codecs.json_limits import load_json
 from eosctl.codecs.json_nouns import JsonNoun
 from eosctl.errors import Undecodable
+from eosctl.model.cluster_facts import ConfigTopicLog
 from eosctl.model.config_topic import ConfigRecord
 from eosctl.model.offsets import KeyRecords, OffsetsPartition, OffsetsTopic
+from eosctl.model.offsets_facts import OffsetsFacts
 from eosctl.model.partition_producers import PartitionProducers, ProducersFacts
 from eosctl.model.records import Record
-from eosctl.model.snapshot import ConfigTopicLog, OffsetsFacts, Snapshot
+from eosctl.model.snapshot import Snapshot
 from eosctl.model.transaction_log import LogRecord, TransactionLogFacts
 
 KIND: Final = "eosctl.snapshot"

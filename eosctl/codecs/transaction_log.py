@@ -24,15 +24,9 @@ from struct import Struct
 from typing import Final
 
 from eosctl.errors import Undecodable
-from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartition
 from eosctl.model.records import Record
-from eosctl.model.transaction_log import (
-    TRANSACTION_LOG,
-    LogRecord,
-    NewerLogRecord,
-    TransactionLogRecord,
-    TransactionLogValue,
-)
+from eosctl.model.transaction_log import LogRecord, NewerLogRecord, TransactionLogRecord, TransactionLogValue
 from eosctl.model.transactions import TransactionState
 
 INT16: Final = Struct(">h")

@@ -2,24 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 
-from eosctl.model.config_topic import Origin, RecordKind
+from eosctl.model.config_topic import Effect, Origin, RecordKind
 from eosctl.model.report import Answer
-
-
-class Effect(StrEnum):
-    """What one record did to the reader's state."""
-
-    APPLIED = "applied"
-    LIVE_ONLY = "live-only"
-    IGNORED = "ignored"
-    UNCLAIMED = "unclaimed"
-    UNREADABLE = "unreadable"
-    POISON = "poison"
-    FATAL = "fatal"
-    ABORTED = "aborted"
-    HELD_BACK = "held-back"
 
 
 @dataclass(frozen=True, slots=True)

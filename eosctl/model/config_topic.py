@@ -9,6 +9,20 @@ from eosctl.model.records import RecordState
 from eosctl.model.versions import STOPPED_STATE, KafkaVersion
 
 
+class Effect(StrEnum):
+    """What one record did to the reader's state."""
+
+    APPLIED = "applied"
+    LIVE_ONLY = "live-only"
+    IGNORED = "ignored"
+    UNCLAIMED = "unclaimed"
+    UNREADABLE = "unreadable"
+    POISON = "poison"
+    FATAL = "fatal"
+    ABORTED = "aborted"
+    HELD_BACK = "held-back"
+
+
 class RecordKind(StrEnum):
     """What a record of the config topic is, by its key alone."""
 

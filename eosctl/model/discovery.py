@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from eosctl.errors import UsageError
+from eosctl.model.connect_groups import ConnectGroup
 from eosctl.model.counts import some
-from eosctl.model.evidence import ConnectGroup
 from eosctl.model.groups import ListedGroup
 from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.workers import is_loopback, place_of

@@ -1,17 +1,17 @@
 """What is known about a Connect cluster and the Kafka under it, for the rules. What was not read is Skipped."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from eosctl.model.acl_plan import AclDifference
 from eosctl.model.clock import ClusterClock
 from eosctl.model.commit_history import CommitHistory
+from eosctl.model.connect_groups import ConnectGroup, Groups
 from eosctl.model.groups import ShareGroups
 from eosctl.model.inspection import Inspection
 from eosctl.model.mirrored_partitions import MirroredPartition
-from eosctl.model.names import ConnectorTaskId, TopicPartition, coordinator_partition
-from eosctl.model.near_names import did_you_mean
+from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
@@ -21,19 +21,10 @@ from eosctl.model.transactions import TransactionDescription
 from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectorStatus
 
-DEAD: Final = "Dead"
-"""The state that a coordinator answers for a group that does not exist."""
-NO_SUCH_GROUP: Final = Skipped("no such group exists: none of its workers runs, or --group-id is wrong")
 NOT_READ: Final = Skipped("it was not read")
 UNKNOWN_PRINCIPAL: Final = "User:?"
 """Whose principal neither the user nor a properties file names."""
 Properties = Mapping[str, str]
-
-
-def no_such_group(group_id: str, known: Iterable[str]) -> Skipped:
-    """That no such group exists, with the Connect group that may be meant; known are those that there are."""
-    meant = did_you_mean(group_id, known)
-    return NO_SUCH_GROUP if meant is None else replace(NO_SUCH_GROUP, reason=f"{NO_SUCH_GROUP.reason}; {meant}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,38 +70,6 @@ class Preflight:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupMember:
-    """A member of the workers' group: its member ID, the REST address that it advertises, and the tasks that it has.
-
-    url None: not advertised. tasks None: the coordinator does not show them, as while the group rebalances.
-    """
-
-    member_id: str
-    url: str | None
-    tasks: tuple[ConnectorTaskId, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectGroup:
-    """The group that the workers form (DescribeGroups): its state and protocol, and who is in it.
-
-    protocol is `default` (eager), `compatible` or `sessioned`, empty while the group rebalances; leader_url is the
-    REST address of the leader by the last assignment.
-    """
-
-    state: str
-    protocol_type: str
-    protocol: str
-    members: tuple[GroupMember, ...]
-    leader_url: str | None = None
-
-    @property
-    def lacking(self) -> tuple[Skipped, ...]:
-        """That the group does not exist: no worker of it runs, or its name is another one."""
-        return (NO_SUCH_GROUP,) if self.state == DEAD and not self.members else ()
-
-
-@dataclass(frozen=True, slots=True)
 class InternalTopic:
     """One of the workers' topics: what it is for (config, offsets or status) and its settings."""
 
@@ -131,8 +90,6 @@ class TransactionLog:
         return self.leaders.get(coordinator_partition(transactional_id, self.facts.partitions), -1)
 
 
-Groups = Mapping[str, ConnectGroup | Skipped]
-"""Groups by ID, as their coordinators describe them."""
 Topics = Mapping[str, TopicFacts | Skipped | None]
 """Topics by name; None: there is none."""
 Outputs = Mapping[str, tuple[str, ...] | Skipped]

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from eosctl.errors import EosctlError, NotAuthorized, Unreachable
+from eosctl.errors import EosctlError, Unreachable
 from eosctl.model.clock import ClusterClock
-from eosctl.model.counts import counted, some
+from eosctl.model.counts import counted
+from eosctl.model.id_access import TransactionalIdAccess
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.report import Answer
-from eosctl.model.skipped import Cause, Skipped
+from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transactions import Ownership, TransactionDescription
 
@@ -138,43 +139,6 @@ class HeldBack:
     groups: tuple[WaitingGroup, ...] | Skipped
     connect: tuple[str, ...]
     commits: tuple[PendingCommit, ...] | Skipped = ()
-
-
-@dataclass(frozen=True, slots=True)
-class TransactionalIdAccess:
-    """Whether brokers show every transactional ID to this principal: they leave the others out silently.
-
-    denied are the IDs and prefixes tried that were refused; none were where it may Describe all that could be tried.
-    unknown says what could not be ruled out, None where nothing is left.
-    """
-
-    denied: tuple[str, ...]
-    unknown: str | None
-
-    @property
-    def lacking(self) -> tuple[Skipped, ...]:
-        """What may be hidden, as a fact that was not read."""
-        if self.denied:
-            return (
-                Skipped(f"Describe is denied, so brokers leave IDs out: {', '.join(self.denied[:3])}", Cause.DENIED),
-            )
-        return () if self.unknown is None else (Skipped(self.unknown, Cause.DENIED),)
-
-    @property
-    def granted(self) -> bool:
-        """Whether nothing that was tried was refused."""
-        return not self.denied
-
-    def require(self, principal: str) -> None:
-        """Raise NotAuthorized where some transactional IDs are kept from this principal."""
-        if not self.granted:
-            raise NotAuthorized(
-                principal=principal,
-                operation="Describe",
-                resource="TransactionalId *",
-                hint="without it every open transaction of an ID that may not be seen would look as if it hung; "
-                f"refused: {some(self.denied, most=3)}",
-            )
 
 
 def waiting_groups(

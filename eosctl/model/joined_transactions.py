@@ -4,9 +4,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from eosctl.errors import EosctlError, Unreachable
+from eosctl.model.described import transactional_ids_by_producer
 from eosctl.model.hanging import OpenTransaction
 from eosctl.model.producers import ActiveProducer
-from eosctl.model.transactions import Described, ListedTransactions, TransactionDescription, TransactionListing
+from eosctl.model.transactions import Described, ListedTransactions, TransactionDescription
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +28,6 @@ class JoinedTransactions:
                 "; ".join(self.reasons),
                 hint="without its answer it is not known whether a transaction hangs; bring its broker back first",
             )
-
-
-def transactional_ids_by_producer(listings: Iterable[TransactionListing]) -> dict[int, str]:
-    """Producer ID to the transactional ID that holds it; a producer ID belongs to one transactional ID."""
-    return {listing.producer_id: listing.transactional_id for listing in listings}
 
 
 def join_open_transactions(

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Self
 
+from eosctl.model.connect_groups import ConnectGroup, GroupMember, Groups
 from eosctl.model.counts import some
-from eosctl.model.evidence import ConnectGroup, GroupMember, Groups
 from eosctl.model.groups import CONNECT_PROTOCOL
 from eosctl.model.names import LEADER_PREFIX, ConnectorTaskId, leader_transactional_id, stem_and_task
 from eosctl.model.skipped import Skipped

@@ -5,6 +5,7 @@ from typing import Final
 
 from eosctl.model.whole_numbers import MOST_TASK_DIGITS
 
+TRANSACTION_LOG: Final = "__transaction_state"
 LEADER_PREFIX: Final = "connect-cluster-"
 
 

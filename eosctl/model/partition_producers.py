@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from eosctl.model.groups import ListedGroup
-from eosctl.model.hanging import PendingCommit, TransactionalIdAccess, WaitingGroup
+from eosctl.model.hanging import PendingCommit, WaitingGroup
+from eosctl.model.id_access import TransactionalIdAccess
 from eosctl.model.names import TopicPartition
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.skipped import Skipped

@@ -1,58 +1,23 @@
 """Everything that one command read, and when. What could not be read is Skipped with a reason, never empty."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Final
 
 from eosctl.model.clock import ClusterClock
-from eosctl.model.config_topic import ConfigRecord
+from eosctl.model.cluster_facts import ClusterFacts, ConfigTopicLog
 from eosctl.model.coverage import Coverage, Unread, unread_in
 from eosctl.model.evidence import ClusterEvidence
-from eosctl.model.offset_stores import StorePlace, WorkerSettings
-from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.offsets_facts import OffsetsFacts
 from eosctl.model.partition_producers import ProducersFacts
 from eosctl.model.report import Answer
 from eosctl.model.skipped import Cause, Skipped, not_asked
-from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.transaction_log import TransactionLogFacts
 from eosctl.model.transactions import TransactionDescription
 from eosctl.model.workers import ConnectFacts
 
-__all__ = ["ClusterFacts", "ConfigTopicLog", "OffsetsFacts", "Skipped", "Snapshot"]
-
-
 NOT_ASKED: Final = not_asked("not asked")
 NO_SECTIONS: Final = frozenset({"as_of", "group_id", "unlisted", "clock"})
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterFacts:
-    """A Kafka cluster: its ID, its brokers as node ID to `host:port`, and transaction.max.timeout.ms of its brokers."""
-
-    cluster_id: str
-    brokers: Mapping[int, str]
-    transaction_max_timeout_ms: int | Skipped
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigTopicLog:
-    """The config topic: its settings, its offsets, and its records in offset order.
-
-    records may be a stream that can be read once; saved snapshots hold them as a tuple.
-    """
-
-    topic: str
-    facts: TopicFacts | Skipped
-    offsets: PartitionOffsets | Skipped
-    records: Iterable[ConfigRecord]
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetsFacts:
-    """Offsets topics, folded, by place (None: there is no such topic), and the worker settings that led to them."""
-
-    worker: WorkerSettings
-    topics: Mapping[StorePlace, OffsetsTopic | Skipped | None]
 
 
 @dataclass(frozen=True, slots=True)

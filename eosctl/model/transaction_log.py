@@ -12,7 +12,6 @@ from eosctl.model.report import Answer, Finding
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import Ownership, TransactionState
 
-TRANSACTION_LOG: Final = "__transaction_state"
 NO_TIMESTAMP: Final = -1
 REASONS_SHOWN: Final = 10
 

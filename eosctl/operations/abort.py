@@ -7,8 +7,9 @@ from eosctl.model.aborting import AbortRequest
 from eosctl.model.counts import counted
 from eosctl.model.plan import ConnectorStopped
 from eosctl.model.planned import Applied, Planned
+from eosctl.operations.agreement import Show
 from eosctl.operations.hanging import search
-from eosctl.operations.plan_flow import Show, plan_and_apply
+from eosctl.operations.plan_flow import plan_and_apply
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.planning.aborting import plan_abort

@@ -15,8 +15,9 @@ from eosctl.model.sides import Side
 from eosctl.model.transaction_log import TransactionLogRecord, TransactionLogValue
 from eosctl.model.transaction_steps import Parts, TransactionNow
 from eosctl.model.transactions import TransactionDescription, TransactionState
+from eosctl.operations.agreement import Show
 from eosctl.operations.owners import read_connect_names
-from eosctl.operations.plan_flow import Show, plan_and_apply
+from eosctl.operations.plan_flow import plan_and_apply
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.planning.committing import plan_commit

@@ -1,21 +1,26 @@
 """The config topic as one worker reads it: where it leaves each connector, and its history."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from eosctl.analysis.config_census import survey_config_topic
 from eosctl.analysis.config_timeline import connector_of, timeline
 from eosctl.analysis.inspection import inspect
 from eosctl.model.config_timeline import ConfigTopicHistory, TimelineEntry
-from eosctl.model.config_topic import ConfigRecord
 from eosctl.model.connectors import Reader
 from eosctl.model.inspection import InspectedConfigTopic, Inspection
 from eosctl.model.near_names import not_in_config_topic
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
-from eosctl.operations.session import Session
 from eosctl.operations.worker_version import worker_version
+
+if TYPE_CHECKING:
+    from eosctl.model.config_topic import ConfigRecord
+    from eosctl.operations.session import Session
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from eosctl.executors.fencing import FencingRun
 from eosctl.executors.old_producers import challenge_old_producers
 from eosctl.model.connectors import ConnectorState
 from eosctl.model.counts import counted
+from eosctl.model.described import known
 from eosctl.model.fencing import (
     Candidate,
     Fenced,
@@ -27,8 +28,7 @@ from eosctl.model.near_names import not_in_config_topic
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionDescription
 from eosctl.model.workers import ConnectorStatus
-from eosctl.operations.plan_flow import Show, agree
-from eosctl.operations.plan_performers import known
+from eosctl.operations.agreement import Show, agree
 from eosctl.operations.session import Session
 from eosctl.planning.fencing import choose_transaction_timeout, plan_fencing, select_candidates
 from eosctl.sources.files import read_ids

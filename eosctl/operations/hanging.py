@@ -10,17 +10,10 @@ from eosctl.analysis.owners import owners_of
 from eosctl.errors import Unreachable
 from eosctl.model.clock import ClusterClock
 from eosctl.model.coverage import Coverage, Unread
-from eosctl.model.hanging import (
-    HangingTransactions,
-    HeldBack,
-    OpenTransaction,
-    Place,
-    TransactionalIdAccess,
-    Undated,
-    Verdict,
-    WaitingGroup,
-)
-from eosctl.model.joined_transactions import JoinedTransactions, join_answers, transactional_ids_by_producer
+from eosctl.model.described import transactional_ids_by_producer
+from eosctl.model.hanging import HangingTransactions, HeldBack, OpenTransaction, Place, Undated, Verdict, WaitingGroup
+from eosctl.model.id_access import TransactionalIdAccess
+from eosctl.model.joined_transactions import JoinedTransactions, join_answers
 from eosctl.model.names import TopicPartition
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.skipped import Cause, Skipped, or_skipped

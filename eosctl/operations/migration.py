@@ -16,6 +16,7 @@ from eosctl.model.plan import ConnectorStopped
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
+from eosctl.operations.agreement import Show
 from eosctl.operations.connector_operator import NOBODY, ConnectorOperator
 from eosctl.operations.migration_clusters import known_or_former_configs, read_clusters, stays_in_its_connect_cluster
 from eosctl.operations.migration_request import (
@@ -25,13 +26,13 @@ from eosctl.operations.migration_request import (
     named_connectors,
 )
 from eosctl.operations.plan_files import own_plans
-from eosctl.operations.plan_flow import Show, plan_and_apply
+from eosctl.operations.plan_flow import plan_and_apply
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, States
 from eosctl.operations.unfinished_plans import unfinished_plan
 from eosctl.planning.fencing import choose_transaction_timeout, select_candidates
-from eosctl.planning.live_owners import unused_ids
 from eosctl.planning.migration import KIND, plan_migration
+from eosctl.planning.unused_ids import unused_ids
 from eosctl.sources.connect_offsets import read_answers
 from eosctl.sources.kafka_topics import max_transaction_timeout_ms
 from eosctl.sources.kafka_transactions import list_transactional_ids

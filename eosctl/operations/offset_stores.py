@@ -13,12 +13,12 @@ from eosctl.analysis.source_stores import ISOLATION_LEVEL, OFFSETS_TOPIC
 from eosctl.codecs.worker_files import decode_worker_settings
 from eosctl.errors import EosctlError, UsageError
 from eosctl.model.client_configs import SERVERS, server_set
+from eosctl.model.cluster_facts import ConfigTopicLog
 from eosctl.model.config_topic import ConfigRecord, ConnectorConfigRecord
 from eosctl.model.connectors import Reader
 from eosctl.model.offset_stores import SourceSupport, WorkerSettings
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
-from eosctl.model.snapshot import ConfigTopicLog
 from eosctl.model.versions import KafkaVersion
 from eosctl.sources.cluster_reader import ClusterReader
 from eosctl.sources.files import read_text

@@ -17,7 +17,7 @@ from eosctl.errors import UsageError
 from eosctl.model.merged_offsets import OffsetsReport
 from eosctl.model.near_names import did_you_mean
 from eosctl.model.offset_stores import WorkerSettings
-from eosctl.model.snapshot import OffsetsFacts
+from eosctl.model.offsets_facts import OffsetsFacts
 from eosctl.operations.offset_stores import OffsetsRequest, source_connectors, worker_settings
 from eosctl.operations.offsets_topics import read_offsets_topics
 from eosctl.operations.session import Session

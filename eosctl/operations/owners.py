@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from eosctl.analysis.config_topic import fold_config_topic
 from eosctl.analysis.owners import KnownNames
+from eosctl.model.connect_groups import no_such_group
 from eosctl.model.connectors import ConnectorState, Reader
-from eosctl.model.evidence import no_such_group
 from eosctl.model.skipped import Skipped, not_asked, or_skipped
 from eosctl.model.versions import NEWEST
 from eosctl.sources.cluster_reader import ClusterReader

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import Final
 
 from eosctl.codecs.plan import plan_digest
 from eosctl.errors import EosctlError, PartlyApplied, Refused, UsageError
@@ -28,6 +28,7 @@ from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.step_demands import lacking
 from eosctl.model.step_descriptions import describe_step
+from eosctl.operations.agreement import Show, agree
 from eosctl.operations.connector_operator import NOBODY, ConnectorOperator, still_operated
 from eosctl.operations.plan_files import PlanFile, keep_plan, own_plan_path
 from eosctl.operations.plan_performers import FOLDS, performers_on
@@ -42,49 +43,8 @@ BY_WORKERS: Final = (*OVER_REST, AwaitOperator)
 """Steps that a worker has to do, or to report."""
 
 
-class Proposal(Protocol):
-    """What the user is asked about."""
-
-    @property
-    def objections(self) -> tuple[str, ...]:
-        """What speaks against it."""
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What the user should know although it can be carried out."""
-
-    @property
-    def failure(self) -> EosctlError | None:
-        """Refused where anything speaks against it."""
-
-
-P = TypeVar("P", bound=Proposal)
-Show = Callable[[P], None]
-"""Shows on the terminal what the question that follows is about."""
 MakePlan = Callable[[tuple[ConnectorStopped, ...]], Planned]
 """Reads and plans; its argument is the connectors that this command has stopped."""
-
-
-def agree(session: Session, proposal: P, question: str, show: Show[P]) -> None:
-    """Shows the proposal and asks; raises Refused where something speaks against it or the user does not agree."""
-    options = session.options
-    if proposal.objections or not options.yes:
-        show(proposal)
-    if proposal.failure is not None:
-        raise proposal.failure
-    if options.yes:
-        for warning in proposal.warnings:
-            options.console.warn(warning)
-    options.console.confirm(_with_place(session, question), yes=options.yes)
-
-
-def _with_place(session: Session, question: str) -> str:
-    """The question with the cluster, the group if nobody named it, and the profile. Of two, the plan names the side."""
-    profile = session.options.profile
-    places = [] if session.has_other_cluster else [f"cluster {session.reader.cluster_id}"]
-    places += [] if session.found_group_id is None else [f"Connect group {session.found_group_id}"]
-    places += [] if profile is None else [f"profile {profile.name}"]
-    return f"{question.removesuffix('?')} ({', '.join(places)})?" if places else question
 
 
 def plan_and_apply(

@@ -9,11 +9,11 @@ from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.explanations import is_overtaken
 from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.access import ClusterAccess
-from eosctl.errors import EosctlError
 from eosctl.executors.apply import Performer
 from eosctl.executors.committing import CommitChecks
 from eosctl.executors.connectors import ResumeChecks
 from eosctl.executors.performers import performers
+from eosctl.model.described import known
 from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.sides import Side
 from eosctl.model.transactions import TransactionDescription
@@ -44,16 +44,3 @@ def performers_on(
 def describe_known(access: ClusterAccess, transactional_ids: Sequence[str]) -> Mapping[str, TransactionDescription]:
     """Descriptions of the IDs that coordinators know; raises the error of one that did not answer."""
     return known(describe_transactional_ids(access.wire, transactional_ids))
-
-
-def known(
-    described: Mapping[str, TransactionDescription | EosctlError | None],
-) -> dict[str, TransactionDescription]:
-    """Those that are known; raises the first error among them."""
-    found = {}
-    for name, answer in described.items():
-        if isinstance(answer, EosctlError):
-            raise answer
-        if answer is not None:
-            found[name] = answer
-    return found

@@ -9,7 +9,7 @@ from eosctl.executors.probe import ProbeOutcome, ProbeRun
 from eosctl.model.coverage import Coverage, Unread
 from eosctl.model.probe import Left, PlannedProbe, ProbeAnswer, Probed
 from eosctl.model.probe_observations import Initialised, Observations
-from eosctl.operations.plan_flow import Show, agree
+from eosctl.operations.agreement import Show, agree
 from eosctl.operations.session import Session
 from eosctl.planning.probe import plan_probe
 from eosctl.sources.probe import read_before_probe

@@ -8,10 +8,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from eosctl.analysis.catalogue.index import KINDS, kinds_called
+from eosctl.analysis.catalogue import index
+from eosctl.codecs import strimzi_resources, worker_properties
 from eosctl.codecs.properties import ENCODING
-from eosctl.codecs.strimzi_resources import is_resource
-from eosctl.codecs.worker_properties import decode_worker_properties
 from eosctl.errors import ConfigError, EosctlError
 from eosctl.executors.profile_file import set_current
 from eosctl.executors.project_file import record_trust, remove_trust
@@ -66,8 +65,8 @@ def triage_under(profile: Profile | None, shown_from: Severity, fail_on: Severit
     if profile is None:
         return Triage(shown_from, fail_on)
     for waiver in profile.waivers:
-        if not kinds_called(waiver.finding):
-            known = [word for kind in KINDS for word in (kind.id, kind.name)]
+        if not index.kinds_called(waiver.finding):
+            known = [word for kind in index.KINDS for word in (kind.id, kind.name)]
             hint = did_you_mean(waiver.finding, known, "`eosctl explain --list` shows all findings")
             raise ConfigError(f"{profile.label}: waivers: there is no finding {waiver.finding}", hint=hint)
     today = datetime.fromtimestamp(Session.now() / 1000, UTC).date()
@@ -111,4 +110,5 @@ def use_profile(name: str) -> Path:
 def worker_settings_in(file: Path) -> Mapping[str, str]:
     """The settings in a worker's file; ConfigError where it cannot be read."""
     text = read_content(file, "--worker-config").decode(ENCODING)
-    return decode_worker_properties(read_text(file, "--worker-config") if is_resource(text) else text, str(file))
+    whole = read_text(file, "--worker-config") if strimzi_resources.is_resource(text) else text
+    return worker_properties.decode_worker_properties(whole, str(file))

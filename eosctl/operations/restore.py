@@ -14,11 +14,12 @@ from eosctl.model.plan import ConnectorStopped
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped, not_asked
+from eosctl.operations.agreement import Show
 from eosctl.operations.connector_operator import NOBODY, ConnectorOperator, connector_operator
 from eosctl.operations.migration import connector_configs, fenced_ids, transaction_timeout_ms, with_live_owners
 from eosctl.operations.migration_clusters import known_or_former_configs, read_clusters
 from eosctl.operations.migration_request import OFFSETS_TOPIC_SETTING
-from eosctl.operations.plan_flow import Show, plan_and_apply
+from eosctl.operations.plan_flow import plan_and_apply
 from eosctl.operations.session import Session
 from eosctl.operations.source_positions import read_source, source_read
 from eosctl.operations.two_clusters import SourceAndTarget, States

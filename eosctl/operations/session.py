@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from eosctl.analysis.offsets import OffsetsFold
+from eosctl.analysis import offsets
 from eosctl.clients.request_count import RequestCount
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.clients.wire import Wire
@@ -162,7 +162,7 @@ class Session:
                 self, options.console.narrate, opted_in=opted_in, requests=self._worker_requests
             )
         found = None if options.writes else self._discovery  # a command that writes asks for it: `need_group_id`
-        return live_cluster.LiveCluster(self, options.group_id, options.console.progress, OffsetsFold, found, self.kept)
+        return live_cluster.LiveCluster(self, options.group_id, options.console.progress, _new_fold, found, self.kept)
 
     def need_group_id(self, hint: str | None = None) -> str:
         """The Connect cluster's group.id: as it was named, otherwise the only one of the Kafka cluster.
@@ -224,6 +224,10 @@ class Session:
     def timeout_s(self) -> float:
         """How long one request may take."""
         return self.options.timeout_s
+
+
+def _new_fold() -> "offsets.OffsetsFold":
+    return offsets.OffsetsFold()
 
 
 @contextmanager

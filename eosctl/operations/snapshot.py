@@ -10,10 +10,11 @@ from eosctl.executors.snapshot_file import write_snapshot_file
 from eosctl.model.hanging import PendingCommit
 from eosctl.model.joined_transactions import join_open_transactions
 from eosctl.model.names import TopicPartition
+from eosctl.model.offsets_facts import OffsetsFacts
 from eosctl.model.partition_producers import NO_LEADER, PartitionProducers, ProducersFacts
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.skipped import Skipped, or_skipped
-from eosctl.model.snapshot import OffsetsFacts, Snapshot, SnapshotFile
+from eosctl.model.snapshot import Snapshot, SnapshotFile
 from eosctl.model.transaction_log import TransactionLogFacts
 from eosctl.operations.evidence.read import read_cluster_evidence
 from eosctl.operations.evidence.request import EvidenceRequest

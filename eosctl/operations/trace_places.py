@@ -10,10 +10,10 @@ from eosctl.analysis.owners import KnownNames
 from eosctl.codecs.batch_limits import most_batch_bytes
 from eosctl.errors import Unreachable
 from eosctl.model.coverage import Coverage
-from eosctl.model.joined_transactions import transactional_ids_by_producer
-from eosctl.model.names import TopicPartition
+from eosctl.model.described import transactional_ids_by_producer
+from eosctl.model.names import TRANSACTION_LOG, TopicPartition
 from eosctl.model.skipped import Cause, Skipped
-from eosctl.model.transaction_log import TRANSACTION_LOG, LogRecord
+from eosctl.model.transaction_log import LogRecord
 from eosctl.operations.owners import ConnectNames, read_connect_names
 from eosctl.operations.session import Session
 from eosctl.sources.record_log import LiveLog, RecordLog, SegmentLog

@@ -11,10 +11,9 @@ from eosctl.codecs.transaction_log import decode_log_record
 from eosctl.errors import UsageError
 from eosctl.model.counts import counted
 from eosctl.model.coverage import Coverage
-from eosctl.model.names import coordinator_partition
+from eosctl.model.names import TRANSACTION_LOG, coordinator_partition
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.transaction_log import (
-    TRANSACTION_LOG,
     LogRecord,
     NewerLogRecord,
     TransactionHistory,

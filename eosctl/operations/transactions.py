@@ -7,7 +7,7 @@ from eosctl.analysis.owners import owners_of, ownership
 from eosctl.analysis.transactions import list_with_owners
 from eosctl.errors import EosctlError, Unreachable, UsageError
 from eosctl.model.counts import counted
-from eosctl.model.joined_transactions import transactional_ids_by_producer
+from eosctl.model.described import transactional_ids_by_producer
 from eosctl.model.near_names import did_you_mean
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import (

@@ -1,11 +1,15 @@
 """Which version a Connect cluster is read as."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 from eosctl.errors import UsageError
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.versions import NEWEST, KafkaVersion
-from eosctl.sources.cluster_reader import ClusterReader
+
+if TYPE_CHECKING:
+    from eosctl.sources.cluster_reader import ClusterReader
 
 
 class WorkerVersion(NamedTuple):

@@ -21,7 +21,7 @@ from eosctl.model.counts import counted, some
 from eosctl.model.fencing import Candidate, FenceStep, FencingPlan, FencingRequest, Objection, SkippedCandidate
 from eosctl.model.live_owners import LiveOwners
 from eosctl.model.names import ConnectorTaskId, TopicPartition, stem_and_task, task_transactional_id
-from eosctl.model.snapshot import Skipped
+from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import LeaderOwner, Owner, TaskOwner, TransactionDescription, TransactionState
 from eosctl.model.whole_numbers import task_numbers
 from eosctl.planning.live_owners import object_to_live

@@ -39,10 +39,10 @@ from eosctl.model.plan_facts import ConnectorFacts, OffsetsNow
 from eosctl.model.planned import Planned
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
-from eosctl.planning.live_owners import unused_ids
 from eosctl.planning.manual_steps import configured_by_hand, created_by_hand, deleted_by_hand, resumed_by_hand
 from eosctl.planning.merge import Merged, merge_offsets
 from eosctl.planning.migration_findings import find_all, objections, replication_factors
+from eosctl.planning.unused_ids import unused_ids
 
 KIND: Final = "migrate-offsets"
 SETTING: Final = "offsets.storage.topic"

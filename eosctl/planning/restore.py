@@ -44,11 +44,11 @@ from eosctl.model.preconditions import IN_USE_HINT, how_to_stop, not_compact, vi
 from eosctl.model.report import Finding, Severity
 from eosctl.model.sides import Side
 from eosctl.planning.created_connectors import PARTITIONS, NewConnector, creating_steps, objections_to
-from eosctl.planning.live_owners import unused_ids
 from eosctl.planning.manual_steps import resumed_by_hand
 from eosctl.planning.merge import after_writing, text
 from eosctl.planning.producing_elsewhere import find_clusters
 from eosctl.planning.source_positions import find_positions, unknown_source
+from eosctl.planning.unused_ids import unused_ids
 
 KIND: Final = "offsets.restore"
 CREATING_KIND: Final = "offsets.create-connector"

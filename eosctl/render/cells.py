@@ -21,7 +21,7 @@ def escape_controls(text: str) -> str:
     These are control characters, line separators, lone surrogates, and characters without width or of direction. A
     connector's name is any text: printed as it is, it could clear the screen, forge a second row, or look like another.
     """
-    return _CONTROLS.sub(_escape, text)
+    return text if text.isascii() and text.isprintable() else _CONTROLS.sub(_escape, text)
 
 
 def _escape(match: re.Match[str]) -> str:

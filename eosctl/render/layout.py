@@ -61,7 +61,7 @@ def columns_across(text: str) -> int:
 
 def fold(text: str, width: int | None) -> list[str]:
     """`text` in lines of at most `width` columns, broken at spaces only: a name that is longer stays whole."""
-    if width is None or columns_across(text) <= width:
+    if width is None or (len(text) if text.isascii() else columns_across(text)) <= width:
         return [text]
     lines = [""]
     for word in text.split(" "):
@@ -115,7 +115,7 @@ def rows_of_lines(
         parts = []
         for lines, style, width, align in zip(folded, styles, widths, aligns, strict=True):
             text = lines[number] if number < len(lines) else ""
-            padding = " " * (width - columns_across(text))
-            painted = page.paint(text, style)
+            padding = " " * (width - (len(text) if text.isascii() else columns_across(text)))
+            painted = page.paint(text, style) if page.colour else text
             parts.append(padding + painted if align is Align.RIGHT else painted + padding)
         yield (" " * GAP).join(parts).rstrip()

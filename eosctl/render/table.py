@@ -119,8 +119,8 @@ def _reasons(document: Document) -> Iterable[str]:
             continue
         place = look_up(document.data, block.at if isinstance(block, Fields) else block.rows)
         for row in place if isinstance(place, list) else [place]:
-            values = [look_up(row, column.path) for column in block.columns]
-            reasons |= {
-                str(value["skipped"]): None for value in values if isinstance(value, dict) and is_skipped(value)
-            }
+            for column in block.columns:
+                value = look_up(row, column.path)
+                if isinstance(value, dict) and is_skipped(value):
+                    reasons[str(value["skipped"])] = None
     return [f"unknown: {reason}" for reason in reasons]

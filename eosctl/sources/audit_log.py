@@ -6,20 +6,24 @@
    their offsets: the reading goes on behind them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from eosctl.clients.wire import Wire
 from eosctl.codecs.record_batches import Batch, DamagedOffsets, EndTransactionMarker, MarkerType, decode_marker
 from eosctl.errors import Undecodable, UsageError
-from eosctl.model.audit import AuditPlan, OffsetRange
-from eosctl.model.client_properties import ClientProperties
 from eosctl.sources.corruption_tolerant_reader import LenientReader, NotServed
 from eosctl.sources.kafka_offsets import partition_offsets
 from eosctl.sources.kafka_topics import topic_ids
 from eosctl.sources.log_reader import LogReader, RecordsDeleted
+
+if TYPE_CHECKING:
+    from eosctl.model.audit import AuditPlan, OffsetRange
+    from eosctl.model.client_properties import ClientProperties
 
 SILENT: Final = "the broker gives none of them, but those behind"
 

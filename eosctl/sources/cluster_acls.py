@@ -8,7 +8,7 @@ from eosctl.clients.channel import ApiVersions
 from eosctl.clients.wire import Wire
 from eosctl.errors import NotAuthorized
 from eosctl.model.cluster_acls import ClusterAcls
-from eosctl.model.skipped import Skipped, or_skipped
+from eosctl.model.skipped import Skipped, not_asked, or_skipped
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.sources.kafka_acls import hidden_settings, read_acls
 from eosctl.sources.kafka_topics import broker_settings, topic_facts
@@ -20,6 +20,7 @@ LIST_TRANSACTIONS: Final = 66
 BEFORE_2_8: Final = KafkaVersion(2, 7)
 BEFORE_3_8: Final = KafkaVersion(3, 7)
 MAPPING_RULES: Final = "ssl.principal.mapping.rules"
+NO_CLUSTER: Final = ClusterAcls(not_asked("no cluster was named with -b"))
 
 
 def broker_addresses(wire: Wire) -> frozenset[str]:

@@ -4,29 +4,35 @@ A method returns a fact, or Skipped with the reason where an answer can do witho
 the fact is what was asked for. Both are kept: `coverage` says what was asked for and what of it was not read.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from eosctl.model.client_roles import ConnectorConfig
-from eosctl.model.clock import ClusterClock
-from eosctl.model.cluster_acls import ClusterAcls
-from eosctl.model.coverage import Coverage
-from eosctl.model.evidence import ConnectGroup, Groups, InternalTopic, Preflight, Topics, TransactionLog, WorkerEvidence
-from eosctl.model.groups import ListedGroup, ShareGroups
-from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
 from eosctl.model.names import TopicPartition
-from eosctl.model.offset_stores import SourceSupport, StorePlace
-from eosctl.model.offsets import OffsetsTopic
-from eosctl.model.producers import AnsweredProducers
-from eosctl.model.skipped import Skipped
-from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
-from eosctl.model.topics import PartitionOffsets
-from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
-from eosctl.model.transactions import Described, ListedTransactions, TransactionState
-from eosctl.model.versions import KafkaVersion, Release
-from eosctl.model.workers import ConnectFacts, ConnectorStatus
 from eosctl.sources.topic_reader import TopicReader
+
+if TYPE_CHECKING:
+    from eosctl.model.client_roles import ConnectorConfig
+    from eosctl.model.clock import ClusterClock
+    from eosctl.model.cluster_acls import ClusterAcls
+    from eosctl.model.cluster_facts import ClusterFacts, ConfigTopicLog
+    from eosctl.model.connect_groups import ConnectGroup, Groups
+    from eosctl.model.coverage import Coverage
+    from eosctl.model.evidence import InternalTopic, Preflight, Topics, TransactionLog, WorkerEvidence
+    from eosctl.model.groups import ListedGroup, ShareGroups
+    from eosctl.model.hanging import OpenTransaction, PendingCommit, WaitingGroup
+    from eosctl.model.id_access import TransactionalIdAccess
+    from eosctl.model.offset_stores import SourceSupport, StorePlace
+    from eosctl.model.offsets import OffsetsTopic
+    from eosctl.model.producers import AnsweredProducers
+    from eosctl.model.skipped import Skipped
+    from eosctl.model.topics import PartitionOffsets
+    from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
+    from eosctl.model.transactions import Described, ListedTransactions, TransactionState
+    from eosctl.model.versions import KafkaVersion, Release
+    from eosctl.model.workers import ConnectFacts, ConnectorStatus
 
 Configs = Mapping[str, Mapping[str, object]]
 Wanted = Mapping[str, frozenset[int] | None]

@@ -1,5 +1,7 @@
 """The groups that Connect workers form, as their coordinators describe them."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -16,15 +18,15 @@ from eosctl.clients.messages import Response, topics_metadata
 from eosctl.clients.pieces import in_pieces
 from eosctl.codecs.connect_protocol import decode_leader_url, decode_member_url, decode_tasks
 from eosctl.errors import EosctlError, Undecodable, Unreachable
-from eosctl.model.evidence import ConnectGroup, GroupMember
+from eosctl.model.connect_groups import ConnectGroup, GroupMember
 from eosctl.model.groups import CONNECT_PROTOCOL, CONSUMER_OFFSETS
 from eosctl.model.live_owners import NO_MEMBERS
-from eosctl.model.names import ConnectorTaskId
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.sources.kafka_groups import listed_groups, may_list_all, without_coordinator
 
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
+    from eosctl.model.names import ConnectorTaskId
 
 GROUP_ID_NOT_FOUND: Final = 69
 RETRIABLE: Final = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR})
@@ -35,7 +37,7 @@ SETTLED_S: Final = 10.0
 GROUPS_PER_REQUEST: Final = 500
 
 
-def read_connect_group(wire: "Wire", group_id: str) -> ConnectGroup:
+def read_connect_group(wire: Wire, group_id: str) -> ConnectGroup:
     """The group with its members, without any where no such group exists. Raises NotAuthorized without Describe."""
     deadline = Deadline(wire.timeout_s)
     while True:
@@ -47,7 +49,7 @@ def read_connect_group(wire: "Wire", group_id: str) -> ConnectGroup:
         deadline.pause_or_raise(PAUSE_S, f"no coordinator of group {group_id} answers")
 
 
-def read_connect_groups(wire: "Wire", group_ids: Iterable[str]) -> dict[str, ConnectGroup | Skipped]:
+def read_connect_groups(wire: Wire, group_ids: Iterable[str]) -> dict[str, ConnectGroup | Skipped]:
     """Each of these groups, without members where it does not exist; Skipped where that cannot be known.
 
     Groups that rebalance are waited for, because only stable ones show the tasks of their members. One that may not be
@@ -72,7 +74,7 @@ def read_connect_groups(wire: "Wire", group_ids: Iterable[str]) -> dict[str, Con
             return {**dict.fromkeys(waiting, why), **dict(_known(wire, found))}
 
 
-def _has_groups(wire: "Wire") -> bool:
+def _has_groups(wire: Wire) -> bool:
     """Whether any group was ever used: a look-up of a coordinator would create `__consumer_offsets`."""
     [topic] = wire.request_any(topics_metadata([CONSUMER_OFFSETS])).topics
     return bool(topic.error_code != UNKNOWN_TOPIC_OR_PARTITION)
@@ -84,7 +86,7 @@ def _is_settled(answer: ConnectGroup | int) -> bool:
     return answer.protocol_type != CONNECT_PROTOCOL or not answer.members or answer.state == STABLE
 
 
-def _known(wire: "Wire", found: Mapping[str, ConnectGroup | int]) -> Iterator[tuple[str, ConnectGroup | Skipped]]:
+def _known(wire: Wire, found: Mapping[str, ConnectGroup | int]) -> Iterator[tuple[str, ConnectGroup | Skipped]]:
     """The groups that were described, and those that their coordinator refused to describe."""
     refused = {each: code for each, code in found.items() if isinstance(code, int) and code not in RETRIABLE}
     listed = _all_groups(wire) if refused else None
@@ -96,7 +98,7 @@ def _known(wire: "Wire", found: Mapping[str, ConnectGroup | int]) -> Iterator[tu
             yield group_id, NO_MEMBERS if absent else Skipped.of(_refusal(wire, group_id, answer))
 
 
-def _all_groups(wire: "Wire") -> Collection[str] | None:
+def _all_groups(wire: Wire) -> Collection[str] | None:
     """The Connect groups that there are; None where some may not be listed."""
     try:
         if not may_list_all(wire) or without_coordinator(wire):
@@ -106,7 +108,7 @@ def _all_groups(wire: "Wire") -> Collection[str] | None:
         return None
 
 
-def _described(wire: "Wire", group_ids: Collection[str]) -> dict[str, ConnectGroup | int]:
+def _described(wire: Wire, group_ids: Collection[str]) -> dict[str, ConnectGroup | int]:
     """Each group as its coordinator describes it, or the error code that it answers."""
     found: dict[str, ConnectGroup | int] = {}
     by_coordinator: dict[int, list[str]] = {}
@@ -124,11 +126,11 @@ def _described(wire: "Wire", group_ids: Collection[str]) -> dict[str, ConnectGro
     return found
 
 
-def _refusal(wire: "Wire", group_id: str, code: int) -> EosctlError:
+def _refusal(wire: Wire, group_id: str, code: int) -> EosctlError:
     return protocol_error(code, principal=wire.principal, operation="Describe", resource=f"Group {group_id}")
 
 
-def _no_coordinator(wire: "Wire") -> Skipped:
+def _no_coordinator(wire: Wire) -> Skipped:
     patience = min(wire.timeout_s, SETTLED_S)
     return Skipped(f"no coordinator of it answers within {patience:g} s", Cause.UNREACHABLE)
 

@@ -1,23 +1,27 @@
 """What Connect's REST interface says about where offsets are kept: connector configs, and exactly-once support."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
 
-from eosctl.clients.access import ClusterAccess
+from eosctl.clients import rest_offsets
 from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_answers import config_of, decoding, list_of, object_of, text_of, texts_of
-from eosctl.clients.rest_offsets import answered_offsets
-from eosctl.codecs.connector_files import UNKNOWN_CLASS, connector_of
+from eosctl.codecs import connector_files
 from eosctl.codecs.secrets import mask_properties
 from eosctl.errors import EosctlError, Undecodable
-from eosctl.model.client_roles import ConnectorConfig
-from eosctl.model.exported_offsets import ConnectorOffset
+from eosctl.model import plan_facts
 from eosctl.model.offset_stores import SourceSupport
-from eosctl.model.plan_facts import ConnectorFacts
 from eosctl.model.skipped import Cause, Skipped, or_skipped
+
+if TYPE_CHECKING:
+    from eosctl.clients.access import ClusterAccess
+    from eosctl.model.client_roles import ConnectorConfig
+    from eosctl.model.exported_offsets import ConnectorOffset
 
 T = TypeVar("T")
 Infos = Mapping[str, Mapping[str, Any]]
@@ -45,7 +49,7 @@ def read_client_configs(urls: Sequence[str], timeout_s: float) -> Mapping[str, C
 
 
 def _client_config(name: str, info: Mapping[str, Any], url: str) -> ConnectorConfig:
-    connector = connector_of({**UNKNOWN_CLASS, **info["config"]}, url, name=name)
+    connector = connector_files.connector_of({**connector_files.UNKNOWN_CLASS, **info["config"]}, url, name=name)
     # A worker that lacks the connector's plugin calls the type unknown; then its settings decide.
     return replace(connector, type=info["type"] if info.get("type") in {"source", "sink"} else None)
 
@@ -68,7 +72,7 @@ def _first_infos(urls: Sequence[str], timeout_s: float, decode: Callable[[Infos,
 
 
 def read_answers(
-    access: ClusterAccess, connectors: Mapping[str, ConnectorFacts | Skipped]
+    access: ClusterAccess, connectors: Mapping[str, plan_facts.ConnectorFacts | Skipped]
 ) -> Mapping[str, tuple[ConnectorOffset, ...] | Skipped]:
     """What the workers answer for those of the connectors that are STOPPED, and so do not move.
 
@@ -76,8 +80,8 @@ def read_answers(
     """
     found: dict[str, tuple[ConnectorOffset, ...] | Skipped] = {}
     for name, facts in connectors.items() if access.connect_urls else ():
-        if isinstance(facts, ConnectorFacts) and facts.state == "STOPPED" and not facts.tasks:
-            answer = or_skipped(partial(access.ask_worker, partial(answered_offsets, connector=name)))
+        if isinstance(facts, plan_facts.ConnectorFacts) and facts.state == "STOPPED" and not facts.tasks:
+            answer = or_skipped(partial(access.ask_worker, partial(rest_offsets.answered_offsets, connector=name)))
             found |= {} if answer is None else {name: answer}
     return found
 

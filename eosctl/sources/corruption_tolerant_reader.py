@@ -7,11 +7,11 @@
    offsets by an index with an entry for every 4 KiB (`index.interval.bytes`), so it serves those behind some later one.
 """
 
-from collections.abc import Sequence
-from typing import Final
+from __future__ import annotations
 
-from eosctl.clients.messages import Response
-from eosctl.clients.wire import Wire
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
 from eosctl.codecs.damaged_batches import claimed_length, next_batch
 from eosctl.codecs.record_batches import (
     HEADER,
@@ -21,9 +21,13 @@ from eosctl.codecs.record_batches import (
     DamagedOffsets,
 )
 from eosctl.errors import Refused, Undecodable
-from eosctl.model.audit import OffsetRange
 from eosctl.model.records import IsolationLevel
 from eosctl.sources.log_reader import LogReader
+
+if TYPE_CHECKING:
+    from eosctl.clients.messages import Response
+    from eosctl.clients.wire import Wire
+    from eosctl.model.audit import OffsetRange
 
 FETCH_BYTES: Final = 1 << 23
 MOST_BYTES: Final = 1 << 27

@@ -1,10 +1,11 @@
 """Finding what nobody named: the Connect group in the list of groups, and its workers by the group's members."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
-from eosctl.clients.request_count import RequestCount
 from eosctl.clients.rest_identity import RestIdentity, WorkerUrl
 from eosctl.errors import EosctlError, UsageError
 from eosctl.model.discovery import FoundWorkers, WorkerTrust, only_connect_group, workers_to_ask
@@ -16,6 +17,7 @@ from eosctl.sources.hidden_names import hidden_groups
 from eosctl.sources.kafka_groups import listed_groups
 
 if TYPE_CHECKING:
+    from eosctl.clients.request_count import RequestCount
     from eosctl.sources.live_cluster import Connections
 
 PATIENCE_S: Final = 5.0
@@ -28,7 +30,7 @@ class Discovery:
 
     def __init__(
         self,
-        connections: "Connections",
+        connections: Connections,
         say: Callable[[str], None],
         *,
         opted_in: bool,

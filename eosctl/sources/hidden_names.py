@@ -1,16 +1,20 @@
 """Does this principal see every topic and every group? Brokers leave those without Describe out of their lists."""
 
+from __future__ import annotations
+
 import string
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from eosctl.clients.group_messages import describe_groups
 from eosctl.clients.messages import topics_metadata
-from eosctl.clients.wire import Wire
 from eosctl.model.acls import ResourceType
 from eosctl.model.counts import some
 from eosctl.model.skipped import Cause, Skipped, or_skipped
 from eosctl.sources.authorization_probes import Probes, probes_of
 from eosctl.sources.kafka_groups import may_list_all, without_coordinator
+
+if TYPE_CHECKING:
+    from eosctl.clients.wire import Wire
 
 OF_TOPICS: Final = string.digits + string.ascii_letters + "._-"
 """A topic's name has no other characters."""

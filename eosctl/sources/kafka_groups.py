@@ -10,10 +10,10 @@ from eosctl.clients.messages import Response, topics_metadata
 from eosctl.clients.pieces import in_pieces
 from eosctl.clients.wire import Wire
 from eosctl.errors import EosctlError, TimedOut, Unreachable
+from eosctl.model import hanging
 from eosctl.model.acls import OPERATION_CODES, Operation
 from eosctl.model.counts import some
 from eosctl.model.groups import CONSUMER_OFFSETS, ListedGroup, ShareGroups
-from eosctl.model.hanging import WaitingGroup, waiting_groups
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.topics import PartitionOffsets
@@ -100,7 +100,7 @@ def waiting_groups_of(
     shares: ShareGroups,
     states: Mapping[str, str],
     offsets: Mapping[TopicPartition, PartitionOffsets],
-) -> Mapping[TopicPartition, tuple[WaitingGroup, ...]]:
+) -> "Mapping[TopicPartition, tuple[hanging.WaitingGroup, ...]]":
     """Those of the groups that may wait at the last stable offset of each partition, by their committed offsets.
 
     Those of a share group are its start offsets; one that reads uncommitted does not wait. states are those of the
@@ -110,7 +110,7 @@ def waiting_groups_of(
     given = {**committed, **begun}
     known = {group_id: each for group_id, each in given.items() if not isinstance(each, Skipped)}
     return {
-        place: waiting_groups(
+        place: hanging.waiting_groups(
             bounds, {group_id: each[place] for group_id, each in known.items() if place in each}, states
         )
         for place, bounds in offsets.items()

@@ -13,9 +13,8 @@ from eosctl.clients.window import Answer, Window
 from eosctl.clients.wire import Wire
 from eosctl.errors import EosctlError, Unreachable, UsageError
 from eosctl.model.counts import some
-from eosctl.model.names import ProducerIdAndEpoch, TopicPartition, coordinator_partition
+from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartition, coordinator_partition
 from eosctl.model.skipped import Skipped
-from eosctl.model.transaction_log import TRANSACTION_LOG
 from eosctl.model.transactions import (
     Described,
     ListedTransactions,
@@ -24,7 +23,7 @@ from eosctl.model.transactions import (
     TransactionState,
 )
 from eosctl.sources.kafka_offsets import LEADERLESS_PATIENCE_S
-from eosctl.sources.transaction_log import leaderless_log_partitions, transaction_log_leaders
+from eosctl.sources.transaction_log_leaders import leaderless_log_partitions, transaction_log_leaders
 
 TRANSACTIONAL_ID_NOT_FOUND: Final = 105
 IDS_PER_REQUEST: Final = 500

@@ -1,23 +1,25 @@
 """Clocks, releases and features of the brokers as they answer now."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from eosctl.model.clock import ClusterClock
 from eosctl.model.skipped import Skipped, or_skipped
-from eosctl.model.versions import Release
 from eosctl.sources import kafka_clock, kafka_evidence
 from eosctl.sources.coverage_log import asked
 from eosctl.sources.live_topics import LiveTopics
 
 if TYPE_CHECKING:
+    from eosctl.model.clock import ClusterClock
+    from eosctl.model.versions import Release
     from eosctl.sources.live_cluster import Connections
 
 
 class LiveBrokers(LiveTopics):
     """Asks again at each question."""
 
-    _connections: "Connections"
+    _connections: Connections
 
     def clock(self) -> ClusterClock | Skipped:
         """By one request; it is no gap where it fails, for what needs it says so."""

@@ -1,5 +1,7 @@
 """A cluster as its brokers and Connect workers answer now."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property, partial
@@ -9,25 +11,11 @@ from eosctl.codecs.config_topic import decode_config_records
 from eosctl.codecs.principals import mask_all_but_principals
 from eosctl.codecs.secrets import mask_properties
 from eosctl.errors import EosctlError
-from eosctl.model.cluster_acls import ClusterAcls
-from eosctl.model.evidence import ConnectGroup, Groups, InternalTopic, Topics, TransactionLog
-from eosctl.model.groups import ListedGroup
-from eosctl.model.hanging import TransactionalIdAccess
+from eosctl.model import transaction_log as log_facts
+from eosctl.model import transactions
+from eosctl.model.cluster_facts import ClusterFacts, ConfigTopicLog
 from eosctl.model.names import TopicPartition, coordinator_partition
-from eosctl.model.offset_stores import StorePlace
-from eosctl.model.offsets import OffsetsTopic
-from eosctl.model.records import Record
-from eosctl.model.skipped import Skipped, not_asked, or_skipped
-from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
-from eosctl.model.topics import PartitionOffsets
-from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
-from eosctl.model.transactions import (
-    HIDDEN_PARTITIONS,
-    Described,
-    ListedTransactions,
-    TransactionDescription,
-    TransactionState,
-)
+from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.sources import (
     cluster_acls,
     connect_group,
@@ -39,32 +27,44 @@ from eosctl.sources import (
     kafka_transactions,
     offsets_topics,
     transaction_log,
+    transaction_log_leaders,
     transactional_id_access,
 )
-from eosctl.sources.cluster_reader import Servers
 from eosctl.sources.coverage_log import KeptFacts, asked
-from eosctl.sources.discovery import Discovery
 from eosctl.sources.hidden_names import hidden_groups
 from eosctl.sources.live_connect import NO_BROKERS
 from eosctl.sources.live_groups import LiveGroups
-from eosctl.sources.live_partitions import Progress
-from eosctl.sources.offsets_topics import NewFold
 from eosctl.sources.other_clusters import OtherClusters
 
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
     from eosctl.model.client_properties import ClientProperties
+    from eosctl.model.cluster_acls import ClusterAcls
+    from eosctl.model.connect_groups import ConnectGroup, Groups
+    from eosctl.model.evidence import InternalTopic, Topics, TransactionLog
+    from eosctl.model.groups import ListedGroup
+    from eosctl.model.id_access import TransactionalIdAccess
+    from eosctl.model.offset_stores import StorePlace
+    from eosctl.model.offsets import OffsetsTopic
+    from eosctl.model.records import Record
+    from eosctl.model.topics import PartitionOffsets
+    from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
+    from eosctl.model.transactions import Described, ListedTransactions, TransactionState
+    from eosctl.sources.cluster_reader import Servers
+    from eosctl.sources.discovery import Discovery
+    from eosctl.sources.live_partitions import Progress
+    from eosctl.sources.offsets_topics import NewFold
 
 
 class Connections(Protocol):
     """What a live cluster is reached with. The wire connects at its first request."""
 
     @property
-    def wire(self) -> "Wire":
+    def wire(self) -> Wire:
         """The brokers."""
 
     @property
-    def client_properties(self) -> "ClientProperties":
+    def client_properties(self) -> ClientProperties:
         """Address and identity."""
 
     @property
@@ -101,7 +101,7 @@ class LiveCluster(LiveGroups):
         self._group_id, self._discovery = group_id, discovery
 
     @property
-    def _wire(self) -> "Wire":
+    def _wire(self) -> Wire:
         return self._connections.wire
 
     @cached_property
@@ -176,7 +176,7 @@ class LiveCluster(LiveGroups):
     def acls(self, topics: Collection[str]) -> ClusterAcls:
         """Raises NotAuthorized where they may not be described."""
         if not self._connections.client_properties.bootstrap_servers:
-            return ClusterAcls(not_asked("no cluster was named with -b"))
+            return cluster_acls.NO_CLUSTER
         return cluster_acls.read_cluster_acls(self._wire, topics)
 
     # -- Connect ------------------------------------------------------------------------------------------------------
@@ -248,8 +248,8 @@ class LiveCluster(LiveGroups):
         described = kafka_transactions.describe_transactional_ids(self._wire, transactional_ids, coordinators)
         failed = {name: Skipped.of(each) for name, each in described.items() if isinstance(each, EosctlError)}
         self.note("transactional ID", failed)
-        known = {name: each for name, each in described.items() if isinstance(each, TransactionDescription)}
-        hidden = {name: HIDDEN_PARTITIONS for name, each in known.items() if each.is_hidden}
+        kind, reason = transactions.TransactionDescription, transactions.HIDDEN_PARTITIONS
+        hidden = {name: reason for name, each in described.items() if isinstance(each, kind) and each.is_hidden}
         self.note("partitions of transactional ID", hidden)
         return described
 
@@ -274,14 +274,14 @@ class LiveCluster(LiveGroups):
     ) -> TransactionLogRecords:
         """Raises NotAuthorized where Read on it is missing."""
         wire, names = self._wire, () if after is None else transactional_ids
-        leaders = transaction_log.transaction_log_leaders(wire)
+        leaders = transaction_log_leaders.transaction_log_leaders(wire)
         wanted = {coordinator_partition(name, len(leaders)) for name in transactional_ids} if leaders else ()
         epochs = transaction_log.leader_epochs(wire) if names and leaders else {}
         offsets, unread = transaction_log.transaction_log_offsets(wire, sorted(wanted or leaders))
         ends = transaction_log.log_ends(offsets, epochs)
         following = transaction_log.read_following(wire, offsets, ends, after, names) if after else None
         records = transaction_log.read_transaction_log(wire, offsets, names) if following is None else following
-        return TransactionLogRecords(
+        return log_facts.TransactionLogRecords(
             leaders=dict(leaders),
             expiration_ms=kafka_topics.id_expiration_ms(wire),
             records=self.noted("the transaction log", records),

@@ -1,25 +1,27 @@
 """A Connect cluster as its workers' REST interfaces answer now."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from eosctl.errors import ConfigError, EosctlError, UsageError
-from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.discovery import FoundWorkers
-from eosctl.model.evidence import Preflight, WorkerEvidence
-from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped, not_asked, or_skipped
-from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, oldest_version
 from eosctl.sources import connect_evidence, connect_offsets, connect_rest
-from eosctl.sources.cluster_reader import Configs, Servers
 from eosctl.sources.coverage_log import CoverageLog, KeptFacts, asked
 
 NO_BROKERS: Final = not_asked("no -b/--bootstrap-server was given")
 NO_WORKERS: Final = not_asked("no --connect-url was given")
 
 if TYPE_CHECKING:
+    from eosctl.model.client_roles import ConnectorConfig
+    from eosctl.model.evidence import Preflight, WorkerEvidence
+    from eosctl.model.offset_stores import SourceSupport
+    from eosctl.model.versions import KafkaVersion
+    from eosctl.sources.cluster_reader import Configs, Servers
     from eosctl.sources.live_cluster import Connections
 
 F = TypeVar("F")
@@ -32,7 +34,7 @@ class LiveConnect(CoverageLog):
     only where none of the named does. What has secrets in it is neither read from them nor sent to them.
     """
 
-    _connections: "Connections"
+    _connections: Connections
 
     def __init__(self, connect_urls: tuple[str, ...], timeout_s: float, kept: KeptFacts | None = None) -> None:
         super().__init__(kept)

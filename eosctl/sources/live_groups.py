@@ -1,16 +1,21 @@
 """The groups of Connect workers as their coordinators answer now."""
 
+from __future__ import annotations
+
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from eosctl.errors import EosctlError, UsageError
+from eosctl.model.connect_groups import ConnectGroup, Groups, no_such_group
 from eosctl.model.discovery import FoundWorkers
-from eosctl.model.evidence import ConnectGroup, Groups, no_such_group
 from eosctl.model.skipped import Skipped, not_asked, or_skipped
 from eosctl.sources import connect_group
 from eosctl.sources.coverage_log import asked
-from eosctl.sources.discovery import Discovery
 from eosctl.sources.kafka_groups import listed_groups
 from eosctl.sources.live_partitions import LivePartitions
+
+if TYPE_CHECKING:
+    from eosctl.sources.discovery import Discovery
 
 
 class LiveGroups(LivePartitions):

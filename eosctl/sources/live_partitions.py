@@ -1,22 +1,27 @@
 """Partitions, their producers and what readers of them see, as their leaders answer now."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
+from eosctl.clients.leaders import NO_LEADER
 from eosctl.errors import EosctlError
-from eosctl.model.groups import ListedGroup, ShareGroups
-from eosctl.model.hanging import OpenTransaction, PendingCommit, WaitingGroup
-from eosctl.model.names import TopicPartition
-from eosctl.model.partition_producers import NO_LEADER
 from eosctl.model.producers import AnsweredProducers
 from eosctl.model.skipped import Cause, Skipped, or_skipped
-from eosctl.model.topics import PartitionOffsets
 from eosctl.sources import first_batches, kafka_groups, kafka_offsets, kafka_producers, pending_commits, share_groups
 from eosctl.sources.cluster_reader import ALL_TOPICS, CommitPlace, Wanted
 from eosctl.sources.coverage_log import asked
 from eosctl.sources.hidden_names import hidden_topics
 from eosctl.sources.live_brokers import LiveBrokers
 from eosctl.sources.wanted_partitions import wanted_of
+
+if TYPE_CHECKING:
+    from eosctl.model.groups import ListedGroup, ShareGroups
+    from eosctl.model.hanging import OpenTransaction, PendingCommit, WaitingGroup
+    from eosctl.model.names import TopicPartition
+    from eosctl.model.topics import PartitionOffsets
 
 Progress = Callable[..., AbstractContextManager[Callable[[int], None]]]
 

@@ -1,7 +1,9 @@
 """Topics and their record batches as the brokers and Connect workers answer now."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped, or_skipped
@@ -12,7 +14,9 @@ from eosctl.sources.cluster_reader import ALL_TOPICS
 from eosctl.sources.coverage_log import asked
 from eosctl.sources.hidden_names import hidden_topics
 from eosctl.sources.live_connect import LiveConnect
-from eosctl.sources.topic_reader import Topics
+
+if TYPE_CHECKING:
+    from eosctl.sources.topic_reader import Topics
 
 ACTIVE_TOPICS_KEPT_S: Final = 600.0
 """A request for each connector; a connector that runs seldom begins to write to another topic."""

@@ -5,8 +5,9 @@ from collections.abc import Collection
 from eosctl.clients.leaders import NO_LEADER, partition_leaders
 from eosctl.clients.wire import Wire
 from eosctl.errors import EosctlError
+from eosctl.model.described import transactional_ids_by_producer
 from eosctl.model.hanging import OpenTransaction
-from eosctl.model.joined_transactions import join_answers, transactional_ids_by_producer
+from eosctl.model.joined_transactions import join_answers
 from eosctl.model.names import TopicPartition
 from eosctl.model.plan_facts import OpenNow
 from eosctl.model.producers import ActiveProducer

@@ -12,10 +12,10 @@ from eosctl.clients.messages import list_offsets
 from eosctl.clients.wire import Wire
 from eosctl.errors import Unreachable, UsageError
 from eosctl.model.audit import OffsetRange
-from eosctl.model.names import TopicPartition
+from eosctl.model.names import TRANSACTION_LOG, TopicPartition
 from eosctl.model.records import IsolationLevel
 from eosctl.model.topics import PartitionOffsets
-from eosctl.model.transaction_log import TRANSACTION_LOG, LogRecord
+from eosctl.model.transaction_log import LogRecord
 from eosctl.sources.audit_log import DataBatch, LogItem, read_range
 from eosctl.sources.audit_segments import (
     PartitionSegments,

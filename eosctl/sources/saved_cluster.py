@@ -6,16 +6,19 @@ from typing import Final
 from eosctl.errors import EosctlError, Unreachable, UsageError
 from eosctl.model.clock import ClusterClock
 from eosctl.model.cluster_acls import ClusterAcls
-from eosctl.model.evidence import ConnectGroup, Groups, InternalTopic, TransactionLog
+from eosctl.model.cluster_facts import ClusterFacts, ConfigTopicLog
+from eosctl.model.connect_groups import ConnectGroup, Groups
+from eosctl.model.evidence import InternalTopic, TransactionLog
 from eosctl.model.groups import ListedGroup
-from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
+from eosctl.model.hanging import OpenTransaction, PendingCommit, WaitingGroup
+from eosctl.model.id_access import TransactionalIdAccess
 from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.model.offset_stores import StorePlace
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.partition_producers import NO_LEADER, PartitionProducers, ProducersFacts
 from eosctl.model.producers import AnsweredProducers
 from eosctl.model.skipped import Cause, Skipped
-from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog, Snapshot
+from eosctl.model.snapshot import Snapshot
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
 from eosctl.model.transactions import (
@@ -100,9 +103,8 @@ class SavedCluster(SavedTopics):
     def internal_topic(self, role: str, name: str) -> InternalTopic:
         """Skipped where another topic was saved for the role."""
         saved = () if isinstance(self._evidence, Skipped) else self._evidence.internal_topics
-        return next(
-            (each for each in saved if (each.role, each.name) == (role, name)), InternalTopic(role, name, NOT_SAVED)
-        )
+        found = (each for each in saved if (each.role, each.name) == (role, name))
+        return next(found, InternalTopic(role, name, NOT_SAVED))
 
     @asked("the transaction log's partitions")
     def transaction_log_topic(self) -> TransactionLog | Skipped | None:

@@ -7,8 +7,9 @@ from eosctl.errors import UsageError
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.evidence import ClusterEvidence, Preflight, WorkerEvidence
 from eosctl.model.offset_stores import SourceSupport, WorkerSettings
+from eosctl.model.offsets_facts import OffsetsFacts
 from eosctl.model.skipped import Cause, Skipped
-from eosctl.model.snapshot import OffsetsFacts, Snapshot
+from eosctl.model.snapshot import Snapshot
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, oldest_version
 from eosctl.sources.cluster_reader import Configs, Servers

@@ -1,12 +1,16 @@
 """What can be asked of topics and of the record batches in them: a part of ClusterReader."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol
+from __future__ import annotations
 
-from eosctl.model.names import TopicPartition
-from eosctl.model.skipped import Skipped
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
 from eosctl.model.topics import PartitionOffsets, TopicDescription
-from eosctl.sources.audit_log import OpenSource
+
+if TYPE_CHECKING:
+    from eosctl.model.names import TopicPartition
+    from eosctl.model.skipped import Skipped
+    from eosctl.sources.audit_log import OpenSource
 
 Topics = Mapping[str, TopicDescription]
 

@@ -4,43 +4,20 @@ from collections.abc import Collection, Iterator, Mapping
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from eosctl.clients.leaders import NO_LEADER, partition_leaders
 from eosctl.clients.messages import topics_metadata
 from eosctl.clients.wire import Wire
 from eosctl.codecs.transaction_log import KEY_VERSION, decode_log_record, encode_transaction_log_key
-from eosctl.errors import NotAuthorized, Unreachable
-from eosctl.model.names import TopicPartition
+from eosctl.errors import Unreachable
+from eosctl.model.names import TRANSACTION_LOG, TopicPartition
 from eosctl.model.records import Record
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets
-from eosctl.model.transaction_log import TRANSACTION_LOG, LogEnd, LogRecord, TransactionLogRecord
+from eosctl.model.transaction_log import LogEnd, LogRecord, TransactionLogRecord
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_offsets import offsets_or_skipped
-from eosctl.sources.kafka_topics import topic_facts
+from eosctl.sources.transaction_log_leaders import transaction_log_leaders
 
 KEY_OF_ANY_ID: Final = KEY_VERSION.to_bytes(2, "big")
-
-
-def transaction_log_leaders(wire: Wire) -> Mapping[int, int]:
-    """Partition of the transaction log to the node ID of its leader, which coordinates the IDs in it (-1: none).
-
-    Empty where no transaction was ever begun in this cluster: the topic does not exist then.
-    """
-    if topic_facts(wire, [TRANSACTION_LOG])[TRANSACTION_LOG] is None:
-        return {}
-    return {each.partition: leader for each, leader in partition_leaders(wire, [TRANSACTION_LOG]).items()}
-
-
-def leaderless_log_partitions(wire: Wire) -> tuple[int, ...] | Skipped:
-    """Partitions of the transaction log without a leader: no broker coordinates, lists or describes their IDs.
-
-    Skipped where Describe on the topic is missing.
-    """
-    try:
-        leaders = transaction_log_leaders(wire)
-    except NotAuthorized as error:
-        return Skipped.of(error)
-    return tuple(sorted(partition for partition, leader in leaders.items() if leader == NO_LEADER))
 
 
 class LogOffsets(NamedTuple):

@@ -17,7 +17,8 @@ from eosctl.sources.kafka_offsets import partition_offsets
 from eosctl.sources.kafka_producers import answering_producers
 from eosctl.sources.kafka_transactions import describe_transactional_ids
 from eosctl.sources.log_reader import LogReader
-from eosctl.sources.transaction_log import read_transaction_log, transaction_log_leaders, transaction_log_offsets
+from eosctl.sources.transaction_log import read_transaction_log, transaction_log_offsets
+from eosctl.sources.transaction_log_leaders import transaction_log_leaders
 
 
 def read_transaction_now(wire: Wire, transactional_id: str) -> TransactionNow:

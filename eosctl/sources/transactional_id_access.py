@@ -12,7 +12,7 @@ from eosctl.clients import codes
 from eosctl.clients.messages import describe_transactions
 from eosctl.clients.wire import Wire
 from eosctl.model.acls import ResourceType
-from eosctl.model.hanging import TransactionalIdAccess
+from eosctl.model.id_access import TransactionalIdAccess
 from eosctl.sources.authorization_probes import probes_of
 
 FIRST_CHARACTERS: Final = string.digits + string.ascii_letters + string.punctuation.replace("*", "") + "äжש中😀"

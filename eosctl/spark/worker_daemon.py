@@ -9,11 +9,12 @@ Run by Spark as `spark.python.daemon.module`, on this machine only.
 """
 
 import gc
-import importlib
 import runpy
 import sys
 from pathlib import Path
 from typing import Final
+
+from eosctl.bare_packages import run
 
 ZIPPED: Final = ("pyspark.zip", "-src.zip")
 NEEDED: Final = (
@@ -22,7 +23,8 @@ NEEDED: Final = (
     "aiokafka.record.default_records",
     "google_crc32c",
     "kafka.net.selector",
-    "kafka.protocol.consumer",
+    "kafka.protocol.consumer.fetch",
+    "kafka.protocol.consumer.offsets",
     "kafka.protocol.metadata",
     "eosctl.clients.kafka_connections",
     "eosctl.clients.wire",
@@ -41,7 +43,7 @@ def main() -> None:
     """Become pyspark's daemon; its arguments are those of this module."""
     sys.path[:] = prefer_installed(sys.path)
     for name in NEEDED:
-        importlib.import_module(name)
+        run(name)
     gc.collect()
     gc.freeze()
     runpy.run_module("pyspark.daemon", run_name="__main__", alter_sys=True)

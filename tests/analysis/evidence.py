@@ -7,15 +7,8 @@ from eosctl.analysis.rules.registry import RULES, ask
 from eosctl.model.acl_plan import AclDifference, BindingStatus, ComparedBinding, PlannedBinding, Reason
 from eosctl.model.acls import AclBinding, Operation, ResourcePattern, ResourceType
 from eosctl.model.commit_history import DAY_MS, CommitDay, CommitHistory
-from eosctl.model.evidence import (
-    ConnectGroup,
-    Evidence,
-    GroupMember,
-    InternalTopic,
-    Preflight,
-    TransactionLog,
-    WorkerEvidence,
-)
+from eosctl.model.connect_groups import ConnectGroup, GroupMember
+from eosctl.model.evidence import Evidence, InternalTopic, Preflight, TransactionLog, WorkerEvidence
 from eosctl.model.mirrored_partitions import MirroredPartition
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.offset_stores import SourceSupport

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from eosctl.analysis.config_topic import ConfigTopicReplay, fold_config_topic
 from eosctl.codecs.config_topic import decode_config_records
-from eosctl.model.config_timeline import Effect
+from eosctl.model.config_topic import Effect
 from eosctl.model.connectors import ConnectorState, Reader, SessionKey, TargetState
 from eosctl.model.records import IsolationLevel, Record, RecordState
 from eosctl.model.versions import KafkaVersion

@@ -1,7 +1,7 @@
 """The history of a config topic in words."""
 
 from eosctl.analysis.config_timeline import timeline
-from eosctl.model.config_timeline import Effect
+from eosctl.model.config_topic import Effect
 from eosctl.model.records import RecordState
 from tests.analysis.config_records import LATEST, Log
 

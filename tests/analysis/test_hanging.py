@@ -14,8 +14,9 @@ from eosctl.analysis.hanging import (
     why_undated,
 )
 from eosctl.model.clock import ClusterClock
+from eosctl.model.described import transactional_ids_by_producer
 from eosctl.model.hanging import Advice, HangingReason
-from eosctl.model.joined_transactions import join_open_transactions, transactional_ids_by_producer
+from eosctl.model.joined_transactions import join_open_transactions
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.producers import ActiveProducer
 from eosctl.model.skipped import Skipped

@@ -7,7 +7,7 @@ from eosctl.model.connectors import ConnectorType, Reader
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import RecordState
 from eosctl.model.report import Severity
-from eosctl.model.snapshot import Skipped
+from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.versions import KafkaVersion
 from tests.analysis.config_records import LATEST, Log

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from eosctl.analysis.rules.registry import diagnose
-from eosctl.model.evidence import ConnectGroup, Evidence, GroupMember
+from eosctl.model.connect_groups import ConnectGroup, GroupMember
+from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.topics import TopicFacts

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from eosctl.analysis.rules.client_configs import servers_elsewhere
-from eosctl.model.evidence import ConnectGroup, GroupMember
+from eosctl.model.connect_groups import ConnectGroup, GroupMember
 from eosctl.model.names import ConnectorTaskId
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped, not_asked

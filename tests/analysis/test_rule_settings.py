@@ -6,7 +6,8 @@ import pytest
 
 from eosctl.analysis.rules.connectors import SAYS_NOTHING
 from eosctl.model.clock import ClusterClock
-from eosctl.model.evidence import GroupMember, Preflight
+from eosctl.model.connect_groups import GroupMember
+from eosctl.model.evidence import Preflight
 from eosctl.model.names import TopicPartition
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped

@@ -9,7 +9,8 @@ from eosctl.analysis.rules.registry import RULES, commands_reporting, diagnose
 from eosctl.model.acls import Operation
 from eosctl.model.acls import topic as topic_pattern
 from eosctl.model.client_roles import ClientRole
-from eosctl.model.evidence import ConnectGroup, Evidence, GroupMember, Preflight
+from eosctl.model.connect_groups import ConnectGroup, GroupMember
+from eosctl.model.evidence import Evidence, Preflight
 from eosctl.model.groups import ShareGroup
 from eosctl.model.names import ConnectorTaskId
 from eosctl.model.offset_stores import SourceSupport

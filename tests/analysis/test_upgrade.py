@@ -8,7 +8,7 @@ import pytest
 from eosctl.analysis.catalogue.offsets import UNCOMMITTED_OFFSET
 from eosctl.analysis.upgrade import check_upgrade
 from eosctl.model.client_roles import ClientRole
-from eosctl.model.evidence import ConnectGroup, GroupMember
+from eosctl.model.connect_groups import ConnectGroup, GroupMember
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped

@@ -13,7 +13,7 @@ from unittest.mock import patch
 from eosctl.analysis.audit.transaction_log_history import fold_transaction_log_history
 from eosctl.model.audit import AuditPlan, StateKind, StateRow
 from eosctl.model.coverage import Coverage
-from eosctl.model.transaction_log import TRANSACTION_LOG
+from eosctl.model.names import TRANSACTION_LOG
 from eosctl.model.transaction_log_history import TransactionLogHistory
 from eosctl.operations.audit.cluster import ClusterInput
 from eosctl.operations.audit.request import AuditRequest

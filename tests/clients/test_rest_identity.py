@@ -11,6 +11,8 @@ from threading import Thread
 import pytest
 from certificates import PASSWORD, Authority
 
+from eosctl.clients import http_transport
+from eosctl.clients.http_transport import public_authorities
 from eosctl.clients.request_count import RequestCount
 from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_identity import RestIdentity, WorkerUrl
@@ -172,6 +174,18 @@ def test_a_redirect_is_not_followed_with_a_password():
         assert get(url)["version"] == "4.3.1"
         with pytest.raises(Refused, match="a redirect is not followed with a password or certificate"):
             get(WorkerUrl(url, properties("basic.auth.user.info=tool:geheim")))
+
+
+def test_public_authorities_are_read_where_a_redirect_leads_to_https(authority, monkeypatch):
+    read = []
+    whole = public_authorities.__wrapped__
+    monkeypatch.setattr(http_transport, "public_authorities", lambda: read.append("read") or whole())
+    with worker(authority.issue("worker", "127.0.0.1")) as other, worker() as plain, worker(moved_to=other) as url:
+        assert get(plain)["version"] == "4.3.1"
+        assert read == []
+        with pytest.raises(Unreachable, match="not signed by"):
+            get(url)
+        assert read == ["read"]
 
 
 def test_basic_auth_without_a_colon_is_refused():

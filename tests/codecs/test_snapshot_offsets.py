@@ -7,9 +7,10 @@ from eosctl.errors import Undecodable
 from eosctl.model.names import TopicPartition
 from eosctl.model.offset_stores import SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.offsets import OffsetsPartition, OffsetsTopic
+from eosctl.model.offsets_facts import OffsetsFacts
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
-from eosctl.model.snapshot import OffsetsFacts, Snapshot
+from eosctl.model.snapshot import Snapshot
 from eosctl.model.versions import KafkaVersion
 from tests.analysis.offset_records import record, topic
 

@@ -8,7 +8,7 @@ import pytest
 
 from eosctl.codecs.snapshot import encode_snapshot
 from eosctl.errors import UsageError
-from eosctl.model.hanging import TransactionalIdAccess
+from eosctl.model.id_access import TransactionalIdAccess
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.partition_producers import PartitionProducers, ProducersFacts
 from eosctl.model.producers import ActiveProducer

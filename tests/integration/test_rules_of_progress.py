@@ -12,8 +12,8 @@ import pytest
 from confluent_kafka import Producer
 
 from eosctl.codecs.transaction_log import encode_transaction_log_key
-from eosctl.model.names import ProducerIdAndEpoch, TopicPartition, coordinator_partition
-from eosctl.model.transaction_log import TRANSACTION_LOG, TransactionLogValue
+from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartition, coordinator_partition
+from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import TransactionState
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec

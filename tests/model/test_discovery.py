@@ -3,8 +3,8 @@
 import pytest
 
 from eosctl.errors import UsageError
+from eosctl.model.connect_groups import ConnectGroup, GroupMember
 from eosctl.model.discovery import WorkerTrust, only_connect_group, workers_to_ask
-from eosctl.model.evidence import ConnectGroup, GroupMember
 from eosctl.model.groups import ListedGroup
 from eosctl.model.skipped import Cause, Skipped
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from eosctl.model.connect_groups import ConnectGroup
 from eosctl.model.coverage import Coverage, Unread, unread_in
-from eosctl.model.evidence import ConnectGroup
 from eosctl.model.report import Answer, exit_code
 from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.topics import TopicFacts

@@ -1,6 +1,6 @@
 """Who may write under a transactional ID now, by groups and by REST."""
 
-from eosctl.model.evidence import ConnectGroup, GroupMember
+from eosctl.model.connect_groups import ConnectGroup, GroupMember
 from eosctl.model.live_owners import NO_MEMBERS, LiveOwner, LiveOwners, possible_groups
 from eosctl.model.names import ConnectorTaskId
 from eosctl.model.skipped import Skipped

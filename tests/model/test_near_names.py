@@ -2,7 +2,7 @@
 
 import pytest
 
-from eosctl.model.evidence import NO_SUCH_GROUP, no_such_group
+from eosctl.model.connect_groups import NO_SUCH_GROUP, no_such_group
 from eosctl.model.near_names import did_you_mean, no_such_topic, not_in_config_topic
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from eosctl.errors import NotAuthorized, UsageError
 from eosctl.model.audit import AuditedTopic, OpenAtPlan, PartitionBounds, TopicRole, TransactionalIdHolder
-from eosctl.model.hanging import TransactionalIdAccess
+from eosctl.model.id_access import TransactionalIdAccess
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.producers import ActiveProducer, AnsweredProducers
 from eosctl.model.skipped import Cause, Skipped

@@ -6,12 +6,13 @@ from dataclasses import fields, replace
 import pytest
 
 from eosctl.errors import Unreachable, UsageError
+from eosctl.model.cluster_facts import ClusterFacts, ConfigTopicLog
 from eosctl.model.commit_history import CommitDay, CommitHistory
-from eosctl.model.evidence import ConnectGroup, Evidence, InternalTopic, WorkerEvidence
+from eosctl.model.connect_groups import ConnectGroup
+from eosctl.model.evidence import Evidence, InternalTopic, WorkerEvidence
 from eosctl.model.groups import ListedGroup
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.skipped import Skipped, not_asked
-from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transaction_log import (
     LogEnd,

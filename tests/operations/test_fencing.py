@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from eosctl.errors import Refused, Unreachable, UsageError
+from eosctl.model.cluster_facts import ClusterFacts, ConfigTopicLog
 from eosctl.model.fencing import FencingRequest
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.profile import Profile
 from eosctl.model.skipped import Skipped
-from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
 from eosctl.model.transactions import ListedTransactions, TransactionDescription, TransactionListing, TransactionState
 from eosctl.operations.fencing import fence, read_and_plan
 from tests.fake_cluster import FakeCluster

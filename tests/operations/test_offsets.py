@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from eosctl.errors import Unreachable, UsageError
+from eosctl.model.cluster_facts import ConfigTopicLog
 from eosctl.model.config_topic import ConnectorConfigRecord, Origin
 from eosctl.model.offset_stores import SourceSupport, StorePlace
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.report import exit_code
 from eosctl.model.skipped import Cause, Skipped, not_asked
-from eosctl.model.snapshot import ConfigTopicLog
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.model.workers import ConnectFacts, ConnectorStatus
 from eosctl.operations.offset_stores import OffsetsRequest, worker_settings

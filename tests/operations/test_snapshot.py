@@ -6,13 +6,15 @@ import pytest
 
 from eosctl.codecs.snapshot import encode_snapshot
 from eosctl.errors import NotAuthorized, Unreachable, UsageError
+from eosctl.model.cluster_facts import ClusterFacts, ConfigTopicLog
 from eosctl.model.evidence import InternalTopic
-from eosctl.model.hanging import PendingCommit, TransactionalIdAccess
+from eosctl.model.hanging import PendingCommit
+from eosctl.model.id_access import TransactionalIdAccess
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.partition_producers import NO_LEADER, ProducersFacts
 from eosctl.model.producers import ActiveProducer, AnsweredProducers
 from eosctl.model.skipped import Skipped
-from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog, Snapshot
+from eosctl.model.snapshot import Snapshot
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transaction_log import TransactionLogRecords
 from eosctl.model.transactions import ListedTransactions, TransactionListing, TransactionState

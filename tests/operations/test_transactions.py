@@ -3,7 +3,7 @@
 import pytest
 
 from eosctl.errors import NotAuthorized, Unreachable, UsageError
-from eosctl.model.hanging import TransactionalIdAccess
+from eosctl.model.id_access import TransactionalIdAccess
 from eosctl.model.partition_producers import NO_LEADER
 from eosctl.model.report import exit_code
 from eosctl.model.skipped import Skipped

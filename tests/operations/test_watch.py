@@ -7,13 +7,13 @@ import pytest
 from eosctl.analysis.metrics import catalogue as metrics
 from eosctl.analysis.rules.registry import diagnose
 from eosctl.errors import NotAuthorized, Unreachable, UsageError
+from eosctl.model.cluster_facts import ClusterFacts, ConfigTopicLog
 from eosctl.model.coverage import Coverage
 from eosctl.model.evidence import InternalTopic
-from eosctl.model.hanging import TransactionalIdAccess
+from eosctl.model.id_access import TransactionalIdAccess
 from eosctl.model.names import ProducerIdAndEpoch
 from eosctl.model.report import exit_code
 from eosctl.model.skipped import Cause, Skipped, not_asked
-from eosctl.model.snapshot import ClusterFacts, ConfigTopicLog
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transaction_log import LogReading, TransactionLogRecords
 from eosctl.model.transactions import TransactionDescription, TransactionState

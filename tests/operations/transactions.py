@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from eosctl.model.clock import ClusterClock
-from eosctl.model.hanging import TransactionalIdAccess
+from eosctl.model.id_access import TransactionalIdAccess
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.partition_producers import NO_LEADER
 from eosctl.model.producers import ActiveProducer, AnsweredProducers

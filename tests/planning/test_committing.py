@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from eosctl.model.committing import CommitFacts, CommitRequest
-from eosctl.model.evidence import ConnectGroup, GroupMember
+from eosctl.model.connect_groups import ConnectGroup, GroupMember
 from eosctl.model.live_owners import LiveOwners
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
 from eosctl.model.plan import ClusterIs, ManualStep, NoLiveOwner

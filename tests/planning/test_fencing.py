@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from eosctl.analysis.owners import KnownNames
-from eosctl.model.evidence import ConnectGroup, GroupMember
+from eosctl.model.connect_groups import ConnectGroup, GroupMember
 from eosctl.model.fencing import Candidate, FencingPlan, FencingRequest
 from eosctl.model.live_owners import LiveOwners
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition

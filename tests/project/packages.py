@@ -12,11 +12,12 @@ from tests.project.sbom import write_bill
 
 VERSION = f"eosctl {__version__}\n"
 IMPORTS_ALL = """
-import importlib, pkgutil, eosctl
+import pkgutil, eosctl
+from eosctl.bare_packages import run
 failed = []
 for module in pkgutil.walk_packages(eosctl.__path__, "eosctl."):
     try:
-        importlib.import_module(module.name)
+        run(module.name)
     except ModuleNotFoundError as error:
         failed.append(f"{module.name}: {error.name}")
 print(*failed, sep="\\n")

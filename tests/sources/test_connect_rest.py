@@ -10,7 +10,7 @@ import pytest
 
 from eosctl.clients.rest import RestClient
 from eosctl.errors import NotAuthorized, Refused, TimedOut, Undecodable, Unreachable, UsageError
-from eosctl.model.snapshot import Skipped
+from eosctl.model.skipped import Skipped
 from eosctl.model.workers import ConnectorStatus, TaskStatus, WorkerFacts
 from eosctl.sources.connect_offsets import validated_values
 from eosctl.sources.connect_rest import read_active_topics, read_connect, read_connectors, read_worker

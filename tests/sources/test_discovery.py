@@ -9,7 +9,7 @@ from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.errors import Unreachable, UsageError
 from eosctl.model.client_properties import ClientProperties, Property
-from eosctl.model.evidence import ConnectGroup, GroupMember
+from eosctl.model.connect_groups import ConnectGroup, GroupMember
 from eosctl.model.groups import ListedGroup
 from eosctl.model.skipped import Skipped
 from eosctl.sources import discovery

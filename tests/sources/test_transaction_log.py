@@ -5,10 +5,10 @@ import struct
 import pytest
 
 from eosctl.codecs.transaction_log import encode_transaction_log_key
-from eosctl.model.names import TopicPartition
+from eosctl.model.names import TRANSACTION_LOG, TopicPartition
 from eosctl.model.records import Record
 from eosctl.model.topics import PartitionOffsets
-from eosctl.model.transaction_log import TRANSACTION_LOG, LogEnd
+from eosctl.model.transaction_log import LogEnd
 from eosctl.sources import transaction_log
 
 PLACE = TopicPartition(TRANSACTION_LOG, 0)

@@ -12,8 +12,8 @@ from eosctl.engines.scanning import COMPACT
 from eosctl.errors import EosctlError
 from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, PartitionBounds, StateKind, StateRow, TopicRole
 from eosctl.model.coverage import Coverage
+from eosctl.model.names import TRANSACTION_LOG
 from eosctl.model.skipped import Skipped, not_asked
-from eosctl.model.transaction_log import TRANSACTION_LOG
 from eosctl.model.transaction_log_history import TransactionLogHistory
 from eosctl.operations.audit.bounds import guess_role
 from eosctl.operations.audit.request import AuditRequest

@@ -8,7 +8,8 @@ from eosctl.analysis.output_topics import output_topics
 from eosctl.analysis.rules.client_configs import connector_config, servers_elsewhere
 from eosctl.model.acls import PatternType
 from eosctl.model.client_roles import ConnectorConfig
-from eosctl.model.evidence import Evidence, Groups, Outputs
+from eosctl.model.connect_groups import Groups
+from eosctl.model.evidence import Evidence, Outputs
 from eosctl.model.groups import CONNECT_PROTOCOL
 from eosctl.model.live_owners import possible_groups
 from eosctl.model.names import ConnectorTaskId, task_transactional_id

@@ -11,13 +11,13 @@ from eosctl.codecs.strimzi_connect import connect_resource
 from eosctl.codecs.strimzi_resources import decode_resources, is_resource
 from eosctl.codecs.worker_properties import advertised_address, decode_worker_properties
 from eosctl.errors import ConfigError, UsageError
+from eosctl.model.cluster_facts import ConfigTopicLog
 from eosctl.model.connectors import Reader
 from eosctl.model.counts import counted
 from eosctl.model.evidence import Evidence, WorkerEvidence
 from eosctl.model.inspection import Inspection
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped, not_asked
-from eosctl.model.snapshot import ConfigTopicLog
 from eosctl.model.strimzi import StrimziResource
 from eosctl.model.transaction_log import LogReading
 from eosctl.model.versions import NEWEST, KafkaVersion

@@ -2,7 +2,7 @@
 
 from typing import TypedDict
 
-from eosctl.model.config_timeline import Effect
+from eosctl.model.config_topic import Effect
 from eosctl.model.connectors import ConnectorType, TargetState
 from eosctl.model.inspection import NextStartRule
 from eosctl.model.records import IsolationLevel

@@ -6,9 +6,10 @@ from typing import TypeVar
 from eosctl.model.counts import counted
 from eosctl.model.evidence import ClusterEvidence
 from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.offsets_facts import OffsetsFacts
 from eosctl.model.partition_producers import NO_LEADER, ProducersFacts
 from eosctl.model.skipped import Skipped
-from eosctl.model.snapshot import OffsetsFacts, Snapshot, SnapshotFile
+from eosctl.model.snapshot import Snapshot, SnapshotFile
 from eosctl.model.times import rfc3339
 from eosctl.model.transaction_log import TransactionLogFacts
 from eosctl.model.transactions import Descriptions, why_undescribed

@@ -1,0 +1,50 @@
+"""Showing what is to be done, and asking for it."""
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from eosctl.errors import EosctlError
+from eosctl.operations.session import Session
+
+
+class Proposal(Protocol):
+    """What the user is asked about."""
+
+    @property
+    def objections(self) -> tuple[str, ...]:
+        """What speaks against it."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the user should know although it can be carried out."""
+
+    @property
+    def failure(self) -> EosctlError | None:
+        """Refused where anything speaks against it."""
+
+
+P = TypeVar("P", bound=Proposal)
+Show = Callable[[P], None]
+"""Shows on the terminal what the question that follows is about."""
+
+
+def agree(session: Session, proposal: P, question: str, show: Show[P]) -> None:
+    """Shows the proposal and asks; raises Refused where something speaks against it or the user does not agree."""
+    options = session.options
+    if proposal.objections or not options.yes:
+        show(proposal)
+    if proposal.failure is not None:
+        raise proposal.failure
+    if options.yes:
+        for warning in proposal.warnings:
+            options.console.warn(warning)
+    options.console.confirm(_with_place(session, question), yes=options.yes)
+
+
+def _with_place(session: Session, question: str) -> str:
+    """The question with the cluster, the group if nobody named it, and the profile. Of two, the plan names the side."""
+    profile = session.options.profile
+    places = [] if session.has_other_cluster else [f"cluster {session.reader.cluster_id}"]
+    places += [] if session.found_group_id is None else [f"Connect group {session.found_group_id}"]
+    places += [] if profile is None else [f"profile {profile.name}"]
+    return f"{question.removesuffix('?')} ({', '.join(places)})?" if places else question
