@@ -36,7 +36,7 @@ class PlainShapes:
         self._known: dict[bytes, bytes | None] = {}
 
     def of(self, value: bytes) -> bytes | None:
-        """The value's shape if values of it may be compared by their bytes, else None.
+        """The shape of a value; None where values of that shape may not be compared by their bytes.
 
         It is the same object for each of them: one that every record is held against stays in the processor's cache.
         """
