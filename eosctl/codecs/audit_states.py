@@ -3,7 +3,6 @@
 Offsets and keys inside the states stay the bytes that they are in the topic.
 """
 
-import re
 from functools import cache
 from typing import Any, Final, TypeVar
 
@@ -20,7 +19,9 @@ T = TypeVar("T")
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _JSON: Final = msgspec.json.Decoder()
-_LONG_NUMBER: Final = re.compile(rb"[0-9]{19}")
+_ONES: Final = bytes.maketrans(b"0123456789", b"1111111111")
+_LONG_NUMBER: Final = b"1" * 19
+_new: Final = tuple.__new__
 AGAIN: Final = "was the ledger changed by hand? Audit into a new one"
 _PARTITIONS: Final = (dict, type(None))
 _TEXT: Final = msgspec.json.Encoder(order="deterministic")
@@ -61,7 +62,8 @@ def decode_json(raw: bytes) -> object:
 
 
 def _fast(raw: bytes) -> object:
-    if _LONG_NUMBER.search(raw) or raw.count(b"[") + raw.count(b"{") > MOST_NESTED or len(raw) > MOST_CHARACTERS:
+    nested = raw.count(b"[") + raw.count(b"{")
+    if len(raw) > MOST_CHARACTERS or nested > MOST_NESTED or _LONG_NUMBER in raw.translate(_ONES):
         raise msgspec.DecodeError("what is beyond a long, or deeply nested, is read by every rule")
     return _JSON.decode(raw)
 
@@ -73,7 +75,7 @@ def read_offsets_key(raw: bytes | None) -> ReadKey:
     except (msgspec.DecodeError, UnicodeDecodeError):
         value = None
     if type(value) is list and len(value) == 2 and type(value[0]) is str and type(value[1]) in _PARTITIONS:
-        return ReadKey(value[0], _TEXT.encode(value).decode())
+        return _new(ReadKey, (value[0], _TEXT.encode(value).decode(), None))
     key = decode_offsets_key(raw)
     if isinstance(key, MalformedKey):
         return ReadKey(None, "null" if raw is None else raw.decode("utf-8", "backslashreplace"), key.reason)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from eosctl.analysis.audit.advance import Advance, compare_offsets
 from eosctl.analysis.audit.batches import BatchWriter
 from eosctl.analysis.audit.key_scan import KeyScan
-from eosctl.analysis.audit.shapes import ONES, is_plain
+from eosctl.analysis.audit.shapes import MOST_SHAPES, ONES, PlainShapes, is_plain
 from eosctl.codecs.audit_states import decode_json
 
 NAMES = st.sampled_from(["lsn", "file", "pos", "a", "b", "a1", "é", "x y"])
@@ -88,3 +88,20 @@ def test_what_connectors_write_is_plain():
 
     assert [is_plain(json.dumps(value).encode().translate(ONES)) for value in plain] == [True] * 4
     assert [is_plain(json.dumps(value).encode().translate(ONES)) for value in other] == [False] * 8
+
+
+def test_values_of_one_plain_shape_share_one_object():
+    shapes = PlainShapes()
+    shape = shapes.of(b'{"lsn":12}')
+    assert shape == b'{"lsn":11}'
+    assert shapes.of(b'{"lsn":98}') is shape
+    assert shapes.of(b'{"lsn":-9}') is None
+
+
+@given(VALUES)
+def test_what_is_remembered_of_shapes_does_not_change_which_are_plain(value: bytes):
+    fresh, full = PlainShapes(), PlainShapes()
+    full._known = dict.fromkeys((b"%d" % number for number in range(MOST_SHAPES)), None)
+    expected = value.translate(ONES) if is_plain(value.translate(ONES)) else None
+    assert [fresh.of(value), fresh.of(value), full.of(value)] == [expected] * 3
+    assert len(full._known) == MOST_SHAPES

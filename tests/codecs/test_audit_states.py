@@ -35,6 +35,15 @@ def test_json_is_what_connects_reader_takes_for_json(raw):
         assert decode_json(raw) == expected
 
 
+LONGS = st.integers(10**16, 10**21) | st.integers(2**63 - 3, 2**63 + 3)
+
+
+@given(LONGS, st.booleans())
+def test_long_integers_are_those_that_connects_reader_makes_of_them(number: int, negative: bool):
+    raw = b'{"n":%d}' % (-number if negative else number)
+    assert decode_json(raw) == read_json(raw)
+
+
 @pytest.mark.parametrize(
     ("raw", "expected"),
     [

@@ -164,14 +164,13 @@ class KeyScan:
         if value == before:
             _keep(slot.repeats, slot, entry, writer)
             return
-        shape = value.translate(ONES)
-        plain = self._plain.knows(shape)
-        if before is not None and not (plain and value > before and before.translate(ONES) == shape):
+        shape = self._plain.of(value)
+        if before is not None and not (shape and value > before and before.translate(ONES) == shape):
             was = slot.fields if slot.decoded is before else self._fields(before)
             slot.fields, slot.decoded = self._fields(value), value
             if compare_offsets(was, slot.fields, entry.key, self._decode) is Advance.BACK:
                 _set_back(slot, Change(_write(slot.entry, slot.writer), _write(entry, writer)))
-        slot.shape = shape if plain else None
+        slot.shape = shape
 
     def _fields(self, value: bytes) -> object:
         try:

@@ -33,14 +33,17 @@ class PlainShapes:
     """Remembers which shapes are plain, MOST_SHAPES of them."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, bool] = {}
+        self._known: dict[bytes, bytes | None] = {}
 
-    def knows(self, shape: bytes) -> bool:
-        """Whether values of this shape may be compared by their bytes."""
-        plain = self._known.get(shape)
-        if plain is None:
-            plain = is_plain(shape)
-            if len(self._known) >= MOST_SHAPES:
-                return plain
+    def of(self, value: bytes) -> bytes | None:
+        """The shape of a value; None where values of that shape may not be compared by their bytes.
+
+        It is the same object for each of them: one that every record is held against stays in the processor's cache.
+        """
+        shape = value.translate(ONES)
+        if shape in self._known:
+            return self._known[shape]
+        plain = shape if is_plain(shape) else None
+        if len(self._known) < MOST_SHAPES:
             self._known[shape] = plain
         return plain
