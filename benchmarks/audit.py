@@ -11,6 +11,7 @@
 3. `executors`: the merge of states on 1, 2 and 4 executors: work_s less scan_s, with all of them on this machine.
 4. `memory`: the peak of one process: ten times the records at the same keys, and two million keys.
 5. `large`: part 2's engines on `--large-records`. They take 90 bytes of disk each.
+6. `growth`: the local engine on a tenth of the records, on all, and on `--large-records`, in one process and in two.
 
 Results are added to those of other parts in results/audit.json, where the number of records is the same. A bar that is
 missed, or a part that fails, is told there too, and makes the exit code 1.
@@ -46,6 +47,8 @@ AT_LEAST = {
 AT_MOST = {"memory, ten times the records": 1.1, "memory, GiB for 2 M keys": 4.0}
 KEYS = 50_000
 EXECUTORS = (1, 2, 4)
+GROWTH = (1, 2)
+"""Processes of the local engine."""
 PEER = "Spark's own source reads"
 BESIDE = "audit beside consume"
 
@@ -113,6 +116,21 @@ class JudgementInputs:
         taken = in_turns(self._engines(topic), 1)
         return {"taken": {f"{name}, large": each for name, each in taken.items()}}
 
+    def growth(self) -> Figures:
+        """Part 6."""
+        records = self.arguments.records
+        topics = {
+            records // 10: self.topic("offsets-tenth", records // 10),
+            records: self.offsets,
+            self.arguments.large_records: self.topic("offsets-large", self.arguments.large_records),
+        }
+        commands = {
+            growth_of(size, processes): self.race.contender("local", topic, processes)
+            for size, topic in topics.items()
+            for processes in GROWTH
+        }
+        return {"taken": in_turns(commands, 1)}
+
     def _engines(self, topic: str) -> dict[str, Any]:
         cores = self.arguments.cores
         return {
@@ -120,6 +138,11 @@ class JudgementInputs:
             f"audit, local, {cores} processes": self.race.contender("local", topic, cores),
             f"audit, Spark, local[{cores}]": self.race.contender("spark", topic, f"local[{cores}]", cores),
         }
+
+
+def growth_of(records: int, processes: int) -> str:
+    """The contender's name."""
+    return f"growth: {records} records, {processes} processes"
 
 
 def main() -> int:

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.audit import EXECUTORS, KEYS
+from benchmarks.audit import EXECUTORS, GROWTH, KEYS, growth_of
 from benchmarks.contenders.audit_topics import PARTITIONS
+from benchmarks.growth_picture import Grown, growth_picture
 from benchmarks.measure import RESULTS
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "scale.md"
+PICTURE: Final = PAGE.parent / "pictures" / "growth.svg"
 NETWORK: Final = 1.25e9
 """Bytes a second of 10 Gbit/s."""
 STATE_BYTES: Final = 300
@@ -103,6 +105,7 @@ def against(result: Mapping[str, Any]) -> str:
     rows = [
         (name, f"{each['whole_s']:.1f} s", f"{each['work_s']:.1f} s", f"{each['memory_mib']:.0f} MiB")
         for name, each in result["taken"].items()
+        if not name.startswith("growth")
     ]
     least, most = result["bars"]["at least"], result["bars"]["at most"]
     bars = {**{name: f"≥ {bar:g}" for name, bar in least.items()}, **{name: f"≤ {bar:g}" for name, bar in most.items()}}
@@ -165,8 +168,25 @@ def merging(result: Mapping[str, Any]) -> str:
     return f"{text}\n\n{table}" if rows else text
 
 
+def growth(result: Mapping[str, Any]) -> str:
+    """Elapsed and memory by records and processes."""
+    rows = [
+        (f"{each.records:,}", str(each.processes), f"{each.elapsed_s:.1f} s", f"{each.memory_mib:.0f} MiB")
+        for each in grown(result)
+    ]
+    return _table(("records", "processes", "whole process", "memory of a process"), rows)
+
+
+def grown(result: Mapping[str, Any]) -> list[Grown]:
+    """What part `growth` measured. Raises KeyError where it did not."""
+    sizes = (result["records"] // 10, result["records"], result["large_records"])
+    wanted = [(size, processes) for processes in GROWTH for size in sizes]
+    taken = [result["taken"][growth_of(*each)] for each in wanted]
+    return [Grown(*each, one["whole_s"], one["memory_mib"]) for each, one in zip(wanted, taken, strict=True)]
+
+
 FIGURES: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
-    each.__name__: each for each in (machine, rates, against, billion, trillion, merging)
+    each.__name__: each for each in (machine, rates, against, billion, trillion, merging, growth)
 }
 
 
@@ -189,8 +209,10 @@ def measured() -> Mapping[str, Any]:
 
 
 def main() -> int:
-    """Write the page."""
-    PAGE.write_text(with_figures(PAGE.read_text(encoding="utf-8"), measured()), encoding="utf-8")
+    """Write the page and its picture."""
+    result = measured()
+    PAGE.write_text(with_figures(PAGE.read_text(encoding="utf-8"), result), encoding="utf-8")
+    PICTURE.write_text(growth_picture(grown(result)), encoding="utf-8")
     return 0
 
 

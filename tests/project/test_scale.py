@@ -3,7 +3,8 @@
 import json
 
 from benchmarks.audit import missed, ratios
-from benchmarks.scale import FIGURES, PAGE, measured, with_figures
+from benchmarks.growth_picture import growth_picture
+from benchmarks.scale import FIGURES, PAGE, PICTURE, grown, measured, with_figures
 
 
 def test_every_figure_of_the_page_is_that_of_the_last_measurement():
@@ -11,6 +12,7 @@ def test_every_figure_of_the_page_is_that_of_the_last_measurement():
 
     assert all(f"<!-- {name} -->" in page for name in FIGURES)
     assert with_figures(page, measured()) == page
+    assert PICTURE.read_text(encoding="utf-8") == growth_picture(grown(measured()))
 
 
 def test_the_result_holds_its_ratios_and_the_bars_that_were_missed():
