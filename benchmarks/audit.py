@@ -26,6 +26,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
@@ -158,6 +159,7 @@ def main() -> int:
             taken |= {name: asdict(each) for name, each in found.pop("taken", {}).items()}
             figures |= found
             figures["loads"][part] = round(os.getloadavg()[0], 1)
+            figures["dates"][part] = datetime.now(UTC).strftime("%Y-%m-%d")  # noqa: TID251  # a benchmark may ask the time
         versions = {"kafka": sandbox.kafka_version, "pyspark": version("pyspark"), "spark's own source": "3.5.7"}
     figures["ratios"] = ratios(taken, arguments.cores)
     figures["missed"] = missed(figures["ratios"])
@@ -186,8 +188,16 @@ def _known(arguments: argparse.Namespace) -> Figures:
         "cores": arguments.cores,
     }
     same = all(known.get(name) == value for name, value in asked.items())
-    kept = {name: known[name] for name in ("taken", "limits", "failed", "loads") if same and name in known}
-    return {**asked, "bars": {"at least": AT_LEAST, "at most": AT_MOST}, "taken": {}, "failed": {}, "loads": {}, **kept}
+    kept = {name: known[name] for name in ("taken", "limits", "failed", "loads", "dates") if same and name in known}
+    return {
+        **asked,
+        "bars": {"at least": AT_LEAST, "at most": AT_MOST},
+        "taken": {},
+        "failed": {},
+        "loads": {},
+        "dates": {},
+        **kept,
+    }
 
 
 def ratios(taken: Mapping[str, Mapping[str, Any]], cores: int) -> dict[str, float]:

@@ -39,8 +39,8 @@ class Rates:
 
     @classmethod
     def of(cls, result: Mapping[str, Any]) -> "Rates":
-        """From results/audit.json, which has the parts `read` and `spark`."""
-        headers, one = result["taken"]["headers"], result["taken"]["audit, local, 1 process"]
+        """From results/audit.json, which has the parts `read` and `growth`."""
+        headers, one = result["taken"]["headers"], result["taken"][growth_of(result["records"], 1)]
         told, scan_cpu_s = headers["told"], one["scan_cpu_s"]
         states = KEYS * one["told"]["ranges"] / PARTITIONS
         return cls(
@@ -74,10 +74,11 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 def machine(result: Mapping[str, Any]) -> str:
     """Where and when."""
     told, versions = result["machine"], result["versions"]
-    loads = ", ".join(f"{part} {load}" for part, load in sorted(result["loads"].items()))
+    parts = ", ".join(f"{part} {result['dates'][part]} ({load})" for part, load in sorted(result["loads"].items()))
     return (
-        f"Measured on {result['date']}: {told['cpus']} cores that the broker, Spark and the contenders share; load when"
-        f" each part ended: {loads};\nKafka {versions['kafka']}, pyspark {versions['pyspark']};"
+        f"Measured on {told['cpus']} cores that the broker, Spark and the contenders share, not always of the same"
+        f" machine; each part with its date, and the load when it ended:\n{parts}.\n"
+        f"Kafka {versions['kafka']}, pyspark {versions['pyspark']};"
         f" {result['records']:,} records of {result['keys']:,} keys in {PARTITIONS} partitions."
     )
 

@@ -24,9 +24,9 @@ def test_the_result_holds_its_ratios_and_the_bars_that_were_missed():
 
 def test_figures_follow_the_measurement():
     twice = json.loads(json.dumps(measured()))
-    twice["date"] = "2001-01-01"
+    twice["dates"]["read"] = "2001-01-01"
 
-    assert "Measured on 2001-01-01" in with_figures(PAGE.read_text(encoding="utf-8"), twice)
+    assert "read 2001-01-01 (" in with_figures(PAGE.read_text(encoding="utf-8"), twice)
 
 
 def test_a_figure_that_was_not_measured_is_said_to_be_missing():
