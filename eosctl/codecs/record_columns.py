@@ -63,10 +63,7 @@ def columns(batches: Sequence[Records], parts: Parts) -> Columns | None:
     ends, counts = np.cumsum(lengths), np.array([each.record_count for each in batches], np.int64)
     if counts.min(initial=0) < 0 or (counts > lengths).any():
         return None
-    data = np.empty(int(lengths.sum()) + PAD, np.uint8)
-    data[-PAD:] = 0
-    for each, end in zip(batches, ends.tolist(), strict=True):
-        data[end - len(each.data) : end] = each.data
+    data = np.frombuffer(b"".join((*(each.data for each in batches), bytes(PAD))), np.uint8)
     begins = _begins(data, ends - lengths, ends, counts)
     if begins is None:
         return None
