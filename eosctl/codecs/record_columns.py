@@ -173,8 +173,6 @@ def _headers(data: Column, bodies: Column, ends: Column) -> Column | None:
         others = np.ones(len(bodies), bool)
         others[alike] = False
         left = left[others[left]]
-        if len(alike) * MOST_SHAPES < len(left):
-            break
     decoded = _decoded_headers(data, bodies[left], ends[left])
     if decoded is None:
         return None
