@@ -70,7 +70,7 @@ def running(cluster: Sandbox, rest: Rest, directory: Path, name: str, **more: st
 def test_a_worker_that_is_set_up_unlike_the_others(
     cluster: Sandbox, doctor: Callable[[], Doctor], tmp_path: Path
 ) -> None:
-    plugins = plugin_path(cluster.kafka_version, ODD, tmp_path)
+    plugins = plugin_path(cluster.spec.workers_version, ODD, tmp_path)
     url = cluster.start_worker(2, STRONGER | {"plugin.path": plugins})
     cures = {
         ("EOS019", "OddPartitionsSource"): "install the same plugins in the same versions on every worker",
@@ -141,7 +141,7 @@ def versions_of_the_plugin(cluster: Sandbox, directory: Path) -> tuple[str, str]
     text = text.replace("OnceSupport.SUPPORTED", "OnceSupport.UNSUPPORTED")
     source.write_text(text, "utf-8")
     places = ((ODD, directory / "first"), (source, directory / "second"))
-    first, second = (plugin_path(cluster.kafka_version, each, place) for each, place in places)
+    first, second = (plugin_path(cluster.spec.workers_version, each, place) for each, place in places)
     return first, second
 
 
@@ -151,7 +151,7 @@ def test_a_connector_that_ends_its_transactions_itself(
 ) -> None:
     condition = ("EOS109", "bounds")
     cluster.stop_worker(1)
-    cluster.start_worker(1, {"plugin.path": plugin_path(cluster.kafka_version, ODD, tmp_path)})
+    cluster.start_worker(1, {"plugin.path": plugin_path(cluster.spec.workers_version, ODD, tmp_path)})
     create_topic(cluster.bootstrap_servers, "bounds-out")
     bounds = {"connector.class": "OddPartitionsSource", "topic": "bounds-out", "transaction.boundary": "connector"}
     rest.put("bounds", bounds)

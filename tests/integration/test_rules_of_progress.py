@@ -16,10 +16,10 @@ from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartiti
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import TransactionState
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.connector_plugin import plugin_path
 from tests.integration.doctoring import Doctor, Eosctl, Rest, arguments
 from tests.integration.watching import watching
+from tests.kafka_versions import spec_of, workers_of
 from tests.oracle.transaction_log_bytes import encode
 from tests.waiting import eventually
 
@@ -33,8 +33,8 @@ NAMES = ("blocked", "idle", "steady", "young")
 
 @pytest.fixture(scope="module")
 def cluster(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    plugins = {"plugin.path": plugin_path(kafka_version, SOURCE, tmp_path_factory.mktemp("plugin"))}
-    with Sandbox(SandboxSpec(kafka_version, workers=1, worker_config=plugins)) as started:
+    plugins = {"plugin.path": plugin_path(workers_of(kafka_version), SOURCE, tmp_path_factory.mktemp("plugin"))}
+    with Sandbox(spec_of(kafka_version, workers=1, worker_config=plugins)) as started:
         yield started
 
 
