@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from eosctl.clients.leaders import partition_leaders
 from eosctl.clients.messages import features
 from eosctl.model.evidence import InternalTopic, Topics, TransactionLog
+from eosctl.model.names import TRANSACTION_LOG
 from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.topics import TopicFacts
 from eosctl.model.versions import KafkaVersion, Release
@@ -16,7 +17,6 @@ from eosctl.sources.kafka_topics import broker_settings, topic_facts, topic_sett
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
 
-TRANSACTION_LOG: Final = "__transaction_state"
 BROKER_KEYS: Final = (
     *("transaction.max.timeout.ms", "transactional.id.expiration.ms", "transaction.partition.verification.enable"),
     *("transaction.state.log.replication.factor", "transaction.state.log.min.isr"),

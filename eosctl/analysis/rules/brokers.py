@@ -6,6 +6,7 @@ from typing import Final
 from eosctl.analysis.catalogue import brokers as kinds
 from eosctl.model.counts import counted
 from eosctl.model.evidence import Evidence
+from eosctl.model.names import TRANSACTION_LOG as LOG
 from eosctl.model.report import Finding
 from eosctl.model.rules import Rule, Versions, Whose
 from eosctl.model.skipped import Skipped
@@ -23,7 +24,6 @@ FEATURE_SINCE: Final = KafkaVersion(4, 0)
 PER_TRANSACTION: Final = 2
 """The level of `transaction.version` from which on each transaction has an epoch of its own."""
 DAY_MS: Final = 86_400_000
-LOG: Final = "__transaction_state"
 LOST_WITH_ONE: Final = "what one broker alone has written is lost with it"
 UP: Final = frozenset({"preparing", "enabled"})
 
