@@ -71,5 +71,6 @@ def _keys(stdin: TextIO) -> Iterator[Key]:
 
 
 def _nobody(timeout_s: float) -> str:
+    """Where no key can be pressed there is nothing to wait for but the time."""
     time.sleep(timeout_s)
     return ""
