@@ -16,6 +16,7 @@ from eosctl.model.counts import some
 from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartition, coordinator_partition
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import (
+    STATES,
     Described,
     ListedTransactions,
     TransactionDescription,
@@ -165,15 +166,8 @@ class _Describing:
         return protocol_error(code, principal=self._wire.principal, operation="Describe", resource=resource)
 
 
-def _state(name: str) -> TransactionState:
-    try:
-        return TransactionState(name)
-    except ValueError:
-        return TransactionState.UNKNOWN
-
-
 def _description(answer: Response, coordinator: int) -> TransactionDescription:
-    state = _state(answer.transaction_state)
+    state = STATES.get(answer.transaction_state, TransactionState.UNKNOWN)
     return TransactionDescription(
         transactional_id=answer.transactional_id,
         state=state,
@@ -268,5 +262,5 @@ def _listings(response: Response, node_id: int) -> Iterator[TransactionListing]:
     if response.unknown_state_filters:
         raise UsageError(f"broker {node_id} does not know the state {', '.join(response.unknown_state_filters)}")
     for entry in response.transaction_states:
-        state = _state(entry.transaction_state)
+        state = STATES.get(entry.transaction_state, TransactionState.UNKNOWN)
         yield TransactionListing(entry.transactional_id, entry.producer_id, state, node_id)
