@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from eosctl.sandbox.archives import class_archives
-from eosctl.sandbox.jars import KafkaJars, resolve_jars
+from eosctl.sandbox.jars import KafkaJars, resolve_broker_jars, resolve_jars
 from eosctl.sandbox.java import find_java
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.site import QUICK_START, WORKER_MAIN
@@ -24,15 +24,23 @@ def jars_of(sandbox: Sandbox) -> KafkaJars:
     return resolve_jars(sandbox.spec.workers_version if only_brokers else sandbox.kafka_version, lambda _: None)
 
 
-def java_with(jars: KafkaJars, *classes: Path) -> list[str]:
+def client_of(sandbox: Sandbox) -> KafkaJars | None:
+    """The jars with a client of the brokers' release, where `jars_of` has another; otherwise None."""
+    if sandbox.kafka_version not in TESTED_BROKERS:
+        return None
+    return resolve_broker_jars(sandbox.kafka_version, lambda _: None)
+
+
+def java_with(jars: KafkaJars, *classes: Path, client: KafkaJars | None = None) -> list[str]:
     """A command that lacks the name of a main class only, which is among Kafka's jars or in one of the directories.
 
-    It uses the sandbox's class archive, which fits as long as the jars come first: 0.4 s of CPU to start, not 0.6 s.
+    It uses the sandbox's class archive, which fits as long as the jars come first: 0.4 s of CPU to start, not 0.6 s. A
+    client of another release takes the place of that in the jars, without an archive.
     """
     java = find_java()
-    archive = class_archives(java, jars, lambda _: None).get(WORKER_MAIN, ())
-    path = os.pathsep.join([jars.classpath, *map(str, classes)])
-    return [str(java), *QUICK_START, "-Xmx256m", *archive, "-cp", path]
+    archive = () if client else class_archives(java, jars, lambda _: None).get(WORKER_MAIN, ())
+    places = ([client.classpath] if client else []) + [jars.classpath, *map(str, classes)]
+    return [str(java), *QUICK_START, "-Xmx256m", *archive, "-cp", os.pathsep.join(places)]
 
 
 class Oracle:

@@ -15,16 +15,16 @@ UNKNOWN = "unknown"
 
 
 class EveryState:
-    """The IDs by state, and the producers that hold them."""
+    """The IDs by state, and the producers that hold them; settings are those of the open transaction."""
 
-    def __init__(self, servers: str, fresh_name: Callable[[str], str], topic: str) -> None:
+    def __init__(self, servers: str, fresh_name: Callable[[str], str], topic: str, **settings: object) -> None:
         self.servers = servers
         self.topic = topic
         self.ids = {state: fresh_name(state) for state in ("Empty", "Ongoing", "CompleteCommit", "CompleteAbort")}
         self.unknown = fresh_name(UNKNOWN)
         self.producers: dict[str, Producer] = {
             "Empty": transactional_producer(servers, self.ids["Empty"]),
-            "Ongoing": open_transaction(servers, self.ids["Ongoing"], topic),
+            "Ongoing": open_transaction(servers, self.ids["Ongoing"], topic, **settings),
             "CompleteCommit": complete(servers, self.ids["CompleteCommit"], topic, commit=True),
             "CompleteAbort": complete(servers, self.ids["CompleteAbort"], topic, commit=False),
         }

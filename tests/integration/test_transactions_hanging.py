@@ -27,7 +27,7 @@ from tests.integration.hanging import (
 )
 from tests.integration.producers import complete, open_transaction
 from tests.kafka_versions import spec_of
-from tests.oracle.find_hanging import find_hanging
+from tests.oracle.transactions_tool import find_hanging
 from tests.topics import make_topic
 from tests.waiting import eventually
 

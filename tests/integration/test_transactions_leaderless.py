@@ -18,7 +18,7 @@ from tests.commands.conftest import Ran
 from tests.integration.coordinators import coordinator_of, state_of, wire_to
 from tests.integration.producers import transactional_producer
 from tests.kafka_versions import spec_of
-from tests.oracle.find_hanging import find_hanging
+from tests.oracle.transactions_tool import find_hanging
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]

@@ -20,7 +20,7 @@ from tests.integration.coordinators import wire_to
 from tests.integration.hanging import UNVERIFIED, initialise
 from tests.integration.producers import create_topic
 from tests.kafka_versions import spec_of
-from tests.oracle.find_hanging import find_hanging
+from tests.oracle.transactions_tool import find_hanging
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
