@@ -1,10 +1,18 @@
 """Creating a topic, with librdkafka's admin client."""
 
 from collections.abc import Mapping
+from typing import Final
 
+from eosctl.clients.codes import UNKNOWN_TOPIC_OR_PARTITION
+from eosctl.clients.deadline import Deadline
 from eosctl.clients.errors import librdkafka_error
 from eosctl.clients.librdkafka import admin_client
+from eosctl.clients.messages import topics_metadata
+from eosctl.clients.wire import Wire
+from eosctl.errors import Unreachable
 from eosctl.model.client_properties import ClientProperties
+
+POLL_S: Final = 0.1
 
 
 def create_topic(
@@ -34,6 +42,27 @@ def create_topic(
         resource = f"Topic {topic}"
         raise librdkafka_error(cause, principal=properties.principal, operation="Create", resource=resource) from error
     return True
+
+
+def await_topic(wire: Wire, topic: str, *, timeout_s: float) -> None:
+    """Waits until each broker that answers knows the topic, which exists; raises TimedOut where one does not.
+
+    CreateTopics is answered when the controller has written the topic into the metadata log (KIP-500). A broker replays
+    that log in its own time: until then it answers UNKNOWN_TOPIC_OR_PARTITION.
+    """
+    deadline = Deadline(timeout_s)
+    for broker in wire.brokers():
+        while not _knows(wire, broker.node_id, topic):
+            deadline.pause_or_raise(POLL_S, f"broker {broker.node_id} does not know topic {topic}, which exists")
+
+
+def _knows(wire: Wire, node_id: int, topic: str) -> bool:
+    """Whether this broker does not deny it; one that cannot be asked cannot mislead either."""
+    try:
+        [found] = wire.request(node_id, topics_metadata([topic])).topics
+    except Unreachable:
+        return True
+    return bool(found.error_code != UNKNOWN_TOPIC_OR_PARTITION)
 
 
 def delete_topic(properties: ClientProperties, topic: str, *, timeout_s: float) -> bool:

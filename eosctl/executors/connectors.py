@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import inf
 from typing import Final
 
 from eosctl.clients.access import ClusterAccess
@@ -51,27 +50,37 @@ class ResumeChecks:
 
 
 def stop_connector(step: StopConnector, _: Recheck, *, access: ClusterAccess) -> str:
-    """PUT stop, then wait until it is STOPPED and no task is left; nothing where it does not exist.
+    """PUT stop, then wait until it is STOPPED and no task is left; nothing where it does not exist."""
+
+    def stop(rest: RestClient) -> str:
+        require_version(rest, STOPPED_STATE, by_hand(step.connector))
+        if config_of(rest, step.connector) is None:
+            return f"connector {step.connector} does not exist: there is nothing to stop"
+        send_stop(rest, step.connector)
+        await_stopped(rest, step.connector, "to be STOPPED without tasks", access.timeout_s, time.monotonic())
+        return f"connector {step.connector} is STOPPED and has no tasks"
+
+    return access.ask_worker(stop)
+
+
+def send_stop(rest: RestClient, connector: str) -> None:
+    """PUT stop; of a connector that is STOPPED it changes nothing but the assignment."""
+    rest.request("PUT", f"{connector_path(connector)}/stop")
+
+
+def await_stopped(rest: RestClient, connector: str, what: str, timeout_s: float, began: float) -> None:
+    """Waits until it is STOPPED and no task is left.
 
     A task can come back after a stop, and stay: one that was still starting when the worker gave up waiting for its end
     (task.shutdown.graceful.timeout.ms) writes RUNNING when it has started (WorkerTask.doStart), and ends at once. The
     leader removes such a status at the end of a rebalance (DistributedHerder.updateDeletedTaskStatus). Each stop begins
     one, for it writes a commit of no tasks; so it is sent again.
     """
-
-    def stop(rest: RestClient) -> str:
-        require_version(rest, STOPPED_STATE, by_hand(step.connector))
-        if config_of(rest, step.connector) is None:
-            return f"connector {step.connector} does not exist: there is nothing to stop"
-        began, tasks_left = time.monotonic(), True
-        while tasks_left:
-            rest.request("PUT", f"{connector_path(step.connector)}/stop")
-            is_over = partial(is_stopped, again_at=time.monotonic() + AGAIN_S)
-            what = "to be STOPPED without tasks"
-            tasks_left = bool(await_state(rest, step.connector, is_over, what, access.timeout_s, began))
-        return f"connector {step.connector} is STOPPED and has no tasks"
-
-    return access.ask_worker(stop)
+    while True:
+        is_over = partial(_is_stopped, again_at=time.monotonic() + AGAIN_S)
+        if not await_state(rest, connector, is_over, what, timeout_s, began):
+            return
+        send_stop(rest, connector)
 
 
 def by_hand(connector: str) -> str:
@@ -188,7 +197,7 @@ def _status(rest: RestClient, connector: str) -> tuple[str, Tasks]:
         return text_of(status["connector"]["state"]), tuple(tasks)
 
 
-def is_stopped(_: str, state: str, tasks: Tasks, *, again_at: float = inf) -> bool:
+def _is_stopped(_: str, state: str, tasks: Tasks, *, again_at: float) -> bool:
     """Whether it is STOPPED and has no task, or is to be stopped again from `again_at` on (time.monotonic)."""
     return state == "STOPPED" and (not tasks or time.monotonic() > again_at)
 

@@ -1,5 +1,6 @@
 """Creating a connector STOPPED with the config in a file, and deleting such a one. Each can be repeated."""
 
+import time
 from collections.abc import Callable
 
 from eosctl.clients.access import ClusterAccess
@@ -8,7 +9,7 @@ from eosctl.clients.rest_configs import config_of
 from eosctl.codecs.connector_files import config_digest, decode_connector
 from eosctl.errors import Refused
 from eosctl.executors.apply import Recheck
-from eosctl.executors.connectors import await_state, is_stopped, require_version
+from eosctl.executors.connectors import await_stopped, require_version
 from eosctl.model.connector_steps import CreateConnector, DeleteConnector
 from eosctl.model.connectors import connector_path
 from eosctl.model.versions import INITIAL_STATE
@@ -38,7 +39,7 @@ def create_connector(step: CreateConnector, _: Recheck, *, access: ClusterAccess
         if isinstance(made, dict) and made.get("type") == "sink":
             rest.request("DELETE", connector_path(step.connector))
             raise Refused(f"connector {step.connector} is a sink, which has no source offsets: it was deleted again")
-        await_state(rest, step.connector, is_stopped, "to be STOPPED", access.timeout_s)
+        await_stopped(rest, step.connector, "to be STOPPED", access.timeout_s, time.monotonic())
         return f"connector {step.connector} created STOPPED, with the config in {step.file}"
 
     return access.ask_worker(create)

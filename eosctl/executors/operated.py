@@ -11,7 +11,7 @@ from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_configs import config_of
 from eosctl.errors import TimedOut
 from eosctl.executors.apply import Recheck
-from eosctl.executors.connectors import POLL_S, ResumeChecks, await_answer, await_state, is_running, is_stopped
+from eosctl.executors.connectors import POLL_S, ResumeChecks, await_answer, await_state, await_stopped, is_running
 from eosctl.model.connector_steps import AwaitOperator
 from eosctl.model.counts import counted
 
@@ -30,18 +30,29 @@ def await_operator(
     def wait(rest: RestClient) -> str:
         if step.offsets_topic is not None:
             await_answer(rest, step, checks, access.timeout_s)
-        say(f"apply {step.file} now, if it is not: waiting for the operator of connector {step.connector}")
-        began = time.monotonic()
+        file = _file(rest, step)
+        say(f"apply {file} now, if it is not: waiting for the operator of connector {step.connector}")
+        began, what = time.monotonic(), f"to be {step.state} as {file} says"
         _await_settings(rest, step, Deadline(access.timeout_s, began))
-        wanted = is_stopped if step.state == "STOPPED" else partial(is_running, is_restarted=checks.is_restarted)
-        what = f"to be {step.state} as {step.file} says"
-        tasks = await_state(rest, step.connector, wanted, what, access.timeout_s, began)
-        return f"connector {step.connector} is {step.state} with {counted(len(tasks), 'task')}, as {step.file} says"
+        if step.state == "STOPPED":
+            await_stopped(rest, step.connector, what, access.timeout_s, began)
+            return f"connector {step.connector} is STOPPED without tasks, as {file} says"
+        running = partial(is_running, is_restarted=checks.is_restarted)
+        tasks = await_state(rest, step.connector, running, what, access.timeout_s, began)
+        return f"connector {step.connector} is {step.state} with {counted(len(tasks), 'task')}, as {file} says"
 
     try:
         return access.ask_worker(wait)
     except TimedOut as error:
         raise TimedOut(error.message, hint=APPLIED + AGAIN) from error
+
+
+def _file(rest: RestClient, step: AwaitOperator) -> str:
+    """The resource to apply: the one that leaves the connector's config as it is."""
+    if step.changed_file is None:
+        return step.file
+    config = config_of(rest, step.connector) or {}
+    return step.changed_file if all(config.get(key) == value for key, value in step.changed.items()) else step.file
 
 
 def _await_settings(rest: RestClient, step: AwaitOperator, deadline: Deadline) -> None:

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.deadline import Deadline
 from eosctl.clients.leaders import partition_leaders
-from eosctl.clients.topics import create_topic, delete_topic
+from eosctl.clients.topics import await_topic, create_topic, delete_topic
 from eosctl.errors import EosctlError, Unreachable
 from eosctl.executors.scratch import PAUSE_S, Scratch
 from eosctl.model.names import ProducerIdAndEpoch
@@ -145,7 +145,10 @@ class ProbeRun:
             self._created = isinstance(error, Unreachable)
             return error.message
         self._created = self._confirmed = created
-        return None if created else "there is one of that name, which is left alone"
+        if not created:
+            return "there is one of that name, which is left alone"
+        known = _asked(lambda: await_topic(self._access.wire, self._plan.name, timeout_s=self._access.timeout_s))
+        return known.reason if isinstance(known, Skipped) else None
 
     def _begin(self, producer: ProducerIdAndEpoch) -> int | Refusal:
         """A record in an open transaction."""

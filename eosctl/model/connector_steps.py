@@ -39,6 +39,10 @@ class AwaitOperator:
     with ResumeConnector. before is what settings were. copied_from names the connector whose resource the file begins
     from, where the connector is new. undo_file is the resource that leads back: to RUNNING from a step that stops, to
     STOPPED from the others; None: there is none. Resources may hold secrets, so a plan has only their paths.
+
+    changed_file is applied instead of `file` where the config has the settings `changed`. An operator changes the
+    config first and the state then (AbstractConnectOperator.maybeCreateOrUpdateConnector), at its next reconciliation
+    where the second request fails: a resource that did both would let the connector run with the other offsets topic.
     """
 
     side: Side
@@ -51,6 +55,8 @@ class AwaitOperator:
     undo_file: str | None = None
     before: Mapping[str, str | None] = field(default_factory=dict)
     copied_from: str | None = None
+    changed: Mapping[str, str | None] = field(default_factory=dict)
+    changed_file: str | None = None
 
     @property
     def stops(self) -> bool:

@@ -102,10 +102,10 @@ def cure(preconditions: Iterable[Precondition], facts: PlanFacts, operated: Oper
             return f"wait until it ends, or end it if it hangs (`{look}` shows how); then run the plan again"
         if isinstance(each, NoLiveOwner):
             return IN_USE_HINT
-        if isinstance(each, ConnectorStopped) and operated is not None and operated.has(each.connector):
-            return f"{STOP_BY_RESOURCE}; then run the plan again"
         if isinstance(each, ConnectorStopped) and _keeps_tasks(facts.connectors[each.side, each.connector]):
             return f"{how_to_stop(each, facts)}; then run the plan again"
+        if isinstance(each, ConnectorStopped) and operated is not None and operated.has(each.connector):
+            return f"{STOP_BY_RESOURCE}; then run the plan again"
     return "make the plan again: it is made for what was there then"
 
 

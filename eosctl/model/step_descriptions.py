@@ -64,7 +64,8 @@ def describe_step(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912  # one lin
             return f"delete connector {connector}{_where(side)} if it is configured as it was created"
         case ResumeConnector(side, connector):
             return f"resume connector {connector}{_where(side)} and wait until its tasks run"
-        case AwaitOperator(side, connector, file, state, settings):
+        case AwaitOperator(side, connector, file, state, settings, changed_file=changed_file):
+            file = file if changed_file is None else f"{changed_file} ({file}, where it is configured as before)"
             made = [f"without {key}" if value is None else f"with {key}={value}" for key, value in settings.items()]
             wanted = " ".join([f"{state}{' and without tasks' if state == 'STOPPED' else ''}", *made])
             return (

@@ -8,14 +8,15 @@
 3. ACLs that were removed are created again, then those that were created are removed.
 4. A connector that was created from a file is deleted after its offsets; one that was created like another stays, as
    topics do: a person decides about them. A connector that was STOPPED before the plan is left STOPPED, which is said.
-5. What an operator did for the plan it undoes in the same way: the resource without the plan's changes is applied, and
-   the undo waits for it.
+5. What an operator did for the plan it undoes in the same way: the connector is stopped with the config that it has,
+   its config is changed back when its offsets are, and the undo waits for each.
 
 It is made from the plan alone, before the first step is done, so it is there however the plan ends. A step that was
 never done is undone by doing nothing.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from eosctl.model.connector_steps import AwaitOperator, CreateConnector, DeleteConnector
@@ -58,6 +59,7 @@ def undo_plan(plan: Plan) -> Plan:
         *(each for step, kept in _of(plan, WriteOffsets) for each in _unwritten(step, kept)),
         *_acls_back(plan),
         *(_unconfigured(step, kept) for step, kept in _of(plan, SetConnectorConfig)),
+        *_unconfigured_by_resource(plan),
         *(PlannedStep(_turned(DeleteConnector, step), kept) for step, kept in _of(plan, CreateConnector)),
         *(PlannedStep(_turned(CreateConnector, step), kept) for step, kept in _of(plan, DeleteConnector)),
         *(PlannedStep(ResumeConnector(step.side, step.connector), kept) for step, kept in _of(plan, StopConnector)),
@@ -68,12 +70,26 @@ def undo_plan(plan: Plan) -> Plan:
 
 
 def _stopped_again(plan: Plan) -> Iterator[PlannedStep]:
-    """Each connector whose resource the plan changed after it was stopped: STOPPED, configured as before."""
+    """Each connector whose resource the plan changed after it was stopped: STOPPED, with the config that it has."""
     changed = {(step.side, step.connector): (step, kept) for step, kept in _of(plan, AwaitOperator) if not step.stops}
     for step, kept in changed.values():
         if step.undo_file is not None:
-            back = AwaitOperator(step.side, step.connector, step.undo_file, "STOPPED", step.before)
+            back = AwaitOperator(step.side, step.connector, step.undo_file, "STOPPED")
+            if _configures(step):
+                back = replace(back, changed=step.settings, changed_file=step.file)
             yield PlannedStep(back, _cluster_only(kept))
+
+
+def _unconfigured_by_resource(plan: Plan) -> Iterator[PlannedStep]:
+    """Each of them configured as before, while it is STOPPED."""
+    for step, kept in _of(plan, AwaitOperator):
+        if step.undo_file is not None and _configures(step):
+            yield PlannedStep(AwaitOperator(step.side, step.connector, step.undo_file, "STOPPED", step.before), kept)
+
+
+def _configures(step: AwaitOperator) -> bool:
+    """Whether it changes the config of a connector that was there, and leaves it STOPPED."""
+    return step.state == "STOPPED" and bool(step.before)
 
 
 def _resumed_again(plan: Plan) -> Iterator[PlannedStep]:

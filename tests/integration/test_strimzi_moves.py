@@ -34,11 +34,14 @@ def test_an_applied_plan_is_undone_by_resources(
     exit_code, _, said = run_with_somebody_who_applies(options, operator)
     assert exit_code == 0, said
     [*_, plan] = re.findall(r"`eosctl apply (\S+\.plan)` finishes it", said)
+    done = len(operator.done)
     exit_code, applied, said = run_with_somebody_who_applies(
         ["undo", f"{plan}.undo", "--yes", "--timeout", 60], operator
     )
     assert exit_code == 0, said
-    assert applied == [f"{name}.stopped.yaml", f"{name}.before.yaml"]
+    assert applied == [f"{name}.configured.yaml", f"{name}.stopped.yaml", f"{name}.before.yaml"]
+    first_stop = operator.done.index(f"PUT {name}/stop", done)
+    assert f"PUT {name}/config" not in operator.done[done:first_stop], "it never runs from its offsets before"
     lines.check_exactly_once()
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from eosctl.codecs.offsets_digest import entries_by_connector, offsets_now
+from eosctl.model.operated import OperatedConnectors
 from eosctl.model.plan import (
     ClusterIs,
     ConnectorStopped,
@@ -82,6 +83,9 @@ def test_a_connector_that_shows_tasks_although_it_is_stopped_is_to_be_stopped_ag
     told = cure([wanted], connector(ConnectorFacts("STOPPED", 1)))
     assert told.startswith("stop it again (PUT /connectors/c/stop, or --stop with --connect-url)")
     assert told.endswith("; then run the plan again")
+    operated = OperatedConnectors(states={"c": "running"})
+    assert cure([wanted], connector(ConnectorFacts("STOPPED", 1)), operated) == told
+    assert cure([wanted], connector(ConnectorFacts("RUNNING", 1)), operated).startswith("set state: stopped in its")
     assert cure([wanted], connector(ConnectorFacts("RUNNING", 1))).startswith("make the plan again")
     assert how_to_stop(wanted, connector(ConnectorFacts("RUNNING", 1))).startswith("stop it first")
 

@@ -20,6 +20,7 @@ from eosctl.model.plan import (
 from eosctl.model.planned import Planned
 from eosctl.model.preconditions import STOP_HINT
 from eosctl.model.sides import Side
+from eosctl.model.step_descriptions import describe_step
 from eosctl.planning.manual_steps import deleted_by_hand, resumed_by_hand
 from eosctl.planning.operated import for_operator, objections
 from eosctl.planning.undo import undo_plan
@@ -34,7 +35,14 @@ CONFIGURE = PlannedStep(
 )
 RESUME = PlannedStep(ResumeConnector(SOURCE, "c", "t"), HERE)
 EMITTED = OperatedConnectors(states={"c": "running"}, directory="/out")
-
+STOPPED_AS_IT_IS = AwaitOperator(
+    SOURCE,
+    "c",
+    "/out/c.stopped.yaml",
+    "STOPPED",
+    changed={"offsets.storage.topic": "t"},
+    changed_file="/out/c.configured.yaml",
+)
 
 MIRRORED = replace(EMITTED, states={"c": "running", "d": "running"}, mirrors={"c": "m", "d": "m"})
 
@@ -66,14 +74,20 @@ def test_the_way_back_is_by_resources_too_and_ends_with_the_one_from_before_the_
     back = undo_plan(for_operator(plan(STOP, CONFIGURE, RESUME), EMITTED).plan)
     assert back.operated == EMITTED
     assert [(each.step, each.preconditions) for each in back.steps] == [
-        (AwaitOperator(SOURCE, "c", "/out/c.stopped.yaml", "STOPPED", {"offsets.storage.topic": None}), HERE),
+        (STOPPED_AS_IT_IS, HERE),
+        (AwaitOperator(SOURCE, "c", "/out/c.stopped.yaml", "STOPPED", {"offsets.storage.topic": None}), STOPPED),
         (AwaitOperator(SOURCE, "c", "/out/c.before.yaml", "RUNNING"), HERE),
     ]
+    assert describe_step(STOPPED_AS_IT_IS) == (
+        "wait until /out/c.configured.yaml (/out/c.stopped.yaml, where it is configured as before) is applied and the "
+        "operator has made connector c STOPPED and without tasks"
+    )
 
 
 def test_the_way_back_leaves_a_connector_stopped_that_was_stopped_before():
     back = undo_plan(for_operator(plan(CONFIGURE, RESUME), replace(EMITTED, states={"c": "stopped"})).plan)
     assert [each.step for each in back.steps] == [
+        STOPPED_AS_IT_IS,
         AwaitOperator(SOURCE, "c", "/out/c.stopped.yaml", "STOPPED", {"offsets.storage.topic": None}),
         ManualStep("resume connector c when it may go on (state: running in its resource): it is left STOPPED"),
     ]
