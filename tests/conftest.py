@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION, TESTED_KAFKA_VERSIONS
-from tests.kafka_versions import KafkaVersions, spec_of
+from tests.kafka_versions import KafkaVersions, spec_of, workers_of
 from tests.shared_sandboxes import SharedSandboxes
 from tests.side_by_side import ByKafka, group_of, write_groups
 
@@ -128,6 +128,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         named = (metafunc.config.getoption("--kafka-versions") or DEFAULT_KAFKA_VERSION).split(",")
         versions = [KafkaVersions(each) for each in named]
         metafunc.parametrize("kafka_version", versions, scope="session", ids=[each.id for each in versions])
+
+
+@pytest.fixture(scope="session")
+def connect_version(kafka_version: KafkaVersions) -> str:
+    """The version of the workers, for what is of Connect alone."""
+    return workers_of(kafka_version)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -63,7 +63,7 @@ class Site:
 
     @property
     def version(self) -> KafkaVersion:
-        return KafkaVersion.parse(self.sandbox.kafka_version)
+        return KafkaVersion.parse(self.sandbox.spec.workers_version)
 
     # -- what it is --------------------------------------------------------------------------------------------------
 

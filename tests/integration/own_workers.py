@@ -8,6 +8,7 @@ from typing import Final
 
 from eosctl.sandbox.properties import logging_configuration
 from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.versions import parse_kafka_version
 from tests.jvm import jars_of
 
 MIRROR_MAKER: Final = "org.apache.kafka.connect.mirror.MirrorMaker"
@@ -18,7 +19,7 @@ STANDALONE: Final = "org.apache.kafka.connect.cli.ConnectStandalone"
 def running(sandbox: Sandbox, main: str, file: Path, *more: Path) -> Iterator[Path]:
     """The worker of class `main` with these files while the block runs; its log."""
     log, logging = file.with_suffix(".log"), file.with_suffix(".logging.properties")
-    text, names_file = logging_configuration(sandbox.spec.version)
+    text, names_file = logging_configuration(parse_kafka_version(sandbox.spec.workers_version))
     logging.write_text(text)
     jars = jars_of(sandbox)
     plugins = ":".join(f"{each}/*" for each in jars.plugin_path.iterdir())

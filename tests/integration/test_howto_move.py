@@ -79,26 +79,31 @@ def by_hand(page: Howto, orders: Lines) -> None:
     orders.check_exactly_once()
 
 
+KILLED_BEFORE_THE_CONFIG = """
+import os, signal
+from eosctl.executors import performers
+performers.set_connector_config = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+from eosctl.__main__ import main
+main()
+"""
+
+
 def cut_short(page: Howto, directory: Path) -> None:
     """The page's move, killed after the offsets were written and before the config is changed; then named again."""
     line = page.line("eosctl migrate-offsets")
-    eosctl = Path(sys.executable).with_name("eosctl")
     environment = {**os.environ, "XDG_STATE_HOME": str(directory / "state")}
-    with subprocess.Popen(
-        [eosctl, *page.real(line).split()[1:], "--yes"],
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED_BEFORE_THE_CONFIG, *page.real(line).split()[1:], "--yes"],
         cwd=directory,
         env=environment,
         stderr=subprocess.PIPE,
         text=True,
-    ) as process:
-        assert process.stderr is not None
-        told = []
-        for said in process.stderr:
-            told.append(said)
-            if re.search(r"\d+\. done: \d+ offset", said):
-                process.send_signal(signal.SIGKILL)
-                break
-    [plan] = re.findall(r"the plan is kept in (\S+);", "".join(told))
+        timeout=120,
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert re.search(r"\d+\. done: \d+ offset", killed.stderr)
+    [plan] = re.findall(r"the plan is kept in (\S+);", killed.stderr)
     page.call(PLAN=plan)
     again = page.type(f"{line} --dry-run", codes=FOUND)
     assert f"an earlier run was cut short: `eosctl apply {plan}` finishes it" in again

@@ -82,7 +82,7 @@ def test_certificate_and_password_open_the_worker(eosctl, guarded, tmp_path, whe
     if where == "address":
         url, more = url.replace("://", "://tool:ge%3Aheim%40es@"), ""
     step = checked(eosctl, guarded, tmp_path, url, guarded.showing + more)
-    assert (step["outcome"], step["detail"]) == ("ok", f"Connect {guarded.sandbox.kafka_version}")
+    assert (step["outcome"], step["detail"]) == ("ok", f"Connect {guarded.sandbox.spec.workers_version}")
     assert step["address"] == guarded.https
 
 

@@ -46,8 +46,8 @@ def provided(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def kafka(kafka_version: str) -> Iterator[ClientConfigsOracle]:
-    with ClientConfigsOracle(kafka_version) as oracle:
+def kafka(connect_version: str) -> Iterator[ClientConfigsOracle]:
+    with ClientConfigsOracle(connect_version) as oracle:
         yield oracle
 
 
@@ -108,15 +108,15 @@ UNHURRIED = settings(suppress_health_check=list(HealthCheck), deadline=None)
 @settings(UNHURRIED, max_examples=60)
 @given(st.data())
 def test_every_client_of_a_connector_has_the_settings_that_kafka_hands_to_it(
-    kafka, kafka_version, provided, data
+    kafka, connect_version, provided, data
 ) -> None:
-    hold_against(kafka, kafka_version, data.draw(workers(kafka_version, provided)), data.draw(connectors(provided)))
+    hold_against(kafka, connect_version, data.draw(workers(connect_version, provided)), data.draw(connectors(provided)))
 
 
 @pytest.mark.long
 @settings(UNHURRIED, max_examples=1_000)
 @given(st.data())
 def test_every_client_of_a_thousand_connectors_has_the_settings_that_kafka_hands_to_it(
-    kafka, kafka_version, provided, data
+    kafka, connect_version, provided, data
 ) -> None:
-    hold_against(kafka, kafka_version, data.draw(workers(kafka_version, provided)), data.draw(connectors(provided)))
+    hold_against(kafka, connect_version, data.draw(workers(connect_version, provided)), data.draw(connectors(provided)))

@@ -16,8 +16,8 @@ pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
 
 @pytest.fixture(scope="module")
-def oracle(kafka_version):
-    with ConfigTopicOracle(kafka_version) as running:
+def oracle(connect_version):
+    with ConfigTopicOracle(connect_version) as running:
         yield running
 
 

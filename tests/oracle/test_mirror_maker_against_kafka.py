@@ -18,8 +18,8 @@ NAMED_BY_KAFKA = {"name", "connector.class", "enabled"}
 
 
 @pytest.fixture(scope="module")
-def kafka(kafka_version: str) -> Iterator[ClientConfigsOracle]:
-    with ClientConfigsOracle(kafka_version) as oracle:
+def kafka(connect_version: str) -> Iterator[ClientConfigsOracle]:
+    with ClientConfigsOracle(connect_version) as oracle:
         yield oracle
 
 

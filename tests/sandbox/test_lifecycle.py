@@ -26,6 +26,7 @@ from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.producers import open_transaction
 from tests.jvm import jars_of, java_with
+from tests.kafka_versions import spec_of, workers_of
 from tests.sandbox.processes import is_alive
 from tests.sandbox.test_sandbox import admin, create_topic, topics
 from tests.waiting import eventually
@@ -243,14 +244,15 @@ def test_a_feature_that_kafka_does_not_know_is_refused_with_its_words(make_sandb
 
 @pytest.mark.variation
 def test_brokers_alone_start_from_their_own_jars_and_workers_can_come_later(kafka_version, tmp_path, monkeypatch):
-    usual = resolve_jars(kafka_version, lambda _: None).directory
+    connect_version = workers_of(kafka_version)
+    usual = resolve_jars(connect_version, lambda _: None).directory
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with Sandbox(SandboxSpec(kafka_version)) as alone:
+    with Sandbox(spec_of(kafka_version)) as alone:
         create_topic(alone, "made")
         assert "made" in topics(alone)
         assert sorted(each.name for each in (tmp_path / "eosctl" / "kafka").iterdir() if each.is_dir()) == [
             f"{kafka_version}-brokers"
         ]
-        (tmp_path / "eosctl" / "kafka" / kafka_version).symlink_to(usual)
+        (tmp_path / "eosctl" / "kafka" / connect_version).symlink_to(usual)
         alone.start_worker(1)
-        assert httpx.get(alone.connect_url(1), verify=False).json()["version"] == kafka_version
+        assert httpx.get(alone.connect_url(1), verify=False).json()["version"] == connect_version

@@ -14,8 +14,8 @@ from eosctl.errors import ConfigError
 from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.java import compile_java
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
-from tests.jvm import jars_of, java_with
+from tests.jvm import client_of, jars_of, java_with
+from tests.kafka_versions import spec_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix, pytest.mark.variation]
 
@@ -31,7 +31,7 @@ def started(sandbox: Sandbox, name: str, *arguments: str) -> Iterator[subprocess
     """The program, compiled and running on Kafka's own classes."""
     jars = jars_of(sandbox)
     classes = compile_java(jars.compiler, HERE / f"{name}.java", jars.classpath)
-    line = [*java_with(jars, classes), name, *arguments]
+    line = [*java_with(jars, classes, client=client_of(sandbox)), name, *arguments]
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:
             yield process
@@ -72,7 +72,7 @@ def test_a_null_source_partition_is_written_and_not_found(broker: Sandbox):
 
 @pytest.fixture
 def two_brokers(kafka_version: str) -> Iterator[Sandbox]:
-    with Sandbox(SandboxSpec(kafka_version, brokers=2, broker_config=TWO_BROKERS)) as sandbox:
+    with Sandbox(spec_of(kafka_version, brokers=2, broker_config=TWO_BROKERS)) as sandbox:
         yield sandbox
 
 
