@@ -60,6 +60,10 @@ class TimedOut(Unreachable):
     """The peer is there but did not answer in time; names the request and the time given."""
 
 
+class WaitTimedOut(TimedOut):
+    """The peer answered each time, and what was waited for did not come about: another peer would answer the same."""
+
+
 class Throttled(Unreachable):
     """The broker refuses to answer while a quota is exceeded; names broker, quota and the time to wait."""
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from eosctl.clients.rest import RestClient
 from eosctl.clients.wire import Wire
-from eosctl.errors import Refused, Unreachable
+from eosctl.errors import Refused, Unreachable, WaitTimedOut
 from eosctl.model.client_properties import ClientProperties
 
 T = TypeVar("T")
@@ -30,7 +30,10 @@ class ClusterAccess:
         return self.wire.properties
 
     def ask_worker(self, ask: Callable[[RestClient], T]) -> T:
-        """What `ask` gets from the first worker that answers; Refused where no address is known."""
+        """What `ask` gets from the first worker that answers; Refused where no address is known.
+
+        WaitTimedOut is such an answer, so that a wait takes timeout_s and not that for each worker.
+        """
         if not self.connect_urls:
             raise Refused("the Connect workers are needed for this", hint="give --connect-url")
         failure: Unreachable | None = None
@@ -38,6 +41,8 @@ class ClusterAccess:
             with RestClient(url, self.timeout_s) as rest:
                 try:
                     return ask(rest)
+                except WaitTimedOut:
+                    raise
                 except Unreachable as error:
                     failure = error
         assert failure is not None

@@ -12,7 +12,7 @@ from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_answers import decoding, list_of, object_of, said, task_number, text_of
 from eosctl.clients.rest_configs import config_of
 from eosctl.clients.rest_offsets import answered_offsets
-from eosctl.errors import Refused, TimedOut, Unsupported
+from eosctl.errors import Refused, Unsupported, WaitTimedOut
 from eosctl.executors.apply import Recheck
 from eosctl.model.connector_steps import AwaitOperator
 from eosctl.model.connectors import connector_path
@@ -219,7 +219,7 @@ def await_state(
     timeout_s: float,
     began: float | None = None,
 ) -> Tasks:
-    """The connector's tasks as soon as its state is `wanted`; TimedOut names what it was last.
+    """The connector's tasks as soon as its state is `wanted`; WaitTimedOut names what it was last.
 
     began is when the time that it has began (time.monotonic), where that is not now.
     """
@@ -229,7 +229,7 @@ def await_state(
         if wanted(connector, state, tasks):
             return tasks
         if not deadline.pause(POLL_S):
-            raise TimedOut(
+            raise WaitTimedOut(
                 f"waited {timeout_s:g} s for connector {connector} {what}; it is {state} with "
                 f"{counted(len(tasks), 'task')}",
                 hint="a longer --timeout helps where tasks take long to end",

@@ -9,7 +9,7 @@ from eosctl.clients.access import ClusterAccess
 from eosctl.clients.deadline import Deadline
 from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_configs import config_of
-from eosctl.errors import TimedOut
+from eosctl.errors import WaitTimedOut
 from eosctl.executors.apply import Recheck
 from eosctl.executors.connectors import POLL_S, ResumeChecks, await_answer, await_state, await_stopped, is_running
 from eosctl.model.connector_steps import AwaitOperator
@@ -22,7 +22,7 @@ AGAIN: Final = "`eosctl apply` of the same plan goes on here; --timeout is how l
 def await_operator(
     step: AwaitOperator, _: Recheck, *, access: ClusterAccess, checks: ResumeChecks, say: Callable[[str], None]
 ) -> str:
-    """Waits until a worker answers the config and the state of the resource; TimedOut says what was not seen.
+    """Waits until a worker answers the config and the state of the resource; WaitTimedOut says what was not seen.
 
     Before a connector may run, workers must answer the offsets in its topic: Refused where they do not.
     """
@@ -43,8 +43,8 @@ def await_operator(
 
     try:
         return access.ask_worker(wait)
-    except TimedOut as error:
-        raise TimedOut(error.message, hint=APPLIED + AGAIN) from error
+    except WaitTimedOut as error:
+        raise WaitTimedOut(error.message, hint=APPLIED + AGAIN) from error
 
 
 def _file(rest: RestClient, step: AwaitOperator) -> str:
@@ -63,4 +63,4 @@ def _await_settings(rest: RestClient, step: AwaitOperator, deadline: Deadline) -
             return
         if not deadline.pause(POLL_S):
             lacking = "it does not exist" if config is None else f"{different[0]} is {config.get(different[0])}"
-            raise TimedOut(f"waited for connector {step.connector} to be configured as {step.file} says; {lacking}")
+            raise WaitTimedOut(f"waited for connector {step.connector} to be configured as {step.file} says; {lacking}")

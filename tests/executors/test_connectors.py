@@ -1,7 +1,7 @@
 """When a connector counts as stopped, and as running again, by what its status says of its tasks."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import cast
 
 import pytest
@@ -11,11 +11,14 @@ from eosctl.clients.access import ClusterAccess
 from eosctl.clients.wire import Wire
 from eosctl.errors import Refused, TimedOut
 from eosctl.executors import connectors
-from eosctl.executors.connectors import is_running, stop_connector
+from eosctl.executors.connectors import ResumeChecks, is_running, stop_connector
+from eosctl.executors.operated import await_operator
+from eosctl.model.connector_steps import AwaitOperator
 from eosctl.model.plan import StopConnector
 from eosctl.model.sides import Side
 from tests.sources.fake_connect import FakeWorker, serve
 
+SETTING = "offsets.storage.topic"
 RUNNING = (0, "RUNNING", "")
 CANNOT = (
     "org.apache.kafka.connect.errors.ConnectException: Cannot start source task orders-1 with exactly-once support "
@@ -55,6 +58,7 @@ class StoppingWorker(FakeWorker):
     """One whose connector `orders` shows the next of these tasks with each stop."""
 
     shown: Sequence[str] = ()
+    config: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def stops(self) -> int:
@@ -66,11 +70,13 @@ class StoppingWorker(FakeWorker):
         return {"status": {"connector": {"state": "STOPPED", "worker_id": "w"}, "tasks": tasks, "type": "source"}}
 
     def _answer(self, path: str, body: dict[str, object] | None) -> object:
-        return {} if path.endswith(("/stop", "/config")) else super()._answer(path, body)
+        if path.endswith(("/stop", "/config")):
+            return dict(self.config)
+        return super()._answer(path, body)
 
 
-def stopped(worker: StoppingWorker, timeout_s: float) -> str:
-    with serve(worker) as urls:
+def stopped(worker: StoppingWorker, timeout_s: float, *others: StoppingWorker) -> str:
+    with serve(worker, *others) as urls:
         access = ClusterAccess(cast("Wire", None), tuple(urls), None, timeout_s)
         return stop_connector(StopConnector(Side.SOURCE, "orders"), lambda: None, access=access)
 
@@ -88,6 +94,33 @@ def test_a_connector_that_keeps_a_task_until_the_time_is_up_is_reported(monkeypa
     with pytest.raises(TimedOut, match=r"^waited 1 s for connector orders to be STOPPED .* it is STOPPED with 1 task$"):
         stopped(worker, 1)
     assert worker.stops > 1
+
+
+def test_a_wait_in_vain_is_not_begun_again_with_the_next_worker() -> None:
+    first, second = (StoppingWorker(connectors={"orders": None}, shown=("RUNNING",)) for _ in range(2))
+    with pytest.raises(TimedOut, match=r"^waited 0\.5 s for connector orders"):
+        stopped(first, 0.5, second)
+    assert (first.stops, second.stops) == (1, 0)
+
+
+@pytest.mark.parametrize(("topic", "file"), [("own", "configured.yaml"), (None, "stopped.yaml")])
+def test_an_operators_connector_is_stopped_with_the_config_it_has_and_again_while_it_keeps_a_task(
+    topic: str | None, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connectors, "AGAIN_S", 0.1)
+    worker = StoppingWorker(
+        connectors={"orders": None}, shown=("", "RUNNING"), config={SETTING: topic} if topic else {}
+    )
+    step = AwaitOperator(
+        Side.SOURCE, "orders", "stopped.yaml", "STOPPED", changed={SETTING: "own"}, changed_file="configured.yaml"
+    )
+    said: list[str] = []
+    with serve(worker) as urls:
+        access = ClusterAccess(cast("Wire", None), tuple(urls), None, 30)
+        told = await_operator(step, lambda: None, access=access, checks=cast("ResumeChecks", None), say=said.append)
+    assert said == [f"apply {file} now, if it is not: waiting for the operator of connector orders"]
+    assert told == f"connector orders is STOPPED without tasks, as {file} says"
+    assert worker.stops == 1
 
 
 def test_a_connector_without_tasks_is_stopped_once() -> None:
