@@ -37,6 +37,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("strimzi_kafka", versions, scope="session", ids=[each.id for each in versions])
 
 
+@pytest.fixture
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plans and journals of this test alone."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
 @pytest.fixture(params=["80", pytest.param("120", marks=pytest.mark.variation)])
 def columns(request: pytest.FixtureRequest) -> str:
     """How wide the terminal is on which a page is followed."""

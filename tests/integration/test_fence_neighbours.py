@@ -16,7 +16,7 @@ from tests.integration.coordinators import describe
 from tests.integration.file_connectors import FileConnectors, wait_for
 from tests.integration.moves import Home
 
-pytestmark = [pytest.mark.kafka, pytest.mark.variation]
+pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.usefixtures("own_state")]
 
 SHARED = "a-b-c-0"
 NEIGHBOUR = {
@@ -64,11 +64,6 @@ def neighbours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neighbours]
     with Sandbox(SandboxSpec(workers=1, group_id="a")) as sandbox:
         sandbox.start_worker(2, NEIGHBOUR)
         yield Neighbours(sandbox, tmp_path_factory.mktemp("lines"))
-
-
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ FreshName = Callable[[str], str]
 
 ALL = ("--stop", "--set-config", "--resume")
 
-pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
+pytestmark = [pytest.mark.kafka, pytest.mark.matrix, pytest.mark.usefixtures("own_state")]
 
 
 @pytest.fixture
@@ -29,11 +29,6 @@ def home(here: Sandbox) -> Home:
 def there(kafka_version: str) -> Iterator[Sandbox]:
     with Sandbox(spec_of(kafka_version)) as sandbox:
         yield sandbox
-
-
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 def overrides(servers: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from eosctl.sandbox.sandbox import Sandbox
 from tests.integration.moves import SETTING, Copier, Eosctl, Home, Lines, Place, Records, delete_copies, move
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.matrix]
+pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.matrix, pytest.mark.usefixtures("own_state")]
 
 MOVED = {
     "group.id": "moved",
@@ -30,11 +30,6 @@ def homes(here: Sandbox, abroad: Sandbox) -> Iterator[Homes]:
     here.start_worker(2, MOVED)
     yield Home(here), Home(here, 2, "moved", "moved-configs", "moved-offsets"), Home(abroad)
     here.kill_worker(2)
-
-
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 def lines(home: Home, directory: Path) -> Copier:

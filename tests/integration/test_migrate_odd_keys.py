@@ -27,7 +27,13 @@ from tests.integration.moves import Copier, Eosctl, Home, Place, move
 from tests.kafka_versions import spec_of, workers_of
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.matrix, pytest.mark.variation]
+pytestmark = [
+    pytest.mark.kafka,
+    pytest.mark.workers,
+    pytest.mark.matrix,
+    pytest.mark.variation,
+    pytest.mark.usefixtures("own_state"),
+]
 
 SOURCE = Path(__file__).with_name("OddPartitionsSource.java")
 PARTITIONS = 14
@@ -46,11 +52,6 @@ def home(
     spec = spec_of(kafka_version, workers=1, exactly_once=request.param, worker_config=settings)
     with Sandbox(spec) as sandbox:
         yield Home(sandbox)
-
-
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 class Odd:

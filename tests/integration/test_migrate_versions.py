@@ -11,14 +11,9 @@ from tests.integration.file_connectors import values_in
 from tests.integration.moves import Home, Lines
 from tests.kafka_versions import workers_of
 
-pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.matrix]
+pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.matrix, pytest.mark.usefixtures("own_state")]
 
 Eosctl = Callable[..., Ran]
-
-
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 def migrate(eosctl: Eosctl, sandbox: Sandbox, *more: str) -> Ran:

@@ -15,7 +15,7 @@ from tests.integration.doctoring import Doctor, Eosctl, Rest, arguments, file_so
 from tests.integration.producers import complete, create_topic
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.variation]
+pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.usefixtures("own_state")]
 ODD = Path(__file__).with_name("OddPartitionsSource.java")
 LOG = "__transaction_state"
 PARTITIONS = "transaction.state.log.num.partitions"
@@ -39,11 +39,6 @@ def cluster() -> Iterator[Sandbox]:
 @pytest.fixture
 def rest(cluster: Sandbox) -> Rest:
     return Rest(cluster.connect_url(1))
-
-
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 @pytest.fixture

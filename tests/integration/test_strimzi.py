@@ -12,12 +12,7 @@ from tests.integration.strimzi_operator import Operator
 from tests.integration.strimzi_site import arguments, run_with_somebody_who_applies
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
-
-
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300), pytest.mark.usefixtures("own_state")]
 
 
 def test_a_connector_gets_a_topic_of_its_own_while_the_operator_runs(
