@@ -1,18 +1,14 @@
 """Creating a topic, with librdkafka's admin client."""
 
 from collections.abc import Mapping
-from typing import Final
 
 from eosctl.clients.codes import UNKNOWN_TOPIC_OR_PARTITION
-from eosctl.clients.deadline import Deadline
 from eosctl.clients.errors import librdkafka_error
 from eosctl.clients.librdkafka import admin_client
 from eosctl.clients.messages import topics_metadata
+from eosctl.clients.replay import ANSWER_S, await_brokers
 from eosctl.clients.wire import Wire
-from eosctl.errors import Unreachable
 from eosctl.model.client_properties import ClientProperties
-
-POLL_S: Final = 0.1
 
 
 def create_topic(
@@ -45,24 +41,15 @@ def create_topic(
 
 
 def await_topic(wire: Wire, topic: str, *, timeout_s: float) -> None:
-    """Waits until each broker that answers knows the topic, which exists; raises TimedOut where one does not.
+    """Waits until each broker that answers knows the topic, which exists; raises TimedOut where one does not."""
 
-    CreateTopics is answered when the controller has written the topic into the metadata log (KIP-500). A broker replays
-    that log in its own time: until then it answers UNKNOWN_TOPIC_OR_PARTITION.
-    """
-    deadline = Deadline(timeout_s)
-    for broker in wire.brokers():
-        while not _knows(wire, broker.node_id, topic):
-            deadline.pause_or_raise(POLL_S, f"broker {broker.node_id} does not know topic {topic}, which exists")
+    def lacking(node_id: int) -> str | None:
+        [found] = wire.request(node_id, topics_metadata([topic]), timeout_s=ANSWER_S).topics
+        if found.error_code != UNKNOWN_TOPIC_OR_PARTITION:
+            return None
+        return f"topic {topic} exists, and broker {node_id} does not know it"
 
-
-def _knows(wire: Wire, node_id: int, topic: str) -> bool:
-    """Whether this broker does not deny it; one that cannot be asked cannot mislead either."""
-    try:
-        [found] = wire.request(node_id, topics_metadata([topic])).topics
-    except Unreachable:
-        return True
-    return bool(found.error_code != UNKNOWN_TOPIC_OR_PARTITION)
+    await_brokers(wire, lacking, timeout_s=timeout_s)
 
 
 def delete_topic(properties: ClientProperties, topic: str, *, timeout_s: float) -> bool:

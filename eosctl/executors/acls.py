@@ -1,7 +1,7 @@
 """Creating and removing ACLs that a plan names. Both can be repeated: what is done already is left.
 
-A controller answers CreateAcls when the bindings are in the metadata log (KIP-801). A broker applies them a moment
-later, and until then neither lists them nor decides by them: the next step may need both, so they are waited for.
+A broker that has not replayed them yet neither lists them nor decides by them: the next step may need both, so each is
+waited for.
 """
 
 from collections.abc import Sequence
@@ -10,21 +10,20 @@ from typing import Final
 
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.acl_messages import create_acls, delete_acls, describe_acls
-from eosctl.clients.deadline import Deadline
 from eosctl.clients.errors import protocol_error
 from eosctl.clients.messages import Response
+from eosctl.clients.replay import ANSWER_S, await_brokers
 from eosctl.clients.wire import Wire
-from eosctl.errors import ConfigError, TimedOut
+from eosctl.errors import ConfigError
 from eosctl.executors.apply import Recheck
 from eosctl.model.acls import OPERATION_CODES, PATTERN_CODES, PERMISSION_CODES, RESOURCE_CODES, AclBinding
 from eosctl.model.plan import CreateAcls, DeleteAcls
 
 SECURITY_DISABLED: Final = 54
-PAUSE_S: Final = 0.05
 
 
 def perform_create_acls(step: CreateAcls, recheck: Recheck, *, access: ClusterAccess) -> str:
-    """Creates the bindings, and waits until a broker has them; those that exist stay as they are."""
+    """Creates the bindings, and waits until brokers have them; those that exist stay as they are."""
     recheck()
     response = access.wire.request_any(create_acls(step.bindings), timeout_s=access.timeout_s)
     _require(response.results, step.bindings, access.wire)
@@ -33,7 +32,7 @@ def perform_create_acls(step: CreateAcls, recheck: Recheck, *, access: ClusterAc
 
 
 def perform_delete_acls(step: DeleteAcls, recheck: Recheck, *, access: ClusterAccess) -> str:
-    """Removes exactly these bindings, and waits until a broker has none; those that were gone are not counted."""
+    """Removes exactly these bindings, and waits until no broker has any; those that were gone are not counted."""
     recheck()
     response = access.wire.request_any(delete_acls(step.bindings), timeout_s=access.timeout_s)
     _require(response.filter_results, step.bindings, access.wire)
@@ -47,27 +46,25 @@ def perform_delete_acls(step: DeleteAcls, recheck: Recheck, *, access: ClusterAc
 
 
 def _await(bindings: Sequence[AclBinding], access: ClusterAccess, *, are_there: bool) -> None:
-    """Returns once a broker lists all of the bindings, or none of them; raises TimedOut.
+    """Returns once each broker that answers lists all of the bindings, or none of them; raises TimedOut.
 
     A principal that may change ACLs and not describe them is not made to wait.
     """
-    deadline = Deadline(access.timeout_s)
-    while (listed := _listed(access)) is not None:
-        waiting = [each for each in bindings if (_codes(each) in listed) is not are_there]
+    done, still = ("created", "does not list them") if are_there else ("removed", "lists them")
+
+    def lacking(node_id: int) -> str | None:
+        listed = _listed(access, node_id)
+        waiting = [] if listed is None else [each for each in bindings if (_codes(each) in listed) is not are_there]
         if not waiting:
-            return
-        if not deadline.pause(PAUSE_S):
-            done, still = ("created", "does not list them") if are_there else ("removed", "lists them")
-            raise TimedOut(
-                f"{len(waiting)} ACLs are {done}, and after {access.timeout_s:g} s a broker still {still}, the first: "
-                f"{waiting[0]}",
-                hint="the broker is behind its controller: once it has caught up, `eosctl apply` the same plan again",
-            )
+            return None
+        return f"{len(waiting)} ACLs are {done}, and broker {node_id} still {still}, the first: {waiting[0]}"
+
+    await_brokers(access.wire, lacking, timeout_s=access.timeout_s)
 
 
-def _listed(access: ClusterAccess) -> set[tuple[int, str, int, str, str, int, int]] | None:
-    """The bindings that a broker has, in Kafka's codes; None where it does not say."""
-    response = access.wire.request_any(describe_acls(), timeout_s=access.timeout_s)
+def _listed(access: ClusterAccess, node_id: int) -> set[tuple[int, str, int, str, str, int, int]] | None:
+    """The bindings that this broker has, in Kafka's codes; None where it does not say."""
+    response = access.wire.request(node_id, describe_acls(), timeout_s=ANSWER_S)
     if response.error_code:
         return None
     return {

@@ -4,8 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from eosctl.clients import topics
+from eosctl.clients import replay
 from eosctl.clients.codes import UNKNOWN_TOPIC_OR_PARTITION
+from eosctl.clients.topics import await_topic
 from eosctl.errors import TimedOut, Unreachable
 
 
@@ -19,7 +20,7 @@ class SlowBrokers:
     def brokers(self):
         return [SimpleNamespace(node_id=node_id) for node_id in self.left]
 
-    def request(self, node_id, _):
+    def request(self, node_id, _, *, timeout_s):
         self.asked.append(node_id)
         left = self.left[node_id]
         if left is None:
@@ -30,21 +31,21 @@ class SlowBrokers:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topics, "POLL_S", 0.001)
+    monkeypatch.setattr(replay, "POLL_S", 0.001)
 
 
 def test_each_broker_is_asked_until_it_knows_the_topic():
     brokers = SlowBrokers(b1=0, b2=3)
-    topics.await_topic(brokers, "orders-offsets", timeout_s=5)
+    await_topic(brokers, "orders-offsets", timeout_s=5)
     assert brokers.asked == [1, 2, 2, 2, 2]
 
 
 def test_a_broker_that_does_not_answer_is_not_waited_for():
     brokers = SlowBrokers(b1=None, b2=1)
-    topics.await_topic(brokers, "orders-offsets", timeout_s=5)
+    await_topic(brokers, "orders-offsets", timeout_s=5)
     assert brokers.asked == [1, 2, 2]
 
 
 def test_one_that_never_knows_it_is_named():
-    with pytest.raises(TimedOut, match=r"broker 2 does not know topic orders-offsets, which exists, for 0\.02 s"):
-        topics.await_topic(SlowBrokers(b1=0, b2=10**6), "orders-offsets", timeout_s=0.02)
+    with pytest.raises(TimedOut, match=r"orders-offsets exists, and broker 2 does not know it, after 0\.02 s"):
+        await_topic(SlowBrokers(b1=0, b2=10**6), "orders-offsets", timeout_s=0.02)
