@@ -67,7 +67,7 @@ def needed_first(steps: Iterable[PlannedStep]) -> tuple[Precondition, ...]:
 def brings_about(step: Step, precondition: Precondition) -> bool:
     """Whether the precondition need not hold before `step` because it is the step's purpose."""
     match step, precondition:
-        case StopConnector() | AwaitOperator(state="STOPPED"), ConnectorStopped():
+        case StopConnector() | AwaitOperator(stops=True), ConnectorStopped():
             return (step.side, step.connector) == (precondition.side, precondition.connector)
         case CreateTopic(), TopicIsCompact():
             return (step.side, step.topic) == (precondition.side, precondition.topic)

@@ -3,6 +3,7 @@
 import pytest
 
 from eosctl.codecs.offsets_digest import entries_by_connector, offsets_now
+from eosctl.model.connector_steps import AwaitOperator
 from eosctl.model.operated import OperatedConnectors
 from eosctl.model.plan import (
     ClusterIs,
@@ -101,6 +102,15 @@ def test_what_a_step_or_an_earlier_one_brings_about_is_not_needed_first():
     ]
     assert needed_first(steps) == (other, TopicIsCompactOrAbsent(T, "t", 5))
     assert needed_first(steps[3:]) == (compact, still)
+
+
+def test_what_only_configures_a_connector_needs_it_stopped_first():
+    stopped = ConnectorStopped(S, "c")
+    stops = AwaitOperator(S, "c", "c.stopped.yaml", "STOPPED")
+    configures = AwaitOperator(S, "c", "c.configured.yaml", "STOPPED", {"offsets.storage.topic": "t"})
+    assert needed_first([PlannedStep(stops, (stopped,))]) == ()
+    assert needed_first([PlannedStep(configures, (stopped,))]) == (stopped,)
+    assert needed_first([PlannedStep(stops), PlannedStep(configures, (stopped,))]) == ()
 
 
 def test_the_digest_of_records_notices_a_value_that_went_and_came_back():
