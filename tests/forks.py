@@ -46,9 +46,12 @@ class Forked:
         self.send_signal(signal.SIGKILL)
 
     def communicate(self, text: str = "", timeout: float | None = None) -> tuple[str, str]:
-        """Writes to it, and returns what it wrote on stdout and stderr when it has ended; killed after `timeout`."""
-        self.stdin.write(text)
-        self.stdin.close()
+        """Writes to it, unless it has ended, and returns what it wrote on stdout and stderr; killed after `timeout`."""
+        with suppress(BrokenPipeError):
+            self.stdin.write(text)
+            self.stdin.flush()
+        with suppress(BrokenPipeError):
+            self.stdin.close()
         with ThreadPoolExecutor(2) as readers:
             reading = [readers.submit(stream.read) for stream in (self.stdout, self.stderr)]
             try:
