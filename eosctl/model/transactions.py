@@ -37,7 +37,7 @@ class TransactionState(StrEnum):
         return self in OPEN_STATES
 
 
-# Of 20,000 IDs, a set for each of them and a call of the enumeration are a tenth of what a list costs.
+# Made once: a set and a call of the enumeration for each of 20,000 IDs are seen in the profile of a list.
 STATES: Final[Mapping[str, TransactionState]] = {each.value: each for each in TransactionState}
 OPEN_STATES: Final = frozenset(map(TransactionState, ("Ongoing", "PrepareCommit", "PrepareAbort")))
 
