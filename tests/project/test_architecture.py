@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2] / "eosctl"
-LONGEST_FILE = 300
+LONGEST_FILE = 800
 LONGEST_FUNCTION = 50
 MOST_LATE_IMPORTS = 60
 """Statements within functions that import a room: the start of a command, and an engine that not everybody has."""
