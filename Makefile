@@ -14,7 +14,7 @@ INSTALL := $(BIN)/python -m pip install -q --no-compile
 PROCESSES ?= 5
 SIDE_BY_SIDE := -n $(PROCESSES) --dist loadgroup
 
-.PHONY: demo test lint tests pure kafka matrix crash fuzz attack campaign bench coverage docs shells kerberos mariadb spark emitted package ranges pictures lock advisories reference clean
+.PHONY: demo test lint tests pure kafka matrix crash fuzz attack campaign mutants bench coverage docs shells kerberos mariadb spark emitted package ranges pictures lock advisories reference clean
 
 demo: $(STAMPS)/sandbox
 	$(BIN)/eosctl demo
@@ -56,6 +56,12 @@ attack: $(STAMPS)/dev
 SEEDS ?= 1 63
 campaign: $(STAMPS)/dev $(STAMPS)/sandbox
 	$(BIN)/python -m tests.campaign.run $(SEEDS)
+
+# Decisions of the pure rooms and the executors, changed one by one, and whether the pure tests notice.
+SEED ?= 1
+MUTANTS ?= 200
+mutants: $(STAMPS)/dev
+	$(BIN)/python -m tests.mutants.run --seed $(SEED) --count $(MUTANTS)
 
 coverage: $(STAMPS)/dev $(STAMPS)/sandbox $(STAMPS)/browser
 	$(BIN)/coverage run -m pytest -m "not long" -q

@@ -180,6 +180,6 @@ def test_no_file_names_a_machine_a_package_host_or_a_secret(project_files: tuple
 
 def test_the_folders_of_the_tests_mirror_the_rooms(root: Path):
     rooms = {path.name for path in (root / "eosctl").iterdir() if path.is_dir() and path.name != "__pycache__"}
-    others = {"attack", "campaign", "faults", "golden", "integration", "oracle", "project", "upstream"}
+    others = {"attack", "campaign", "faults", "golden", "integration", "mutants", "oracle", "project", "upstream"}
     folders = {path.name for path in (root / "tests").iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert folders - others <= rooms

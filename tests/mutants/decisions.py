@@ -1,0 +1,113 @@
+"""The decisions in a source file, and each changed in one way: a comparison, a condition, an early end."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
+    ast.Lt: "<=",
+    ast.LtE: "<",
+    ast.Gt: ">=",
+    ast.GtE: ">",
+    ast.Eq: "!=",
+    ast.NotEq: "==",
+    ast.Is: "is not",
+    ast.IsNot: "is",
+    ast.In: "not in",
+    ast.NotIn: "in",
+}
+
+
+@dataclass(frozen=True, order=True)
+class Mutant:
+    """One decision of `path`, changed: the source between start and end becomes `changed`."""
+
+    path: str
+    line: int
+    start: int
+    end: int
+    kind: str
+    original: str
+    changed: str
+
+    def apply(self, source: str) -> str:
+        """The file's text with the change."""
+        return source[: self.start] + self.changed + source[self.end :]
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.kind}: {self.original!r} -> {self.changed!r}"
+
+
+class _Finder:
+    """Walks one file's tree. Annotations and assertions decide nothing."""
+
+    def __init__(self, path: str, source: str) -> None:
+        self._path, self._source = path, source
+        self._starts = [0]
+        for text in source.encode().splitlines(keepends=True):
+            self._starts.append(self._starts[-1] + len(text.decode()))
+        self._lines = [text.decode() for text in source.encode().splitlines(keepends=True)]
+
+    def of(self, node: ast.AST) -> Iterator[Mutant]:
+        """The decisions at and below this node."""
+        if isinstance(node, ast.Assert) or (isinstance(node, ast.If) and _is_for_types(node)):
+            return
+        yield from self._conditions(node)
+        match node:
+            case ast.comprehension(ifs=[_, *_] as conditions):
+                for condition in conditions:
+                    yield self._mutant(condition, "filter dropped", "True")
+            case ast.If(body=[*_, ast.Return() | ast.Raise() | ast.Continue() | ast.Break()], orelse=[]):
+                yield self._mutant(node.test, "early end dropped", "False")
+            case ast.IfExp():
+                yield self._mutant(node.test, "choice turned", f"not {self._text(node.test)}")
+        for child in self._children(node):
+            yield from self.of(child)
+
+    def _conditions(self, node: ast.AST) -> Iterator[Mutant]:
+        match node:
+            case ast.Compare(ops=[operator], left=left, comparators=[right]) if type(operator) in COMPARISONS:
+                changed = f"{self._text(left)} {COMPARISONS[type(operator)]} {self._text(right)}"
+                yield self._mutant(node, "comparison", changed)
+            case ast.BoolOp(values=[_, *_] as values):
+                word = " and " if isinstance(node.op, ast.And) else " or "
+                for number in range(len(values)):
+                    kept = [self._text(each) for at, each in enumerate(values) if at != number]
+                    yield self._mutant(node, "condition dropped", f"({word.join(kept)})")
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                yield self._mutant(node, "condition turned", self._text(operand))
+
+    def _children(self, node: ast.AST) -> Iterator[ast.AST]:
+        skipped: set[int] = set()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            skipped = {id(node.returns), id(node.args)} | {id(each) for each in node.decorator_list}
+        if isinstance(node, ast.AnnAssign):
+            skipped = {id(node.annotation)}
+        return (child for child in ast.iter_child_nodes(node) if id(child) not in skipped)
+
+    def _mutant(self, node: ast.expr, kind: str, changed: str) -> Mutant:
+        start, end = self._offset(node.lineno, node.col_offset), self._offset(node.end_lineno, node.end_col_offset)
+        return Mutant(self._path, node.lineno, start, end, kind, self._source[start:end], changed)
+
+    def _offset(self, line: int | None, column: int | None) -> int:
+        assert line is not None
+        assert column is not None
+        return self._starts[line - 1] + len(self._lines[line - 1].encode()[:column].decode())
+
+    def _text(self, node: ast.expr) -> str:
+        text = self._source[
+            self._offset(node.lineno, node.col_offset) : self._offset(node.end_lineno, node.end_col_offset)
+        ]
+        return f"({text})"
+
+
+def _is_for_types(node: ast.If) -> bool:
+    return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def decisions(root: Path, path: str) -> list[Mutant]:
+    """Every single change of a decision in the file at `path` below `root`, in the order of the file."""
+    source = (root / path).read_text()
+    return sorted(_Finder(path, source).of(ast.parse(source)))
