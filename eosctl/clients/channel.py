@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eosctl.clients.errors import Peer, connection_error
 from eosctl.clients.messages import Request, Response
-from eosctl.clients.request_count import RequestCount
+from eosctl.clients.request_log import RequestLog
 from eosctl.errors import EosctlError, Throttled, TimedOut, Unsupported
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Channel:
 
     connection: "KafkaConnection"
     peer: Peer
-    requests: RequestCount
+    requests: RequestLog
 
     @property
     def open(self) -> bool:
@@ -100,16 +100,22 @@ class Channel:
             return
 
         def answered(response: Response) -> None:
+            self.requests.done(number, "answered")
             if _is_put_off(request, response):
                 self._send_later(request, deadline, done)
             else:
                 done(response, None)
 
         patience_ms = 1000 * max(0.001, min(REQUEST_TIMEOUT_S, deadline - monotonic()))
-        self.requests.add()
+        number = self.requests.sent(request.name, self.peer.address)
         future = self.connection.send_request(message, request_timeout_ms=patience_ms)
         future.add_callback(answered)
-        future.add_errback(lambda error: done(None, connection_error(error, self.peer)))
+
+        def failed(error: BaseException) -> None:
+            self.requests.done(number, "no answer")
+            done(None, connection_error(error, self.peer))
+
+        future.add_errback(failed)
 
     def _send_later(self, request: Request, deadline: float, done: Done) -> None:
         again_at = monotonic() + self.muted_s + AFTER_MUTE_S

@@ -101,9 +101,12 @@ class RestClient:
         try:
             with self._lock:  # threads may share it
                 http = self._client()
-            self._address.requests.add()
             request = http.build_request(method, path, json=body, headers={"Accept": "application/json"})
-            answer = exchange(http, request, max(deadline, time.monotonic() + LEAST_S), self._address.max_answer_bytes)
+            with self._address.requests.blocking(method, f"{self.url}{path}") as outcome:
+                answer = exchange(
+                    http, request, max(deadline, time.monotonic() + LEAST_S), self._address.max_answer_bytes
+                )
+                outcome.append(str(answer.status))
         except httpx.TimeoutException as error:
             raise TimedOut(
                 f"{method} {self.url}{path} got no answer within {self._timeout_s:g} s", hint=SLOW_HINT

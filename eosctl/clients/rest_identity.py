@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import unquote
 
-from eosctl.clients.request_count import RequestCount
+from eosctl.clients.request_log import RequestLog
 from eosctl.clients.rest_answers import MAX_ANSWER_BYTES
 from eosctl.codecs.secrets import mask_url
 from eosctl.errors import ConfigError, UsageError
@@ -82,7 +82,7 @@ class WorkerUrl(str):
     __slots__ = ("_credentials", "_properties", "max_answer_bytes", "requests")
 
     max_answer_bytes: int
-    requests: RequestCount
+    requests: RequestLog
     _credentials: tuple[str, str] | None
     _properties: Callable[[], ClientProperties] | None
 
@@ -91,7 +91,7 @@ class WorkerUrl(str):
         url: str,
         properties: Callable[[], ClientProperties] | None = None,
         max_answer_bytes: int = MAX_ANSWER_BYTES,
-        requests: RequestCount | None = None,
+        requests: RequestLog | None = None,
     ) -> Self:
         """The address in `url`, whose `user:password@` is taken out of the text; UsageError where it is none."""
         found = _ADDRESS.fullmatch(url)
@@ -99,7 +99,7 @@ class WorkerUrl(str):
             raise UsageError(f"{mask_url(url)} is not a URL of a Connect worker", hint=_EXPECTED)
         made = super().__new__(cls, (found[1] + found[3] + found[4]).rstrip("/"))
         made._credentials, made._properties, made.max_answer_bytes = None, properties, max_answer_bytes
-        made.requests = requests or RequestCount()
+        made.requests = requests or RequestLog()
         if isinstance(url, WorkerUrl):
             made._credentials, made._properties = url._credentials, properties or url._properties
             made.max_answer_bytes = max(max_answer_bytes, url.max_answer_bytes)

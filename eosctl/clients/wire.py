@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 from eosctl.clients.channel import GRACE_S, ApiVersions, Channel, Pending
 from eosctl.clients.errors import Peer, connection_error
 from eosctl.clients.messages import Request, Response, brokers_metadata
-from eosctl.clients.request_count import RequestCount
+from eosctl.clients.request_log import RequestLog
 from eosctl.clients.window import Window
 from eosctl.errors import EosctlError, TimedOut, Unreachable
 from eosctl.model.client_properties import ClientProperties
@@ -41,10 +41,12 @@ class Wire:
     timeout_s bounds every call that is not given a time of its own; no call outlives its time.
     """
 
-    def __init__(self, properties: ClientProperties, *, timeout_s: float = 30.0) -> None:
+    def __init__(
+        self, properties: ClientProperties, *, timeout_s: float = 30.0, requests: RequestLog | None = None
+    ) -> None:
         self.properties = properties
         self.timeout_s = timeout_s
-        self.requests = RequestCount()
+        self.requests = requests or RequestLog()
         self._lanes: list[KafkaConnectionManager] = []
         self._net: Any = None
         self._channels: dict[tuple[NodeId, int], Channel] = {}
@@ -157,6 +159,7 @@ class Wire:
         with self._uninterrupted():
             self._net.poll(timeout_ms=1000 * timeout_s)
         self._polled_at = monotonic()
+        self.requests.look()
 
     def _dial(self, node_id: NodeId, deadline: float, lane: int) -> Channel | None:
         manager = self._manager(lane)
@@ -170,6 +173,9 @@ class Wire:
         patience_ms = 1000 * max(0.001, min(CONNECT_TIMEOUT_S, deadline - monotonic()))
         connection = manager.get_connection(node_id, timeout_ms=patience_ms, refresh_metadata_on_err=False)
         channel = Channel(connection, self._peer(f"{node.host}:{node.port}"), self.requests)
+        number = self.requests.connecting(channel.peer.address)
+        connection.init_future.add_callback(lambda _: self.requests.done(number, "open"))
+        connection.init_future.add_errback(lambda _: self.requests.done(number, "not open"))
         self._channels[node_id, lane] = channel
         return channel
 

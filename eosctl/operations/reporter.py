@@ -11,7 +11,10 @@ class Reporter(Protocol):
     """Narration, warnings, questions and progress. What is asked is shown by the command before."""
 
     def narrate(self, text: str, *, verbosity: int = 0) -> None:
-        """Say what goes on; silent under -q."""
+        """Say what goes on; silent under -q, and below that many -v."""
+
+    def waiting(self, text: str) -> None:
+        """Say what takes long; on a terminal only, silent under -q."""
 
     def warn(self, text: str) -> None:
         """Say what the user ought to know although the command goes on."""

@@ -199,10 +199,15 @@ class _Once:
         self._console, self.voice, self._said = console, voice, set[str]()
 
     def narrate(self, text: str, *, verbosity: int = 0) -> None:
-        """Says it, unless it was said before."""
-        if text not in self._said:
-            self._said.add(text)
+        """Says it, unless it was said before; what takes a -v is said each time, and not kept."""
+        if verbosity:
             self.voice.narrate(text, verbosity=verbosity)
+        elif text not in self._said:
+            self._said.add(text)
+            self.voice.narrate(text)
+
+    def waiting(self, text: str) -> None:
+        """Nothing: how long a cycle takes is one of its metrics."""
 
     def warn(self, text: str) -> None:
         """Says it, unless it was said before."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from eosctl.analysis import offsets
-from eosctl.clients.request_count import RequestCount
+from eosctl.clients.request_log import RequestLog
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
@@ -40,7 +40,7 @@ class Session:
     """
 
     def __init__(self, options: SessionOptions) -> None:
-        self._worker_requests = RequestCount()
+        self._worker_requests = self._request_log(options)
         urls = tuple(
             WorkerUrl(url, lambda: self.client_properties, options.max_answer_bytes, self._worker_requests)
             for url in options.connect_urls
@@ -60,6 +60,11 @@ class Session:
                 self._say_how_to_grant(error)
         if "wire" in self.__dict__:
             self.wire.close()
+
+    @staticmethod
+    def _request_log(options: SessionOptions) -> RequestLog:
+        reporter = options.console
+        return RequestLog(reporter.waiting, lambda text: reporter.narrate(text, verbosity=1))
 
     def _say_how_to_grant(self, error: NotAuthorized) -> None:
         """Add the command that grants what is missing. Which of two clusters refused is not known here."""
@@ -123,7 +128,8 @@ class Session:
         """The brokers; connects at the first request."""
         if not self.client_properties.bootstrap_servers:
             self.options.need_bootstrap_servers()
-        wire = Wire(self.client_properties, timeout_s=self.options.timeout_s)
+        requests = self._request_log(self.options)
+        wire = Wire(self.client_properties, timeout_s=self.options.timeout_s, requests=requests)
         self._require_expected(wire)
         return wire
 

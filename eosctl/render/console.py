@@ -175,6 +175,11 @@ class Console:
         if not self._options.quiet and self._options.verbosity >= verbosity:
             self._write(self._terminal.stderr, f"{_lines(text)}\n")
 
+    def waiting(self, text: str) -> None:
+        """Say what takes long; on a terminal only, silent under -q."""
+        if self._terminal.stderr.width is not None:
+            self.narrate(text)
+
     def warn(self, text: str) -> None:
         """Say what the user ought to know although the command goes on; -q does not silence it."""
         self._say("warning", "yellow", text)

@@ -75,7 +75,7 @@ OUTPUT_OPTIONS: Final = (
         "--quiet", "-q", panel=OUTPUT, help="Only the answer, warnings and errors.")),
     _parameter("verbose", int, 0, _option(
         "--verbose", "-v", count=True, panel=OUTPUT, show_default=False,
-        help="Say more; twice, still more. Shows the traceback of a bug.")),
+        help="Show each request with its address and duration, and the traceback of a bug.")),
 )  # fmt: skip
 
 SNAPSHOT_OPTIONS: Final = (

@@ -17,7 +17,7 @@ from eosctl.sources.hidden_names import hidden_groups
 from eosctl.sources.kafka_groups import listed_groups
 
 if TYPE_CHECKING:
-    from eosctl.clients.request_count import RequestCount
+    from eosctl.clients.request_log import RequestLog
     from eosctl.sources.live_cluster import Connections
 
 PATIENCE_S: Final = 5.0
@@ -34,7 +34,7 @@ class Discovery:
         say: Callable[[str], None],
         *,
         opted_in: bool,
-        requests: RequestCount | None = None,
+        requests: RequestLog | None = None,
     ) -> None:
         self._connections, self._say, self._opted_in, self._requests = connections, say, opted_in, requests
         self._group: str | Skipped | EosctlError | None = None

@@ -13,7 +13,7 @@ from certificates import PASSWORD, Authority
 
 from eosctl.clients import http_transport
 from eosctl.clients.http_transport import public_authorities
-from eosctl.clients.request_count import RequestCount
+from eosctl.clients.request_log import RequestLog
 from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_identity import RestIdentity, WorkerUrl
 from eosctl.codecs.client_properties import client_properties
@@ -200,7 +200,7 @@ def test_an_address_made_of_an_address_keeps_whom_to_ask_it_as():
 
 
 def test_an_address_that_is_made_of_another_counts_its_requests_with_it():
-    count = RequestCount()
+    count = RequestLog()
     address = WorkerUrl(WorkerUrl("http://127.0.0.1:9", None, 1, count))
     with pytest.raises(Unreachable):
         get(address)

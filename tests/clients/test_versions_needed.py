@@ -8,7 +8,7 @@ from eosctl.clients.channel import Channel
 from eosctl.clients.errors import Peer
 from eosctl.clients.messages import describe_transactions, list_transactions
 from eosctl.clients.producer_messages import describe_producers, write_abort_marker
-from eosctl.clients.request_count import RequestCount
+from eosctl.clients.request_log import RequestLog
 from eosctl.errors import Unsupported
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 
@@ -18,7 +18,7 @@ PLACE = TopicPartition("t", 0)
 def channel(**versions: tuple[int, int]) -> Channel:
     """A channel to a broker that answers these APIs only, by key."""
     known = SimpleNamespace(api_versions={int(key[1:]): pair for key, pair in versions.items()})
-    return Channel(SimpleNamespace(broker_version_data=known), Peer("old:9092", "User:tool", None), RequestCount())
+    return Channel(SimpleNamespace(broker_version_data=known), Peer("old:9092", "User:tool", None), RequestLog())
 
 
 @pytest.mark.parametrize(

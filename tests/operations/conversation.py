@@ -21,6 +21,9 @@ class Conversation:
     def narrate(self, text: str, *, verbosity: int = 0) -> None:
         self.said.append(text)
 
+    def waiting(self, text: str) -> None:
+        self.said.append(text)
+
     def warn(self, text: str) -> None:
         self.said.append(f"warning: {text}")
 
