@@ -24,7 +24,7 @@ LEADING: Final = "eosctl.leading-options"
 OWN: Final = "Options"
 _TWO_COLUMNS: Final = re.compile(r" +\S+ {2,}(?=\S)")
 _BOUNDS: Final = re.compile(r"(?:(?P<low>[\d.-]+)<=|\b)x(?P<sign>[<>]=)(?P<high>[\d.-]+)")
-_WHOLE: Final = re.compile(r"(?<=default: )(\d+)\.0\b")
+_WHOLE: Final = re.compile(r"(?<=default: )(\d+)\.0(?=[\];,\s]|$)")
 
 
 def paragraphs(help_text: str) -> Iterator[str]:
@@ -44,7 +44,7 @@ def in_words(text: str) -> str:
     def said(bounds: re.Match[str]) -> str:
         high = bounds["high"].removesuffix(".0")
         if bounds["low"]:
-            return f"{bounds['low']} to {high}"
+            return f"{bounds['low'].removesuffix('.0')} to {high}"
         return f"at {'least' if bounds['sign'] == '>=' else 'most'} {high}"
 
     text = text.replace("Choose from:\n\t", "Choose from ").replace(",\n\t", ", ")
