@@ -7,9 +7,11 @@
 3. Headers, certificates, compression, timeout and the resource are those of OTEL_EXPORTER_OTLP_* and
    OTEL_RESOURCE_ATTRIBUTES, as the SDK reads them. It tries again for the timeout (10 s), then the values are lost;
    those of the next cycle follow.
+4. The SDK's HTTP session is one that keeps to the timeout as a whole and to a limit of bytes (exporter.otlp_session).
 """
 
 import logging
+import os
 from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 ENVIRONMENT: Final = "env"
 """In the place of a URL: where OTEL_EXPORTER_OTLP_ENDPOINT says."""
 PATH: Final = "v1/metrics"
+TIMEOUT_S: Final = 10.0
+LONGEST_S: Final = 3600.0
 
 
 def endpoint_of(url: str) -> str | None:
@@ -58,6 +62,8 @@ class OtlpPush:
             from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
             from opentelemetry.sdk.metrics.export import MetricExportResult
             from opentelemetry.sdk.resources import Resource
+
+            from eosctl.exporter.otlp_session import BoundedSession
         except ImportError as error:
             hint = "pip install 'eosctl[otlp]'"
             raise ConfigError(f"--otlp needs {error.name}, which is not installed", hint=hint) from error
@@ -66,16 +72,20 @@ class OtlpPush:
         logger = logging.getLogger("opentelemetry")
         logger.handlers, logger.propagate = [self._reasons], False
         self._resource = Resource.create({"service.name": "eosctl-watch", "service.version": __version__})
-        self._exporter = OTLPMetricExporter(endpoint=endpoint)
+        self._session = BoundedSession(_timeout_s())
+        self._exporter = OTLPMetricExporter(endpoint=endpoint, session=self._session)
 
     def push(self, latest: Mapping[str, Observation]) -> str | None:
         """Sends the samples of each profile; why they could not be sent, None where they were.
 
-        Takes as long as the SDK's timeout, where nobody answers.
+        Takes as long as the SDK's timeout at most, however the collector answers.
         """
         self._reasons.said.clear()
-        sent = self._exporter.export(self._data(latest))
-        return None if sent is self._success else "; ".join(self._reasons.said) or "the SDK gives no reason"
+        with self._session.bounded():
+            sent = self._exporter.export(self._data(latest))
+        if sent is self._success:
+            return _rejected(self._session.answer)
+        return self._session.refusal or "; ".join(self._reasons.said) or "the SDK gives no reason"
 
     def _data(self, latest: Mapping[str, Observation]) -> "MetricsData":
         from opentelemetry.sdk.metrics import export
@@ -94,6 +104,30 @@ class OtlpPush:
         ]
         scope = export.ScopeMetrics(InstrumentationScope("eosctl", __version__), gauges, "")
         return export.MetricsData([export.ResourceMetrics(self._resource, [scope], "")])
+
+
+def _timeout_s() -> float:
+    """The timeout as the SDK reads it."""
+    for name in ("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT"):
+        try:
+            if (seconds := float(os.environ.get(name, "nan"))) > 0:
+                return min(seconds, LONGEST_S)
+        except ValueError:
+            continue  # the SDK says so
+    return TIMEOUT_S
+
+
+def _rejected(answer: bytes) -> str | None:
+    """What a collector that accepted a push says of the values that it dropped."""
+    from google.protobuf.message import DecodeError
+    from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
+
+    try:
+        partial = ExportMetricsServiceResponse.FromString(answer).partial_success
+    except DecodeError:
+        return None  # an answer in another form is a success, too: the status says so
+    dropped = partial.rejected_data_points
+    return f"the collector rejected {dropped} values: {partial.error_message[:200]!a}" if dropped > 0 else None
 
 
 def _attributes(profile: str, sample: Sample) -> dict[str, str]:

@@ -1,20 +1,24 @@
 """A small HTTP server: GET and HEAD of pages that are there, for clients that may be slow or hostile.
 
 1. Each connection is one request in a thread of its own; its whole time is EXCHANGE_S, however it drips.
-2. At most CONNECTIONS are open; a further one is closed at once. No request has a body that is read.
+2. At most CONNECTIONS are open. A further one takes the place of the oldest, so a new client is always heard.
+3. No request has a body that is read. A server on a loopback address answers only requests whose Host header names
+   that address, another loopback address, `localhost` or the host of --listen: a web page whose name was rebound to
+   127.0.0.1 reads nothing.
 """
 
 import socket
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
-from threading import BoundedSemaphore, Timer
+from threading import Lock
+from time import monotonic
 from typing import Any, Final, NamedTuple
 
 from eosctl.errors import ConfigError, UsageError
 
 EXCHANGE_S: Final = 10.0
-CONNECTIONS: Final = 16
+CONNECTIONS: Final = 256
 
 
 class Page(NamedTuple):
@@ -26,6 +30,9 @@ class Page(NamedTuple):
 
 
 NOT_FOUND: Final = Page(404, "text/plain; charset=utf-8", b"there are /metrics, /healthz and /readyz\n")
+MISDIRECTED: Final = Page(
+    421, "text/plain; charset=utf-8", b"the Host header names another host: ask localhost or the address of --listen\n"
+)
 Pages = Callable[[str], Page | None]
 
 
@@ -39,7 +46,29 @@ class Address(NamedTuple):
     @property
     def is_loopback(self) -> bool:
         """Whether only this machine can connect to it."""
-        return ip_address(str(self.place[0]).partition("%")[0]).is_loopback
+        return _is_loopback(str(self.place[0]))
+
+    def is_named(self, host: str) -> bool:
+        """Whether the value of a Host header names this address; its port may be that of a tunnel."""
+        if not self.is_loopback:
+            return True
+        name, given = _host_of(host), _host_of(self.text)
+        return name in {"localhost", given} or _is_loopback(name)
+
+
+def _host_of(authority: str) -> str:
+    """The host of HOST, HOST:PORT, [IPV6] or [IPV6]:PORT, in lower case and without its last dot."""
+    host = authority.strip().lower()
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0].removesuffix(".")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return False
 
 
 def address_of(listen: str, *, allow_remote: bool) -> Address:
@@ -65,10 +94,14 @@ class MetricsServer(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
     allow_reuse_port = False
+    request_queue_size = 1024
+    """A connection that the kernel does not queue is tried again after a second."""
 
     def __init__(self, address: Address, pages: Pages, *, exchange_s: float = EXCHANGE_S) -> None:
         self.address_family = address.family
-        self.pages, self.exchange_s, self._slots = pages, exchange_s, BoundedSemaphore(CONNECTIONS)
+        self.address, self.pages, self.exchange_s = address, pages, exchange_s
+        self._open: dict[socket.socket, float] = {}  # when each began, the oldest first
+        self._changing = Lock()
         try:
             super().__init__(address.place, _Handler)
         except OSError as error:
@@ -87,22 +120,27 @@ class MetricsServer(ThreadingHTTPServer):
         self.server_address = self.socket.getsockname()
 
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  # as socketserver has it
-        """In a thread of its own, if not too many are at work."""
-        if self._slots.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
+        """In a thread of its own; where too many are at work, the oldest is ended."""
+        with self._changing:
+            if len(self._open) >= CONNECTIONS:
+                _cut(oldest := next(iter(self._open)))
+                del self._open[oldest]
+            self._open[request] = monotonic()
+        super().process_request(request, client_address)
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  # as socketserver has it
-        """Ended from outside when its time is over."""
-        end = Timer(self.exchange_s, _cut, [request])
-        end.daemon = True
-        end.start()
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            end.cancel()
-            self._slots.release()
+    def service_actions(self) -> None:
+        """Ends the connections whose time is over, however their clients drip."""
+        with self._changing:
+            over = [each for each, began in self._open.items() if monotonic() - began >= self.exchange_s]
+            for each in over:
+                _cut(each)
+                del self._open[each]
+
+    def shutdown_request(self, request: Any) -> None:  # noqa: ANN401  # as socketserver has it
+        """Closes a connection, which nobody else ends then."""
+        with self._changing:
+            self._open.pop(request, None)
+        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  # as socketserver has it
         """A client that goes away is nobody's concern."""
@@ -127,13 +165,21 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(with_body=False)
 
     def _answer(self, *, with_body: bool) -> None:
-        page = self.server.pages(self.path.partition("?")[0]) or NOT_FOUND
+        page = self._page()
         self.send_response(page.status)
         self.send_header("Content-Type", page.content_type)
         self.send_header("Content-Length", str(len(page.body)))
         self.end_headers()
         if with_body:
             self.wfile.write(page.body)
+
+    def _page(self) -> Page:
+        hosts = self.headers.get_all("Host", [])
+        # Only clients of HTTP/1.0 leave it out, and no browser is one.
+        absent_is_fine = not hosts and self.request_version == "HTTP/1.0"
+        if not absent_is_fine and (len(hosts) != 1 or not self.server.address.is_named(hosts[0])):
+            return MISDIRECTED
+        return self.server.pages(self.path.partition("?")[0]) or NOT_FOUND
 
     def log_message(self, *_: object) -> None:
         return

@@ -1,9 +1,16 @@
 """Pushes by OTLP: a collector that decodes them gets what /metrics shows, and one that refuses them is reported."""
 
+import contextlib
 import socket
 import sys
+import threading
+import time
 
 import pytest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsPartialSuccess,
+    ExportMetricsServiceResponse,
+)
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from eosctl.analysis.metrics.catalogue import METRICS, UNREAD_FACTS
@@ -14,6 +21,15 @@ from eosctl.exporter.exposition import Exposition
 from eosctl.exporter.otlp import OtlpPush, endpoint_of
 from eosctl.model.metrics import Metric, Sample
 from eosctl.model.watch import Cycle, Observation
+from tests.attack.hostile_worker import (
+    answer,
+    continue_for_ever,
+    drip_body,
+    drip_header,
+    endless_chunks,
+    hostile,
+    ten_gigabytes,
+)
 from tests.exporter.collector import collecting
 
 LAG = Metric("eosctl_test_lag", "How far it is behind.", ("topic", "partition"), 10)
@@ -90,6 +106,84 @@ def test_a_collector_that_refuses_or_does_not_answer_is_no_success_and_says_why(
         nobody = f"http://127.0.0.1:{taken.getsockname()[1]}"
     assert "due to timeout" in OtlpPush(nobody, TABLE).push(latest)
     assert capfd.readouterr() == ("", ""), "it is eosctl that says so"
+
+
+def pushed_to(attack):
+    """Why a push to a collector that does this failed, and how long it took."""
+    with hostile(attack) as url:
+        began = time.monotonic()
+        return OtlpPush(url, TABLE).push(board(east=(Sample(OTHER, (), 3),)).latest()), time.monotonic() - began
+
+
+@pytest.mark.parametrize("attack", [drip_header, drip_body, continue_for_ever])
+def test_a_collector_that_drips_is_late_after_the_whole_timeout(monkeypatch, attack):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0.5")
+    why, seconds = pushed_to(attack)
+    assert why == "the collector did not answer within 0.5 s"
+    assert seconds < 3
+
+
+def test_a_tls_handshake_that_drips_is_late_too(monkeypatch):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0.5")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip():
+            connection, _ = server.accept()
+            with connection, contextlib.suppress(OSError):
+                connection.sendall(b"\x16\x03\x03\x40\x00")
+                while True:
+                    connection.sendall(b"\x02")
+                    threading.Event().wait(0.05)
+
+        threading.Thread(target=drip, daemon=True).start()
+        began = time.monotonic()
+        url = f"https://127.0.0.1:{server.getsockname()[1]}"
+        why = OtlpPush(url, TABLE).push(board(east=(Sample(OTHER, (), 3),)).latest())
+    assert why == "the collector did not answer within 0.5 s"
+    assert time.monotonic() - began < 3
+
+
+@pytest.mark.parametrize("attack", [ten_gigabytes, endless_chunks])
+def test_of_an_answer_without_end_64_kib_are_read(attack):
+    sent = []
+
+    def counting(connection, path):
+        class Counting:
+            def sendall(self, data):
+                connection.sendall(data)
+                sent.append(len(data))
+
+        attack(Counting(), path)
+
+    why, seconds = pushed_to(counting)
+    assert why is None, "the status is 200"
+    assert (seconds < 5, sum(sent) < 16 << 20) == (True, True)
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_is_not_followed_and_is_no_success(status):
+    with collecting() as victim:
+        head = f"HTTP/1.1 {status} Moved\r\nLocation: {victim.url}/v1/metrics\r\nContent-Length: 0\r\n\r\n"
+        why, _ = pushed_to(lambda connection, _: connection.sendall(head.encode()))
+        assert why == f"the collector answered {status}, and a redirect is not followed"
+        assert victim.bodies == []
+
+
+def test_values_that_a_collector_rejects_are_said():
+    partial = ExportMetricsPartialSuccess(rejected_data_points=1, error_message="too\x1b old")
+    body = ExportMetricsServiceResponse(partial_success=partial).SerializeToString()
+    why, _ = pushed_to(lambda connection, _: connection.sendall(answer("200 OK", body)))
+    assert why.startswith("the collector rejected 1 values: 'too")
+    assert "\x1b" not in why
+
+
+def test_10000_label_sets_are_served_and_pushed_whole():
+    published = board(east=tuple(Sample(LAG, (f"t{number}", "0"), number) for number in range(10_000)))
+    with collecting() as collector:
+        assert OtlpPush(collector.url, TABLE).push(published.latest()) is None
+        assert collector.series() == scraped(published)
+        assert len(collector.series()["eosctl_test_lag"]) == 10_000
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The HTTP server: where it listens, what it answers, and what slow or hostile clients can do to it."""
 
+import contextlib
 import http.client
 import socket
 import threading
@@ -8,7 +9,7 @@ import time
 import pytest
 
 from eosctl.errors import ConfigError, UsageError
-from eosctl.exporter.server import CONNECTIONS, MetricsServer, Page, address_of
+from eosctl.exporter.server import CONNECTIONS, Address, MetricsServer, Page, address_of
 from tests.waiting import eventually
 
 BODY = b"x" * 100_000
@@ -90,16 +91,72 @@ def _at_work():
     return [each for each in threading.enumerate() if "process_request_thread" in each.name]
 
 
-def test_too_many_connections_are_closed_at_once_and_later_ones_are_served(serve):
-    port = serve(exchange_s=30.0)
-    held = [socket.create_connection(("127.0.0.1", port)) for _ in range(CONNECTIONS)]
+def test_60_slow_clients_that_reconnect_delay_no_other(serve):
+    port, over = serve(exchange_s=0.3), threading.Event()
+
+    def reconnect():
+        while not over.is_set():
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=0.5) as slow:
+                slow.sendall(b"GET /metrics HTTP/1.1\r\nX-")
+                slow.recv(1)
+
+    clients = [threading.Thread(target=reconnect) for _ in range(60)]
+    for each in clients:
+        each.start()
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=5) as further:
-            assert further.recv(1) == b""  # and no TimeoutError
+        for _ in range(20):
+            began = time.monotonic()
+            assert asked(port)[0] == 200
+            assert time.monotonic() - began < 1
+    finally:
+        over.set()
+        for each in clients:
+            each.join()
+
+
+def test_a_connection_too_many_takes_the_place_of_the_oldest(serve):
+    port = serve(exchange_s=30.0)
+    held = [socket.create_connection(("127.0.0.1", port), timeout=5) for _ in range(CONNECTIONS)]
+    try:
+        assert asked(port)[0] == 200
+        assert held[0].recv(1) == b""  # and no TimeoutError
+        held[-1].sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+        assert held[-1].recv(12) == b"HTTP/1.0 200"
     finally:
         for each in held:
             each.close()
     eventually(lambda: _is_served(port), deadline_s=10)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "status"),
+    [
+        (["localhost"], 200),
+        (["LOCALHOST.:9464"], 200),
+        (["127.0.0.1:1"], 200),
+        (["[::1]:9464"], 200),
+        (["evil.example"], 421),
+        (["evil.example:9464"], 421),
+        (["127.0.0.1.evil.example"], 421),
+        (["localhost@evil.example"], 421),
+        (["10.0.0.1"], 421),
+        ([""], 421),
+        ([], 421),
+        (["localhost", "evil.example"], 421),
+    ],
+)
+def test_on_loopback_only_a_host_of_this_machine_is_answered(serve, hosts, status):
+    with socket.create_connection(("127.0.0.1", serve()), timeout=10) as client:
+        lines = "".join(f"Host: {each}\r\n" for each in hosts)
+        client.sendall(f"GET /metrics HTTP/1.1\r\n{lines}\r\n".encode())
+        assert client.recv(12).decode() == f"HTTP/1.0 {status}"
+
+
+def test_the_host_of_listen_is_answered_and_with_allow_remote_each():
+    address = Address("metrics.internal:9464", socket.AF_INET, ("127.0.0.1", 9464))
+    assert address.is_named("metrics.internal:9464")
+    assert not address.is_named("other.internal:9464")
+    assert address_of("0.0.0.0:9464", allow_remote=True).is_named("prometheus.internal")
 
 
 def _is_served(port):
