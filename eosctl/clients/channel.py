@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from eosctl.clients.answers import require_sound
 from eosctl.clients.errors import Peer, connection_error
 from eosctl.clients.messages import Request, Response
 from eosctl.clients.request_log import RequestLog
@@ -103,6 +104,11 @@ class Channel:
             self.requests.done(number, "answered")
             if _is_put_off(request, response):
                 self._send_later(request, deadline, done)
+                return
+            try:
+                require_sound(request, response, self.peer.address)
+            except EosctlError as error:
+                done(None, error)
             else:
                 done(response, None)
 
@@ -127,7 +133,7 @@ class Channel:
 
 def _is_put_off(request: Request, response: Response) -> bool:
     """Whether this is the answer to a Fetch that exceeds a quota: no topic in it, and how long the broker mutes."""
-    return request.name == "Fetch" and response.throttle_time_ms > 0 and not response.responses
+    return request.name == "Fetch" and response.throttle_time_ms > 0 and response.responses == []
 
 
 class Pending:

@@ -74,7 +74,7 @@ def without_coordinator(wire: Wire) -> Skipped | None:
 
 def may_list_all(wire: Wire) -> bool:
     """Whether brokers leave no group out for lack of a right: so it is for Describe on the cluster (KIP-700)."""
-    return OPERATION_CODES[Operation.DESCRIBE] in wire.request_any(cluster_operations()).authorized_operations
+    return OPERATION_CODES[Operation.DESCRIBE] in (wire.request_any(cluster_operations()).authorized_operations or ())
 
 
 class _Lookup(NamedTuple):
