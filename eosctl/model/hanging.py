@@ -13,7 +13,7 @@ from eosctl.model.producers import ActiveProducer
 from eosctl.model.report import Answer
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets
-from eosctl.model.transactions import Ownership, TransactionDescription
+from eosctl.model.transactions import Ownership, TransactionDescription, TransactionState
 
 Place = tuple[TopicPartition, int, int]
 """A partition, a producer ID, and the offset at which its transaction begins there."""
@@ -65,6 +65,18 @@ class OpenTransaction:
     def place(self) -> Place:
         """What distinguishes it from every other one."""
         return self.topic_partition, self.producer.producer_id, self.start_offset
+
+    @property
+    def timeout_at_ms(self) -> int | None:
+        """When its transaction timeout passes, and its coordinator aborts it; None where it does not, or is not known.
+
+        In ms since the epoch, by the coordinator's clock. Only an ongoing transaction that is not of two-phase commit
+        (KIP-939) has a timeout.
+        """
+        described = self.description
+        if described is None or described.state is not TransactionState.ONGOING or described.is_two_phase:
+            return None
+        return None if described.start_ms is None else described.start_ms + described.timeout_ms
 
     @property
     def reason(self) -> HangingReason | None:
@@ -164,7 +176,8 @@ class HangingTransactions(Answer):
     verdicts are those on transactions that are old enough, held_back what each keeps from readers; undecided those that
     cannot be judged because of undecided_reasons; undated those that hang if they are as old as that, which clock, the
     cluster's (None: it was not needed), leaves open; owners those of transactional IDs. searched counts partitions,
-    not_searched are those that no leader answers for.
+    not_searched are those that no leader answers for. young are the open transactions that are younger than the longest
+    timeout: whether their coordinators know them was not asked.
     """
 
     as_of: int
@@ -180,6 +193,7 @@ class HangingTransactions(Answer):
     searched: int
     not_searched: tuple[TopicPartition, ...]
     notes: tuple[str, ...]
+    young: tuple[ActiveProducer, ...] = ()
 
     @property
     def found(self) -> bool:

@@ -45,7 +45,7 @@ class Searched:
 
     joined has those too that cannot be judged; undated are those that would hang if they were old enough, and whether
     they are is not known by clock, the cluster's (None: nothing looked young, so it was not asked for); unanswered are
-    the partitions whose leaders did not answer.
+    the partitions whose leaders did not answer; young are the open transactions that are not old enough.
     """
 
     as_of: int
@@ -55,6 +55,7 @@ class Searched:
     clock: ClusterClock | Skipped | None
     unanswered: tuple[TopicPartition, ...]
     access: TransactionalIdAccess
+    young: tuple[ActiveProducer, ...]
 
     def require_all(self) -> None:
         """Raise Unreachable where something could not be seen or judged."""
@@ -84,6 +85,7 @@ def find_hanging(reader: ClusterReader, request: HangingRequest) -> HangingTrans
         searched=len(partitions) - len(searched.unanswered),
         not_searched=searched.unanswered,
         notes=connect.notes,
+        young=searched.young,
         coverage=reader.coverage + _ages(searched.undated),
     )
 
@@ -128,7 +130,8 @@ def search(reader: ClusterReader, leaders: Mapping[TopicPartition, int], max_tim
         if each.hangs and (reason := reasons.get(each.transaction.active)) is not None
     )
     dated = tuple(each for each in verdicts if reasons.get(each.transaction.active) is None)
-    return Searched(as_of, dated, joined, doubtful, clock, tuple(sorted(unanswered)), access)
+    not_old = tuple(each for each in young if each not in undated)
+    return Searched(as_of, dated, joined, doubtful, clock, tuple(sorted(unanswered)), access, not_old)
 
 
 def join_with_coordinators(reader: ClusterReader, candidates: Collection[ActiveProducer]) -> JoinedTransactions:

@@ -8,6 +8,7 @@
    part of its transaction is committed and this part is lost.
 """
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -17,6 +18,7 @@ from eosctl.model.hanging import Advice, OpenTransaction, Verdict
 from eosctl.model.plan import ClusterIs, Plan, PlannedStep
 from eosctl.model.planned import Planned
 from eosctl.model.sides import Side
+from eosctl.model.times import rfc3339
 from eosctl.model.transaction_steps import AbortTransaction, TransactionHangs
 
 KIND: Final = "transactions.abort"
@@ -69,13 +71,19 @@ def _name(transaction: OpenTransaction) -> str:
 
 
 def _hint(verdict: Verdict) -> str:
-    name = verdict.transaction.transactional_id
+    name, until = verdict.transaction.transactional_id, verdict.transaction.timeout_at_ms
+    fence = f"eosctl fence --transactional-id {shlex.quote(str(name))}"
     if verdict.advice is Advice.FENCE:
-        return f"fence it, which ends its transaction properly: eosctl fence --transactional-id {name}"
+        return f"fence it, which ends its transaction properly: {fence}"
     if verdict.advice is Advice.COMPLETE:
         return (
             f"have the application of {name} commit or abort its two-phase transaction first: no timeout ends it "
             "(KIP-939)"
+        )
+    if verdict.advice is Advice.WAIT and until is not None:
+        return (
+            f"wait: its coordinator aborts it after its timeout, at {rfc3339(until)}; or fence its producer, which "
+            f"aborts it in all its partitions: {fence}"
         )
     if verdict.advice is Advice.WAIT:
         return "wait until its coordinator ends it; --force aborts it here, which may break the transaction in two"

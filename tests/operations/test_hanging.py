@@ -136,3 +136,18 @@ def test_the_offsets_topic_is_the_one_given_else_the_one_that_the_reader_knows(g
         cluster([active()], [active()], **facts), HangingRequest((), None, 900_000, "connect-configs", given)
     )
     assert bool(found.held_back[HERE, 9, 5].connect) is waits
+
+
+def test_a_partition_that_a_young_or_live_transaction_holds_back_is_named_and_the_exit_code_stays_0():
+    found = find_hanging(cluster([JUST_NOW], [JUST_NOW], clock=ClusterClock(1, 0, 5)), ALL)
+    [note] = [each for each in view_hanging(found).notes if "held back" in each]
+    assert note.startswith("1 partition is held back by open transactions that are in progress, or too young to be")
+    assert note.endswith(f": eosctl transactions lso --topic {HERE.topic}")
+    assert exit_code(found) == 0
+
+
+def test_a_live_transaction_says_until_when_to_wait_and_how_to_end_it_now():
+    ongoing = described("task-0", 9, HERE)
+    found = find_hanging(cluster([active()], listed={"task-0": 9}, answers={"task-0": ongoing}), ALL)
+    [row] = view_hanging(found).data["in_progress"]
+    assert row["next"].endswith("eosctl fence --transactional-id task-0")

@@ -75,7 +75,8 @@ def test_one_is_named_by_its_start_offset_or_its_producer(narrowed):
         (
             live(opened(state=TransactionState.ONGOING)),
             "does not hang: its coordinator has it as Ongoing under id",
-            "wait",
+            "at 2026-09-21T14:14:20.000Z; or fence its producer, which aborts it in all its partitions: "
+            "eosctl fence --transactional-id id",
         ),
         (
             hanging(opened(state=TransactionState.ONGOING), Advice.FENCE),

@@ -1,5 +1,6 @@
 """Hanging transactions: each with why it hangs, what it holds back, and what to do about it."""
 
+import shlex
 from collections.abc import Sequence
 
 from eosctl.model.counts import counted
@@ -160,7 +161,7 @@ def _held_fields(held: HeldBack) -> HeldBackFields:
 def _next_step(verdict: Verdict) -> str:
     """What to do about it, as a sentence with the command."""
     transaction = verdict.transaction
-    fence = f"eosctl fence --transactional-id {transaction.transactional_id}"
+    fence = f"eosctl fence --transactional-id {shlex.quote(str(transaction.transactional_id))}"
     abort = _abort(transaction)
     match verdict.advice, verdict.hangs:
         case Advice.COMPLETE, hangs:
@@ -174,7 +175,14 @@ def _next_step(verdict: Verdict) -> str:
         case Advice.WAIT, True:
             return "its coordinator is ending another transaction of the ID; look again when that is complete"
         case _:
-            return "wait: its coordinator ends it, or aborts it when its transaction timeout has passed"
+            return _waited(transaction, fence)
+
+
+def _waited(transaction: OpenTransaction, fence: str) -> str:
+    until = transaction.timeout_at_ms
+    if until is None:
+        return "wait: its coordinator is ending it"
+    return f"wait: its coordinator aborts it after its timeout, at {rfc3339(until)}; to end it now: {fence}"
 
 
 def _completed(fence: str, abort: str, *, hangs: bool) -> str:
@@ -231,8 +239,22 @@ def view_hanging(found: HangingTransactions) -> Document:
             *([UNDATED] if undated else []),
         ),
         prose=(f"{counted(len(hanging), 'hanging transaction')} in {count} searched.",),
-        notes=(*steps, *_who_waits(hanging), *unsure, *found.notes),
+        notes=(*steps, *_who_waits(hanging), *_in_progress(found), *unsure, *found.notes),
     )
+
+
+def _in_progress(found: HangingTransactions) -> list[str]:
+    """How many partitions are held back by open transactions that do not hang, and since when at least."""
+    alive = [*found.young, *(each.transaction.active for each in found.verdicts if not each.hangs)]
+    places = sorted({each.topic_partition for each in alive})
+    if not places:
+        return []
+    times = [each.last_timestamp for each in alive if each.last_timestamp is not None]
+    since = f" (last batch at {rfc3339(min(times))})" if times else ""
+    names = " ".join(f"--topic {shlex.quote(name)}" for name in dict.fromkeys(each.topic for each in places))
+    held = "1 partition is" if len(places) == 1 else f"{len(places):,} partitions are"
+    which = "that are in progress, or too young to be hanging"
+    return [f"{held} held back by open transactions {which}{since}: eosctl transactions lso {names}"]
 
 
 def _pending(commits: Skipped | list[PendingCommitRow]) -> list[str]:
