@@ -2,7 +2,8 @@
 
 1. Every entry whose patterns are all found is reported, the more special first.
 2. Connector, task, transactional ID and topic are taken from the text where it names them in Kafka's own forms:
-   `WorkerSourceTask{id=orders-0}`, the logging context `[orders|task-0]`, `transactionalId=...`, `for topic ...`.
+   `WorkerSourceTask{id=orders-0}`, the logging context `[orders|task-0]`, `transactionalId=...`, `topic: ...`. What
+   only a space divides from its noun is a name if it has a digit or an underscore, otherwise a word of the sentence.
 3. Kafka's own error classes that no such entry speaks of are reported last, with what the protocol says of them.
 4. What the text does not show stands in capitals in the commands; what it shows is quoted as a shell or a URL needs it.
 """
@@ -19,18 +20,25 @@ from eosctl.model.explanations import ErrorPattern, Explanation
 
 ERROR_PATTERNS: Final[tuple[ErrorPattern, ...]] = (*TRANSACTION_ERRORS, *CONNECT_ERRORS)
 
+_BARE: Final = r"(?=[\w.-]*[0-9_])[\w.-]*\w"
+"""A name that only a space marks: with a digit or an underscore, which no word of English has."""
 _TASK: Final = (
     re.compile(r"\[(?P<connector>[^\[\]|]+)\|task-(?P<task>\d+)"),
     re.compile(r"Task\{id=(?P<connector>.+?)-(?P<task>\d+)\}"),
-    re.compile(r"[Tt]ask (?P<connector>\S+)-(?P<task>\d+)\b"),
-    re.compile(r"[Cc]onnector (?P<connector>[\w.-]+)"),
+    re.compile(r"[Tt]ask '?(?P<connector>[^\s'\"]+)-(?P<task>\d+)\b"),
+    re.compile(r"[Cc]onnector(?: name)?(?:[=:] *| (?=['\"]))['\"]?(?P<connector>[^\s,'\"\]\)};]+)"),
+    re.compile(rf"[Cc]onnector (?P<connector>{_BARE})"),
 )
+_ID: Final = r"[Tt]ransactional\.?[ _]?[iI]d"
 _TRANSACTIONAL_ID: Final = (
-    re.compile(r"transactional\.?[ _]?[iI]d[=: ]+'?\"?(?P<transactional_id>[^\s,'\"\]\)}]+)"),
-    re.compile(r"TransactionalId (?P<transactional_id>[^\s,'\":\]\)}]+)"),
+    re.compile(_ID + r"(?: *= *| *: +| (?=['\"]))['\"]?(?P<transactional_id>[^\s,'\"\]\)}]+)"),
+    re.compile(rf"{_ID} (?P<transactional_id>{_BARE})"),
 )
 _TOPIC: Final = (
-    re.compile(r"topics?(?:-partition)?[ :=]+\[?'?(?P<topic>[A-Za-z0-9._-]+?)(?:-\d+)?(?=[\s,'\]]|$)"),
+    re.compile(
+        r"[Tt]opics?(?:-partition)?(?:[=:] *\[?|[ ]\[| (?='))'?(?P<topic>[A-Za-z0-9._-]+?)(?:-\d+)?(?=[\s,'\]]|$)"
+    ),
+    re.compile(r"[Tt]opic(?:-partition)? (?P<topic>(?=[\w.-]*[0-9_])[\w.-]+?)(?:-\d+)?(?=[\s,;:]|$)"),
     re.compile(r"partition (?P<topic>[A-Za-z0-9._-]+)-\d+"),
 )
 _ROLES: Final = (_TASK, _TRANSACTIONAL_ID, _TOPIC)

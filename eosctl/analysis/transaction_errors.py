@@ -86,6 +86,22 @@ TRANSACTION_ERRORS: Final = (
         "DistributedHerder.fenceZombieSourceTasks, ConnectExceptionMapper.toResponse",
     ),
     ErrorPattern(
+        "fencing-failed",
+        (
+            r"^(?!(?s:.*(?:ConnectRestException|TimeoutException|timed out|InvalidTxnTimeout|Authorization|rebalance)))"
+            r"(?s:.*)Failed to (?:perform (?:round of )?zombie fencing|fence out potential zombie tasks before)",
+        ),
+        "A round of zombie fencing failed, so the task does not start",
+        "Before the tasks of a source connector start, the leader fences the producers of the generation before. The "
+        f"message has no cause: it is in the exceptions below it, or in the leader's log. {NO_SUBSTITUTE}",
+        (
+            "explain the whole stack trace: eosctl explain - < FILE",
+            "eosctl doctor --group-id {group}",
+            RESTART,
+        ),
+        "KIP-618; Worker.fenceZombies, DistributedHerder.fenceZombieSourceTasks",
+    ),
+    ErrorPattern(
         "transactional-id-not-authorized",
         (r"TransactionalIdAuthorization|TRANSACTIONAL_ID_AUTHORIZATION_FAILED|transactional id authorization",),
         "Write on a TransactionalId is missing",

@@ -42,7 +42,7 @@ class _Check(NamedTuple):
 
 def require_sound(request: Request, response: Response, address: str) -> None:
     """Raises Undecodable, which names the broker's address, the request and the field, by the rules above."""
-    checks = _checks(type(response), response.API_VERSION)
+    checks = _checks(response.__class__, response.API_VERSION)
     damage = next(_damages(response, checks, ""), None) or _incomplete(request, response)
     if damage is not None:
         raise Undecodable(

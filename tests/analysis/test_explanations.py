@@ -77,6 +77,10 @@ ERRORS = "org.apache.kafka.common.errors."
          ["request-signature"]),
         ("The transaction timeout is larger than the maximum value allowed by the broker (as configured by "
          "transaction.max.timeout.ms).", ["fencing-timeout-above-broker-limit"]),
+        ("Failed to perform round of zombie fencing", ["fencing-failed"]),
+        (f"Failed to perform round of zombie fencing\nCaused by: {ERRORS}InvalidTopicException: x",
+         ["fencing-failed", "InvalidTopicException"]),
+        ("Failed to fence out potential zombie tasks before starting up", ["fencing-failed"]),
         ("String length 70000 is larger than the maximum string length.", []),
         ("java.util.concurrent.TimeoutException", []),
         ("java.lang.NullPointerException", []),
@@ -137,3 +141,30 @@ def test_a_transactional_id_comes_from_the_text_or_from_group_and_task():
 def test_ids_are_words_and_every_entry_says_what_to_do():
     assert len({each.id for each in ERROR_PATTERNS}) == len(ERROR_PATTERNS)
     assert all(each.commands and each.cause.endswith(".") and each.source for each in ERROR_PATTERNS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "There is a newer producer with the same transactionalId which fences the current one.",
+        "the transactional id was fenced; the connector has failed and the topic cannot be read",
+        "Connector is stopped: topics that are missing, topic exactly-once",
+    ],
+)
+def test_a_word_of_the_sentence_is_no_name(text):
+    assert names_in(text) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("task pay-0 died", {"connector": "pay", "task": "0"}),
+        ("transactionalId=my-id, fenced", {"transactional_id": "my-id"}),
+        ("TransactionalId flink-sink-0-3: invalid", {"transactional_id": "flink-sink-0-3"}),
+        ("transactional id 'pay'", {"transactional_id": "pay"}),
+        ("Not authorized to access topics: [out]", {"topic": "out"}),
+        ("connector 'pay' failed", {"connector": "pay"}),
+    ],
+)
+def test_a_name_that_the_text_marks_is_taken(text, names):
+    assert names_in(text) == names
