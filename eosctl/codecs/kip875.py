@@ -15,6 +15,7 @@ from eosctl.codecs.connect_json import long_value
 from eosctl.codecs.json_limits import load_json
 from eosctl.errors import Undecodable
 from eosctl.model.exported_offsets import ConnectorOffset
+from eosctl.model.unseen import escaped_in_json
 
 HINT: Final = 'expected is the answer of GET /connectors/<name>/offsets: {"offsets": [{"partition": {}, "offset": {}}]}'
 _BLANK: Final = " \t\r\n"
@@ -23,7 +24,9 @@ _BLANK: Final = " \t\r\n"
 def encode_kip875(offsets: Iterable[ConnectorOffset]) -> str:
     """The body, one entry a line."""
     entries = [
-        json.dumps({"partition": dict(each.partition), "offset": each.offset}, ensure_ascii=False, allow_nan=False)
+        escaped_in_json(
+            json.dumps({"partition": dict(each.partition), "offset": each.offset}, ensure_ascii=False, allow_nan=False)
+        )
         for each in offsets
     ]
     return '{"offsets": [\n  ' + ",\n  ".join(entries) + "\n]}\n" if entries else '{"offsets": []}\n'

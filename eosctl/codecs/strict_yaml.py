@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 MOST_MERGED: Final = 100_000
 _TIMESTAMP: Final = "tag:yaml.org,2002:timestamp"
+_MERGE: Final = "tag:yaml.org,2002:merge"
 _NUMBERS: Final = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _WITH_EXPONENT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+")
 
@@ -61,6 +62,8 @@ def _strict_loader(origin: str) -> "type[yaml.SafeLoader]":
             """The mapping; an error where a key is given twice."""
             seen: set[object] = set()
             for key, _ in node.value:
+                if key.tag == _MERGE:
+                    continue
                 name = self.construct_object(key, deep=True)
                 if not isinstance(name, Hashable):
                     raise ConfigError(f"{origin}: line {key.start_mark.line + 1}: a key is not text")
@@ -73,7 +76,7 @@ def _strict_loader(origin: str) -> "type[yaml.SafeLoader]":
             """Merges (`<<`) of merges multiply: a page of them would fill the memory."""
             super().flatten_mapping(node)
             if len(node.value) > MOST_MERGED:
-                raise ConfigError(f"{origin}: line {node.start_mark.line + 1}: more than {MOST_MERGED} keys are merged")
+                raise ConfigError(f"{origin}: line {node.start_mark.line + 1}: << merges more than {MOST_MERGED} keys")
 
     return Strict
 

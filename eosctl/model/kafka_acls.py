@@ -1,12 +1,12 @@
 """ACL bindings as Kafka's own tool takes them: command lines of kafka-acls.sh (AclCommand)."""
 
-import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Final
 
 from eosctl.errors import NotAuthorized, Unsupported
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType
+from eosctl.model.unseen import shell_word
 
 _TRIMMED: Final = "".join(map(chr, range(33)))
 """What Java's String.trim takes away."""
@@ -49,7 +49,7 @@ def kafka_acls_command(
     """
     config = [] if command_config is None else ["--command-config", command_config]
     head = ["kafka-acls.sh", "--bootstrap-server", bootstrap_servers, *config, "--add"]
-    return shlex.join([*head, *_arguments(binding, operations)])
+    return " ".join(map(shell_word, [*head, *_arguments(binding, operations)]))
 
 
 def granting_command(error: NotAuthorized, bootstrap_servers: str) -> str | None:

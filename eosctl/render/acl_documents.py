@@ -9,6 +9,7 @@ from eosctl.errors import Unsupported
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType
 from eosctl.model.kafka_acls import grouped
 from eosctl.model.kafka_users import kafka_user
+from eosctl.model.unseen import escaped_in_json
 from eosctl.render.acl_lines import (
     EmitOptions,
     Format,
@@ -17,8 +18,8 @@ from eosctl.render.acl_lines import (
     kafka_acls_lines,
     terraform_blocks,
 )
+from eosctl.render.yaml_text import yaml_text
 
-_LINE_BREAKS: Final = frozenset("\x85\u2028\u2029\ufeff")
 """Characters that YAML folds or drops where they are not escaped."""
 
 
@@ -86,16 +87,7 @@ def _snake(name: str) -> str:
 
 
 def _yaml(documents: Iterable[Mapping[str, Any]]) -> str:
-    import yaml
-
-    every = list(documents)
-
-    def dumped(*, allow_unicode: bool) -> str:
-        options: dict[str, Any] = {"explicit_start": True, "sort_keys": False, "width": 1 << 20}
-        return str(yaml.safe_dump_all(every, allow_unicode=allow_unicode, **options))
-
-    text = dumped(allow_unicode=True)
-    return text if _LINE_BREAKS.isdisjoint(text) else dumped(allow_unicode=False)
+    return yaml_text(documents, explicit_start=True)
 
 
 MSK_ACTIONS: Final[Mapping[tuple[ResourceType, Operation], tuple[str, ...]]] = {
@@ -131,7 +123,7 @@ _MSK_KINDS: Final = {
 def msk_policies(bindings: Sequence[AclBinding], around: EmitOptions) -> str:
     """A JSON object: for each principal the IAM policy that allows it the same on an MSK cluster."""
     policies = {principal: _policy(acls, around.msk_cluster) for principal, acls in _by_principal(bindings).items()}
-    return json.dumps(policies, indent=2, ensure_ascii=False) + "\n"
+    return escaped_in_json(json.dumps(policies, indent=2, ensure_ascii=False)) + "\n"
 
 
 def iam_can_say(binding: AclBinding) -> bool:

@@ -3,13 +3,14 @@
 import csv
 import io
 import re
-import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from eosctl.errors import Unsupported
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourceType
 from eosctl.model.kafka_acls import grouped, kafka_acls_command
+from eosctl.model.unseen import UNSEEN, shell_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ _CONFLUENT_RESOURCE: Final = {
 
 def confluent_lines(bindings: Iterable[AclBinding], _: EmitOptions) -> str:
     """One `confluent kafka acl create` line for each principal and resource, quoted for a POSIX shell."""
-    return "".join(f"{shlex.join(_confluent(*each))}\n" for each in grouped(bindings))
+    return "".join(f"{' '.join(map(shell_word, _confluent(*each)))}\n" for each in grouped(bindings))
 
 
 def _confluent(binding: AclBinding, operations: Iterable[Operation]) -> list[str]:
@@ -69,15 +70,19 @@ CSV_HEAD: Final = ("principal", "permission", "operation", "resource_type", "res
 
 
 def csv_lines(bindings: Iterable[AclBinding], _: EmitOptions) -> str:
-    """One line for each binding under a line of names (RFC 4180, lines end with a line feed)."""
+    """One line for each binding under a line of names (RFC 4180, lines end with a line feed).
+
+    Raises Unsupported for a name with a character that is not seen: CSV has no escape for it.
+    """
     text = io.StringIO()
-    # Python quotes a line feed, but no lone carriage return, which readers take for the end of a line.
-    plain, quoting = csv.writer(text, lineterminator="\n"), csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    plain.writerow(CSV_HEAD)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(CSV_HEAD)
     for each in bindings:
         pattern = each.pattern
+        if UNSEEN.search(each.principal + pattern.name):
+            name = ascii(pattern.name if UNSEEN.search(pattern.name) else each.principal)
+            raise Unsupported(f"CSV has no escape for a character of {name}", hint="use --emit strimzi or terraform")
         place = (pattern.resource_type.value, pattern.name, pattern.pattern_type.value)
-        writer = quoting if "\r" in each.principal + pattern.name else plain
         writer.writerow((each.principal, each.permission.value, each.operation.value, *place, each.host))
     return text.getvalue()
 
@@ -108,15 +113,14 @@ def _hcl(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     # `$${` is a literal `${`; what a sign before it would mean differs between readers, so it is written as a number.
     templated = _TEMPLATE.sub(lambda found: _by_number(found[1]) + f"{found[2] * 2}{{", escaped)
-    return '"' + _CONTROL.sub(lambda found: _by_number(found[0]), templated) + '"'
+    return '"' + UNSEEN.sub(lambda found: _by_number(found[0]), templated) + '"'
 
 
 def _by_number(text: str) -> str:
-    return "".join(f"\\u{ord(char):04x}" for char in text)
+    return "".join(f"\\u{ord(char):04x}" if ord(char) < 1 << 16 else f"\\U{ord(char):08x}" for char in text)
 
 
 _TEMPLATE: Final = re.compile(r"([$%]*)([$%])\{")
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
 
 
 Format = Callable[[Sequence[AclBinding], EmitOptions], str]

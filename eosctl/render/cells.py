@@ -4,14 +4,9 @@ import json
 import re
 from typing import Final
 
+from eosctl.model.unseen import UNSEEN
 from eosctl.render.document import Tree, is_skipped
 
-_CONTROLS: Final = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
-    # Unicode's Bidi_Control, and Default_Ignorable_Code_Point: what has no width, or turns text around.
-    r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
-    r"\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-)
 _NAMED: Final = {"\t": r"\t", "\n": r"\n", "\r": r"\r"}
 
 
@@ -21,7 +16,7 @@ def escape_controls(text: str) -> str:
     These are control characters, line separators, lone surrogates, and characters without width or of direction. A
     connector's name is any text: printed as it is, it could clear the screen, forge a second row, or look like another.
     """
-    return text if text.isascii() and text.isprintable() else _CONTROLS.sub(_escape, text)
+    return text if text.isascii() and text.isprintable() else UNSEEN.sub(_escape, text)
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -12,6 +12,7 @@ from eosctl.atomic_write import atomic_file
 from eosctl.errors import ConfigError, EosctlError, OutputLost, Refused, UsageError
 from eosctl.model.gate import Gate, failed_gate, gate_of
 from eosctl.model.report import Answer
+from eosctl.model.unseen import escaped_in_lines
 from eosctl.render.cells import escape_controls
 from eosctl.render.document import Document, error_envelope
 from eosctl.render.formats import Output, pieces_of, text_of, text_of_envelope
@@ -255,6 +256,8 @@ class Console:
 
 
 def _whole_lines(text: str) -> tuple[str, ...]:
+    """The text as lines; a character that its format left unescaped is escaped here."""
+    text = escaped_in_lines(text)
     return (text,) if text.endswith("\n") or not text else (text, "\n")
 
 

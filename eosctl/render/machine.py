@@ -7,27 +7,27 @@
 """
 
 import json as stdlib_json
-import re
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any, Final
 
+from eosctl.model.unseen import escaped_in_json
 from eosctl.render.document import Document, Fields, RowStream, Tree, look_up
+from eosctl.render.yaml_text import yaml_text
 
 MANY: Final = 1000
 INDENT: Final = "  "
 _encode: Final = stdlib_json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False).encode
-_UNSAFE: Final = re.compile(r"[\x7f-\x9f\ud800-\udfff]")
 
 
 def json(envelope: Tree) -> str:
-    """One indented JSON document; control characters and lone surrogates are escaped, all else is UTF-8."""
+    """One indented JSON document; what is not seen is escaped, all else is UTF-8."""
     return "".join(json_pieces(envelope))
 
 
 def json_pieces(envelope: Tree) -> Iterator[str]:
     """The same piece by piece: of rows that are streamed there is one at a time."""
-    return map(_escaped, chain(_indented(envelope, "\n"), ("\n",)))
+    return map(escaped_in_json, chain(_indented(envelope, "\n"), ("\n",)))
 
 
 def _indented(value: Tree, newline: str) -> Iterator[str]:
@@ -60,7 +60,9 @@ def _indented(value: Tree, newline: str) -> Iterator[str]:
 
 def json_line(envelope: Tree) -> str:
     """One JSON document on one line."""
-    return _escaped(stdlib_json.dumps(envelope, ensure_ascii=False, separators=(",", ":"), allow_nan=False)) + "\n"
+    return (
+        escaped_in_json(stdlib_json.dumps(envelope, ensure_ascii=False, separators=(",", ":"), allow_nan=False)) + "\n"
+    )
 
 
 def jsonl(document: Document) -> str:
@@ -85,22 +87,7 @@ def jsonl_lines(document: Document) -> Iterator[str]:
 
 def yaml(envelope: Tree) -> str:
     """One YAML document."""
-    import yaml as pyyaml
-
-    whole = _kept(envelope)
-
-    def dumped(dumper: type) -> str:
-        # An object that two rows share is written twice, as in json.
-        plain = type("Plain", (dumper,), {"ignore_aliases": lambda *_: True})
-        text: str = pyyaml.dump(
-            whole, Dumper=plain, sort_keys=False, allow_unicode=True, width=2**30, default_flow_style=False
-        )
-        return text
-
-    try:
-        return dumped(getattr(pyyaml, "CSafeDumper", pyyaml.SafeDumper))
-    except UnicodeEncodeError:  # the fast one encodes as it goes and knows no lone surrogates
-        return dumped(pyyaml.SafeDumper)
+    return yaml_text([_kept(envelope)])
 
 
 def _kept(value: Tree) -> Tree:
@@ -113,9 +100,3 @@ def _kept(value: Tree) -> Tree:
 def _with(data: dict[str, Any], path: list[str], value: Tree) -> dict[str, Any]:
     name, *rest = path
     return {**data, name: _with(data[name], rest, value) if rest else value}
-
-
-def _escaped(text: str) -> str:
-    if text.isascii() and "\x7f" not in text:
-        return text
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

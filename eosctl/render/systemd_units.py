@@ -5,6 +5,8 @@ Both run as the same dynamic user, so that the one reads the ledger that the oth
 
 from typing import Final
 
+from eosctl.errors import UsageError
+from eosctl.model.unseen import UNSEEN
 from eosctl.model.watch import WatchFile
 
 _CONFINED: Final = """\
@@ -81,6 +83,11 @@ def audit_timer() -> str:
 
 
 def _word(word: str) -> str:
-    """One word of a command line of systemd, where %, $ and quotes mean something."""
+    """One word of a command line of systemd, where %, $ and quotes mean something.
+
+    UsageError for a word with a character that is not seen: a line end would begin another setting of the unit.
+    """
+    if UNSEEN.search(word):
+        raise UsageError(f"a unit of systemd cannot have a character of {word!a}", hint="give it another name")
     word = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
     return f'"{word}"' if any(char.isspace() or char in "\"';\\" for char in word) else word

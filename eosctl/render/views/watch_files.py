@@ -9,6 +9,7 @@ from eosctl.model.watch import Emitted, WatchFile
 from eosctl.render.grafana_dashboard import grafana_dashboard
 from eosctl.render.kubernetes_objects import kubernetes_objects
 from eosctl.render.systemd_units import audit_service, audit_timer, watch_service
+from eosctl.render.yaml_text import yaml_text
 
 
 def view_watch_file(file: WatchFile) -> str:
@@ -29,12 +30,7 @@ def view_watch_file(file: WatchFile) -> str:
 
 
 def _yaml(*documents: Mapping[str, Any]) -> str:
-    import yaml
-
-    # An object that two others share is written twice: nobody wants to edit aliases.
-    plain = type("Plain", (yaml.SafeDumper,), {"ignore_aliases": lambda *_: True})
-    text: str = yaml.dump_all(documents, Dumper=plain, sort_keys=False, allow_unicode=True, width=120)
-    return text
+    return yaml_text(documents, width=120)
 
 
 def _rules(alerts: Iterable[Alert]) -> Mapping[str, Any]:
