@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from eosctl import __version__
 from eosctl.errors import ConfigError, UsageError
 from eosctl.exporter.exposition import PROFILE, printable
+from eosctl.exporter.otlp_session import PushBounds
 from eosctl.model.metrics import Metric, Sample
 from eosctl.model.watch import Observation
 
@@ -62,8 +63,6 @@ class OtlpPush:
             from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
             from opentelemetry.sdk.metrics.export import MetricExportResult
             from opentelemetry.sdk.resources import Resource
-
-            from eosctl.exporter.otlp_session import BoundedSession
         except ImportError as error:
             hint = "pip install 'eosctl[otlp]'"
             raise ConfigError(f"--otlp needs {error.name}, which is not installed", hint=hint) from error
@@ -72,8 +71,8 @@ class OtlpPush:
         logger = logging.getLogger("opentelemetry")
         logger.handlers, logger.propagate = [self._reasons], False
         self._resource = Resource.create({"service.name": "eosctl-watch", "service.version": __version__})
-        self._session = BoundedSession(_timeout_s())
-        self._exporter = OTLPMetricExporter(endpoint=endpoint, session=self._session)
+        self._bounds = PushBounds(_timeout_s())
+        self._exporter = OTLPMetricExporter(endpoint=endpoint, session=self._bounds.session)
 
     def push(self, latest: Mapping[str, Observation]) -> str | None:
         """Sends the samples of each profile; why they could not be sent, None where they were.
@@ -81,11 +80,11 @@ class OtlpPush:
         Takes as long as the SDK's timeout at most, however the collector answers.
         """
         self._reasons.said.clear()
-        with self._session.bounded():
+        with self._bounds.bounded():
             sent = self._exporter.export(self._data(latest))
         if sent is self._success:
-            return _rejected(self._session.answer)
-        return self._session.refusal or "; ".join(self._reasons.said) or "the SDK gives no reason"
+            return _rejected(self._bounds.answer)
+        return self._bounds.refusal or "; ".join(self._reasons.said) or "the SDK gives no reason"
 
     def _data(self, latest: Mapping[str, Observation]) -> "MetricsData":
         from opentelemetry.sdk.metrics import export

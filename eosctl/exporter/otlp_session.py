@@ -7,16 +7,15 @@
 
 import io
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock, Timer
 from time import monotonic
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import requests
-from requests.adapters import HTTPAdapter
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+if TYPE_CHECKING:
+    from requests import Response, Session
+    from requests.adapters import HTTPAdapter
 
 MOST_BYTES: Final = 64 << 10
 
@@ -50,62 +49,64 @@ class _Sockets:
             self._open.clear()
 
 
-class _Adapter(HTTPAdapter):
-    """Connections whose sockets are known."""
+def _adapter(sockets: _Sockets) -> "HTTPAdapter":
+    """Connections whose sockets are known, through a proxy or not."""
+    from requests.adapters import HTTPAdapter
 
-    def __init__(self, sockets: _Sockets) -> None:
-        self._sockets = sockets
-        super().__init__()
+    pools = _pools(sockets)
 
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  # as requests has it
-        super().init_poolmanager(*args, **kwargs)
-        self._know(self.poolmanager)
+    class Adapter(HTTPAdapter):
+        def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  # as requests has it
+            super().init_poolmanager(*args, **kwargs)
+            self.poolmanager.pool_classes_by_scheme = pools
 
-    def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  # as requests has it
-        manager = super().proxy_manager_for(*args, **kwargs)
-        self._know(manager)
-        return manager
+        def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401  # as requests has it
+            manager = super().proxy_manager_for(*args, **kwargs)
+            manager.pool_classes_by_scheme = pools
+            return manager
 
-    def _know(self, manager: Any) -> None:  # noqa: ANN401  # of two kinds
-        sockets = self._sockets
-
-        class Plain(HTTPConnection):
-            def _new_conn(self) -> socket.socket:
-                opened = super()._new_conn()
-                sockets.add(opened)
-                return opened
-
-        class Secure(HTTPSConnection):
-            def _new_conn(self) -> socket.socket:
-                opened = super()._new_conn()
-                sockets.add(opened)
-                return opened
-
-        class PlainPool(HTTPConnectionPool):
-            ConnectionCls = Plain
-
-        class SecurePool(HTTPSConnectionPool):
-            ConnectionCls = Secure
-
-        manager.pool_classes_by_scheme = {"http": PlainPool, "https": SecurePool}
+    return Adapter()
 
 
-class BoundedSession(requests.Session):
-    """A session whose exchanges end `timeout_s` after `bounded` was entered, all together."""
+def _pools(sockets: _Sockets) -> dict[str, Any]:
+    from urllib3.connection import HTTPConnection, HTTPSConnection
+    from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+    class Plain(HTTPConnection):
+        def _new_conn(self) -> socket.socket:
+            sockets.add(opened := super()._new_conn())
+            return opened
+
+    class Secure(HTTPSConnection):
+        def _new_conn(self) -> socket.socket:
+            sockets.add(opened := super()._new_conn())
+            return opened
+
+    class PlainPool(HTTPConnectionPool):
+        ConnectionCls = Plain
+
+    class SecurePool(HTTPSConnectionPool):
+        ConnectionCls = Secure
+
+    return {"http": PlainPool, "https": SecurePool}
+
+
+class PushBounds:
+    """What the exchanges of one push may take, all together, and what came of them."""
 
     def __init__(self, timeout_s: float) -> None:
-        super().__init__()
         self._timeout_s, self._deadline, self._sockets = timeout_s, 0.0, _Sockets()
         self.answer = b""
         self.refusal: str | None = None
+        self.session = _session(self)
 
     @contextmanager
     def bounded(self) -> Iterator[None]:
-        """The time of one push. Its connections are closed at the end."""
+        """The time of one push begins. Its connections are closed at the end."""
         self._deadline, self._sockets = monotonic() + self._timeout_s, _Sockets()
         self.answer, self.refusal = b"", None
         for scheme in ("http://", "https://"):
-            self.mount(scheme, _Adapter(self._sockets))
+            self.session.mount(scheme, _adapter(self._sockets))
         end = Timer(self._timeout_s, self._sockets.end)
         end.daemon = True
         end.start()
@@ -114,32 +115,52 @@ class BoundedSession(requests.Session):
         finally:
             end.cancel()
             self._sockets.close()
-            self.close()
+            self.session.close()
 
-    def request(self, method: Any, url: Any, *args: Any, **kwargs: Any) -> requests.Response:  # noqa: ANN401  # as requests has it
-        """One exchange. Raises where it is late, or is answered by a redirect."""
-        left = self._deadline - monotonic()
-        if left <= 0:
-            raise self._late()
-        bounds = {"timeout": left, "allow_redirects": False, "stream": True}
+    def exchange(self, send: Callable[[float], "Response"]) -> "Response":
+        """What `send` gives within the time that is left. Raises where it is late, or is answered by a redirect."""
+        if (left := self._deadline - monotonic()) <= 0:
+            raise self._refused(self._late)
         try:
-            response = super().request(method, url, *args, **{**kwargs, **bounds})
+            response = send(left)
             body = response.raw.read(MOST_BYTES, decode_content=False)
-        except Exception as error:
-            if self._sockets.ended or monotonic() >= self._deadline:
-                raise self._late() from error
-            raise
-        if self._sockets.ended:
             response.close()
-            raise self._late()
-        response.close()
+        except Exception as error:
+            if self._is_over():
+                raise self._refused(self._late) from error
+            raise
+        if self._is_over():
+            raise self._refused(self._late)
         if 300 <= response.status_code < 400:
-            self.refusal = f"the collector answered {response.status_code}, and a redirect is not followed"
-            raise requests.RequestException(self.refusal)
+            raise self._refused(f"the collector answered {response.status_code}, and a redirect is not followed")
         response.raw = io.BytesIO(body)
         self.answer = body if response.ok else b""
         return response
 
-    def _late(self) -> requests.RequestException:
-        self.refusal = f"the collector did not answer within {self._timeout_s:g} s"
-        return requests.RequestException(self.refusal)
+    def _is_over(self) -> bool:
+        return self._sockets.ended or monotonic() >= self._deadline
+
+    @property
+    def _late(self) -> str:
+        return f"the collector did not answer within {self._timeout_s:g} s"
+
+    def _refused(self, why: str) -> Exception:
+        from requests import RequestException
+
+        self.refusal = why
+        return RequestException(why)
+
+
+def _session(bounds: PushBounds) -> "Session":
+    """A session of `requests` that keeps to the bounds."""
+    from requests import Session
+
+    class Bounded(Session):
+        def request(self, method: Any, url: Any, *args: Any, **kwargs: Any) -> "Response":  # noqa: ANN401  # as there
+            def send(left: float) -> "Response":
+                ours = {"timeout": left, "allow_redirects": False, "stream": True}
+                return super(Bounded, self).request(method, url, *args, **{**kwargs, **ours})
+
+            return bounds.exchange(send)
+
+    return Bounded()
