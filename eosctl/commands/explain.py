@@ -21,7 +21,14 @@ ListAll: TypeAlias = Annotated[
     bool, typer.Option("--list", help="List all findings, and the errors that are recognised.")
 ]
 GroupId: TypeAlias = Annotated[
-    str | None, typer.Option("--group-id", metavar="ID", help="The Connect cluster, to name in commands.")
+    str | None,
+    typer.Option(
+        "--group-id",
+        envvar="EOSCTL_GROUP_ID",
+        metavar="ID",
+        show_envvar=False,
+        help="The Connect cluster, to name in commands.",
+    ),
 ]
 
 

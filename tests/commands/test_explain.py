@@ -80,3 +80,9 @@ def test_the_list_has_every_finding_under_its_theme_and_every_error(eosctl):
         (theme.title, kind.id, kind.name) for theme in THEMES for kind in theme.kinds
     ]
     assert [each["id"] for each in data["errors"]] == [pattern.id for pattern in ERROR_PATTERNS]
+
+
+def test_the_group_of_the_environment_stands_in_the_commands(eosctl, monkeypatch):
+    monkeypatch.setenv("EOSCTL_GROUP_ID", "g7")
+    [error] = explained(eosctl("explain", "ProducerFencedException in task pay-0", "-o", "json"))
+    assert error["commands"][0] == "eosctl transactions describe g7-pay-0 --group-id g7"

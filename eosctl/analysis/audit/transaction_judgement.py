@@ -27,6 +27,7 @@ from typing import Final, NamedTuple
 from eosctl.analysis.audit.logged_parts import CLOCKS_DIFFER_MS, Matched, match_parts
 from eosctl.analysis.audit.transaction_owners import AnomalyKind, Owners
 from eosctl.analysis.audit.transaction_parts import Transaction, join_parts
+from eosctl.analysis.hanging import TIMEOUT_SCAN_MS
 from eosctl.model.audit_report import Stall
 from eosctl.model.audit_states import Part
 from eosctl.model.audit_summaries import Anomaly
@@ -34,8 +35,9 @@ from eosctl.model.transaction_log_history import LoggedTransaction
 
 GRACE_MS: Final = 5_000
 CLOSE_MS: Final = 1_000
-LONGEST_MS: Final = 15 * 60_000
-"""Default of transaction.max.timeout.ms; timestamps older than that are the source's, not the producer's."""
+LONGEST_MS: Final = 15 * 60_000 + TIMEOUT_SCAN_MS + GRACE_MS
+"""Default of transaction.max.timeout.ms, and how late a coordinator aborts after it and writes its markers; timestamps
+older than that are the source's, not the producer's."""
 STALL_MS: Final = 1_000
 
 NOTHING_LOGGED: Final[Mapping[int, Sequence[LoggedTransaction]]] = {}

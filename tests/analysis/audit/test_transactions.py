@@ -177,7 +177,8 @@ def test_a_transaction_counts_once_for_each_topic_however_many_partitions():
     [
         ("d3@1000 c4@1999", []),
         ("d3@1000 c4@2000", [(1000, 2000)]),
-        (f"d3@1000 c4@{1001 + 15 * MINUTE}", []),
+        (f"d3@1000 a4@{1046 + 15 * MINUTE}", [(1000, 1046 + 15 * MINUTE)]),
+        (f"d3@1000 c4@{1001 + 15 * MINUTE + 15_000}", []),
         (f"d3@{NOW - 1000}", [(NOW - 1000, None)]),
         (f"d3@{NOW - 999}", []),
     ],
