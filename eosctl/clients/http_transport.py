@@ -8,15 +8,18 @@ until then; `extensions["max_bytes"]` holds for the body of each answer, those o
 import socket
 import ssl
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, Final, NamedTuple
 
 import httpcore
 import httpx
 
+from eosctl import __version__
+
 DEADLINE: Final = "deadline"
 MAX_BYTES: Final = "max_bytes"
+USER_AGENT: Final = f"eosctl/{__version__}"
 SLICE: Final = 1 << 14
 """How much is written at a time: a peer that reads slowly is noticed in between."""
 
@@ -25,27 +28,34 @@ class TooLarge(Exception):
     """The answer has more bytes than it may."""
 
 
+class NotConnected(Exception):
+    """The host leads to an IP address that may not be connected to; the text names it and its kind."""
+
+
 class HttpAnswer(NamedTuple):
-    """Status, content type (empty: none) and body of one answer, as it was sent."""
+    """Status, content type (empty: none), body and Location (empty: none) of one answer, as it was sent."""
 
     status: int
     content_type: str
     content: bytes
+    location: str
 
 
 def exchange(http: httpx.Client, request: httpx.Request, deadline: float, max_bytes: int) -> HttpAnswer:
     """The answer to the request, read whole until `deadline`.
 
-    It is not decompressed: nothing is asked for compressed. Raises TooLarge, and what httpx raises.
+    It is not decompressed: nothing is asked for compressed. A redirect is an answer; it is not followed. Raises
+    TooLarge, NotConnected, and what httpx raises.
     """
     request.extensions |= {DEADLINE: deadline, MAX_BYTES: max_bytes}
-    request.headers["Accept-Encoding"] = "identity"
-    response = http.send(request, stream=True)
+    request.headers.update({"Accept-Encoding": "identity", "User-Agent": USER_AGENT})
+    response = http.send(request, stream=True, follow_redirects=False)
     try:
         content = b"".join(response.iter_raw())
     finally:
         response.close()
-    return HttpAnswer(response.status_code, response.headers.get("content-type", ""), content)
+    headers = response.headers
+    return HttpAnswer(response.status_code, headers.get("content-type", ""), content, headers.get("location", ""))
 
 
 @cache
@@ -57,11 +67,12 @@ def public_authorities() -> ssl.SSLContext:
 class BoundedTransport(httpx.BaseTransport):
     """httpx's transport over streams that keep to the deadline of a request.
 
-    verify None stands for the public authorities, which are read where a redirect leads from http to https.
+    verify None stands for the public authorities, which are read at the first https. against says why an IP address
+    may not be connected to; it decides on the address of each connection, whatever the host's name led to before.
     """
 
-    def __init__(self, verify: ssl.SSLContext | None) -> None:
-        self._verify = verify
+    def __init__(self, verify: ssl.SSLContext | None, against: Callable[[str], str | None] = lambda _: None) -> None:
+        self._verify, self._against = verify, against
         self._pools: dict[bytes, httpcore.ConnectionPool] = {}
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -94,7 +105,9 @@ class BoundedTransport(httpx.BaseTransport):
         """The connections of a scheme."""
         if scheme not in self._pools:
             context = (self._verify or public_authorities()) if scheme == b"https" else None
-            self._pools.setdefault(scheme, httpcore.ConnectionPool(ssl_context=context, network_backend=_Backend()))
+            self._pools.setdefault(
+                scheme, httpcore.ConnectionPool(ssl_context=context, network_backend=_Backend(self._against))
+            )
         return self._pools[scheme]
 
 
@@ -131,6 +144,9 @@ class _Backend(httpcore.NetworkBackend):
 
     _sockets = httpcore.SyncBackend()
 
+    def __init__(self, against: Callable[[str], str | None]) -> None:
+        self._against = against
+
     def connect_tcp(
         self,
         host: str,
@@ -140,7 +156,11 @@ class _Backend(httpcore.NetworkBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
         assert timeout is not None
-        for address in _addresses(host, port):
+        addresses = _addresses(host, port)
+        for address in addresses:
+            if (reason := self._against(address)) is not None:
+                raise NotConnected(f"{host} leads to {address}: {reason}")
+        for address in addresses:
             try:
                 left = _left(timeout, httpcore.ConnectTimeout)
                 stream = self._sockets.connect_tcp(address, port, left, local_address, socket_options or ())
@@ -177,12 +197,12 @@ class _Stream(httpcore.NetworkStream):
 
 
 def _addresses(host: str, port: int) -> list[str]:
-    """The addresses of a host, so that all of them together get the time once."""
+    """The IP addresses of a host: all of them together get the time once, and what was checked is connected to."""
     try:
         found = [str(each[4][0]) for each in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
     except (OSError, UnicodeError) as error:
         raise httpcore.ConnectError(str(error)) from error
-    return found if len(found) > 1 else [host]
+    return found
 
 
 def _left(deadline: float | None, late: type[httpcore.TimeoutException]) -> float | None:

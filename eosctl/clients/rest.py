@@ -1,15 +1,16 @@
 """HTTP to Connect workers: JSON in and out, tried again during a rebalance, every failure an EosctlError."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from eosctl.clients.errors import CHECK_HINT, plain_reason, tls_error
 from eosctl.clients.rest_answers import decode_json, said
-from eosctl.clients.rest_identity import BASIC_AUTH, WorkerUrl
+from eosctl.clients.rest_identity import BASIC_AUTH, DiscoveredUrl, WorkerUrl
 from eosctl.clients.tls_errors import tls_failure
+from eosctl.codecs.secrets import mask_url
 from eosctl.errors import EosctlError, NotAuthorized, Refused, Throttled, TimedOut, Undecodable, Unreachable, UsageError
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from eosctl.clients.http_transport import HttpAnswer
 
 RETRY_PAUSE_S = 0.25
+REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+MOST_REDIRECTS: Final = 5
+ACCEPT: Final = {"Accept": "application/json"}
 LEAST_S = 0.1
 """What a request that is tried again gets, however little of the time is left."""
 SLOW_HINT = "a longer --timeout helps where the worker is only slow"
@@ -32,12 +36,17 @@ class NotFound(Refused):
     """The worker has no such thing, or no such endpoint (404)."""
 
 
+class InternalAddress(Refused):
+    """A discovered address leads to this machine, or to its link: it is not connected to."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Status and decoded JSON body of one request (None where the body is empty)."""
+    """Status, decoded JSON body (None where it is empty) and Location (empty: none) of one request."""
 
     status: int
     body: object
+    location: str = ""
 
     @property
     def message(self) -> str | None:
@@ -56,11 +65,14 @@ class RestClient:
 
     During a rebalance (Connect's own advice), and while something in front of the worker limits requests, a request is
     tried again until `timeout_s` has passed. That is the time for the whole of an answer, too; its size has a limit.
+
+    A discovered address gets GET requests only, without a body. A redirect is followed for GET, and to the same scheme,
+    host and port, never from a discovered address: the user named one address and no other.
     """
 
     def __init__(self, url: str, timeout_s: float) -> None:
         address = url if isinstance(url, WorkerUrl) else WorkerUrl(url)
-        self.url = str(address)
+        self.url: WorkerUrl = address
         self._address = address
         self._timeout_s = timeout_s
         self._http: httpx.Client | None = None
@@ -78,7 +90,15 @@ class RestClient:
         return self.request("GET", path).body
 
     def request(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Answer:
-        """The answer to one request; a status of 400 or more raises, naming method, URL and Connect's own message."""
+        """The answer to one request; a status of 400 or more raises, naming method, URL and Connect's own message.
+
+        Raises Refused for a request to a discovered address that is not a plain GET: it is not sent.
+        """
+        if isinstance(self._address, DiscoveredUrl) and (method != "GET" or body is not None):
+            raise Refused(
+                f"{method} {path} is not sent to {self.url}: only the Connect group names this address",
+                hint=f"give --connect-url {self.url}, if it is a worker of yours",
+            )
         deadline = time.monotonic() + self._timeout_s
         while True:
             answer = self._exchange(method, path, body, deadline)
@@ -86,9 +106,7 @@ class RestClient:
                 break
             time.sleep(RETRY_PAUSE_S)
         if 300 <= answer.status < 400:
-            what = f"{method} {self.url}{path} answered {answer.status}"
-            hint = "give the address that it leads to"
-            raise Refused(f"{what}; a redirect is not followed with a password or certificate", hint=hint)
+            raise self._not_followed(f"{method} {self.url}{path} answered {answer.status}", answer.location)
         if answer.status >= 400:
             raise self._refusal(f"{method} {path}", answer)
         return answer
@@ -96,17 +114,16 @@ class RestClient:
     def _exchange(self, method: str, path: str, body: Mapping[str, object] | None, deadline: float) -> Answer:
         import httpx
 
-        from eosctl.clients.http_transport import TooLarge, exchange
+        from eosctl.clients.http_transport import NotConnected, TooLarge, exchange
 
         try:
             with self._lock:  # threads may share it
                 http = self._client()
-            request = http.build_request(method, path, json=body, headers={"Accept": "application/json"})
-            with self._address.requests.blocking(method, f"{self.url}{path}") as outcome:
-                answer = exchange(
-                    http, request, max(deadline, time.monotonic() + LEAST_S), self._address.max_answer_bytes
-                )
-                outcome.append(str(answer.status))
+            until = max(deadline, time.monotonic() + LEAST_S)
+            request = http.build_request(method, path, json=body, headers=ACCEPT)
+            answer = self._followed(
+                http, request, lambda each: exchange(http, each, until, self._address.max_answer_bytes)
+            )
         except httpx.TimeoutException as error:
             raise TimedOut(
                 f"{method} {self.url}{path} got no answer within {self._timeout_s:g} s", hint=SLOW_HINT
@@ -124,7 +141,44 @@ class RestClient:
                 raise tls_error(failure, self.url, self._address.identity.principal) from error
             what = f"no Connect worker answers at {self.url}: {plain_reason(said(error))}"
             raise Unreachable(what, hint=CHECK_HINT) from error
-        return Answer(answer.status, self._decode(path, answer))
+        except NotConnected as error:
+            raise InternalAddress(f"{self.url} is not asked: {error}") from error
+        return Answer(answer.status, self._decode(path, answer), answer.location)
+
+    def _followed(
+        self, http: "httpx.Client", request: "httpx.Request", send: Callable[["httpx.Request"], "HttpAnswer"]
+    ) -> "HttpAnswer":
+        """The answer, after the redirects that are followed; Unreachable where these are too many."""
+        for _ in range(MOST_REDIRECTS):
+            with self._address.requests.blocking(request.method, str(request.url)) as outcome:
+                answer = send(request)
+                outcome.append(str(answer.status))
+            onward = self._onward(request, answer)
+            if onward is None:
+                return answer
+            request = http.build_request(request.method, onward, headers=ACCEPT)
+        raise Unreachable(f"{self.url} redirected a request {MOST_REDIRECTS} times without an end")
+
+    def _onward(self, request: "httpx.Request", answer: "HttpAnswer") -> "httpx.URL | None":
+        """Where the answer redirects a GET to on the same scheme, host and port; None where it is not followed."""
+        import httpx
+
+        if request.method != "GET" or answer.status not in REDIRECTS or isinstance(self._address, DiscoveredUrl):
+            return None
+        try:
+            onward = request.url.join(answer.location)
+        except httpx.InvalidURL:
+            return None
+        is_same = _origin(onward) == _origin(request.url)
+        return onward if answer.location and is_same and not onward.userinfo else None
+
+    def _not_followed(self, what: str, location: str) -> Refused:
+        onward = said(mask_url(location)) or "no address"
+        return Refused(
+            f"{what}: a redirect to {onward}, which is not followed",
+            hint="a redirect of a GET is followed to the same scheme, host and port only; "
+            "if that is the address of your worker, give it as --connect-url",
+        )
 
     def _client(self) -> "httpx.Client":
         import httpx
@@ -137,10 +191,10 @@ class RestClient:
                 base_url=self.url,
                 # Proxy settings of the environment are for the web, not for a worker inside the cluster.
                 trust_env=False,
-                # Where a redirect leads to, somebody else might ask for the password or certificate.
-                follow_redirects=identity.is_anonymous,
                 auth=identity.basic_auth,
-                transport=BoundedTransport(identity.ssl_context() if self.url.startswith("https:") else None),
+                transport=BoundedTransport(
+                    identity.ssl_context() if self.url.lower().startswith("https:") else None, self._address.against
+                ),
             )
         return self._http
 
@@ -174,6 +228,10 @@ class RestClient:
         if answer.status == 404:
             return NotFound(text)
         return Refused(text, hint=AMBIGUOUS_HINT if _is_ambiguous(path, answer.status) else None)
+
+
+def _origin(url: "httpx.URL") -> tuple[str, str, int]:
+    return url.scheme, url.host, url.port or (443 if url.scheme == "https" else 80)
 
 
 def _is_ambiguous(path: str, status: int) -> bool:

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Self
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Self, cast
 from urllib.parse import unquote
 
 from eosctl.clients.request_log import RequestLog
@@ -11,12 +11,14 @@ from eosctl.clients.rest_answers import MAX_ANSWER_BYTES
 from eosctl.codecs.secrets import mask_url
 from eosctl.errors import ConfigError, UsageError
 from eosctl.model.client_properties import ClientProperties
+from eosctl.model.ip_addresses import internal_kind
 
 if TYPE_CHECKING:
     import ssl
 
 LISTENER: Final = "listeners.https.ssl."
 BASIC_AUTH: Final = "basic.auth.user.info"
+_SHOWN_KEY: Final = re.compile(r"(^|\.)ssl\.key|^basic\.auth\.|^sasl\.")
 _ADDRESS: Final = re.compile(
     r"(https?://)(?:([^/?#]*)@)?(\[[^\]@]*\]|[^:/?#@\s]+)((?::\d{1,5})?(?:[/?#][^@\s]*)?)", re.IGNORECASE
 )
@@ -94,6 +96,8 @@ class WorkerUrl(str):
         requests: RequestLog | None = None,
     ) -> Self:
         """The address in `url`, whose `user:password@` is taken out of the text; UsageError where it is none."""
+        if isinstance(url, DiscoveredUrl):
+            return cast("Self", url)  # it stays one that the user did not name
         found = _ADDRESS.fullmatch(url)
         if found is None:
             raise UsageError(f"{mask_url(url)} is not a URL of a Connect worker", hint=_EXPECTED)
@@ -117,3 +121,49 @@ class WorkerUrl(str):
     def identity(self) -> RestIdentity:
         """As whom to ask this worker; raises what reading the client properties raises."""
         return RestIdentity(None if self._properties is None else self._properties(), self._credentials)
+
+    def against(self, _address: str) -> str | None:
+        """Why this IP address of the host may not be connected to: the user named the host, so each of them may."""
+        return None
+
+
+class DiscoveredUrl(WorkerUrl):
+    """The address of a worker that only the Connect group names: any client that may join the group chooses it.
+
+    So it is asked by GET alone, without a body, a password or a certificate, and no redirect from there is followed
+    (RestClient refuses). is_here: the brokers are on the loopback address, so the worker may be there, too. Each
+    connection is judged by the IP address that it goes to: other internal addresses are never connected to.
+    """
+
+    __slots__ = ("is_here",)
+
+    is_here: bool
+
+    @classmethod
+    def of(
+        cls, url: str, properties: Callable[[], ClientProperties], requests: RequestLog | None, *, is_here: bool
+    ) -> Self:
+        """The address that a member advertises; UsageError where it is none, or has a user in it."""
+        if "@" in url:
+            raise UsageError("it advertises an address with a user in it")
+        made = cls(url, properties, requests=requests)
+        made.is_here = is_here
+        return made
+
+    @property
+    def identity(self) -> RestIdentity:
+        """The user's truststore, and nothing that shows who the user is."""
+        given = super().identity.properties
+        return RestIdentity(None if given is None else _without_secrets(given))
+
+    def against(self, address: str) -> str | None:
+        """Why this IP address may not be connected to; None where it may."""
+        kind = internal_kind(address)
+        if kind == "loopback":
+            return None if self.is_here else "a loopback address leads every host to itself"
+        return None if kind is None else f"a {kind} address is no address of a Connect worker"
+
+
+def _without_secrets(properties: ClientProperties) -> ClientProperties:
+    kept = {key: each for key, each in properties.properties.items() if _SHOWN_KEY.search(key) is None}
+    return replace(properties, properties=kept)

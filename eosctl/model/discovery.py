@@ -1,6 +1,6 @@
 """What nobody named and the Kafka cluster shows: the one Connect group on it, and the workers that are its members."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from eosctl.errors import UsageError
@@ -8,7 +8,7 @@ from eosctl.model.connect_groups import ConnectGroup
 from eosctl.model.counts import some
 from eosctl.model.groups import ListedGroup
 from eosctl.model.skipped import Cause, Skipped, not_asked
-from eosctl.model.workers import is_loopback, place_of
+from eosctl.model.workers import place_of
 
 NAME_IT = "name it: --group-id (or set EOSCTL_GROUP_ID)"
 
@@ -35,13 +35,12 @@ def only_connect_group(listed: Mapping[str, ListedGroup], hidden: Skipped | None
 class WorkerTrust:
     """What decides whether a worker is asked whose address only the group names.
 
-    shows says what a request to an address would show of the user ("" where nothing). opted_in: the profile has
-    `discover-workers: true`. here: the brokers are reached on this machine's loopback address.
+    wants names what workers at an address may want to see of the user ("" where nothing), and do not get. opted_in: the
+    profile has `discover-workers: true`.
     """
 
-    shows: Callable[[str], str]
+    wants: Callable[[str], str]
     opted_in: bool = False
-    here: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +59,11 @@ class FoundWorkers:
 def workers_to_ask(group: ConnectGroup, named: Collection[str], trust: WorkerTrust) -> Mapping[str, Skipped | None]:
     """The members of the group that are not among the named workers: None for one to ask, or why it is not asked.
 
-    The address of a member is the claim of whoever may join the group. So a member is asked without a password or
-    certificate; with them only where the user opted in, over https or as a named worker is. One that advertises the
-    loopback address is on this machine only if the brokers are. By its member ID where it has no address.
+    The address of a member is the claim of any client that may join the group. So a member is asked without a password
+    or certificate. Where the user has one, a member is asked only if the user opted in. By its member ID where it has
+    no address.
     """
     known = {place_of(url) for url in named}
-    schemes = {_scheme(url) for url in named} or {"https"}
     found: dict[str, Skipped | None] = {}
     for member in group.members:
         url = (member.url or "").rstrip("/")
@@ -73,20 +71,17 @@ def workers_to_ask(group: ConnectGroup, named: Collection[str], trust: WorkerTru
             found[member.member_id] = Skipped(f"the group does not show its address while it is {group.state}")
         elif place_of(url) not in known:
             known.add(place_of(url))
-            found[url] = next(_against(url, schemes, trust), None)
+            found[url] = _against(url, trust)
     return found
 
 
-def _scheme(url: str) -> str:
-    return url.partition("://")[0].lower()
+def _against(url: str, trust: WorkerTrust) -> Skipped | None:
+    wanted = "" if trust.opted_in else trust.wants(url)
+    if not wanted:
+        return None
+    return not_asked(f"its address is from the group, and only a named worker gets {wanted}: {name_worker(url)}")
 
 
-def _against(url: str, schemes: Collection[str], trust: WorkerTrust) -> Iterator[Skipped]:
-    name_it = f"give --connect-url {url}, if it is a worker of yours"
-    if is_loopback(place_of(url)) and not trust.here:
-        yield not_asked("it advertises the loopback address, which leads every other host to itself")
-    shown = trust.shows(url)
-    if shown and not trust.opted_in:
-        yield not_asked(f"its address is from the group, and a request would show {shown}: {name_it}")
-    elif shown and _scheme(url) not in {"https", *schemes}:
-        yield not_asked(f"a request would show {shown} without TLS: {name_it}")
+def name_worker(url: str) -> str:
+    """What to do so that a discovered worker is asked all."""
+    return f"give --connect-url {url}, if it is a worker of yours"

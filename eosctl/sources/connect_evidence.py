@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_answers import decoding, list_of, object_of, said, text_of, texts_of
+from eosctl.clients.rest_identity import DiscoveredUrl
 from eosctl.errors import EosctlError, Undecodable
 from eosctl.model.client_roles import class_name
 from eosctl.model.evidence import Preflight, WorkerEvidence
@@ -22,6 +23,10 @@ from eosctl.sources.connect_offsets import NOT_ENABLED, probe_source_support, va
 from eosctl.sources.connect_rest import read_worker
 
 PARALLEL: Final = 32
+NOT_PROBED: Final = Skipped(
+    "only the Connect group names this worker, and its exactly.once.source.support is asked for by a PUT: give its "
+    "--connect-url, or its properties file"
+)
 PREFLIGHT_FIELDS: Final = frozenset({"exactly.once.support", "transaction.boundary", "connector.plugin.version"})
 
 T = TypeVar("T")
@@ -45,7 +50,9 @@ def _attempt(url: str, timeout_s: float) -> WorkerEvidence | EosctlError:
 def _worker(url: str, timeout_s: float) -> WorkerEvidence:
     facts = read_worker(url, timeout_s)
     version = version_of(facts)
-    support = or_skipped(lambda: probe_source_support([url], timeout_s))
+    support: SourceSupport | Skipped = NOT_PROBED
+    if not isinstance(url, DiscoveredUrl):
+        support = or_skipped(lambda: probe_source_support([url], timeout_s))
     enabled = support if isinstance(support, Skipped) else support is SourceSupport.ENABLED
     names, plugins = or_skipped(lambda: _connector_names(url, timeout_s)), or_skipped(lambda: _plugins(url, timeout_s))
     return WorkerEvidence(url, version, facts.kafka_cluster_id, enabled, names, plugins)

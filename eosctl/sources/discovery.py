@@ -6,10 +6,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
-from eosctl.clients.rest_identity import RestIdentity, WorkerUrl
-from eosctl.errors import EosctlError, UsageError
-from eosctl.model.discovery import FoundWorkers, WorkerTrust, only_connect_group, workers_to_ask
-from eosctl.model.skipped import Cause, Skipped
+from eosctl.clients.rest import InternalAddress
+from eosctl.clients.rest_identity import DiscoveredUrl, RestIdentity, WorkerUrl
+from eosctl.errors import EosctlError, NotAuthorized, UsageError
+from eosctl.model.discovery import FoundWorkers, WorkerTrust, name_worker, only_connect_group, workers_to_ask
+from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.workers import is_loopback
 from eosctl.sources.connect_group import read_connect_groups
 from eosctl.sources.connect_rest import read_worker
@@ -88,22 +89,25 @@ class Discovery:
         own = RestIdentity(properties)
         named = [url.identity for url in self._connections.connect_urls if isinstance(url, WorkerUrl)]
 
-        def shows(url: str) -> str:
+        def wants(url: str) -> str:
             if own.basic_auth is not None or any(each.basic_auth is not None for each in named):
                 return "a password"
             return "" if own.is_anonymous or url.lower().startswith("http:") else "a certificate"
 
-        return WorkerTrust(shows, self._opted_in, all(map(is_loopback, properties.bootstrap_servers)))
+        return WorkerTrust(wants, self._opted_in)
 
     def _ask(self, address: str, cluster_id: str) -> WorkerUrl | Skipped:
-        """The address, where a worker of this Kafka cluster answers. User and password in it are nobody's."""
-        if "@" in address:
-            return Skipped("it advertises an address with a user in it", Cause.UNDECODABLE)
+        """The address, where a worker of this Kafka cluster answers."""
+        here = all(map(is_loopback, self._connections.client_properties.bootstrap_servers))
         try:
-            url = WorkerUrl(address, lambda: self._connections.client_properties, requests=self._requests)
+            url = DiscoveredUrl.of(address, lambda: self._connections.client_properties, self._requests, is_here=here)
             facts = read_worker(url, min(PATIENCE_S, self._connections.timeout_s))
         except UsageError as error:
             return Skipped(error.message, Cause.UNDECODABLE)
+        except InternalAddress as error:
+            return not_asked(error.message)
+        except NotAuthorized as error:
+            return not_asked(f"{error.message}; {name_worker(address)}") if self._opted_in else Skipped.of(error)
         except EosctlError as error:
             return Skipped.of(error)
         if facts.kafka_cluster_id != cluster_id:

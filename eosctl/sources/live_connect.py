@@ -31,7 +31,8 @@ class LiveConnect(CoverageLog):
     """Asks the workers again at each question. A worker that did not answer once is not waited for again.
 
     Workers that nobody named and the group shows count where all workers are asked; one of them speaks for the others
-    only where none of the named does. What has secrets in it is neither read from them nor sent to them.
+    only where none of the named does. Nothing is sent to them: what a worker answers only to a PUT, and what has
+    secrets in it, is from named workers alone.
     """
 
     _connections: Connections
@@ -140,14 +141,13 @@ class LiveConnect(CoverageLog):
     @asked("preflight of connector")
     def preflight(self) -> Mapping[str, Preflight] | Skipped:
         """Each config is validated by one of the workers; nothing is created."""
-        # A config is sent to nobody who was not named, but to the worker that it is from.
-        urls, timeout_s = self._named or self._answering[:1], self._timeout_s
+        urls, timeout_s = self._named, self._timeout_s
         return or_skipped(lambda: connect_evidence.read_preflight(urls, timeout_s)) if urls else self._nobody
 
     @asked("the workers' exactly.once.source.support", once=True)
     def source_support(self) -> SourceSupport | Skipped:
-        """By the validate probe, at every worker."""
-        urls = self._answering
+        """By the validate probe, at every named worker."""
+        urls = self._named
         if self._urls and not urls:
             return self._nobody
         if not urls:

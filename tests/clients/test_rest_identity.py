@@ -11,11 +11,9 @@ from threading import Thread
 import pytest
 from certificates import PASSWORD, Authority
 
-from eosctl.clients import http_transport
-from eosctl.clients.http_transport import public_authorities
 from eosctl.clients.request_log import RequestLog
 from eosctl.clients.rest import RestClient
-from eosctl.clients.rest_identity import RestIdentity, WorkerUrl
+from eosctl.clients.rest_identity import DiscoveredUrl, RestIdentity, WorkerUrl
 from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import ConfigError, NotAuthorized, Refused, Unreachable
 from eosctl.sources.connect_rest import read_connect
@@ -39,19 +37,25 @@ def own(authority, tmp_path_factory):
 
 
 @contextmanager
-def worker(holder=None, trusted=None, needs=None, moved_to=None, version=None):
+def worker(holder=None, trusted=None, needs=None, moved_to=None, version=None, status=302, only=None, seen=None):
     """A worker that asks for what `needs` says, under the certificate of `holder`; yields its address."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
             root = {"version": "4.3.1", "kafka_cluster_id": "C1"}
             body = json.dumps(root if self.path == "/" else {}).encode()
-            self.send_response(302 if moved_to else 200 if needs in (None, self.headers["Authorization"]) else 401)
-            if moved_to:
-                self.send_header("Location", moved_to)
+            if seen is not None:
+                seen.append((self.command, self.path))
+            moves = moved_to and only in (None, self.path)
+            self.rfile.read(int(self.headers["Content-Length"] or 0))
+            self.send_response(status if moves else 200 if needs in (None, self.headers["Authorization"]) else 401)
+            if moves:
+                self.send_header("Location", moved_to.format(port=self.server.server_port))
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
+
+        do_PUT = do_POST = do_DELETE = do_GET
 
         def log_message(self, *_):
             pass
@@ -169,23 +173,53 @@ def test_the_password_of_an_address_is_in_nothing_that_is_told():
     assert WorkerUrl(address).identity.basic_auth == ("tool", "ge:heim")
 
 
-def test_a_redirect_is_not_followed_with_a_password():
-    with worker() as other, worker(moved_to=other) as url:
-        assert get(url)["version"] == "4.3.1"
-        with pytest.raises(Refused, match="a redirect is not followed with a password or certificate"):
-            get(WorkerUrl(url, properties("basic.auth.user.info=tool:geheim")))
+STATUSES = (301, 302, 303, 307, 308)
 
 
-def test_public_authorities_are_read_where_a_redirect_leads_to_https(authority, monkeypatch):
-    read = []
-    whole = public_authorities.__wrapped__
-    monkeypatch.setattr(http_transport, "public_authorities", lambda: read.append("read") or whole())
-    with worker(authority.issue("worker", "127.0.0.1")) as other, worker() as plain, worker(moved_to=other) as url:
-        assert get(plain)["version"] == "4.3.1"
-        assert read == []
-        with pytest.raises(Unreachable, match="not signed by"):
-            get(url)
-        assert read == ["read"]
+@pytest.mark.parametrize("status", STATUSES)
+@pytest.mark.parametrize("given", [(), ("basic.auth.user.info=tool:geheim",)])
+def test_a_get_is_not_redirected_to_an_address_that_the_user_did_not_name(status, given):
+    with worker() as other, worker(moved_to=other, status=status) as url:
+        with pytest.raises(Refused, match="which is not followed") as caught:
+            get(WorkerUrl(url, properties(*given)))
+        assert other in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "place", ["https://127.0.0.1:{port}/", "//localhost:{port}/", "http://me:pw@127.0.0.1:{port}/"]
+)
+def test_another_scheme_or_host_or_a_user_in_the_address_is_another_address(place):
+    with worker(moved_to=place) as url, pytest.raises(Refused, match="not followed") as caught:
+        get(url)
+    assert "pw" not in caught.value.message
+
+
+@pytest.mark.parametrize("status", STATUSES)
+@pytest.mark.parametrize("method", ["PUT", "POST", "DELETE"])
+def test_a_write_is_redirected_nowhere_not_even_to_the_same_address(method, status):
+    seen = []
+    with worker(moved_to="/elsewhere", status=status, seen=seen) as url, pytest.raises(Refused, match="not followed"):
+        RestClient(url, 5).request(method, "/connectors/evil/config", {"a": "b"})
+    assert seen == [(method, "/connectors/evil/config")]
+
+
+def test_a_get_is_redirected_to_the_same_address_and_a_chain_does_not_leave_it():
+    seen = []
+    with worker(moved_to="/", only="/base/", seen=seen) as url, RestClient(url, 5) as rest:
+        assert rest.get("/base/")["version"] == "4.3.1"
+    assert seen == [("GET", "/base/"), ("GET", "/")]
+    with worker() as other, worker(moved_to=other, only="/") as url, worker(moved_to="/", only="/base") as first:
+        with RestClient(url, 5) as rest, pytest.raises(Refused, match="not followed"):
+            rest.get("/")
+        with RestClient(first, 5) as rest:
+            assert rest.get("/base")["version"] == "4.3.1"
+
+
+def test_a_redirect_of_a_discovered_address_is_not_followed_at_all():
+    seen = []
+    with worker(moved_to="/other", seen=seen) as url, pytest.raises(Refused, match="not followed"):
+        get(DiscoveredUrl.of(url, properties(), None, is_here=True))
+    assert seen == [("GET", "/")]
 
 
 def test_basic_auth_without_a_colon_is_refused():

@@ -14,10 +14,11 @@ GROUP = "connect-cluster"
 
 
 def judged(ran: Ran) -> dict[str, Any]:
-    """What the checks found and could not tell, and of which workers."""
+    """What the checks found, and of which workers, as far as a GET shows it."""
     assert ran.exit_code in {0, 1, 3}, ran.stderr
     data = json.loads(ran.stdout)["data"]
-    return {key: data[key] for key in ("group_id", "workers", "findings", "unknown", "unread")}
+    workers = [(each["url"], each["version"]) for each in data["workers"]]
+    return {"group_id": data["group_id"], "workers": workers, "findings": data["findings"]}
 
 
 def test_the_checks_find_with_the_brokers_alone_what_they_find_with_all_named(connect_sandbox: Sandbox, eosctl) -> None:
@@ -32,7 +33,11 @@ def test_the_checks_find_with_the_brokers_alone_what_they_find_with_all_named(co
         return judged(found[-1]) == named[-1]
 
     eventually(both, lambda: f"{judged(found[-1])} is {named[-1]}", deadline_s=60)
-    assert (named[-1]["group_id"], [each["url"] for each in named[-1]["workers"]]) == (GROUP, [url])
+    assert (named[-1]["group_id"], [each for each, _ in named[-1]["workers"]]) == (GROUP, [url])
+    [worker] = json.loads(found[-1].stdout)["data"]["workers"]
+    assert worker["exactly_once"] == "unknown"
+    assert "give its --connect-url" in worker["reason"]
+    assert found[-1].exit_code == 3
     assert found[-1].stderr.splitlines() == [
         f"Connect group {GROUP}: the only one of the Kafka cluster (--group-id names another)",
         f"workers that are members of Connect group {GROUP}, asked as well: {url}",

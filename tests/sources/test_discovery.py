@@ -1,18 +1,25 @@
 """Workers that only their group names: asked as far as that shows nothing, and left where they are not the member."""
 
+import socket
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from eosctl.analysis.offsets import OffsetsFold
-from eosctl.clients.rest_identity import WorkerUrl
-from eosctl.errors import Unreachable, UsageError
+from eosctl.clients import http_transport
+from eosctl.clients.rest import InternalAddress, RestClient
+from eosctl.clients.rest_identity import DiscoveredUrl, WorkerUrl
+from eosctl.errors import EosctlError, Refused, Unreachable, UsageError
 from eosctl.model.client_properties import ClientProperties, Property
 from eosctl.model.connect_groups import ConnectGroup, GroupMember
+from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.groups import ListedGroup
 from eosctl.model.skipped import Skipped
 from eosctl.sources import discovery
+from eosctl.sources.connect_rest import read_worker
 from eosctl.sources.discovery import Discovery
 from eosctl.sources.live_cluster import LiveCluster
 from tests.live_reader import no_progress
@@ -81,7 +88,7 @@ def test_no_request_is_made_that_would_show_a_password(members: list[str], named
         members.append(url)
         found = Discovery(Reach(*named, **own), print, opted_in=False).workers("ours")
     assert rogue.requests == []
-    assert "would show a password" in found.unread[url].reason
+    assert "only a named worker gets a password" in found.unread[url].reason
 
 
 def test_a_certificate_is_shown_to_no_member_and_is_no_reason_against_plain_http(members: list[str]) -> None:
@@ -89,7 +96,7 @@ def test_a_certificate_is_shown_to_no_member_and_is_no_reason_against_plain_http
         members += [url, "https://127.0.0.1:9"]
         found = Discovery(Reach(ssl_keystore_location="mine.p12"), print, opted_in=False).workers("ours")
     assert found.reached == (url,)
-    assert "would show a certificate" in found.unread["https://127.0.0.1:9"].reason
+    assert "only a named worker gets a certificate" in found.unread["https://127.0.0.1:9"].reason
 
 
 def test_an_address_with_a_user_in_it_is_not_asked(members: list[str]) -> None:
@@ -106,7 +113,7 @@ def test_evidence_is_of_all_members_and_names_those_that_do_not_answer(members: 
     assert not isinstance(found, Skipped)
     assert list(found) == [named, unnamed, NOBODY]
     assert isinstance(found[NOBODY], Skipped)
-    assert [each.what for each in asked.coverage.gaps] == [f"worker {NOBODY}"]
+    assert [each.what for each in asked.coverage.gaps] == [f"worker {NOBODY}", f"worker {unnamed}: enabled"]
 
 
 def test_what_one_worker_says_for_all_stays_as_complete_as_it_was(members: list[str]) -> None:
@@ -119,19 +126,23 @@ def test_what_one_worker_says_for_all_stays_as_complete_as_it_was(members: list[
 
 
 @pytest.mark.parametrize("is_named", [True, False])
-def test_a_connectors_config_is_sent_to_no_worker_but_a_named_one_or_its_own(
-    members: list[str], is_named: bool
-) -> None:
+def test_nothing_is_sent_to_a_worker_that_the_user_did_not_name(members: list[str], is_named: bool) -> None:
     worker, rogue = (FakeWorker(connectors={"orders": None, "bills": None}) for _ in range(2))
     with serve(worker, rogue) as (first, second):
         members += [first, second]
         asked = reader(Reach(*([first] if is_named else [])))
-        asked.worker_evidence()
-        asked.preflight()
+        evidence, preflight, support = asked.worker_evidence(), asked.preflight(), asked.source_support()
         asked.client_configs()
-    assert all(body is None or "password" not in body for _, _, body in rogue.requests)
-    assert any("password" in (body or {}) for _, _, body in worker.requests)
+    sent = [[method for method, _, _ in each.requests if method != "GET"] for each in (worker, rogue)]
+    assert sent[1] == []
+    assert bool(sent[0]) == is_named
     assert ("GET", "/connectors?expand=info", None) not in rogue.requests
+    assert not isinstance(evidence, Skipped)
+    unnamed = evidence[second]
+    assert isinstance(unnamed, WorkerEvidence)
+    assert isinstance(unnamed.enabled, Skipped)
+    assert "give its --connect-url" in unnamed.enabled.reason
+    assert [isinstance(each, Skipped) for each in (preflight, support)] == [not is_named] * 2
 
 
 def test_without_a_named_worker_a_member_speaks_for_all(members: list[str]) -> None:
@@ -190,8 +201,82 @@ def test_a_group_that_was_not_found_is_looked_for_again_when_the_workers_are_ask
     assert found.group() == "ours"
 
 
-def test_who_opted_in_has_members_asked_with_the_password_of_the_properties(members: list[str]) -> None:
+def test_a_member_gets_no_password_though_the_user_opted_in(members: list[str]) -> None:
     reach = Reach("http://127.0.0.1:9", basic_auth_user_info="user:secret")
-    with serve(FakeWorker(password="secret")) as [url]:
-        members.append(url)
-        assert Discovery(reach, print, opted_in=True).workers("ours").reached == (url,)
+    with serve(FakeWorker(), FakeWorker(password="secret")) as (plain, protected):
+        members += [plain, protected]
+        found = Discovery(reach, print, opted_in=True).workers("ours")
+    assert found.reached == (plain,)
+    assert "(401)" in found.unread[protected].reason
+    assert f"give --connect-url {protected}, if it is a worker of yours" in found.unread[protected].reason
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("localhost", "localhost.", "LOCALHOST", "127.0.0.1", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "0"),
+        *("0.0.0.0", "[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:0:0:1]"),
+        *("169.254.169.254", "[fe80::1]"),
+    ],
+)
+def test_an_internal_address_of_any_spelling_is_not_connected_to_where_brokers_are_elsewhere(
+    members: list[str], host: str
+) -> None:
+    worker, reach = FakeWorker(), Reach()
+    reach.client_properties = replace(reach.client_properties, bootstrap_servers=("broker.example:9092",))
+    with serve(worker) as [url]:
+        members.append(f"http://{host}:{url.rpartition(':')[2]}")
+        found = Discovery(reach, print, opted_in=False).workers("ours")
+    assert (found.reached, worker.requests) == ((), [])
+    [unread] = found.unread.values()
+    if host not in {"localhost.", "0177.0.0.1"}:  # not every resolver knows the one, and httpx takes no such number
+        assert f"{members[0]} is not asked: " in unread.reason
+        assert not unread.cause.is_gap
+
+
+def test_a_name_that_leads_elsewhere_at_the_second_connection_is_not_connected_to(
+    members: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DNS rebinding: the address of each connection is judged."""
+    reach = Reach()
+    reach.client_properties = replace(reach.client_properties, bootstrap_servers=("broker.example:9092",))
+    answers = iter(["192.0.2.1", "127.0.0.1"])
+    resolved: list[str] = []
+
+    genuine = socket.getaddrinfo
+
+    def getaddrinfo(host: str, port: int, *more: Any, **named: Any) -> list[Any]:
+        if host != "evil.example":
+            return list(genuine(host, port, *more, **named))
+        resolved.append(next(answers))
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (resolved[-1], port))]
+
+    monkeypatch.setattr(http_transport.socket, "getaddrinfo", getaddrinfo)
+    url = DiscoveredUrl.of("http://evil.example:1", lambda: reach.client_properties, None, is_here=False)
+    with pytest.raises(EosctlError):
+        read_worker(url, 0.2)
+    with pytest.raises(InternalAddress, match=r"evil\.example leads to 127\.0\.0\.1: a loopback address"):
+        read_worker(url, 0.2)
+    assert resolved == ["192.0.2.1", "127.0.0.1"]
+
+
+def test_a_discovered_address_takes_nothing_but_a_plain_get(members: list[str]) -> None:
+    rogue = FakeWorker()
+    with serve(rogue) as [url]:
+        found = DiscoveredUrl.of(url, ClientProperties, None, is_here=True)
+        for address in (found, WorkerUrl(found)):
+            for method, body in (("PUT", {"a": 1}), ("PUT", None), ("POST", None), ("DELETE", None), ("GET", {"a": 1})):
+                with RestClient(address, 1) as rest, pytest.raises(Refused, match="only the Connect group names"):
+                    rest.request(method, "/connectors/evil/config", body)
+    assert rogue.requests == []
+
+
+def test_a_discovered_address_sees_neither_password_nor_certificate() -> None:
+    given = {
+        key: Property("x", "-X")
+        for key in ("basic.auth.user.info", "ssl.keystore.location", "listeners.https.ssl.keystore.location")
+    } | {"ssl.truststore.location": Property("trust.pem", "-X")}
+    url = DiscoveredUrl.of("https://w:8083", lambda: ClientProperties((), properties=given), None, is_here=False)
+    assert url.identity.is_anonymous
+    assert url.identity.properties is not None
+    assert list(url.identity.properties.properties) == ["ssl.truststore.location"]
