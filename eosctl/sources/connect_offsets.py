@@ -27,6 +27,7 @@ T = TypeVar("T")
 Infos = Mapping[str, Mapping[str, Any]]
 """Type and config of each connector, by name."""
 
+HEARTBEAT: Final = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
 NOT_ENABLED: Final = "does not have exactly-once source support enabled"
 
 
@@ -115,9 +116,30 @@ def _is_enabled(rest: RestClient) -> bool | Skipped:
         sources = [text_of(each["class"]) for each in plugins if each.get("type") == "source"]
     if not sources:
         return Skipped(f"{rest.url} has no source connector to ask about")
-    config = {"name": "eosctl", "connector.class": sources[0], "tasks.max": "1", "exactly.once.support": "required"}
-    body = rest.request("PUT", f"/connector-plugins/{quote(sources[0], safe='')}/config/validate", config).body
+    with decoding(f"{rest.url}/connectors answered an entry that is not a connector's"):
+        config = _probing_config(rest, sources)
+    name = quote(config["connector.class"], safe="")
+    body = rest.request("PUT", f"/connector-plugins/{name}/config/validate", config).body
     return not any(NOT_ENABLED in text for each in validated_values(body, rest.url) for text in each["errors"])
+
+
+def _probing_config(rest: RestClient, sources: Sequence[str]) -> Mapping[str, str]:
+    """A config of which a worker says whether it has exactly-once enabled, and logs no error.
+
+    Asked what it supports, a connector whose config lacks what it requires throws, and the worker logs that with ERROR
+    (DistributedHerder.validateSourceConnectorExactlyOnceSupport). MirrorHeartbeatConnector comes with Kafka and is not
+    asked: it takes the answer of SourceConnector. Elsewhere a connector that exists gives its whole config, which the
+    worker has already. Without one, the first plugin is asked with a config that it may find too short.
+    """
+    required = {"tasks.max": "1", "exactly.once.support": "required"}
+    if HEARTBEAT in sources:
+        return {"name": "eosctl", "connector.class": HEARTBEAT, **required}
+    for each in object_of(rest.get("/connectors?expand=info")).values():
+        info = object_of(object_of(each).get("info", {}))
+        if info.get("type") == "source":
+            config = {key: value for key, value in config_of(info["config"]).items() if value is not None}
+            return {**config, "connector.class": config["connector.class"], "exactly.once.support": "required"}
+    return {"name": "eosctl", "connector.class": sources[0], **required}
 
 
 def validated_values(body: object, url: str) -> list[Mapping[str, Any]]:
