@@ -31,16 +31,21 @@ def topic_findings(topic: str, facts: TopicFacts | Skipped) -> Iterator[Finding]
         yield found
 
 
+def not_a_config_topic(topic: str, survey: Survey) -> Finding | None:
+    """The finding that excludes all others: the topic holds records, and none of them is of a config topic."""
+    census = survey.census
+    if census.is_config_topic:
+        return None
+    return kinds.NOT_A_CONFIG_TOPIC.finding(
+        topic,
+        f"none of the {census.records} records has a key of Kafka Connect's config topic",
+        {"records": census.records, "examples": [key for _, key in census.invalid_keys.examples]},
+    )
+
+
 def record_findings(topic: str, survey: Survey) -> Iterator[Finding]:
     """Everything that the census of the records shows."""
     census = survey.census
-    if census.records and not census.valid_keys:
-        yield kinds.NOT_A_CONFIG_TOPIC.finding(
-            topic,
-            f"none of the {census.records} records has a key of Kafka Connect's config topic",
-            {"records": census.records, "examples": [key for _, key in census.invalid_keys.examples]},
-        )
-        return
     yield from _writer_findings(topic, survey)
     for malformed in census.malformed:
         yield _malformed_finding(malformed)

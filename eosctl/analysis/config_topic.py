@@ -19,10 +19,11 @@ Rules, applied record by record:
  9. What is malformed changes nothing, except that a commit still forgets under rule 5.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from eosctl.errors import UsageError
 from eosctl.model.config_topic import (
     ConfigRecord,
     ConnectorConfigRecord,
@@ -57,8 +58,27 @@ def fold_config_topic(records: Iterable[ConfigRecord], reader: Reader) -> Cluste
 
 
 def connector_states(records: Iterable[ConfigRecord]) -> Mapping[str, ConnectorState]:
-    """Every connector that the records mention, as a worker of the newest version knows it."""
-    return fold_config_topic(records, Reader(NEWEST)).states
+    """Every connector that the records mention, as a worker of the newest version knows it.
+
+    Raises UsageError where there are records and none has a key of a config topic: another topic says nothing of them.
+    """
+    count, known = 0, False
+
+    def counted() -> Iterator[ConfigRecord]:
+        nonlocal count, known
+        for record in records:
+            count += 1
+            known = known or record.kind is not RecordKind.INVALID_KEY
+            yield record
+
+    states = fold_config_topic(counted(), Reader(NEWEST)).states
+    if count and not known:
+        raise UsageError(
+            f"the topic that was read as the config topic is not one: none of its {count} records has a key of Kafka "
+            "Connect's config topic",
+            hint="name the topic that config.storage.topic of the workers names: --config-topic TOPIC",
+        )
+    return states
 
 
 @dataclass(slots=True)

@@ -70,7 +70,9 @@ def _restart(case: _Case) -> str:
 def _pending_with_running_tasks(case: _Case) -> Finding | None:
     state = case.connector.state
     fencing = case.connector.next_start.rule in {NextStartRule.FENCE, NextStartRule.SINGLE_TASK}
-    if case.connector.type is not ConnectorType.SOURCE or not fencing or not case.running:
+    # A stop commits 0 tasks before the workers end those that run: none of these was started after the commit.
+    starts = state.target_state is TargetState.STARTED and state.task_count != 0
+    if case.connector.type is not ConnectorType.SOURCE or not fencing or not starts or not case.running:
         return None
     return case.finding(
         kinds.PENDING_FENCING_WITH_RUNNING_TASKS,

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 
 from eosctl.analysis.config_census import Survey
-from eosctl.analysis.config_findings import open_transaction, record_findings, topic_findings
+from eosctl.analysis.config_findings import not_a_config_topic, open_transaction, record_findings, topic_findings
 from eosctl.analysis.connector_findings import connector_findings
 from eosctl.analysis.next_start import next_start
 from eosctl.model.connectors import ConnectorState, ConnectorType
@@ -36,11 +36,16 @@ def inspect(
     connectors = tuple(_inspected(survey.state.state(name), types, running_tasks, group_id) for name in chosen)
     has_records = any(state.task_count_record is not None for state in survey.state.states.values())
     version = survey.state.reader.version
+    other = not_a_config_topic(topic, survey)
     findings = (
-        *topic_findings(topic, topic_facts),
-        *open_transaction(topic, group_id, survey, offsets),
-        *record_findings(topic, survey),
-        *(finding for connector in connectors for finding in connector_findings(connector, has_records, version)),
+        (other,)
+        if other is not None
+        else (
+            *topic_findings(topic, topic_facts),
+            *open_transaction(topic, group_id, survey, offsets),
+            *record_findings(topic, survey),
+            *(finding for connector in connectors for finding in connector_findings(connector, has_records, version)),
+        )
     )
     return Inspection(
         topic=topic,

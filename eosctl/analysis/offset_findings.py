@@ -48,11 +48,29 @@ def topic_findings(
     somebody reads the topic committed, and so waits for one.
     """
     subject = str(place)
+    other = not_an_offsets_topic(subject, records, keys)
+    if other is not None:
+        yield other
+        return
     yield from _cleanup_policy(subject, topic)
     yield from _open_transactions(subject, topic, as_of, committed)
     yield from _malformed_keys(subject, records, keys, version)
     yield from _in_two_partitions(subject, records, keys)
     yield from _logical_duplicates(subject, records, keys, canonical)
+
+
+def not_an_offsets_topic(subject: str, records: ByKey, keys: Keys) -> Finding | None:
+    """The finding that excludes all others: the topic holds records, and none of them is of an offsets topic."""
+    if not keys or any(isinstance(key, OffsetKey) for key in keys.values()):
+        return None
+    count = sum(each.records for lies in records.values() for each in lies)
+    return kinds.MALFORMED_OFFSETS_KEY.finding(
+        subject,
+        f"none of the {counted(count, 'record')} has a key of Kafka Connect's offsets topic: this is another topic",
+        {"records": count, "keys": len(keys), "examples": []},
+        cure="change nothing in this topic; name the topic that offset.storage.topic of the workers (or "
+        "offsets.storage.topic of the connector) names: --worker-offsets-topic TOPIC",
+    )
 
 
 def _cleanup_policy(subject: str, topic: OffsetsTopic) -> Iterator[Finding]:

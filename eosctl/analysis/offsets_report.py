@@ -7,7 +7,7 @@ from typing import Final
 
 from eosctl.analysis.connector_offset_findings import connector_findings
 from eosctl.analysis.merged_offsets import DecodeValue, Merger, by_key
-from eosctl.analysis.offset_findings import ByKey, Keys, topic_findings
+from eosctl.analysis.offset_findings import ByKey, Keys, not_an_offsets_topic, topic_findings
 from eosctl.analysis.offset_phases import by_phase, in_phase, uncommitted_keys, uncommitted_offsets
 from eosctl.analysis.positions.index import explain_position
 from eosctl.analysis.producing_elsewhere import NO_CLUSTERS, Clusters, producing_elsewhere
@@ -133,11 +133,17 @@ def report_offsets(
                 version=worker.version,
                 committed=_is_read_committed(place, worker, connectors),
             )
+    first = StorePlace(worker.offsets_topic)
+    held = records.get(first)
+    other = None
+    if held is not None and not isinstance(held, Skipped):
+        other = not_an_offsets_topic(str(first), held, keys[first])
     names = {each.name for each in merged if each.known is True or each.offsets}
     return OffsetsReport(
         connectors=merged,
         topics=topics,
-        findings=worst_first(found),
+        findings=worst_first(found) if other is None else (other,),
+        is_offsets_topic=other is None,
         absent=tuple(sorted(set(selected) - names)),
         skipped=dict(_skipped(topics, worker, connectors)),
         worker=worker,

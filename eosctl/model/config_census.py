@@ -82,3 +82,8 @@ class ConfigTopicCensus:
     def valid_keys(self) -> int:
         """How many records have a key that Connect knows."""
         return self.records - self.kinds.get(RecordKind.INVALID_KEY, 0)
+
+    @property
+    def is_config_topic(self) -> bool:
+        """Whether the topic may be a config topic: it is empty, or a record has a key that Connect knows."""
+        return not self.records or self.valid_keys > 0

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from eosctl.errors import EosctlError, UsageError
 from eosctl.model.config_census import ConfigTopicCensus
 from eosctl.model.connectors import ClusterConfigState, ConnectorState, ConnectorType, Reader
 from eosctl.model.report import Answer, Finding
@@ -75,6 +76,14 @@ class InspectedConfigTopic(Answer):
     def reported(self) -> tuple[Finding, ...]:
         """The findings of the inspection."""
         return self.inspection.findings
+
+    @property
+    def failure(self) -> EosctlError | None:
+        """The name of the topic was wrong, where it is not a config topic: nothing was learnt of the connectors."""
+        if self.inspection.census.is_config_topic:
+            return None
+        hint = "--config-topic takes the topic that config.storage.topic of the workers names"
+        return UsageError(f"topic {self.inspection.topic} is not a config topic of Kafka Connect", hint=hint)
 
     @property
     def complete(self) -> bool:

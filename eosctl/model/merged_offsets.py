@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from eosctl.errors import EosctlError, UsageError
 from eosctl.model.names import TopicPartition
 from eosctl.model.offset_stores import OffsetStores, StorePlace, WorkerSettings
 from eosctl.model.offsets import MalformedValue, OffsetKey, OffsetsTopic, SourceOffset
@@ -83,7 +84,8 @@ class OffsetsReport(Answer):
     """The answer of `offsets show`: offsets as of as_of (ms since the epoch), by the settings of the workers.
 
     topics are those that were to be read: None for one that does not exist. absent are connectors asked for that
-    neither exist nor have offsets. skipped says what could not be read or checked and why.
+    neither exist nor have offsets. skipped says what could not be read or checked and why. is_offsets_topic is False
+    where the workers' topic has records and no key of an offsets topic.
     """
 
     connectors: tuple[ConnectorOffsets, ...]
@@ -95,11 +97,22 @@ class OffsetsReport(Answer):
     as_of: int
     cluster_id: str | None = None
     notes: tuple[str, ...] = ()
+    is_offsets_topic: bool = True
 
     @property
     def reported(self) -> tuple[Finding, ...]:
         """Its findings."""
         return self.findings
+
+    @property
+    def failure(self) -> EosctlError | None:
+        """The name of the topic was wrong, where it is not an offsets topic: it says nothing of any connector."""
+        if self.is_offsets_topic:
+            return None
+        return UsageError(
+            f"topic {self.worker.offsets_topic} is not an offsets topic of Kafka Connect",
+            hint="--worker-offsets-topic takes the topic that offset.storage.topic of the workers names",
+        )
 
     @property
     def complete(self) -> bool:

@@ -10,6 +10,7 @@ from eosctl.analysis.owners import KnownNames
 from eosctl.errors import EosctlError, Refused, Unreachable, UsageError
 from eosctl.executors.fencing import FencingRun
 from eosctl.executors.old_producers import challenge_old_producers
+from eosctl.model.connect_groups import no_such_group
 from eosctl.model.connectors import ConnectorState
 from eosctl.model.counts import counted
 from eosctl.model.described import known
@@ -92,6 +93,8 @@ def read_and_plan(session: Session, request: FencingRequest, config_topic: str) 
     names = KnownNames.of(live.connectors | own)
     candidates = select_candidates(request, group_id or "", counts, listed, names)
     descriptions = known(reader.describe([each.transactional_id for each in candidates]))
+    if group_id is not None and request.names_connectors and candidates and not descriptions:
+        _require_group(session, group_id)
     longest = cluster if isinstance(cluster, Skipped) else cluster.transaction_max_timeout_ms
     plan = plan_fencing(
         request,
@@ -102,6 +105,23 @@ def read_and_plan(session: Session, request: FencingRequest, config_topic: str) 
         _leaderless(session, descriptions),
     )
     return PlannedFencing(plan=plan, cluster_id=cluster_id, as_of=as_of, coverage=reader.coverage)
+
+
+def _require_group(session: Session, group_id: str) -> None:
+    """UsageError where no such group exists: that coordinators know no ID of its tasks is no sign that none runs.
+
+    Workers that are down leave their IDs with the coordinators, so a plan that finds one does not ask.
+    """
+    groups = session.reader.groups()
+    group = session.reader.connect_group(group_id)
+    if isinstance(group, Skipped) or not group.lacking:
+        return
+    known = () if isinstance(groups, Skipped) else tuple(each.group_id for each in groups.values() if each.is_connect)
+    raise UsageError(
+        f"there is no group {group_id} (EOS020), and coordinators know no transactional ID of its tasks: nothing is "
+        "known of the producers of these connectors",
+        hint=no_such_group(group_id, known).reason + (f"; Connect groups here: {', '.join(known)}" if known else ""),
+    )
 
 
 def _leaderless(session: Session, descriptions: Mapping[str, TransactionDescription]) -> frozenset[TopicPartition]:

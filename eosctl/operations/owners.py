@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from eosctl.analysis.config_topic import fold_config_topic
+from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.owners import KnownNames
 from eosctl.model.connect_groups import no_such_group
-from eosctl.model.connectors import ConnectorState, Reader
+from eosctl.model.connectors import ConnectorState
 from eosctl.model.skipped import Skipped, not_asked, or_skipped
-from eosctl.model.versions import NEWEST
 from eosctl.sources.cluster_reader import ClusterReader
 
 
@@ -65,4 +64,4 @@ def _read_connectors(reader: ClusterReader, config_topic: str) -> _Connectors | 
     if reader.group_id is None:
         return not_asked("no --group-id was given, so connectors are not known")
     log = reader.config_topic(config_topic)
-    return _Connectors(log.topic, fold_config_topic(log.records, Reader(NEWEST)).states)
+    return _Connectors(log.topic, connector_states(log.records))

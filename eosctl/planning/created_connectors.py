@@ -16,7 +16,6 @@ from eosctl.model.counts import counted
 from eosctl.model.migration import MigrationFacts
 from eosctl.model.offsets import Entry
 from eosctl.model.plan import ClusterIs, ConnectorStopped, CreateTopic, PlannedStep, TopicIsCompactOrAbsent
-from eosctl.model.plan_facts import ConnectorFacts
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import INITIAL_STATE
@@ -48,9 +47,13 @@ def objections_to(
     now = facts.connectors[Side.SOURCE, new.name]
     if isinstance(now, Skipped):
         yield f"whether connector {new.name} exists is unknown: {now.reason}", "ask a worker: --connect-url"
-    elif isinstance(now, ConnectorFacts) and now.state is not None:
-        change = "to change its offsets: `eosctl offsets restore`; for another connector take another name"
+    elif now.state is not None:
+        change = (
+            f"to change its offsets: `eosctl offsets restore FILE --connector {new.name}`; to create "
+            "another connector, change `name` in the config"
+        )
         yield f"connector {new.name} exists: it is {now.state}", change
+        return
     version = facts.worker_version
     if not isinstance(version, Skipped) and version < INITIAL_STATE:
         yield (

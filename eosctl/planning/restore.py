@@ -163,7 +163,8 @@ class _Planner:
 
     def objections(self) -> Iterator[tuple[str, str]]:
         """Why nothing may be written, each with what to do."""
-        reason = self._not_stopped()
+        # One that is to be created has no tasks to stop: where it exists, that is the objection.
+        reason = self._not_stopped() if self._request.new is None else None
         if reason is not None and not (self._request.stop and isinstance(self._now, ConnectorFacts)):
             yield reason, how_to_stop(self._stopped, PlanFacts(connectors=self._facts.connectors))
         if self._request.new is not None:

@@ -25,15 +25,20 @@ from eosctl.codecs.compression import Codec
 from eosctl.codecs.plan import encode_journal_head, encode_plan
 from eosctl.errors import EosctlError
 from eosctl.executors.journal import Journal
+from eosctl.ledger.ledger import open_ledger
 from eosctl.render.console import terminal_of
 from tests.attack.bombs import RECORD, batch, one_record
 from tests.attack.false_broker import after_login, false_broker, framed
-from tests.attack.hostile_worker import ENDLESS, TEXTS, answering, hostile, wrong_shape
+from tests.attack.hostile_postgresql import CASES, anything, hostile_postgresql
+from tests.attack.hostile_worker import ENDLESS, TEXTS, answer, answering, hostile, wrong_shape
 from tests.attack.odd_inputs import grown
 from tests.attack.project_files import random_file
+from tests.attack.slow_clients import healthy_beside, pushed
 from tests.attack.test_mistyped_urls import mistyped
+from tests.attack.test_stores import COLUMNS, DAMAGE, damage
 from tests.codecs.test_plan import PLAN
 from tests.codecs.test_snapshot import FULL, written
+from tests.ledger.ledgers import read_up_to, row
 
 TIMEOUT_S: Final = 2
 GRACE_S: Final = 5
@@ -84,6 +89,22 @@ class Attack:
         if code in {70, 99} or code < 0 or late or large or not _is_true(out, code):
             counted.wrong.append(f"{' '.join(args)}: exit code {code}, {seconds:.1f} s, {mib} MiB, {what[:200]!r}")
         return code
+
+    def call(self, act: Callable[[], str | None]) -> None:
+        """What the act says is wrong is kept; 0 stands for its end, 70 for any exception."""
+        begun = monotonic()
+        try:
+            wrong, code = act(), 0
+        except Exception as error:  # noqa: BLE001  # none is expected
+            wrong, code = f"{type(error).__name__}: {error}", 70
+        seconds = monotonic() - begun
+        counted = self.counted
+        counted.codes[code] += 1
+        counted.seconds = max(counted.seconds, seconds)
+        if wrong is None and seconds > TIMEOUT_S + GRACE_S:
+            wrong = f"{seconds:.1f} s"
+        if wrong is not None:
+            counted.wrong.append(wrong)
 
     def _in_fork(self, args: list[str], out: Path) -> int:
         try:
@@ -228,9 +249,48 @@ def project_files(attack: Attack, chance: random.Random) -> None:
         attack.counted.wrong.append(f"a project's profile is used: {file.read_text()!r}")
 
 
+def postgresql_servers(attack: Attack, chance: random.Random) -> None:
+    """Servers in the place of a ledger's, that answer for ever, anything, or in other messages."""
+    name = chance.choice([*CASES, "anything"])
+    os.environ["PGPASSWORD"] = "p"
+    with hostile_postgresql(CASES.get(name) or anything(chance.randrange(1 << 30))) as place:
+        store = f"postgresql://a@{place}/d?connect_timeout={TIMEOUT_S}"
+        attack.run("audit", "history", "--store", store, "--timeout", str(TIMEOUT_S), what=name.encode())
+
+
+def ledgers(attack: Attack, chance: random.Random) -> None:
+    """Ledgers in SQLite with one value, or a page of the file, that is another."""
+    file = attack.home / "ledger.db"
+    read_up_to(open_ledger(f"sqlite:///{file}"), "job", 10, rows=(row(b"x"),))
+    if chance.random() < 0.5:
+        hostile = bytearray(file.read_bytes())
+        for _ in range(chance.randint(1, 20)):
+            hostile[chance.randrange(len(hostile))] = chance.randrange(256)
+        file.write_bytes(hostile)
+        what = b"damaged bytes"
+    else:
+        what = damage(file, *chance.choice(COLUMNS), chance.choice(DAMAGE)).encode()
+    attack.run("audit", "history", "--store", f"sqlite:///{file}", "--job", "job", what=what)
+
+
+def collectors(attack: Attack, chance: random.Random) -> None:
+    """Collectors of OTLP that answer for ever, anything, or with redirects: a push is late at its timeout."""
+    os.environ["OTEL_EXPORTER_OTLP_TIMEOUT"] = "1"
+    statuses = [f"{chance.randint(100, 599)} X", "200 OK", "307 X\r\nLocation: http://127.0.0.1:1/"]
+    with hostile(chance.choice([*ENDLESS, lambda c, _: c.sendall(answer(chance.choice(statuses), b"x" * 99))])) as url:
+        attack.call(lambda: pushed(url))
+
+
+def slow_clients(attack: Attack, chance: random.Random) -> None:
+    """60 clients of `watch` that drip and reconnect: it is wrong if /healthz takes longer than a second."""
+    pieces = [b"", b"G", b"GET /metrics HTTP/1.1\r\nX-", chance.randbytes(chance.randint(1, 100))]
+    attack.call(lambda: healthy_beside(60, chance.choice(pieces)))
+
+
 CLASSES: Final = (
     *(plans, journals, snapshots, records, profiles, properties, segments, brokers),
     *(workers, addresses, project_files),
+    *(postgresql_servers, ledgers, collectors, slow_clients),
 )
 
 
@@ -241,10 +301,10 @@ def _home() -> Iterator[Path]:
         yield Path(directory)
 
 
-def campaign(seed: int, inputs: int) -> dict[str, Counted]:
+def campaign(seed: int, inputs: int, names: tuple[str, ...] = ()) -> dict[str, Counted]:
     """The counts of each class."""
     found: dict[str, Counted] = {}
-    for make in CLASSES:
+    for make in [each for each in CLASSES if not names or each.__name__ in names]:
         counted = found[make.__name__] = Counted()
         for number in range(inputs):
             with _home() as home:
@@ -263,11 +323,11 @@ def table(found: dict[str, Counted]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main(seed: str = "1", inputs: str = "100") -> int:
-    """Prints the table and what is wrong."""
+def main(seed: str = "1", inputs: str = "100", *names: str) -> int:
+    """Prints the table and what is wrong; of the classes that are named, or of all."""
     for name in [name for name in os.environ if name.startswith("EOSCTL_")]:
         del os.environ[name]
-    found = campaign(int(seed), int(inputs))
+    found = campaign(int(seed), int(inputs), names)
     wrong = [line for each in found.values() for line in each.wrong]
     sys.stdout.write("".join([table(found), *(f"{line}\n" for line in wrong)]))
     return 1 if wrong else 0

@@ -179,11 +179,11 @@ def test_a_run_that_is_committed_between_two_queries_of_a_reader_is_not_seen(
         kind = type(connection)
     rows = kind.rows
 
-    def commit_first(self, statement, values=()):
+    def commit_first(self, statement, values=(), *, streamed=False):
         if f"FROM {table}" in statement:
             monkeypatch.undo()
             read_up_to(ledger, "job", 20, rows=(row(b"new"),))
-        return rows(self, statement, values)
+        return rows(self, statement, values, streamed=streamed)
 
     monkeypatch.setattr(kind, "rows", commit_first)
     if table == "audit_cursor":

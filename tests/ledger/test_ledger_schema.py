@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from eosctl.codecs.ledger import SCHEMA
-from eosctl.errors import Bug, ConfigError, Unsupported
+from eosctl.errors import ConfigError, Undecodable, Unsupported
 from eosctl.ledger.ledger import Ledger, open_ledger
 from eosctl.ledger.schema import prepare_ledger
 from eosctl.model.ledger import (
@@ -42,7 +42,7 @@ def test_a_ledger_of_an_older_eosctl_is_brought_up_to_date_with_all_that_it_hold
 
 def test_a_migration_that_fails_leaves_the_old_schema(ledger: Ledger, url: str):
     newer = (*SCHEMA, ("ALTER TABLE audit_run ADD COLUMN engine {text}", "this is no statement"))
-    with pytest.raises(Bug, match="syntax error"):
+    with pytest.raises(Undecodable, match="syntax error"):
         prepare_ledger(ledger.store, create=False, schema=newer)
     read_up_to(open_ledger(url), "job", 10)
 

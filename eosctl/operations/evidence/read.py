@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from eosctl.model.evidence import ClusterEvidence, Evidence, Preflight, WorkerEvidence
+from eosctl.model.evidence import ClusterEvidence, Evidence, InternalTopic, Preflight, WorkerEvidence
 from eosctl.model.groups import ListedGroup, ShareGroups
 from eosctl.model.merged_offsets import OffsetsReport
 from eosctl.model.skipped import Cause, Skipped, not_asked, or_skipped
@@ -66,6 +66,7 @@ def read_evidence(session: Session, request: EvidenceRequest) -> Evidence:
     offsets = or_skipped(lambda: _offsets(reader, known, topics, answered.version))
     known = replace(
         known,
+        internal_topics=_taken_rightly(known, offsets),
         offset_findings=offsets if isinstance(offsets, Skipped) else offsets.findings,
         mirrors=read_mirrors(session, request, known, offsets),
         acl_differences=or_skipped(lambda: read_acl_differences(session, request, principals, topics)),
@@ -104,6 +105,18 @@ def _with_brokers(
         unlisted=() if isinstance(listed, Skipped) else listed.unlisted,
         groups=_protocols(groups),
     )
+
+
+def _taken_rightly(known: Evidence, offsets: OffsetsReport | Skipped) -> tuple[InternalTopic, ...] | Skipped:
+    """The internal topics without those whose records show another topic: nothing else is said of these."""
+    if isinstance(known.internal_topics, Skipped):
+        return known.internal_topics
+    wrong = set()
+    if not isinstance(known.inspection, Skipped) and not known.inspection.census.is_config_topic:
+        wrong.add("config")
+    if not isinstance(offsets, Skipped) and not offsets.is_offsets_topic:
+        wrong.add("offsets")
+    return tuple(each for each in known.internal_topics if each.role not in wrong)
 
 
 def _share_groups(reader: ClusterReader, groups: Mapping[str, ListedGroup] | Skipped) -> ShareGroups | Skipped:

@@ -1,0 +1,113 @@
+"""PostgreSQL servers that are none, and ledgers with damaged values: exit code 4 or 7 with the place, and in time."""
+
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from eosctl.errors import EosctlError, Undecodable, Unreachable
+from eosctl.ledger.ledger import open_ledger
+from eosctl.model.audit import StateKind
+from eosctl.model.skipped import Skipped
+from eosctl.operations.source_positions import read_source
+from tests.attack.hostile_postgresql import CASES, anything, hostile_postgresql
+from tests.ledger.ledgers import CLUSTER, read_up_to, row
+
+TIMEOUT_S = 1.0
+LATE_S = 4.0
+HOSTILE = {**CASES, **{f"anything {seed}": anything(seed) for seed in range(20)}}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_server_ends_with_4_or_7_and_its_name_in_time(name: str):
+    with hostile_postgresql(HOSTILE[name]) as place:
+        url, began = f"postgresql://a@{place}/d?password=${{env:P}}&sslmode=prefer", time.monotonic()
+        with pytest.raises((Unreachable, Undecodable)) as raised:
+            open_ledger(url, lambda *_: "secret", timeout_s=TIMEOUT_S)
+        assert time.monotonic() - began < LATE_S
+    assert place in raised.value.message
+    assert "secret" not in raised.value.message
+    assert raised.value.message.isprintable()
+
+
+def test_a_row_of_a_gigabyte_is_stopped_as_it_arrives():
+    code = (
+        "import resource\n"
+        "from tests.attack.hostile_postgresql import CASES, hostile_postgresql\n"
+        "from tests.ledger.ledgers import failure\n"
+        "with hostile_postgresql(CASES['a giant row']) as place:\n"
+        "    print(failure(f'postgresql://a@{place}/d').message)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    message, mib = ran.stdout.splitlines()
+    assert message.endswith("its answer is larger than eosctl reads")
+    assert int(mib) < 512
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_source_is_said_and_ends_in_time(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("P", "secret")
+    with hostile_postgresql(HOSTILE[name]) as place:
+        began = time.monotonic()
+        found = read_source(f"postgresql://a@{place}/d?password=${{env:P}}", TIMEOUT_S)
+        assert time.monotonic() - began < LATE_S
+    assert isinstance(found, Skipped), found
+
+
+DAMAGE = (None, "text", -1, 2**63 - 1, 1.5, b"\xff\xfe", "", "CAST(x'ff41' AS TEXT)")
+COLUMNS = (
+    *(("audit_job", each) for each in ("job", "cluster_id", "run_number", "state_version")),
+    *(("audit_run", each) for each in ("run_number", "run_id", "as_of", "verdict", "findings", "offsets", "report")),
+    *(("audit_cursor", each) for each in ("topic", "topic_partition", "topic_id", "next_offset")),
+    *(("audit_range", each) for each in ("topic", "topic_partition", "kind", "start_offset", "records")),
+    *(("audit_state", each) for each in ("kind", "bucket", "topic", "start_offset", "payload")),
+    ("audit_schema", "version"),
+)
+
+
+def damage(file: Path, table: str, column: str, value: object) -> str:
+    """Puts the value, or what an expression of SQL gives, into the column; what was done."""
+    with sqlite3.connect(file, isolation_level=None) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', '')")
+    connection.close()
+    is_sql = isinstance(value, str) and value.startswith("CAST")
+    with sqlite3.connect(file, isolation_level=None) as connection:
+        connection.execute(f"UPDATE {table} SET {column} = {value if is_sql else '?'}", () if is_sql else (value,))
+    connection.close()
+    return f"{table}.{column} = {value!r}"
+
+
+def reads(ledger_url: str) -> None:
+    """All that is read of a ledger."""
+    ledger = open_ledger(ledger_url, create=False)
+    ledger.jobs()
+    ledger.runs("job")
+    list(ledger.ranges("job"))
+    ledger.report("job")
+    list(ledger.carried(ledger.state("job", CLUSTER), StateKind.LOG))
+
+
+@pytest.mark.parametrize(("table", "column"), COLUMNS)
+def test_a_damaged_value_of_a_ledger_is_named_or_read_as_it_is(tmp_path: Path, table: str, column: str):
+    for number, value in enumerate(DAMAGE):
+        file = tmp_path / f"{number}.db"
+        read_up_to(open_ledger(f"sqlite:///{file}"), "job", 10, rows=(row(b"x"),))
+        damage(file, table, column, value)
+        error = outcome(f"sqlite:///{file}")
+        assert error is None or error.exit_code in {6, 7, 8}, (value, error)
+        assert error is None or "ledger" in error.message or "job" in error.message, (value, error)
+        assert (table, column) != ("audit_state", "payload") or value == b"\xff\xfe" or error is not None, value
+
+
+def outcome(url: str) -> EosctlError | None:
+    """The error that reading the ledger ends with."""
+    try:
+        reads(url)
+    except EosctlError as error:
+        return error
+    return None
