@@ -18,7 +18,7 @@ from eosctl.operations.session import Session
 from eosctl.render.acl_documents import AclFormat
 from eosctl.render.acl_lines import EmitOptions
 from eosctl.render.document import Document
-from eosctl.render.views.acls import emit_acl_plan, view_acl_plan
+from eosctl.render.views.acls import emit_acl_plan, leaving_out, view_acl_plan
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, gating
 
@@ -199,7 +199,7 @@ def acl_plan(
         strimzi_cluster=strimzi_cluster,
     )
     with Session(options) as session:
-        report = plan.plan_cluster_acls(session, request)
+        report = leaving_out(plan.plan_cluster_acls(session, request), emit)
     return answer(options, report, _view(options, emit, strimzi_cluster, msk_cluster))
 
 
@@ -217,5 +217,7 @@ def _view(
     if form is None:
         return view_acl_plan
     config = None if options.command_config is None else str(options.command_config)
-    around = EmitOptions(options.bootstrap_servers or "", config, strimzi_cluster, msk_cluster)
+    around = EmitOptions(
+        options.bootstrap_servers or "", config, strimzi_cluster, msk_cluster, text_cells=options.console.csv_text
+    )
     return partial(emit_acl_plan, form=form, around=around, warn=options.console.warn)

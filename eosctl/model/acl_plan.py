@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from eosctl.errors import EosctlError, Unsupported
 from eosctl.model.acls import AclBinding, PatternType
 from eosctl.model.client_roles import ClientRole, ConnectCluster
+from eosctl.model.counts import counted
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Answer, Doubt, Finding, FindingKind, unread_doubts
 from eosctl.model.skipped import Skipped
@@ -139,6 +141,15 @@ Phases = Mapping[AclBinding, Sequence[SourceSupport]]
 """In which phases each binding is needed."""
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A binding that the format of another tool cannot say: why, and what to use for it."""
+
+    planned: PlannedBinding
+    reason: str
+    hint: str | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AclReport(Answer):
     """The plan for Connect clusters with these group IDs, against the ACLs of the Kafka cluster.
@@ -146,7 +157,8 @@ class AclReport(Answer):
     cluster is how configs name that cluster; difference is what decides, explained the same over all phases, with
     those that need each binding. missing are the findings of a check: required bindings that the cluster lacks;
     unchecked says why that is not known of some. is_for_tools: the plan is to be written for another tool, whatever was
-    found. merged is the text of the KafkaUsers that were given, with the plan's ACLs.
+    found. merged is the text of the KafkaUsers that were given, with the plan's ACLs. left_out are the bindings that
+    the other tool's format cannot say.
     """
 
     group_ids: tuple[str, ...]
@@ -163,6 +175,16 @@ class AclReport(Answer):
     kinds: tuple[FindingKind, ...] = ()
     config_files: Mapping[str, str] = field(default_factory=dict)
     merged: str | None = None
+    left_out: tuple["LeftOut", ...] = ()
+
+    @property
+    def failure(self) -> EosctlError | None:
+        """That the text for another tool lacks bindings that are needed."""
+        needed = [each for each in self.left_out if not each.planned.is_optional]
+        if not needed:
+            return None
+        lacking = counted(len(needed), "needed binding is", "needed bindings are")
+        return Unsupported(f"{lacking} left out of the text", hint=needed[0].hint)
 
     @property
     def reported(self) -> tuple[Finding, ...]:

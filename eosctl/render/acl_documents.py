@@ -20,8 +20,6 @@ from eosctl.render.acl_lines import (
 )
 from eosctl.render.yaml_text import yaml_text
 
-"""Characters that YAML folds or drops where they are not escaped."""
-
 
 class AclFormat(StrEnum):
     """What bindings can be emitted as."""
@@ -126,11 +124,6 @@ def msk_policies(bindings: Sequence[AclBinding], around: EmitOptions) -> str:
     return escaped_in_json(json.dumps(policies, indent=2, ensure_ascii=False)) + "\n"
 
 
-def iam_can_say(binding: AclBinding) -> bool:
-    """Whether IAM has actions for the binding."""
-    return (binding.pattern.resource_type, binding.operation) in MSK_ACTIONS
-
-
 def _policy(bindings: Iterable[AclBinding], cluster: str) -> dict[str, Any]:
     resources: dict[tuple[str, ...], dict[str, None]] = {("Connect",): {cluster: None}}
     for each in bindings:
@@ -158,6 +151,9 @@ def _arn(pattern: ResourcePattern, cluster: str) -> str:
     head, _, path = cluster.partition(":cluster/")
     return f"{head}:{_MSK_KINDS[pattern.resource_type]}/{path}/{name}"
 
+
+SAYS_NOT_ALL: Final = frozenset({AclFormat.KAFKA_ACLS, AclFormat.MSK, AclFormat.CSV})
+"""Formats that raise Unsupported for some bindings."""
 
 FORMATS: Final[Mapping[AclFormat, Format]] = {
     AclFormat.KAFKA_ACLS: kafka_acls_lines,

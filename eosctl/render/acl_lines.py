@@ -11,6 +11,7 @@ from eosctl.errors import Unsupported
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourceType
 from eosctl.model.kafka_acls import grouped, kafka_acls_command
 from eosctl.model.unseen import UNSEEN, shell_word
+from eosctl.render.cells import as_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +19,14 @@ class EmitOptions:
     """What a format needs beside the bindings.
 
     bootstrap_servers and command_config (a path, or None) are for kafka-acls.sh; cluster names the cluster for Strimzi;
-    msk_cluster is the ARN of an MSK cluster.
+    msk_cluster is the ARN of an MSK cluster; text_cells: CSV has no cell that a spreadsheet takes for a formula.
     """
 
     bootstrap_servers: str = "localhost:9092"
     command_config: str | None = None
     cluster: str = "my-cluster"
     msk_cluster: str = "arn:aws:kafka:REGION:ACCOUNT:cluster/NAME/UUID"
+    text_cells: bool = False
 
 
 def kafka_acls_lines(bindings: Iterable[AclBinding], around: EmitOptions) -> str:
@@ -69,7 +71,7 @@ def _dashed(name: str) -> str:
 CSV_HEAD: Final = ("principal", "permission", "operation", "resource_type", "resource_name", "pattern_type", "host")
 
 
-def csv_lines(bindings: Iterable[AclBinding], _: EmitOptions) -> str:
+def csv_lines(bindings: Iterable[AclBinding], around: EmitOptions) -> str:
     """One line for each binding under a line of names (RFC 4180, lines end with a line feed).
 
     Raises Unsupported for a name with a character that is not seen: CSV has no escape for it.
@@ -81,9 +83,13 @@ def csv_lines(bindings: Iterable[AclBinding], _: EmitOptions) -> str:
         pattern = each.pattern
         if UNSEEN.search(each.principal + pattern.name):
             name = ascii(pattern.name if UNSEEN.search(pattern.name) else each.principal)
-            raise Unsupported(f"CSV has no escape for a character of {name}", hint="use --emit strimzi or terraform")
+            raise Unsupported(
+                f"CSV has no escape for a character of {name}",
+                hint="use --emit terraform, or --plan-file and eosctl apply",
+            )
         place = (pattern.resource_type.value, pattern.name, pattern.pattern_type.value)
-        writer.writerow((each.principal, each.permission.value, each.operation.value, *place, each.host))
+        row = (each.principal, each.permission.value, each.operation.value, *place, each.host)
+        writer.writerow(map(as_text, row) if around.text_cells else row)
     return text.getvalue()
 
 

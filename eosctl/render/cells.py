@@ -7,6 +7,9 @@ from typing import Final
 from eosctl.model.unseen import UNSEEN
 from eosctl.render.document import Tree, is_skipped
 
+_FORMULA: Final = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+"""Spreadsheets take a cell that begins so for a formula; those of full width in some languages."""
+
 _NAMED: Final = {"\t": r"\t", "\n": r"\n", "\r": r"\r"}
 
 
@@ -44,3 +47,13 @@ def cell(value: Tree) -> str:
         case dict():
             return "unknown" if is_skipped(value) else escape_controls(json.dumps(value, ensure_ascii=False))
     return str(value)
+
+
+def as_text(content: str) -> str:
+    """The content of a CSV cell that a spreadsheet shows as text: an apostrophe stands before what would be a formula.
+
+    Whoever takes one apostrophe away from each cell that begins with one has the content again, because a second one
+    stands before content that begins with an apostrophe of its own.
+    """
+    first = content.lstrip(" \xa0\u3000")[:1]
+    return f"'{content}" if first in _FORMULA or content.startswith("'") else content

@@ -92,6 +92,7 @@ class OutputOptions:
     verbosity: int = 0
     sort: str | None = None
     limit: int | None = None
+    csv_text: bool = False
     command: str = ""
     gates: Mapping[Path, Callable[[Gate], str]] = field(default_factory=dict)
     """Files for a pipeline, and how what `command` answers is written there."""
@@ -111,6 +112,11 @@ class Console:
     def output(self) -> Output:
         """The format that the user asked for."""
         return self._options.output
+
+    @property
+    def csv_text(self) -> bool:
+        """Whether a cell of CSV that a spreadsheet would take for a formula is written as text."""
+        return self._options.csv_text
 
     @property
     def verbosity(self) -> int:
@@ -141,7 +147,10 @@ class Console:
             answer = Document("text", {"text": answer})
         if isinstance(answer, Document):
             answer = answer.arranged(self._options.sort, self._options.limit)
-        pieces = _whole_lines(answer) if isinstance(answer, str) else pieces_of(answer, self.output, self._page())
+        if isinstance(answer, str):
+            pieces: Iterable[str] = _whole_lines(answer)
+        else:
+            pieces = pieces_of(answer, self.output, self._page(), text_cells=self._options.csv_text)
         if self._options.output_file is not None:
             write_output_file(self._options.output_file, pieces)
         else:

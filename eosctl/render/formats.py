@@ -1,8 +1,9 @@
 """The output formats, by name."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from typing import assert_never
 
 from eosctl.render import machine
@@ -39,15 +40,23 @@ def text_of(document: Document, output: Output, page: Page) -> str:
     return "".join(pieces_of(document, output, page))
 
 
-def pieces_of(document: Document, output: Output, page: Page) -> Iterator[str]:
-    """The same piece by piece, so that very many rows are neither kept nor joined; table and yaml come whole."""
+def pieces_of(document: Document, output: Output, page: Page, *, text_cells: bool = False) -> Iterator[str]:
+    """The same piece by piece, so that very many rows are neither kept nor joined; table and yaml come whole.
+
+    text_cells: csv has no cell that a spreadsheet takes for a formula.
+    """
     match output:
         case Output.TABLE | Output.WIDE:
             from eosctl.render.table import table
 
             return iter((table(document, page if output is Output.TABLE else replace(page, width=None)),))
         case Output.CSV | Output.PLAIN | Output.NAME:
-            lines = {Output.CSV: csv_lines, Output.PLAIN: plain_lines, Output.NAME: name_lines}
+            csv = partial(csv_lines, text_cells=text_cells)
+            lines: dict[Output, Callable[[Document], Iterator[str]]] = {
+                Output.CSV: csv,
+                Output.PLAIN: plain_lines,
+                Output.NAME: name_lines,
+            }
             return lines[output](document)
         case Output.JSONL:
             return machine.jsonl_lines(document)

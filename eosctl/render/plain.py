@@ -1,7 +1,8 @@
 """Rows for programs that know no JSON: the first block of the document only, nothing shortened.
 
 plain: tab-separated for awk and cut, without a header. A backslash in a value is written twice, so that every line can
-be turned back into its values. csv: RFC 4180 with a header, null is empty. name: the first column, for xargs.
+be turned back into its values. csv: RFC 4180 with a header, null is empty; on request
+no cell is a formula. name: the first column, for xargs.
 """
 
 import csv
@@ -10,7 +11,7 @@ from io import StringIO
 from itertools import chain
 from typing import Final
 
-from eosctl.render.cells import cell
+from eosctl.render.cells import as_text, cell
 from eosctl.render.document import Document, Fields, Findings, Table, Tree, look_up
 
 FINDING_FIELDS: Final = ("severity", "id", "subject", "message", "cure")
@@ -28,12 +29,13 @@ def plain_lines(document: Document) -> Iterator[str]:
     return ("\t".join(_plain_cell(value) for value in row) + "\n" for row in _rows(document)[1])
 
 
-def csv_lines(document: Document) -> Iterator[str]:
-    """The header, then a line per row; prose where there are no rows."""
+def csv_lines(document: Document, *, text_cells: bool = False) -> Iterator[str]:
+    """The header, then a line per row; prose where there are no rows. text_cells: no cell is a formula; numbers are
+    numbers."""
     headers, rows = _rows(document)
     for row in chain((headers,), rows):
         line = StringIO()
-        csv.writer(line, lineterminator="\n").writerow("" if value is None else cell(value) for value in row)
+        csv.writer(line, lineterminator="\n").writerow(_csv_cell(value, text_cells=text_cells) for value in row)
         yield line.getvalue()
 
 
@@ -69,6 +71,12 @@ def _list(document: Document, path: str) -> list[Tree]:
     rows = look_up(document.data, path)
     assert isinstance(rows, list)
     return rows
+
+
+def _csv_cell(value: Tree, *, text_cells: bool) -> str:
+    if value is None:
+        return ""
+    return as_text(cell(value)) if text_cells and not isinstance(value, int | float) else cell(value)
 
 
 def _plain_cell(value: Tree) -> str:

@@ -67,5 +67,5 @@ def _options(context: "typer.Context") -> GlobalOptions:
     values = {each.name: context.params.get(each.name) for each in CONNECTION_OPTIONS} | {"timeout": budget_s()}
     output = {"output": Output.PLAIN, "output_file": None, "color": ColourChoice.NEVER, "no_color": True}
     silent = Terminal(Stream(StringIO()), Stream(StringIO()), Stream(StringIO()))
-    quiet = {**output, "quiet": True, "verbose": 0}
+    quiet = {**output, "csv_text": False, "quiet": True, "verbose": 0}
     return global_options(ConsoleHolder(silent), {**with_profile(context, values), **quiet, "timeout": budget_s()})

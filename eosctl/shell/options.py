@@ -140,6 +140,7 @@ def output_options(values: Mapping[str, Any], command: str = "") -> OutputOption
         verbosity=values["verbose"],
         sort=values.get("sort"),
         limit=values.get("limit"),
+        csv_text=values["csv_text"],
         command=command,
         gates={values[name]: text_of for name, text_of in gates.items() if values.get(name) is not None},
     )

@@ -67,6 +67,9 @@ OUTPUT_OPTIONS: Final = (
         "--output", "-o", metavar="|".join(Output), panel=OUTPUT, help="The format of the answer.")),
     _parameter("output_file", Path | None, None, _option(
         "--output-file", metavar="FILE", panel=OUTPUT, help="Write the answer there, whole or not at all.")),
+    _parameter("csv_text", bool, False, _option(
+        "--csv-text", panel=OUTPUT,
+        help="In CSV put an apostrophe before a cell that a spreadsheet would take for a formula.")),
     _parameter("color", ColourChoice, ColourChoice.AUTO, _option(
         "--color", metavar="|".join(ColourChoice), panel=OUTPUT, help="NO_COLOR and FORCE_COLOR are honoured.")),
     _parameter("no_color", bool, False, _option(

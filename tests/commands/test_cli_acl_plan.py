@@ -1,7 +1,9 @@
 """acl-plan on the command line, without a cluster: what it answers, and how it refuses."""
 
+import csv
 import json
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -153,7 +155,10 @@ def test_what_is_optional_and_iam_cannot_say_is_left_out_in_words(eosctl, files)
     ran = eosctl("acl-plan", *files(), *tool, "--emit", "msk")
     assert ran.exit_code == 0, ran.stderr
     assert "User:tool" in json.loads(ran.stdout)
-    assert "left out, IAM has no action for it: User:tool may ClusterAction Cluster kafka-cluster" in ran.stderr
+    assert (
+        "left out, IAM has no action for ClusterAction on Cluster: User:tool may ClusterAction Cluster kafka-cluster"
+        in ran.stderr
+    )
 
 
 def test_explaining_tells_of_every_cluster_what_it_needs(eosctl, files):
@@ -204,6 +209,44 @@ def test_emitted_text_is_all_there_is_on_stdout(eosctl, files):
     assert ran.stdout.splitlines()[0].startswith("principal,permission")
     wrapped = eosctl("acl-plan", *files(), "--emit", "csv", "-o", "json")
     assert json.loads(wrapped.stdout)["data"]["text"] == ran.stdout
+
+
+def csv_rows(text: str) -> list[list[str]]:
+    return list(csv.reader(StringIO(text, newline="")))
+
+
+def cells(text: str) -> set[str]:
+    return {each for row in csv_rows(text) for each in row}
+
+
+def test_the_option_is_for_answers_and_for_emitted_acls(eosctl, files):
+    args = ("acl-plan", *files(group_id="=1+1"), "--csv-text")
+    for more in (["-o", "csv"], ["--emit", "csv"]):
+        plain, text = eosctl(*args[:-1], *more), eosctl(*args, *more)
+        assert (plain.exit_code, text.exit_code) == (0, 0), text.stderr
+        assert "=1+1" in cells(plain.stdout)
+        assert "'=1+1" in cells(text.stdout)
+
+
+def test_a_name_that_csv_cannot_say_is_named_and_the_other_bindings_are_there(eosctl, files):
+    args = (*files({**CONNECTOR, "name": "a\u202eb"}), "--phase", "enabled")
+    ran = eosctl("acl-plan", *args, "--emit", "csv")
+    assert ran.exit_code == 6
+    assert {"configs", "offsets"} <= {row[4] for row in csv_rows(ran.stdout)}
+    assert "left out, CSV has no escape for a character of 'g-a\\u202eb-0': " in ran.stderr
+    assert "bindings are left out of the text\nhint: use --emit terraform" in ran.stderr
+    every = json.loads(eosctl("acl-plan", *args, "-o", "json").stdout)["data"]["bindings"]
+    sayable = [each for each in every if "\u202e" not in each["resource_name"]]
+    assert [row[4] for row in csv_rows(ran.stdout)[1:]] == [each["resource_name"] for each in sayable]
+    assert ran.stderr.count("left out, ") == len(every) - len(sayable) > 1
+
+
+def test_a_name_that_kafka_acls_would_trim_is_named_and_the_others_are_there(eosctl, files):
+    ran = eosctl("acl-plan", *files(), "--principal", "producer=User:p ", "--emit", "kafka-acls")
+    assert ran.exit_code == 6
+    assert "--allow-principal=User:worker" in ran.stdout
+    assert "left out, kafka-acls.sh drops the blanks around" in ran.stderr
+    assert "User:p" not in ran.stdout
 
 
 NO_KEYSTORE = {"security_protocol": "SSL", "ssl_keystore_location": "/none.p12"}

@@ -18,7 +18,7 @@ def session(said, tmp_path):
     def make(text="", **options):
         path = tmp_path / "client.properties"
         path.write_bytes(text.encode("latin-1"))
-        console = SimpleNamespace(warn=said.append)
+        console = SimpleNamespace(warn=said.append, waiting=said.append)
         return Session(GlobalOptions(console, command_config=path, **options))
 
     return make

@@ -4,12 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from eosctl.errors import Unsupported
 from eosctl.model.acl_plan import (
     AclDifference,
     AclReport,
     BindingStatus,
     ComparedBinding,
     ExtraBinding,
+    LeftOut,
     Phases,
     PlannedBinding,
     same_cluster,
@@ -20,7 +22,7 @@ from eosctl.model.kafka_users import no_kafka_user
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
-from eosctl.render.acl_documents import AclFormat, emit_acls, iam_can_say
+from eosctl.render.acl_documents import SAYS_NOT_ALL, AclFormat, emit_acls
 from eosctl.render.acl_lines import EmitOptions
 from eosctl.render.document import Column, Document, Findings, RowStream, Table, Tone
 from eosctl.render.documents.acls import AclPlanData, BindingCounts, BindingFields, BindingRow
@@ -68,7 +70,7 @@ def view_acl_plan(report: AclReport) -> Document:
 
 def emit_acl_plan(report: AclReport, form: AclFormat, around: EmitOptions, warn: Callable[[str], None]) -> str:
     """The bindings of the cluster at hand as text for another tool; warns of what the text cannot hold."""
-    here = [each for each in report.plan.bindings if same_cluster(each.cluster, report.cluster)]
+    here = _here(report)
     elsewhere = len(report.plan.bindings) - len(here)
     if elsewhere:
         warn(f"{counted(elsewhere, 'binding belongs', 'bindings belong')} to other clusters: see --cluster")
@@ -76,22 +78,35 @@ def emit_acl_plan(report: AclReport, form: AclFormat, around: EmitOptions, warn:
         if each.counts:
             warn(f"{each.subject}: {each.message}")
     servers = around.bootstrap_servers or ",".join(sorted(report.cluster)) or "localhost:9092"
-    emitted = list(_emitted(here, form, warn))
+    for left_out in report.left_out:
+        loss = f" ({left_out.planned.loss})" if left_out.planned.is_optional else ""
+        warn(f"left out, {left_out.reason}: {left_out.planned.binding}{loss}")
+    if form is AclFormat.STRIMZI:
+        for name in sorted({each.binding.principal for each in here}):
+            if no_kafka_user(name):
+                warn(f"{name} is no KafkaUser's principal: Kubernetes does not take such a name")
     if report.merged is not None:
         return report.merged
+    missing = {each.planned.binding for each in report.left_out}
+    emitted = [each.binding for each in here if each.binding not in missing]
     return emit_acls(emitted, form, replace(around, bootstrap_servers=servers))
 
 
-def _emitted(planned: Sequence[PlannedBinding], form: AclFormat, warn: Callable[[str], None]) -> Iterator[AclBinding]:
-    for each in planned:
-        if form is AclFormat.MSK and each.is_optional and not iam_can_say(each.binding):
-            warn(f"left out, IAM has no action for it: {each.binding} ({each.loss})")
-        else:
-            yield each.binding
-    if form is AclFormat.STRIMZI:
-        for name in sorted({each.binding.principal for each in planned}):
-            if no_kafka_user(name):
-                warn(f"{name} is no KafkaUser's principal: Kubernetes does not take such a name")
+def leaving_out(report: AclReport, form: AclFormat | None) -> AclReport:
+    """The same with the bindings that the format cannot say: one strange name does not keep back the others."""
+    if form is None or form not in SAYS_NOT_ALL:
+        return report
+    left_out = []
+    for each in _here(report):
+        try:
+            emit_acls((each.binding,), form, EmitOptions())
+        except Unsupported as error:
+            left_out.append(LeftOut(each, error.message, error.hint))
+    return replace(report, left_out=tuple(left_out))
+
+
+def _here(report: AclReport) -> list[PlannedBinding]:
+    return [each for each in report.plan.bindings if same_cluster(each.cluster, report.cluster)]
 
 
 def _rows(difference: AclDifference, phases: Phases | None) -> Iterator[BindingRow]:
