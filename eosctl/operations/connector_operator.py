@@ -24,7 +24,7 @@ from eosctl.model.sides import Side
 from eosctl.model.strimzi import KAFKA_MIRROR_MAKER_2, USE_CONNECTOR_RESOURCES
 from eosctl.operations.plan_files import own_plans
 from eosctl.planning.operated import for_operator, objections
-from eosctl.sources.files import read_text
+from eosctl.sources.files import CONNECTOR_CONFIG, WORKER_CONFIG, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def connector_operator(
     states: dict[str, str] = {}
     mirrors: dict[str, str] = {}
     for file in files:
-        text = read_text(file, "--connector-config")
+        text = read_text(file, CONNECTOR_CONFIG)
         if not is_resource(text):
             raise UsageError(
                 f"--connector-config {file} holds no resource of Strimzi's", hint="give the connector's KafkaConnector"
@@ -136,7 +136,7 @@ def connector_operator(
 
 def _has_operator(file: Path, *, emits: bool) -> bool:
     """Whether this worker's file is a resource whose operator reverts changes to connectors over REST."""
-    text = read_text(file, "--worker-config")
+    text = read_text(file, WORKER_CONFIG)
     if not is_resource(text):
         return False
     resource = connect_resource(decode_resources(text, str(file)), str(file))

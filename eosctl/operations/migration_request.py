@@ -9,7 +9,7 @@ from eosctl.codecs.json_limits import load_json
 from eosctl.errors import ConfigError, UsageError
 from eosctl.model.migration import MergeRule, MigrationRequest, Move
 from eosctl.operations.two_clusters import TargetOptions
-from eosctl.sources.files import read_text
+from eosctl.sources.files import FileKind, read_text
 
 Configs = Mapping[str, Mapping[str, object]]
 
@@ -125,7 +125,7 @@ def read_rename_map(path: Path, option: str = "--rename-map") -> dict[str, str]:
     """Old names to new ones, as the file of this option has them; ConfigError names the line or name that is wrong."""
 
     try:
-        value = load_json(read_text(path, option), pairs=_each_once)
+        value = load_json(read_text(path, FileKind(option)), pairs=_each_once)
     except json.JSONDecodeError as error:
         raise ConfigError(f"{path} is not JSON at line {error.lineno} column {error.colno}") from error
     except KeyError as error:

@@ -21,7 +21,7 @@ from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 from eosctl.sources.cluster_reader import ClusterReader
-from eosctl.sources.files import read_text
+from eosctl.sources.files import WORKER_CONFIG, read_text
 
 DEFAULT_OFFSETS_TOPIC: Final = "connect-offsets"
 WORKER_OFFSETS_TOPIC: Final = "offset.storage.topic"
@@ -71,7 +71,7 @@ def worker_settings(reader: ClusterReader, request: OffsetsRequest, version: Kaf
 
 
 def _properties_in(file: Path | None) -> Mapping[str, str]:
-    return {} if file is None else decode_worker_settings(read_text(file, "--worker-config"), str(file))
+    return {} if file is None else decode_worker_settings(read_text(file, WORKER_CONFIG), str(file))
 
 
 def _source_support_in(properties: Mapping[str, str], file: Path | None) -> SourceSupport | None:

@@ -30,7 +30,7 @@ from eosctl.operations.session import Session
 from eosctl.operations.source_positions import read_source, source_read
 from eosctl.operations.worker_version import worker_version
 from eosctl.sources.cluster_reader import ClusterReader
-from eosctl.sources.files import read_text
+from eosctl.sources.files import OFFSETS, read_text
 
 LIVE: Final = "live"
 SUFFIX: Final = ".json"
@@ -156,7 +156,7 @@ def _side(session: Session, request: OffsetsRequest, name: str, store: Store) ->
     if path.is_dir():
         files = sorted(path.glob(f"*{SUFFIX}"))
         return {key: value for file in files for key, value in _exported(file, unquote(file.stem))}, Coverage()
-    if '"eosctl.snapshot"' in read_text(path, "offsets").partition("\n")[0]:
+    if '"eosctl.snapshot"' in read_text(path, OFFSETS).partition("\n")[0]:
         return _offsets_of(session.saved(path), request, store)
     connector = request.connectors[0] if len(request.connectors) == 1 else unquote(path.stem)
     return dict(_exported(path, connector)), Coverage()
@@ -176,5 +176,5 @@ def _offsets_of(reader: ClusterReader, request: OffsetsRequest, store: Store) ->
 def _exported(file: Path, connector: str) -> Iterator[tuple[OffsetId, SourceOffset | None]]:
     if not connector:
         raise UsageError(f"{file} does not say which connector it is of", hint="give --connector NAME")
-    for entry in decode_kip875(read_text(file, "offsets"), str(file)):
+    for entry in decode_kip875(read_text(file, OFFSETS), str(file)):
         yield OffsetId(connector, canonical_partition(entry.partition)), entry.offset

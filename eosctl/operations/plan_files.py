@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Final
 
 from eosctl.codecs.plan import decode_plan, plan_digest
-from eosctl.errors import Refused, UsageError
+from eosctl.errors import Refused, Undecodable, UsageError
 from eosctl.executors.journal import write_plan_file
 from eosctl.model.plan import Plan
 from eosctl.operations.state_directory import state_directory
-from eosctl.sources.files import read_text
+from eosctl.sources.files import PLAN, read_text
 
 JOURNAL_SUFFIX: Final = ".journal"
 UNDO_SUFFIX: Final = ".undo"
@@ -35,7 +35,10 @@ class PlanFile:
 
 def read_plan(path: Path, required_digest: str | None = None) -> PlanFile:
     """The plan in this file; Refused where it has not the digest that is required."""
-    plan = decode_plan(read_text(path, "the plan"))
+    try:
+        plan = decode_plan(read_text(path, PLAN))
+    except Undecodable as error:
+        raise Undecodable(f"{path}: {error.message}", hint=error.hint) from error
     found = plan_digest(plan)
     if required_digest is not None and required_digest.lower().removeprefix("sha256:") != found.partition(":")[2]:
         raise Refused(

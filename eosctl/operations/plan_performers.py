@@ -18,7 +18,7 @@ from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.sides import Side
 from eosctl.model.transactions import TransactionDescription
 from eosctl.planning.answered_offsets import contradiction
-from eosctl.sources.files import read_text
+from eosctl.sources.files import RESTORED_CONFIG, read_text
 from eosctl.sources.kafka_offsets import partition_offsets
 from eosctl.sources.kafka_transactions import describe_transactional_ids
 from eosctl.sources.plan_facts import Folds, read_entries
@@ -37,7 +37,7 @@ def performers_on(
 ) -> Mapping[type, Performer]:
     """The performer of each kind of step, with what it reads and decides by."""
     checks = ResumeChecks(partial(read_entries, access, OffsetsFold), partial(contradiction, nulls=False), is_overtaken)
-    config = partial(read_text, what="the connector's config")
+    config = partial(read_text, kind=RESTORED_CONFIG)
     return performers(access, describe_known, checks, lambda file: config(Path(file)), COMMITS, failpoint, say)
 
 

@@ -19,7 +19,7 @@ from eosctl.model.profile import Profile, Profiles
 from eosctl.model.report import Severity, Triage
 from eosctl.operations.session import Session
 from eosctl.operations.state_directory import state_directory
-from eosctl.sources.files import read_content, read_text
+from eosctl.sources.files import WORKER_CONFIG, read_content, read_text
 from eosctl.sources.profiles import read_user_profiles, user_file
 from eosctl.sources.project_file import find_project_file, read_project_file, read_trusted_profiles
 
@@ -109,6 +109,6 @@ def use_profile(name: str) -> Path:
 
 def worker_settings_in(file: Path) -> Mapping[str, str]:
     """The settings in a worker's file; ConfigError where it cannot be read."""
-    text = read_content(file, "--worker-config").decode(ENCODING)
-    whole = read_text(file, "--worker-config") if strimzi_resources.is_resource(text) else text
+    text = read_content(file, WORKER_CONFIG).decode(ENCODING)
+    whole = read_text(file, WORKER_CONFIG) if strimzi_resources.is_resource(text) else text
     return worker_properties.decode_worker_properties(whole, str(file))

@@ -25,7 +25,7 @@ from eosctl.operations.source_positions import read_source, source_read
 from eosctl.operations.two_clusters import SourceAndTarget, States
 from eosctl.planning.created_connectors import NewConnector
 from eosctl.planning.restore import RestoreRequest, in_place, plan_restore
-from eosctl.sources.files import read_text
+from eosctl.sources.files import EXPORT, RESTORED_CONFIG, read_text
 from eosctl.sources.plan_facts import read_connector_facts, read_offsets_topic, read_topic_now
 
 
@@ -70,7 +70,7 @@ def create_connector(
 ) -> Planned | Applied:
     """Creates the connector of the config where the file's offsets are: the plan, or what became of its steps."""
     path = options.config.absolute()
-    text = read_text(path, "the connector's config")
+    text = read_text(path, RESTORED_CONFIG)
     settings = decode_connector(text, str(path))
     if is_resource(text):
         operator = connector_operator((path,), is_strimzis=operator.operated.every)
@@ -109,7 +109,7 @@ def restore_offsets(
 def _read_and_plan(
     session: Session, clusters: SourceAndTarget, options: RestoreOptions, just_stopped: tuple[ConnectorStopped, ...]
 ) -> Planned:
-    offsets = decode_kip875(read_text(options.file, "the export file"), str(options.file))
+    offsets = decode_kip875(read_text(options.file, EXPORT), str(options.file))
     dsn, timeout_s = options.source_dsn, session.options.timeout_s
     server = None if dsn is None else read_source(dsn, timeout_s)
     group_id = session.need_group_id()

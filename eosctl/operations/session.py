@@ -22,7 +22,7 @@ from eosctl.model.counts import some
 from eosctl.model.kafka_acls import granting_command
 from eosctl.operations.session_options import SessionOptions
 from eosctl.sources.config_providers import look_up
-from eosctl.sources.files import read_content
+from eosctl.sources.files import COMMAND_CONFIG, read_content
 
 if TYPE_CHECKING:
     from eosctl.model.client_properties import ClientProperties, Property
@@ -89,7 +89,7 @@ class Session:
         if profile is not None and profile.command_config is not None and path is None:
             basis = self._file_properties(Path(profile.command_config))
         properties = client_properties(
-            command_config=None if path is None else read_content(path, "--command-config").decode(ENCODING),
+            command_config=None if path is None else read_content(path, COMMAND_CONFIG).decode(ENCODING),
             command_config_name="--command-config" if path is None else str(path),
             extra=[f"{key}={value}" for key, value in self.options.properties.items()],
             bootstrap_server=self.options.bootstrap_servers,
@@ -103,7 +103,7 @@ class Session:
     @staticmethod
     def _file_properties(path: Path) -> "dict[str, Property]":
 
-        text = read_content(path, "command-config").decode(ENCODING)
+        text = read_content(path, COMMAND_CONFIG).decode(ENCODING)
         return dict(client_properties(command_config=text, command_config_name=str(path)).properties)
 
     @staticmethod

@@ -15,7 +15,7 @@ from eosctl.model.plan import (
     VerifyOffsets,
     WriteOffsets,
 )
-from eosctl.sources.files import read_text
+from eosctl.sources.files import JOURNAL, PLAN, read_text
 
 OF_CONNECTORS = (CreateConnector, WriteOffsets, VerifyOffsets, SetConnectorConfig, ResumeConnector)
 
@@ -27,10 +27,10 @@ def unfinished_plan(directory: Path, kind: str, cluster_id: str, connectors: Col
     """
     for path in sorted(directory.glob("*.plan"), reverse=True):
         try:
-            plan = decode_plan(read_text(path, "the plan"))
+            plan = decode_plan(read_text(path, PLAN))
             if plan.kind != kind or not _names(plan) & set(connectors) or cluster_id not in _clusters(plan):
                 continue
-            journal = read_text(path.with_name(f"{path.name}.journal"), "the journal").splitlines(keepends=True)
+            journal = read_text(path.with_name(f"{path.name}.journal"), JOURNAL).splitlines(keepends=True)
             entries = decode_journal(journal, plan_digest(plan))
         except EosctlError:
             continue

@@ -6,7 +6,7 @@ from pathlib import Path
 from eosctl.codecs.config_providers import KNOWN
 from eosctl.codecs.properties import decode_properties
 from eosctl.errors import ConfigError
-from eosctl.sources.files import read_text
+from eosctl.sources.files import PROVIDED, read_text
 
 
 def look_up(provider: str, path: str, key: str) -> str:
@@ -20,7 +20,7 @@ def look_up(provider: str, path: str, key: str) -> str:
             raise ConfigError(f"the environment has no {key}")
         return os.environ[key]
     if provider == KNOWN["file"]:
-        found = decode_properties(read_text(Path(path), "the provider's file"), origin=path)
+        found = decode_properties(read_text(Path(path), PROVIDED), origin=path)
         if key not in found:
             raise ConfigError(f"{path} has no key {key}")
         return found[key]
@@ -28,5 +28,5 @@ def look_up(provider: str, path: str, key: str) -> str:
         # Java's provider gives the files of this one directory, and nothing outside it.
         if Path(key).name != key:
             raise ConfigError(f"{key} is not the name of a file in {path}")
-        return read_text(Path(path, key), "the provider's file")
+        return read_text(Path(path, key), PROVIDED)
     raise ConfigError(f"config provider {provider} is not known here", hint=f"known are {', '.join(KNOWN.values())}")

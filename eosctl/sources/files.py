@@ -3,55 +3,110 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from eosctl.errors import ConfigError
 
-MOST_BYTES: Final = 1 << 28
+MIB: Final = 1 << 20
 
 
-def read_text(path: Path, what: str) -> str:
-    """The whole text of `path`, in UTF-8 or ISO 8859-1; `what` says in an error what the file should have been."""
-    content = read_content(path, what)
+@dataclass(frozen=True, slots=True)
+class FileKind:
+    """A kind of file: its name in an error, and how many bytes one may have; of a file that is read by line, one line.
+
+    What people write by hand is small: parsing 50 MB of comments as YAML takes 12 s, and reading a device never ends.
+    """
+
+    name: str
+    most_bytes: int = 4 * MIB
+
+
+PROFILES: Final = FileKind("file of profiles", MIB)
+COMMAND_CONFIG: Final = FileKind("--command-config")
+WORKER_CONFIG: Final = FileKind("--worker-config")
+CONNECTOR_CONFIG: Final = FileKind("--connector-config")
+KAFKA_USERS: Final = FileKind("--merge-with")
+PROVIDED: Final = FileKind("the provider's file")
+EXECUTORS_CONFIG: Final = FileKind("client properties of the executors")
+RESTORED_CONFIG: Final = FileKind("the connector's config")
+PLAN: Final = FileKind("the plan", 256 * MIB)
+JOURNAL: Final = FileKind("the journal", 256 * MIB)
+EXPORT: Final = FileKind("the export file", 256 * MIB)
+OFFSETS: Final = FileKind("offsets", 256 * MIB)
+SNAPSHOT: Final = FileKind("the snapshot", 64 * MIB)
+RECORDS: Final = FileKind("the records", 64 * MIB)
+IDS: Final = FileKind("--ids-file", 1 << 16)
+
+
+def read_text(path: Path, kind: FileKind) -> str:
+    """The whole text of `path`, in UTF-8 or ISO 8859-1; ConfigError where it has more bytes than its kind may have."""
+    content = read_content(path, kind)
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         return content.decode("iso-8859-1")
 
 
-def read_content(path: Path, what: str) -> bytes:
-    """The bytes of `path`; `what` says in an error what the file should have been."""
+def read_content(path: Path, kind: FileKind) -> bytes:
+    """The bytes of `path`; ConfigError where it has more than its kind may have."""
     try:
         with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
+            content = file.read(kind.most_bytes + 1)
     except OSError as error:
-        raise _unreadable(path, what, error) from error
-    if len(content) > MOST_BYTES:
-        raise ConfigError(f"cannot read {what} {path}: it has more than {MOST_BYTES >> 20} MiB")
+        raise _unreadable(path, kind, error) from error
+    require_size(path, kind, content)
     return content
 
 
+def require_size(path: Path, kind: FileKind, content: bytes) -> None:
+    """ConfigError, which names the file and the limit, for more bytes than a file of the kind may have."""
+    if len(content) > kind.most_bytes:
+        raise ConfigError(f"cannot read {kind.name} {path}: it has more than {_size(kind)}")
+
+
 @contextmanager
-def open_lines(path: Path, what: str) -> Iterator[Iterator[bytes]]:
-    """The lines of `path` as bytes with their ends, one at a time: memory does not grow with the file."""
+def open_lines(path: Path, kind: FileKind) -> Iterator[Iterator[bytes]]:
+    """The lines of `path` as bytes with their ends, one at a time: memory does not grow with the file.
+
+    ConfigError where a line has more bytes than its kind may have.
+    """
     try:
         file = path.open("rb")
     except OSError as error:
-        raise _unreadable(path, what, error) from error
+        raise _unreadable(path, kind, error) from error
     with file:
-        yield iter(file)
+        yield _bounded(file, str(path), kind)
+
+
+def _bounded(file: BinaryIO, source: str, kind: FileKind) -> Iterator[bytes]:
+    for number in count(1):
+        line = file.readline(kind.most_bytes + 1)
+        if not line:
+            return
+        if len(line) > kind.most_bytes:
+            raise ConfigError(f"cannot read {kind.name} {source}: line {number} has more than {_size(kind)}")
+        yield line
+
+
+def _size(kind: FileKind) -> str:
+    for unit, name in ((MIB, "MiB"), (1 << 10, "KiB")):
+        if kind.most_bytes >= unit:
+            return f"{kind.most_bytes // unit} {name}"
+    return f"{kind.most_bytes} bytes"
 
 
 def read_ids(path: Path) -> tuple[str, ...]:
     """Transactional IDs, one a line, in order; blank lines are passed over. `-` is standard input."""
     if str(path) == "-":
-        return _ids(sys.stdin.buffer.readlines(), "standard input")
-    with open_lines(path, "--ids-file") as lines:
-        return _ids(list(lines), str(path))
+        return _ids(_bounded(sys.stdin.buffer, "standard input", IDS), "standard input")
+    with open_lines(path, IDS) as lines:
+        return _ids(lines, str(path))
 
 
-def _ids(lines: list[bytes], source: str) -> tuple[str, ...]:
+def _ids(lines: Iterator[bytes], source: str) -> tuple[str, ...]:
     try:
         text = [line.decode("utf-8").rstrip("\r\n") for line in lines]
     except UnicodeDecodeError as error:
@@ -59,5 +114,5 @@ def _ids(lines: list[bytes], source: str) -> tuple[str, ...]:
     return tuple(line for line in text if line.strip())
 
 
-def _unreadable(path: Path, what: str, error: OSError) -> ConfigError:
-    return ConfigError(f"cannot read {what} {path}: {error.strerror or error}")
+def _unreadable(path: Path, kind: FileKind, error: OSError) -> ConfigError:
+    return ConfigError(f"cannot read {kind.name} {path}: {error.strerror or error}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from eosctl.codecs.profiles import decode_profiles
 from eosctl.model.profile import Profiles
-from eosctl.sources.files import read_text
+from eosctl.sources.files import PROFILES, read_text
 
 
 def user_file() -> Path:
@@ -20,7 +20,7 @@ def read_user_profiles() -> Profiles:
     path = user_file()
     if not path.is_file():
         return Profiles()
-    return anchored(decode_profiles(read_text(path, "file of profiles"), str(path)), path.parent)
+    return anchored(decode_profiles(read_text(path, PROFILES), str(path)), path.parent)
 
 
 def anchored(profiles: Profiles, home: Path) -> Profiles:

@@ -16,12 +16,10 @@ from eosctl.codecs.properties import ENCODING, decode_properties
 from eosctl.errors import ConfigError, Refused
 from eosctl.model.client_properties import REFERENCE
 from eosctl.model.profile import Profiles
+from eosctl.sources.files import PROFILES, require_size
 from eosctl.sources.profiles import anchored
 
 NAME: Final = ".eosctl.yaml"
-MAX_BYTES: Final = 1 << 20
-"""A file of profiles has some kilobytes; one that is larger was not written by hand."""
-
 TRUST_HINT: Final = "read it, and if you want it to be used: eosctl profile trust"
 
 
@@ -109,11 +107,10 @@ def _read_own_file(path: Path) -> bytes:
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # a pipe would be waited for
             _require_own(path, os.fstat(file.fileno()))
-            content = file.read(MAX_BYTES + 1)
+            content = file.read(PROFILES.most_bytes + 1)
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-    if len(content) > MAX_BYTES:
-        raise ConfigError(f"{path} has more than {MAX_BYTES} bytes, so it is not read as a project's file")
+    require_size(path, PROFILES, content)
     return content
 
 

@@ -11,7 +11,7 @@ from eosctl.model.config_topic import ConfigRecord
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.snapshot import Snapshot
 from eosctl.model.workers import ConnectFacts
-from eosctl.sources.files import open_lines
+from eosctl.sources.files import RECORDS, open_lines
 
 NOT_LIVE: Final = not_asked("records were read from a file")
 
@@ -26,5 +26,5 @@ def read_records_file(path: Path, group_id: str | None, connect: ConnectFacts | 
 
 
 def _records(path: Path) -> Iterator[ConfigRecord]:
-    with open_lines(path, "the records") as lines:
+    with open_lines(path, RECORDS) as lines:
         yield from decode_config_records(read_record_lines(lines, str(path)))

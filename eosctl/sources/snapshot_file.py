@@ -6,13 +6,13 @@ from pathlib import Path
 from eosctl.codecs.snapshot import decode_snapshot
 from eosctl.errors import Undecodable, Unsupported
 from eosctl.model.snapshot import Snapshot
-from eosctl.sources.files import open_lines
+from eosctl.sources.files import SNAPSHOT, open_lines
 
 
 def read_snapshot_file(path: Path) -> Snapshot:
     """The snapshot in `path`; errors name the file and the line."""
     try:
-        with open_lines(path, "the snapshot") as lines:
+        with open_lines(path, SNAPSHOT) as lines:
             return decode_snapshot(_text(lines))
     except (Undecodable, Unsupported) as error:
         raise type(error)(f"{path}: {error.message}", hint=error.hint) from error

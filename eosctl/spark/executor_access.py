@@ -21,7 +21,7 @@ from eosctl.codecs.properties import ENCODING, encode_properties
 from eosctl.errors import ConfigError, UsageError
 from eosctl.model.client_properties import ClientProperties
 from eosctl.sources.config_providers import look_up
-from eosctl.sources.files import read_content
+from eosctl.sources.files import EXECUTORS_CONFIG, read_content
 
 ENVIRONMENT: Final = "env:"
 BOOTSTRAP: Final = "bootstrap.servers"
@@ -51,7 +51,7 @@ class ExecutorAccess:
             return text, f"{ENVIRONMENT}{self.environment}"
         if self.file is None:
             return None, ""
-        return read_content(_found(self.file), "client properties of the executors").decode(ENCODING), self.file
+        return read_content(_found(self.file), EXECUTORS_CONFIG).decode(ENCODING), self.file
 
 
 def _found(name: str) -> Path:

@@ -20,7 +20,7 @@ from eosctl.model.near_names import did_you_mean
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.operations.acl.connector_groups import group_and_path, group_of
 from eosctl.operations.session import Session
-from eosctl.sources.files import read_text
+from eosctl.sources.files import CONNECTOR_CONFIG, WORKER_CONFIG, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def _workers(session: Session, inputs: AclInputs) -> tuple[ConnectCluster, ...]:
     """Workers of one group.id together; MirrorMaker 2's flows only where they have the same target, too."""
     clusters: dict[tuple[str, str], ConnectCluster] = {}
     for path in inputs.worker_configs:
-        for cluster in decode_worker_file(read_text(path, "--worker-config"), str(path)):
+        for cluster in decode_worker_file(read_text(path, WORKER_CONFIG), str(path)):
             target = cluster.workers[0].get("bootstrap.servers") if cluster.workers[0].dedicated else ""
             before = clusters.get((cluster.group_id, target))
             clusters[cluster.group_id, target] = cluster if before is None else _together(before, cluster)
@@ -97,7 +97,7 @@ def _given_connectors(inputs: AclInputs, clusters: Sequence[ConnectCluster]) -> 
     given: dict[str, list[ConnectorConfig]] = {}
     for text in inputs.connector_configs:
         group, path = group_and_path(text, clusters)
-        for each in decode_connectors(read_text(path, "--connector-config"), str(path)):
+        for each in decode_connectors(read_text(path, CONNECTOR_CONFIG), str(path)):
             given.setdefault(group or group_of(each, clusters, text), []).append(each)
     return given
 

@@ -26,7 +26,7 @@ from eosctl.operations.session import Session
 from eosctl.planning.acl_changes import plan_acl_changes
 from eosctl.planning.acl_difference import compare_acls
 from eosctl.planning.acls import plan_acls
-from eosctl.sources.files import read_text
+from eosctl.sources.files import KAFKA_USERS, read_text
 
 NOT_READ: Final = frozenset({Cause.NOT_ASKED, Cause.NOT_SAVED})
 
@@ -109,7 +109,7 @@ def _merged(plan: AclPlan, place: frozenset[str], file: Path, cluster: str) -> s
     for each in plan.bindings:
         if same_cluster(each.cluster, place) and not no_kafka_user(each.binding.principal):
             wanted.setdefault(each.binding.principal, []).append(each.binding)
-    return merge_kafka_users(read_text(file, "--merge-with"), str(file), wanted, cluster)
+    return merge_kafka_users(read_text(file, KAFKA_USERS), str(file), wanted, cluster)
 
 
 def _compare(request: AclRequest, options: AclOptions, plan: AclPlan, acls: ClusterAcls) -> AclDifference:

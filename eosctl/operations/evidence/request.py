@@ -23,7 +23,7 @@ from eosctl.model.transaction_log import LogReading
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.model.workers import place_of
 from eosctl.operations.offset_stores import DECIDING, OffsetsRequest
-from eosctl.sources.files import read_text
+from eosctl.sources.files import WORKER_CONFIG, read_text
 
 NO_GROUP = not_asked("no --group-id was given")
 NO_FILES = not_asked("no --worker-config was given")
@@ -153,7 +153,7 @@ def worker_files_of(
     urls = {} if isinstance(workers, Skipped) else {place_of(url): url for url in workers}
     found: dict[str, Mapping[str, str]] = {}
     for path in request.worker_files:
-        text = read_text(path, "--worker-config")
+        text = read_text(path, WORKER_CONFIG)
         properties = decode_worker_properties(text, str(path))
         if is_resource(text):
             _require_running(connect_resource(decode_resources(text, str(path)), str(path)), len(urls))
