@@ -8,11 +8,14 @@
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from enum import Enum
+from typing import Any, Final, TypeVar
 
+from eosctl.errors import Undecodable
 from eosctl.model.audit import StateKind, StateRow
 from eosctl.model.ledger import Cursor, LedgerRange, LedgerRangeKind, RunSummary
 
+Kind = TypeVar("Kind", bound=Enum)
 Step = tuple[str, ...]
 
 SCHEMA: Final[tuple[Step, ...]] = (
@@ -88,27 +91,73 @@ def id_text(identity: str | None) -> str:
     return identity or ""
 
 
+def text_of(value: object, column: str) -> str:
+    """The text in a column; Undecodable for anything else."""
+    if isinstance(value, str) and "\0" not in value:
+        return value
+    raise Undecodable(f"the ledger's {column} is {_shown(value)}, not text")
+
+
+def int_of(value: object, column: str) -> int:
+    """The whole number of 0 or more in a column; Undecodable for anything else."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63:
+        return value
+    raise Undecodable(f"the ledger's {column} is {_shown(value)}, not a number from 0 to 2^63-1")
+
+
+def _shown(value: object) -> str:
+    return f"of type {type(value).__name__}" if isinstance(value, str | bytes) else f"{value!r:.40}"
+
+
 def decode_cursor(row: Sequence[Any]) -> Cursor:
     """CURSOR_COLUMNS -> Cursor."""
     topic, partition, topic_id, offset = row
-    return Cursor(topic, partition, topic_id or None, offset)
+    where = text_of(topic, "audit_cursor.topic")
+    at = f"audit_cursor of {where}"
+    identity = text_of(topic_id, f"{at} (topic_id)") or None
+    return Cursor(where, int_of(partition, f"{at} (partition)"), identity, int_of(offset, f"{at} (next_offset)"))
 
 
 def decode_range(row: Sequence[Any]) -> tuple[int, LedgerRange]:
     """RANGE_COLUMNS -> the number of its run, and the range."""
     number, topic, partition, topic_id, start, end, kind, *counts = row
-    return number, LedgerRange(topic, partition, topic_id or None, start, end, LedgerRangeKind(kind), *counts)
+    where = text_of(topic, "audit_range.topic")
+    at = f"audit_range of {where}"
+    first, last = int_of(start, f"{at} (start_offset)"), int_of(end, f"{at} (end_offset)")
+    identity, of_kind = text_of(topic_id, f"{at} (topic_id)") or None, _member(LedgerRangeKind, kind, f"{at} (kind)")
+    found = (int_of(each, f"{at} (records)") for each in counts)
+    return int_of(number, f"{at} (run_number)"), LedgerRange(
+        where, int_of(partition, f"{at} (partition)"), identity, first, last, of_kind, *found
+    )
 
 
 def decode_run(row: Sequence[Any]) -> RunSummary:
     """RUN_COLUMNS -> RunSummary."""
-    return RunSummary(*row)
+    texts = {"job", "run_id", "verdict", "eosctl_version"}
+    values: list[Any] = [
+        (text_of if name in texts else int_of)(value, f"audit_run.{name}")
+        for name, value in zip(RUN_COLUMNS.split(", "), row, strict=True)
+    ]
+    return RunSummary(*values)
 
 
 def decode_state(row: Sequence[Any]) -> StateRow:
     """STATE_COLUMNS -> StateRow; what is carried is settled."""
     kind, bucket, topic, partition, start, payload = row
-    return StateRow(StateKind(kind), bucket, topic, partition, start, True, bytes(payload))
+    where = text_of(topic, "audit_state.topic")
+    at = f"audit_state of {where}"
+    if not isinstance(payload, bytes | bytearray | memoryview):
+        raise Undecodable(f"the ledger's {at} (payload) is {_shown(payload)}, not bytes")
+    numbers = (int_of(partition, f"{at} (partition)"), int_of(start, f"{at} (start_offset)"))
+    of_kind = _member(StateKind, kind, f"{at} (kind)")
+    return StateRow(of_kind, int_of(bucket, f"{at} (bucket)"), where, *numbers, True, bytes(payload))
+
+
+def _member(kinds: type[Kind], value: object, column: str) -> Kind:
+    try:
+        return kinds(text_of(value, column))
+    except ValueError:
+        raise Undecodable(f"the ledger's {column} is a kind that is not known") from None
 
 
 def range_values(ranges: Iterable[LedgerRange]) -> list[tuple[str | int, ...]]:

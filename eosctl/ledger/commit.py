@@ -11,7 +11,7 @@
 from time import monotonic, sleep
 from typing import Final
 
-from eosctl.codecs.ledger import RUN_COLUMNS, STATE_COLUMNS, marks
+from eosctl.codecs.ledger import RUN_COLUMNS, STATE_COLUMNS, int_of, marks
 from eosctl.errors import Bug, EosctlError, Refused, StaleRange, Unreachable
 from eosctl.ledger.cursors import move_cursors, refusal
 from eosctl.ledger.store import LedgerConnection, LedgerStore
@@ -108,7 +108,7 @@ def _require_fit(row: StateRow, bucket: CarriedBucket) -> None:
 
 def _find_run(connection: LedgerConnection, run_id: str) -> int | None:
     statement = "SELECT run_number FROM audit_run WHERE run_id = ?"
-    return next((int(row[0]) for row in connection.rows(statement, (run_id,))), None)
+    return next((int_of(row[0], "audit_run.run_number") for row in connection.rows(statement, (run_id,))), None)
 
 
 def _outcome(store: LedgerStore, committed: Committed, lost: EosctlError) -> Committed:

@@ -11,10 +11,12 @@ reference, or libpq finds it.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
 from eosctl.codecs.config_providers import Lookup, resolve_references
-from eosctl.errors import Bug, ConfigError, EosctlError, NotAuthorized, TimedOut, Undecodable, Unreachable, UsageError
+from eosctl.errors import ConfigError, EosctlError, NotAuthorized, TimedOut, Undecodable, Unreachable, UsageError
+from eosctl.ledger.bounded_connection import Bounds, Late, TooLarge, bounded_connection
 from eosctl.ledger.store import BUSY_S, Dialect, Row, Value
 from eosctl.model.client_properties import REFERENCE
 
@@ -28,6 +30,14 @@ DIALECT: Final = Dialect(
 )
 SECRETS: Final = ("password", "sslpassword")
 ROWS_AT_A_TIME: Final = 20
+MOST_ROWS: Final = 10_000_000
+"""Of one query; a source and what is held whole have fewer."""
+MOST_ROWS_HELD: Final = 1_000_000
+MOST_BYTES: Final = 64 << 20
+"""Of the answers of one query, or of one statement."""
+MOST_BYTES_STREAMED: Final = 1 << 30
+"""Of each fetch, where the rows are carried state: one may have 512 MiB."""
+MOST_WORDS: Final = 300
 KEEPALIVES: Final = {"tcp_keepalives_idle": 60, "tcp_keepalives_interval": 10, "tcp_keepalives_count": 6}
 """A machine that vanishes in the middle of a commit holds its job's lock for two minutes, not for the usual two hours.
 The server's timeout for idle transactions is of no use here: it is not set again after a pipeline of statements."""
@@ -46,6 +56,8 @@ class Called(NamedTuple):
 
     url: str = "store"
     database: str = "ledger"
+    is_short: bool = False
+    """Whether the timeout is that of the whole connection, not of each statement."""
 
 
 LEDGER: Final = Called()
@@ -82,7 +94,9 @@ def postgresql_store(url: str, lookup: Lookup, timeout_s: float, called: Called 
         name = f"eosctlreference{number}x"
         parameters = {key: value.replace(name, reference) for key, value in parameters.items()}
     resolved = resolve_references(parameters, lookup, origin=f"the {called.url}'s URL") if references else parameters
-    return PostgresqlStore({"connect_timeout": str(max(2, round(timeout_s))), **resolved}, called.database)
+    hosts = 1 + resolved.get("host", "").count(",")
+    each_host = {"connect_timeout": str(max(2, round(timeout_s / hosts)))}
+    return PostgresqlStore({**each_host, **resolved}, called.database, timeout_s, is_short=called.is_short)
 
 
 def _is_port(text: str) -> bool:
@@ -101,8 +115,15 @@ def _require_psycopg(called: Called) -> None:
 class PostgresqlStore:
     """The database with these connection parameters (libpq's); `what` is what errors call it."""
 
-    def __init__(self, parameters: Mapping[str, str], what: str = LEDGER.database) -> None:
-        self._parameters, self.what = parameters, what
+    def __init__(
+        self,
+        parameters: Mapping[str, str],
+        what: str = LEDGER.database,
+        timeout_s: float = 10.0,
+        *,
+        is_short: bool = False,
+    ) -> None:
+        self._parameters, self.what, self.timeout_s, self.is_short = parameters, what, timeout_s, is_short
 
     @property
     def name(self) -> str:
@@ -127,14 +148,17 @@ class PostgresqlConnection:
     """A connection of `store`."""
 
     def __init__(self, store: PostgresqlStore, parameters: Mapping[str, str]) -> None:
-        import psycopg
-
         self._store = store
+        self._end = monotonic() + store.timeout_s if store.is_short else float("inf")
+        self._bounds = Bounds(0.0, 0)
+        self._allow(store.timeout_s)
         self._connection: psycopg.Connection[Row] = self._reporting(
-            lambda: psycopg.connect(
-                autocommit=True, prepare_threshold=None, client_encoding="UTF8", **_named(parameters)
-            )
+            lambda: bounded_connection(self._bounds, _named(parameters))
         )
+
+    def _allow(self, seconds: float, most_bytes: int = MOST_BYTES) -> None:
+        """What comes next may take so long, and so many bytes."""
+        self._bounds.deadline, self._bounds.bytes_left = min(self._end, monotonic() + seconds), most_bytes
 
     def __enter__(self) -> Self:
         return self
@@ -152,7 +176,7 @@ class PostgresqlConnection:
         self._do(
             "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'"
         )
-        self._do("SELECT pg_advisory_xact_lock(hashtextextended(%s, 618))", (f"eosctl:{lock}",))
+        self._do("SELECT pg_advisory_xact_lock(hashtextextended(%s, 618))", (f"eosctl:{lock}",), waits_s=BUSY_S)
 
     def begin_reading(self) -> None:
         """The state is that of the first query."""
@@ -166,23 +190,41 @@ class PostgresqlConnection:
                 cursor.executemany(_in_dialect(statement), rows)
                 return max(cursor.rowcount, 0)
 
+        self._allow(BUSY_S + self._store.timeout_s)
         return self._reporting(act)
 
     def define(self, statement: str) -> None:
         """Creates a table or changes one."""
         self._do(_in_dialect(statement))
 
-    def rows(self, statement: str, values: Sequence[Value] = ()) -> Iterator[Row]:
-        """A cursor at the server, so inside a transaction."""
+    def rows(self, statement: str, values: Sequence[Value] = (), *, streamed: bool = False) -> Iterator[Row]:
+        """A cursor at the server, so inside a transaction. The timeout is that of all rows; if streamed, of each fetch.
+
+        Streamed rows may be used slowly, and may be large.
+        """
+        import psycopg
+
+        most_rows = MOST_ROWS if streamed else MOST_ROWS_HELD
+        self._allow(self._store.timeout_s)
         cursor = self._connection.cursor("eosctl", binary=True)
         try:
             cursor.itersize = ROWS_AT_A_TIME
             self._reporting(lambda: cursor.execute(_in_dialect(statement), values))
-            while found := self._reporting(lambda: cursor.fetchmany(ROWS_AT_A_TIME)):
+            while found := self._reporting(lambda: self._fetched(cursor, streamed=streamed)):
+                most_rows -= len(found)
+                if len(found) > ROWS_AT_A_TIME or most_rows < 0:
+                    raise Undecodable(f"{self._where}: it answered with more rows than were asked for")
                 yield from found
         finally:
+            self._allow(min(1.0, self._store.timeout_s))
             with suppress(Exception):
                 cursor.close()
+            psycopg.Cursor.close(cursor)  # also where the server did not answer
+
+    def _fetched(self, cursor: Any, *, streamed: bool) -> list[Row]:  # noqa: ANN401  # psycopg's
+        if streamed:
+            self._allow(BUSY_S + self._store.timeout_s, MOST_BYTES_STREAMED)
+        return list(cursor.fetchmany(ROWS_AT_A_TIME))
 
     def has_table(self, name: str) -> bool:
         """Whether the search path leads to such a table. Reads the catalogue: to_regclass caches answers."""
@@ -191,24 +233,42 @@ class PostgresqlConnection:
 
     def commit(self) -> None:
         """On disk when this returns: a COMMIT that the server turned into a rollback is an error."""
-        answer = self._do("COMMIT")
+        answer = self._do("COMMIT", waits_s=BUSY_S)
         if answer != "COMMIT":
-            raise Bug(f"{self._store.name} answered COMMIT with {answer}")
+            raise Undecodable(f"{self._where}: it answered COMMIT with {_words(answer)}")
 
     def roll_back(self) -> None:
         """Nothing of the transaction remains."""
         self._do("ROLLBACK")
 
-    def _do(self, statement: str, values: Sequence[Value] | None = None) -> str | None:
+    def _do(self, statement: str, values: Sequence[Value] | None = None, waits_s: float = 0.0) -> str | None:
+        self._allow(waits_s + self._store.timeout_s)
         return self._reporting(lambda: self._connection.execute(statement.encode(), values).statusmessage)
 
+    @property
+    def _where(self) -> str:
+        return f"{self._store.what} {self._store.name}"
+
     def _reporting(self, act: Callable[[], T]) -> T:
+        """Every way in which a server that is none can answer is an EosctlError."""
         import psycopg
 
         try:
             return act()
+        except Late:
+            raise TimedOut(f"{self._where} did not answer within {self._store.timeout_s:g} s") from None
+        except TooLarge:
+            raise Undecodable(f"{self._where}: its answer is larger than eosctl reads") from None
         except psycopg.Error as error:
             raise postgresql_failure(error, self._store) from error
+        except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError, OSError) as error:
+            reason = f"{type(error).__name__}: {_words(error)}"
+            raise Undecodable(f"{self._where}: its answer is not PostgreSQL's protocol ({reason})") from error
+
+
+def _words(said: object) -> str:
+    """What a server says: on one line, and cut."""
+    return "".join(each if each.isprintable() else " " for each in " ".join(str(said).split())[:MOST_WORDS])
 
 
 def _named(parameters: Mapping[str, str]) -> dict[str, Any]:
@@ -239,6 +299,7 @@ _BY_CLASS: Final[Mapping[str, tuple[type[EosctlError], str]]] = {
     "57": (Unreachable, "it is shutting down, or starting"),
     "58": (ConfigError, "its disk fails"),
     "XX": (Undecodable, "its data are damaged"),
+    "42": (Undecodable, "its tables or functions are not those that eosctl knows"),
 }
 
 
@@ -247,7 +308,10 @@ def postgresql_failure(error: "psycopg.Error", store: PostgresqlStore) -> Eosctl
     from psycopg import OperationalError
 
     state, where = error.sqlstate or "", f"{store.what} {store.name}"
-    text = " ".join(str(error.diag.message_primary or error).split())
+    try:
+        text = _words(error.diag.message_primary or error)
+    except (LookupError, ValueError):
+        text = "in no encoding that is known"
     if state[:2] == "28" or (not state and any(words in text for words in _NOT_LET_IN)):
         return NotAuthorized(
             principal=store.user,
@@ -261,5 +325,6 @@ def postgresql_failure(error: "psycopg.Error", store: PostgresqlStore) -> Eosctl
         return ConfigError(f"{where}: {text}")
     if not state and isinstance(error, OperationalError):
         return Unreachable(f"{where} cannot be reached: {text}")
-    kind, meaning = _BY_STATE.get(state) or _BY_CLASS.get(state[:2]) or (Bug, "it answered with an error")
-    return kind(f"{where}: {meaning} ({text}, SQLSTATE {state})")
+    unknown = (Undecodable, "it answered with an error that eosctl does not know")
+    kind, meaning = _BY_STATE.get(state) or _BY_CLASS.get(state[:2]) or unknown
+    return kind(f"{where}: {meaning} ({text}, SQLSTATE {_words(state) or 'missing'})")

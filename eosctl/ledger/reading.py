@@ -1,6 +1,7 @@
 """Reading a ledger: where a job stands, what it carries, its history. Each function is one transaction of its own."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from eosctl.codecs.ledger import (
     CURSOR_COLUMNS,
@@ -11,6 +12,8 @@ from eosctl.codecs.ledger import (
     decode_range,
     decode_run,
     decode_state,
+    int_of,
+    text_of,
 )
 from eosctl.errors import Refused, StaleRange, Unsupported
 from eosctl.ledger.store import LedgerConnection, LedgerStore
@@ -28,9 +31,12 @@ def read_job_state(store: LedgerStore, job: str, cluster_id: str | None) -> JobS
     with store.connect() as connection:
         connection.begin_reading()
         number = _require_known(connection, job)
-        clusters = [row[0] for row in connection.rows("SELECT cluster_id FROM audit_job WHERE job = ?", (job,))]
+        clusters = [
+            text_of(row[0], "cluster_id")
+            for row in connection.rows("SELECT cluster_id FROM audit_job WHERE job = ?", (job,))
+        ]
         ids = [
-            row[0]
+            text_of(row[0], "run_id")
             for row in connection.rows("SELECT run_id FROM audit_run WHERE job = ? AND run_number = ?", (job, number))
         ]
         cursors = read_cursors(connection, job)
@@ -54,7 +60,7 @@ def _require_known(connection: LedgerConnection, job: str) -> int:
                 f"job {job} carries state of version {version}, this eosctl goes on with version {STATE_VERSION}",
                 hint="use the eosctl that wrote it, or begin a new job: the whole topics are audited again then",
             )
-        return int(number or 0)
+        return int_of(number, "run_number")
     return 0
 
 
@@ -77,7 +83,7 @@ def read_carried(store: LedgerStore, state: JobState, kind: StateKind, bucket: i
                 hint="plan again",
             )
         statement = f"SELECT {STATE_COLUMNS} FROM audit_state WHERE {where} ORDER BY {order}"
-        for row in connection.rows(statement, values):
+        for row in connection.rows(statement, values, streamed=True):
             yield decode_state(row)
 
 
@@ -91,7 +97,13 @@ def read_jobs(store: LedgerStore) -> tuple[JobSummary, ...]:
     with store.connect() as connection:
         connection.begin_reading()
         rows = list(connection.rows(statement))
-    return tuple(JobSummary(row[2], row[0] or None, row[1], decode_run(row[2:])) for row in rows)
+    return tuple(_job_summary(row) for row in rows)
+
+
+def _job_summary(row: Sequence[Any]) -> JobSummary:
+    cluster, cursors, *last = row
+    run = decode_run(last)
+    return JobSummary(run.job, text_of(cluster, "cluster_id") or None, int_of(cursors, "audit_cursor"), run)
 
 
 def read_runs(store: LedgerStore, job: str) -> tuple[RunSummary, ...]:
@@ -110,7 +122,7 @@ def read_ranges(store: LedgerStore, job: str) -> Iterator[CommittedRange]:
     statement = f"SELECT {RANGE_COLUMNS} FROM audit_range WHERE job = ? ORDER BY {order}"
     with store.connect() as connection:
         connection.begin_reading()
-        for row in connection.rows(statement, (job,)):
+        for row in connection.rows(statement, (job,), streamed=True):
             yield CommittedRange(*decode_range(row))
 
 
@@ -120,5 +132,5 @@ def read_report(store: LedgerStore, job: str, run_id: str | None = None) -> str 
     statement = f"SELECT report FROM audit_run WHERE job = ? {narrowed} ORDER BY run_number DESC LIMIT 1"
     with store.connect() as connection:
         connection.begin_reading()
-        found = [str(row[0]) for row in connection.rows(statement, values)]
+        found = [text_of(row[0], "report") for row in connection.rows(statement, values, streamed=True)]
     return found[0] if found else None

@@ -29,7 +29,7 @@ def _version(connection: LedgerConnection, name: str, newest: int) -> int:
     if not connection.has_table(SCHEMA_TABLE):
         return 0
     versions = [row[0] for row in connection.rows("SELECT version FROM audit_schema")]
-    if len(versions) != 1 or versions[0] < 0:
+    if len(versions) != 1 or not isinstance(versions[0], int) or versions[0] < 0:
         raise Undecodable(f"ledger {name}: audit_schema says {versions}, not one version")
     if versions[0] > newest:
         raise Unsupported(

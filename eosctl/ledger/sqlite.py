@@ -111,7 +111,9 @@ class SqliteConnection:
         """Creates a table or changes one."""
         self._reporting(lambda: self._connection.execute(DIALECT.render(statement)))
 
-    def rows(self, statement: str, values: Sequence[Value] = ()) -> Iterator[Row]:
+    def rows(
+        self, statement: str, values: Sequence[Value] = (), *, streamed: bool = False
+    ) -> Iterator[Row]:  # a file ends
         """One row at a time."""
         cursor = self._reporting(lambda: self._connection.execute(DIALECT.render(statement), values))
         while (row := self._reporting(cursor.fetchone)) is not None:
@@ -133,7 +135,7 @@ class SqliteConnection:
     def _reporting(self, act: Callable[[], T]) -> T:
         try:
             return act()
-        except (sqlite3.Error, OverflowError) as error:
+        except (sqlite3.Error, OverflowError, UnicodeError) as error:
             raise sqlite_failure(error, str(self._path)) from error
 
 
@@ -149,7 +151,7 @@ def _patiently(act: Callable[[], T]) -> T:
             sleep(PAUSE_S)
 
 
-def sqlite_failure(error: sqlite3.Error | OverflowError, path: str) -> EosctlError:
+def sqlite_failure(error: sqlite3.Error | OverflowError | UnicodeError, path: str) -> EosctlError:
     """What SQLite's result code means to the user (sqlite.org/rescode.html: the low byte is the primary code)."""
     code = getattr(error, "sqlite_errorcode", None)
     primary = None if code is None else code & 0xFF
@@ -164,4 +166,6 @@ def sqlite_failure(error: sqlite3.Error | OverflowError, path: str) -> EosctlErr
         return ConfigError(f"cannot write ledger {path}: {_DISK[primary]} ({error})")
     if primary == sqlite3.SQLITE_TOOBIG or isinstance(error, OverflowError):
         return ConfigError(f"ledger {path}: a value is too large for SQLite ({error})", hint="use postgresql://")
+    if isinstance(error, sqlite3.OperationalError | sqlite3.IntegrityError | UnicodeError):
+        return Undecodable(f"ledger {path}: its tables or values are not those that eosctl writes ({error})")
     return Bug(f"ledger {path}: {type(error).__name__} {getattr(error, 'sqlite_errorname', '')}: {error}")

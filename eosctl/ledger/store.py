@@ -52,8 +52,11 @@ class LedgerConnection(Protocol):
     def define(self, statement: str) -> None:
         """Executes a statement that takes no values: a definition."""
 
-    def rows(self, statement: str, values: Sequence[Value] = ()) -> Iterator[Row]:
-        """What a query gives, a few rows at a time: only those that are held count in memory."""
+    def rows(self, statement: str, values: Sequence[Value] = (), *, streamed: bool = False) -> Iterator[Row]:
+        """What a query gives, a few rows at a time: only those that are held count in memory.
+
+        Streamed rows may be many or large, and used slowly; of others a store gives as many as fit in memory.
+        """
 
     def has_table(self, name: str) -> bool:
         """Whether there is such a table."""

@@ -10,7 +10,7 @@ from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.sources.config_providers import look_up
 from eosctl.sources.replication_slots import read_slots
 
-CALLED: Final = Called("source", "source database")
+CALLED: Final = Called("source", "source database", is_short=True)
 SLOT: Final = "slot.name"
 DEFAULT_SLOT: Final = "debezium"
 
