@@ -45,6 +45,15 @@ class TestConnectors:
         assert found(log, running_tasks=Skipped("no Connect URL")) == {}
         assert found(log, running_tasks={"x": 2}, types={"x": "sink"}) == {}
 
+    def test_tasks_that_a_stop_is_about_to_end_are_no_error(self):
+        stopped = healthy().writer(7).commit("x", 0).target("x", "STOPPED")
+        assert found(stopped, running_tasks={"x": 2}) == {}
+        paused = healthy().writer(7).tasks("x", 0, 1).commit("x", 2).target("x", "PAUSED")
+        assert found(paused, running_tasks={"x": 2}) == {}
+        assert found(stopped.target("x", "STARTED"), running_tasks={"x": 2}) == {}
+        again = stopped.target("x", "STARTED").tasks("x", 0, 1).commit("x", 2)
+        assert set(found(again, running_tasks={"x": 2})) == {"pending-fencing-with-running-tasks"}
+
     def test_a_record_that_differs_from_the_commit_before_it(self):
         log = Log().config("x").tasks("x", 0, 1).commit("x", 2).fencing("x", 4)
         assert found(log)["task-count-mismatch"].evidence["task_count_record"] == 4
@@ -151,6 +160,11 @@ class TestRecords:
 
     def test_a_topic_without_a_single_known_key_is_not_a_config_topic(self):
         assert set(found(Log().put('["c",{}]', {}).put("x", {}))) == {"not-a-config-topic"}
+        data = TopicFacts("payments", 6, 3, {"cleanup.policy": "delete"})
+        for log in (Log().put("x", {}), Log().put(None, {}), Log().writer(7, 3, RecordState.OPEN).put("x", {})):
+            inspection = inspected(log, topic_facts=data)
+            assert [each.name for each in inspection.findings] == ["not-a-config-topic"]
+            assert not inspection.census.is_config_topic
         assert found(Log()) == {}
 
     def test_an_open_transaction_is_told_from_the_records(self):

@@ -7,7 +7,7 @@ import pytest
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.records import RecordState
-from eosctl.model.report import Finding, Severity
+from eosctl.model.report import Finding, Severity, exit_code
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 from tests.analysis.offset_records import AS_OF, record, report, topic, worker
@@ -76,7 +76,7 @@ def test_the_same_json_in_other_bytes_is_a_logical_duplicate() -> None:
 
 
 def test_a_foreign_key_is_a_finding_and_worse_for_some_versions() -> None:
-    log = topic("global", [record(3, "hello", "x"), record(4, "hello", "y")])
+    log = topic("global", [record(2, KEY, None), record(3, "hello", "x"), record(4, "hello", "y")])
     finding = found(log, configs={})["malformed-offsets-key"]
     assert (finding.severity, finding.evidence["records"]) == (Severity.WARNING, 2)
     assert "partition 0 offset 4, the key is not JSON" in finding.message
@@ -85,6 +85,17 @@ def test_a_foreign_key_is_a_finding_and_worse_for_some_versions() -> None:
     assert "KAFKA-15800" in old.message
     fixed = found(log, configs={}, settings=worker(version=KafkaVersion(3, 6, 1)))["malformed-offsets-key"]
     assert fixed.severity is Severity.WARNING
+
+
+def test_a_topic_without_a_single_key_of_an_offsets_topic_is_that_finding_alone() -> None:
+    """Neither cleanup.policy=compact nor tombstones are advised for a topic that holds data."""
+    data = topic("global", [record(3, "customer-7", "x", RecordState.OPEN)], policy="delete", held_back=1)
+    shown = report(data, configs={"c": {}})
+    assert [(each.id, each.severity) for each in shown.findings] == [("EOS087", Severity.ERROR)]
+    assert "tombstone" not in shown.findings[0].cure
+    assert "cleanup.policy" not in shown.findings[0].cure
+    assert exit_code(shown) == 2
+    assert exit_code(report(topic("global", [], policy="compact"), configs={})) == 0
 
 
 def test_an_open_transaction_is_worth_a_warning_once_it_is_old() -> None:

@@ -11,6 +11,8 @@ from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
 from tests.integration.config_topic import CONFIG_TOPIC, last_offset, read_topic, write_lines
 from tests.integration.connect import Mirror, Worker
+from tests.integration.doctoring import write
+from tests.integration.producers import create_topic
 
 pytestmark = pytest.mark.kafka
 
@@ -50,6 +52,34 @@ def row(ran: Ran) -> dict[str, Any]:
 def start_of(ran: Ran) -> tuple[str, int]:
     reported = row(ran)["next_start"]
     return reported["rule"], reported["fences"]
+
+
+def test_tasks_that_a_stop_is_about_to_end_are_no_finding(mirror: Mirror, worker: Worker, inspect: Inspect) -> None:
+    name = mirror.name
+    mirror.start(3)
+    worker.ask("PUT", f"/connectors/{name}/stop")
+    seen = [row(inspect(name)) for _ in range(3)]
+    assert {each["target_state"] for each in seen} == {"STOPPED"}
+
+
+def test_a_topic_with_data_is_that_finding_alone_and_no_change_of_it_is_advised(
+    worker: Worker, eosctl: Callable[..., Ran], fresh_name: Callable[[str], str]
+) -> None:
+    """Its cleanup.policy is delete, as a topic's with data is: to compact it would destroy records."""
+    topic, servers = fresh_name("payments"), worker.sandbox.bootstrap_servers
+    create_topic(servers, topic)
+    write(worker.sandbox, topic, (b"customer-7", b'{"amount":1}'), (None, b"{}"))
+    for command, option, finding in (
+        ("inspect-config", "--config-topic", "EOS060"),
+        ("offsets show", "--worker-offsets-topic", "EOS087"),
+    ):
+        ran = eosctl(*command.split(), "-b", servers, "--group-id", "connect-cluster", option, topic, "-o", "json")
+        assert ran.exit_code == 2, ran.stdout + ran.stderr
+        assert [each["id"] for each in json.loads(ran.stdout)["data"]["findings"]] == [finding]
+        assert "cleanup.policy" not in ran.stdout + ran.stderr
+    ran = eosctl("fence", "--all-connectors", "-b", servers, "--group-id", "connect-cluster", "--config-topic", topic)
+    assert ran.exit_code == 2
+    assert "is not one: none of its 2 records" in ran.stderr
 
 
 def test_each_start_falls_under_the_rule_that_was_reported_before(
@@ -145,3 +175,18 @@ def test_a_name_that_is_nearly_right_is_corrected(mirror: Mirror, inspect: Inspe
     ran = inspect(mirror.name + "x", "--config-topic", CONFIG_TOPIC)
     assert ran.exit_code == 2
     assert f"did you mean {mirror.name}?" in ran.stderr
+
+
+def test_a_wrong_group_is_no_plan_without_producers_to_fence(
+    mirror: Mirror, worker: Worker, eosctl: Callable[..., Ran]
+) -> None:
+    mirror.start(1)
+    for group_id, connector in (("connect-clusterr", mirror.name), ("elsewhere", mirror.name)):
+        ran = eosctl(
+            *("fence", "--connector", connector, "--group-id", group_id, "--dry-run"),
+            *("-b", worker.sandbox.bootstrap_servers, "--config-topic", CONFIG_TOPIC),
+        )
+        assert ran.exit_code == 2, ran.stdout + ran.stderr
+        assert f"there is no group {group_id} (EOS020)" in ran.stderr
+        assert "connect-cluster" in ran.stderr
+        assert "nothing to fence" not in ran.stdout

@@ -144,3 +144,13 @@ def test_the_undo_stops_it_takes_the_offsets_away_and_deletes_it_last():
     assert kinds(undo) == ["StopConnector", "WriteOffsets", "VerifyOffsets", "DeleteConnector"]
     assert undo.steps[-1].step == DeleteConnector(S, "orders", "/etc/orders.json", "sha256:1")
     assert kinds(undo_plan(undo)) == ["WriteOffsets", "VerifyOffsets", "CreateConnector", "ResumeConnector"]
+
+
+@pytest.mark.parametrize("state", ["RUNNING", "STOPPED", "FAILED"])
+def test_one_that_exists_is_the_only_objection_and_its_offsets_are_nobody_elses(state: str):
+    facts = replace(left({OTHER: b'{"lsn":3}'}), connectors={(S, "orders"): ConnectorFacts(state)})
+    planned = plan_restore(WISH, facts)
+    assert planned.objections == (f"connector orders exists: it is {state}",)
+    assert planned.hint is not None
+    assert "eosctl offsets restore FILE --connector orders" in planned.hint
+    assert "--stop" not in planned.hint
