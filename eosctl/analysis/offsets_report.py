@@ -111,11 +111,8 @@ def report_offsets(
 ) -> OffsetsReport:
     """Every connector that exists or has left offsets, or those selected, with their offsets merged; and findings."""
     records = {place: by_key(topic) if isinstance(topic, OffsetsTopic) else topic for place, topic in topics.items()}
-    keys = {
-        place: {raw: reading.key(raw) for raw in found}
-        for place, found in records.items()
-        if found is not None and not isinstance(found, Skipped)
-    }
+    keyed = {place: found for place, found in records.items() if found is not None and not isinstance(found, Skipped)}
+    keys = {place: {raw: reading.key(raw) for raw in found} for place, found in keyed.items()}
     merged = tuple(_merged(topics, records, keys, worker, connectors, reading, selected))
     found = [finding for connector in merged for finding in connector_findings(connector, worker.version)]
     found += [finding for connector in merged for finding in producing_elsewhere(connector, clusters)]
@@ -134,10 +131,7 @@ def report_offsets(
                 committed=_is_read_committed(place, worker, connectors),
             )
     first = StorePlace(worker.offsets_topic)
-    held = records.get(first)
-    other = None
-    if held is not None and not isinstance(held, Skipped):
-        other = not_an_offsets_topic(str(first), held, keys[first])
+    other = not_an_offsets_topic(str(first), keyed[first], keys[first]) if first in keyed else None
     names = {each.name for each in merged if each.known is True or each.offsets}
     return OffsetsReport(
         connectors=merged,
