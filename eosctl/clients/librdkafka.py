@@ -29,6 +29,7 @@ def configuration(properties: ClientProperties) -> Configuration:
 
     Raises ConfigError naming what is missing or wrong, Unsupported for a store that cannot be read.
     """
+    properties.require_named()
     if not properties.bootstrap_servers:
         raise ConfigError("no bootstrap server is given", hint="use -b HOST:PORT or bootstrap.servers in the file")
     settings: Configuration = {

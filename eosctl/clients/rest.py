@@ -92,8 +92,10 @@ class RestClient:
     def request(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Answer:
         """The answer to one request; a status of 400 or more raises, naming method, URL and Connect's own message.
 
-        Raises Refused for a request to a discovered address that is not a plain GET: it is not sent.
+        Raises Refused for a request that is not sent: one that is not a plain GET to a discovered address, and one that
+        would show credentials to an address that the user did not name.
         """
+        self._address.require_named()
         if isinstance(self._address, DiscoveredUrl) and (method != "GET" or body is not None):
             raise Refused(
                 f"{method} {path} is not sent to {self.url}: only the Connect group names this address",

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from eosctl.clients.request_log import RequestLog
 from eosctl.clients.rest_answers import MAX_ANSWER_BYTES
 from eosctl.codecs.secrets import mask_url
-from eosctl.errors import ConfigError, UsageError
+from eosctl.errors import ConfigError, Refused, UsageError
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.ip_addresses import internal_kind
 
@@ -78,13 +78,15 @@ class WorkerUrl(str):
 
     As text it is the address without user and password, so wherever an address is shown, stored or compared, there is
     no secret in it. `properties` are asked for at the first request; max_answer_bytes is the limit of each answer;
-    requests counts those that were sent.
+    requests counts those that were sent. named_by says what named the address where it was not the user, such as a plan
+    file: it is shown no credentials before `confirm`.
     """
 
-    __slots__ = ("_credentials", "_properties", "max_answer_bytes", "requests")
+    __slots__ = ("_credentials", "_properties", "max_answer_bytes", "named_by", "requests")
 
     max_answer_bytes: int
     requests: RequestLog
+    named_by: str | None
     _credentials: tuple[str, str] | None
     _properties: Callable[[], ClientProperties] | None
 
@@ -94,6 +96,7 @@ class WorkerUrl(str):
         properties: Callable[[], ClientProperties] | None = None,
         max_answer_bytes: int = MAX_ANSWER_BYTES,
         requests: RequestLog | None = None,
+        named_by: str | None = None,
     ) -> Self:
         """The address in `url`, whose `user:password@` is taken out of the text; UsageError where it is none."""
         if isinstance(url, DiscoveredUrl):
@@ -103,11 +106,11 @@ class WorkerUrl(str):
             raise UsageError(f"{mask_url(url)} is not a URL of a Connect worker", hint=_EXPECTED)
         made = super().__new__(cls, (found[1] + found[3] + found[4]).rstrip("/"))
         made._credentials, made._properties, made.max_answer_bytes = None, properties, max_answer_bytes
-        made.requests = requests or RequestLog()
+        made.requests, made.named_by = requests or RequestLog(), named_by
         if isinstance(url, WorkerUrl):
             made._credentials, made._properties = url._credentials, properties or url._properties
             made.max_answer_bytes = max(max_answer_bytes, url.max_answer_bytes)
-            made.requests = requests or url.requests
+            made.requests, made.named_by = requests or url.requests, named_by or url.named_by
         if found[2] is not None:
             user, _, password = found[2].partition(":")
             made._credentials = (unquote(user), unquote(password))
@@ -116,6 +119,23 @@ class WorkerUrl(str):
     def __deepcopy__(self, _: object) -> Self:
         """Itself: it does not change, and what counts requests to it is one."""
         return self
+
+    @property
+    def needs_confirmation(self) -> bool:
+        """Whether credentials would be shown to a worker that the user did not name."""
+        return self.named_by is not None and not self.identity.is_anonymous
+
+    def require_named(self) -> None:
+        """Raises Refused where a password or a certificate would be shown to a worker that the user did not name."""
+        if self.needs_confirmation:
+            raise Refused(
+                f"the worker {self} is named by {self.named_by} and not by you: no credentials are shown to it",
+                hint=f"if this is the right address, give --connect-url {self}",
+            )
+
+    def confirm(self) -> None:
+        """The user agrees to show the credentials to this worker."""
+        self.named_by = None
 
     @property
     def identity(self) -> RestIdentity:

@@ -38,12 +38,14 @@ class Broker(NamedTuple):
 class Wire:
     """The brokers of one cluster. Connects at the first request; nothing runs in the background.
 
-    timeout_s bounds every call that is not given a time of its own; no call outlives its time.
+    timeout_s bounds every call that is not given a time of its own; no call outlives its time. Raises Refused where
+    credentials would be shown to brokers that the user did not name.
     """
 
     def __init__(
         self, properties: ClientProperties, *, timeout_s: float = 30.0, requests: RequestLog | None = None
     ) -> None:
+        properties.require_named()
         self.properties = properties
         self.timeout_s = timeout_s
         self.requests = requests or RequestLog()

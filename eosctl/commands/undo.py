@@ -61,7 +61,7 @@ def undo(
 
     target = TargetOptions(to_bootstrap_server, to_command_config, tuple(to_connect_url or ()), to_config_topic)
     read = plan_files.read_plan(file, require_digest)
-    with plan_places.PlanPlaces(options, read.plan, config_topic, target) as (session, clusters):
+    with plan_places.PlanPlaces(options, read, config_topic, target) as (session, clusters):
         operator = operator_of(options, managed_by)
         outcome = plan_flow.undo_file(session, clusters, read, previewing(options, view_plan), operator)
         return answer(options, outcome, view_plan_answer)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from eosctl.model.client_keys_by_release import SINCE
+from eosctl.model.client_properties import TRUSTED
 
 CLIENT_KEYS: Final = frozenset(key for keys in SINCE.values() for key in keys.split())
 """Settings of Kafka's admin, producer and consumer clients, of every release from 3.3 to 4.4."""
@@ -22,7 +23,7 @@ NOT_FOLLOWED: Final = frozenset(_IN_JAVA_ONLY.split())
 
 MOST_BATCH_BYTES: Final = "eosctl.batch.max.bytes"
 
-_OWN: Final = frozenset({"basic.auth.user.info", MOST_BATCH_BYTES})
+_OWN: Final = frozenset({"basic.auth.user.info", MOST_BATCH_BYTES, TRUSTED})
 _PREFIXES: Final = ("config.providers", "listeners.https.ssl.")
 
 

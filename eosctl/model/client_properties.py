@@ -1,15 +1,22 @@
 """What a Kafka client is configured with: Java client properties, where each came from, and who they make it."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final
+from typing import Final, Self
+
+from eosctl.errors import Refused
 
 HIDDEN: Final = "[hidden]"
 """Stands for a value that may be a secret."""
 REFERENCE: Final = re.compile(r"\$\{([^}:]*):(?:([^}:]*):)?([^}]*)\}")
 """A reference to a config provider in a value: `${provider:path:key}` or `${provider:key}` (KIP-297)."""
+
+
+TRUSTED: Final = "eosctl.trusted.bootstrap.servers"
+"""A client property: brokers beside bootstrap.servers that the user's credentials may be shown to."""
+ANONYMOUS: Final = "User:ANONYMOUS"
 
 
 def listed(text: str) -> list[str]:
@@ -57,13 +64,15 @@ class SaslCredentials:
 class ClientProperties:
     """How to reach a cluster and as whom.
 
-    bootstrap_servers are `host:port`; properties are the merged Java client properties, each with its origin.
+    bootstrap_servers are `host:port`; properties are the merged Java client properties, each with its origin. named_by
+    says what named the brokers where it was not the user, such as a plan file or a connector's config.
     """
 
     bootstrap_servers: tuple[str, ...]
     security_protocol: SecurityProtocol = SecurityProtocol.PLAINTEXT
     sasl: SaslCredentials | None = None
     properties: Mapping[str, Property] = field(default_factory=dict)
+    named_by: str | None = None
 
     def get(self, key: str) -> str | None:
         """The value of property `key`, or None where nobody gave it."""
@@ -89,4 +98,34 @@ class ClientProperties:
         for key in ("ssl.keystore.location", "ssl.keystore.certificate.chain"):
             if self.security_protocol.uses_tls and key in self.properties:
                 return f"the principal of {self.get(key) if key.endswith('location') else self.origin(key)}"
-        return "User:ANONYMOUS"
+        return ANONYMOUS
+
+    def at(self, servers: Collection[str], named_by: str) -> Self:
+        """The same identity at brokers that `named_by` names, unless the user named all of them as well."""
+        trusted = {*self.bootstrap_servers, *listed(self.get(TRUSTED) or "")} if self.named_by is None else set()
+        unnamed = None if {each.lower() for each in servers} <= {each.lower() for each in trusted} else named_by
+        return replace(self, bootstrap_servers=tuple(servers), named_by=unnamed)
+
+    def confirmed(self) -> Self:
+        """The same after the user agreed to show the credentials to these brokers."""
+        return replace(self, named_by=None)
+
+    @property
+    def needs_confirmation(self) -> bool:
+        """Whether credentials would be shown to brokers that the user did not name."""
+        return self.named_by is not None and self.principal != ANONYMOUS
+
+    def require_named(self) -> None:
+        """Raises Refused where a password, ticket, token or certificate would go to brokers that the user did not name.
+
+        A broker that is connected to may keep what it is shown, so nothing but the user's own words decides who is.
+        """
+        if not self.needs_confirmation:
+            return
+        servers = ",".join(self.bootstrap_servers)
+        raise Refused(
+            f"the brokers {servers} are named by {self.named_by} and not by you: the credentials of {self.principal} "
+            "are not shown to them",
+            hint=f"if these brokers are the right ones, name them: -b {servers}, or {TRUSTED}={servers} with -X or in "
+            "--command-config",
+        )

@@ -28,10 +28,13 @@ Show = Callable[[P], None]
 """Shows on the terminal what the question that follows is about."""
 
 
-def agree(session: Session, proposal: P, question: str, show: Show[P]) -> None:
-    """Shows the proposal and asks; raises Refused where something speaks against it or the user does not agree."""
+def agree(session: Session, proposal: P, question: str, show: Show[P] | None) -> None:
+    """Shows the proposal and asks; raises Refused where something speaks against it or the user does not agree.
+
+    show is None where it was shown already.
+    """
     options = session.options
-    if proposal.objections or not options.yes:
+    if show is not None and (proposal.objections or not options.yes):
         show(proposal)
     if proposal.failure is not None:
         raise proposal.failure

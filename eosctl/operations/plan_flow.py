@@ -21,7 +21,7 @@ from eosctl.executors.journal import Journal, leave_undo_file
 from eosctl.model.connector_steps import AwaitOperator
 from eosctl.model.counts import counted
 from eosctl.model.failpoints import Failpoint, no_failpoint
-from eosctl.model.plan import ConnectorStopped, ManualStep, Plan, StopConnector
+from eosctl.model.plan import ClusterIs, ConnectorStopped, ManualStep, Plan, StopConnector
 from eosctl.model.plan_outcome import ApplyOutcome
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.sides import Side
@@ -182,18 +182,48 @@ def _apply(
 ) -> Planned | Applied:
     against = dict.fromkeys(lacking(file.plan), "eosctl makes no such plan: make it again, and ask who made this one")
     against |= still_operated(file.plan, operator.operated)
-    planned = Planned(
-        plan=file.plan,
-        cluster_id=clusters.access(Side.SOURCE).wire.cluster_id,
-        objections=tuple(against),
-        digest=plan_digest(file.plan),
-        hint=next(iter(against.values()), None),
+    planned = _with_workers(
+        clusters,
+        Planned(
+            plan=file.plan,
+            cluster_id=_planned_cluster(file.plan),
+            objections=tuple(against),
+            digest=plan_digest(file.plan),
+            hint=next(iter(against.values()), None),
+        ),
     )
-    planned = _with_workers(clusters, planned)
+    _show_before_connecting(session, clusters, planned, show)
+    planned = replace(planned, cluster_id=clusters.access(Side.SOURCE).wire.cluster_id)
     if session.options.dry_run:
         return planned
-    agree(session, planned, question, show)
+    agree(session, planned, question, None)
     return apply_plan(session, clusters, file)
+
+
+def _planned_cluster(plan: Plan) -> str:
+    """The ID of the source's Kafka cluster as the plan has it; empty where it does not say."""
+    checked = (each for step in plan.steps for each in step.preconditions)
+    return next((each.cluster_id for each in checked if isinstance(each, ClusterIs) and each.side is Side.SOURCE), "")
+
+
+def _show_before_connecting(session: Session, clusters: SourceAndTarget, planned: Planned, show: Show[Planned]) -> None:
+    """Shows the plan with its addresses. Raises Refused where credentials would go to an address that only the plan
+    names, unless the user confirms it by name.
+    """
+    options, unconfirmed = session.options, clusters.unconfirmed()
+    if unconfirmed or planned.objections or not (options.yes or options.dry_run):
+        show(planned)
+    if planned.failure is not None and not options.dry_run:
+        raise planned.failure
+    if not unconfirmed:
+        return
+    what = f"only the plan names {', '.join(unconfirmed)}, and your credentials would be shown there"
+    if options.yes or options.dry_run:
+        raise Refused(what, hint="if these addresses are the right ones, give them: -b HOST:PORT, --connect-url URL")
+    options.console.warn(what)
+    for address in unconfirmed:
+        options.console.confirm("Type the address to show your credentials there:", yes=False, name=address)
+    clusters.confirm()
 
 
 def apply_plan(session: Session, clusters: SourceAndTarget, file: PlanFile) -> Applied:

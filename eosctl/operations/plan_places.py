@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 
+from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.model.plan import Plan
 from eosctl.model.sides import Place, Side
+from eosctl.operations.plan_files import PlanFile
 from eosctl.operations.session import Session
-from eosctl.operations.session_options import SessionOptions
+from eosctl.operations.session_options import PlannedServers, SessionOptions
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 
 DEFAULT_CONFIG_TOPIC = "connect-configs"
@@ -14,26 +16,30 @@ DEFAULT_CONFIG_TOPIC = "connect-configs"
 class PlanPlaces:
     """Session and clusters for a plan, with what the options leave open as the plan has it.
 
-    Identities and secrets are in no plan: they are the user's.
+    Identities and secrets are in no plan: they are the user's. They are not shown to addresses that only the plan names
+    before the user has confirmed these.
     """
 
-    def __init__(self, options: SessionOptions, plan: Plan, config_topic: str | None, target: TargetOptions) -> None:
-        source, other = (_place(plan, side) for side in Side)
+    def __init__(
+        self, options: SessionOptions, file: PlanFile, config_topic: str | None, target: TargetOptions
+    ) -> None:
+        source, other = (_place(file.plan, side) for side in Side)
+        named_by = f"the plan {file.path}"
         self.session = Session(
             replace(
                 options,
-                planned_servers=source.bootstrap_servers,
-                connect_urls=options.connect_urls or source.connect_urls,
+                planned=_servers(source, named_by),
+                connect_urls=options.connect_urls or _urls(source, named_by),
             )
         )
         self.clusters = SourceAndTarget(
             self.session,
             config_topic or source.config_topic or DEFAULT_CONFIG_TOPIC,
-            TargetOptions(
-                target.bootstrap_server or ",".join(other.bootstrap_servers) or None,
-                target.command_config,
-                target.connect_urls or other.connect_urls,
-                target.config_topic or other.config_topic,
+            replace(
+                target,
+                connect_urls=target.connect_urls or _urls(other, named_by),
+                config_topic=target.config_topic or other.config_topic,
+                planned=_servers(other, named_by),
             ),
         )
 
@@ -43,6 +49,14 @@ class PlanPlaces:
     def __exit__(self, *_: object) -> None:
         self.clusters.__exit__()
         self.session.__exit__()
+
+
+def _servers(place: Place, named_by: str) -> PlannedServers | None:
+    return PlannedServers(place.bootstrap_servers, named_by) if place.bootstrap_servers else None
+
+
+def _urls(place: Place, named_by: str) -> tuple[WorkerUrl, ...]:
+    return tuple(WorkerUrl(each, named_by=named_by) for each in place.connect_urls)
 
 
 def _place(plan: Plan, side: Side) -> Place:

@@ -19,8 +19,8 @@ class Reporter(Protocol):
     def warn(self, text: str) -> None:
         """Say what the user ought to know although the command goes on."""
 
-    def confirm(self, question: str, *, yes: bool) -> None:
-        """Return if the user agrees or gave --yes; otherwise raise Refused."""
+    def confirm(self, question: str, *, yes: bool, name: str | None = None) -> None:
+        """Return if the user agrees, by typing the name where one is given, or gave --yes; otherwise raise Refused."""
 
     def progress(self, label: str, total: int | None = None, *, unit: str = "") -> AbstractContextManager[Advance]:
         """How far a long read has come while the block runs; call the value with how many more are done."""

@@ -215,9 +215,9 @@ class _Once:
             self._said.add(text)
             self.voice.warn(text)
 
-    def confirm(self, question: str, *, yes: bool) -> None:
+    def confirm(self, question: str, *, yes: bool, name: str | None = None) -> None:
         """Cycles ask nothing."""
-        self._console.confirm(question, yes=yes)
+        self._console.confirm(question, yes=yes, name=name)
 
     @contextmanager
     def progress(self, label: str, total: int | None = None, *, unit: str = "") -> Iterator[Advance]:

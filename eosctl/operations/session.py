@@ -98,7 +98,14 @@ class Session:
         )
         for warning in self._doubts(properties):
             self.options.console.warn(warning)
-        return replace(properties, bootstrap_servers=properties.bootstrap_servers or self.options.planned_servers)
+        planned = self.options.planned
+        if properties.bootstrap_servers or planned is None:
+            return properties
+        return properties.at(planned.bootstrap_servers, planned.named_by)
+
+    def confirm_servers(self) -> None:
+        """The user agrees to show the credentials to the brokers that a plan names."""
+        vars(self)["client_properties"] = self.client_properties.confirmed()
 
     @staticmethod
     def _file_properties(path: Path) -> "dict[str, Property]":

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from eosctl.clients.rest_answers import MAX_ANSWER_BYTES
 from eosctl.clients.rest_identity import WorkerUrl
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from eosctl.model.profile import Profile
 
 
+class PlannedServers(NamedTuple):
+    """Brokers that the user did not name, and what did: a plan file, a connector's config."""
+
+    bootstrap_servers: tuple[str, ...]
+    named_by: str
+
+
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
     """What the user said with the shared options; those that a command does not take keep their default.
@@ -23,7 +30,7 @@ class SessionOptions:
     console is how an operation speaks while it works; properties are those of `-X`, in Java's names; timeout_s bounds
     each request; snapshot is the file to read instead of the cluster, records a file of config topic records. sources
     says where a value that a profile can give came from. writes: the command changes the cluster, unless dry_run.
-    worker_configs are workers' properties files; planned_servers are the brokers where nothing else names any.
+    worker_configs are workers' properties files; planned are the brokers where the user names none.
     max_answer_bytes is the limit of an answer of a Connect worker. triage is how findings are treated.
     """
 
@@ -42,7 +49,7 @@ class SessionOptions:
     sources: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     writes: bool = False
     worker_configs: tuple[Path, ...] = ()
-    planned_servers: tuple[str, ...] = ()
+    planned: "PlannedServers | None" = None
     max_answer_bytes: int = MAX_ANSWER_BYTES
     triage: Triage = field(default_factory=Triage)
 

@@ -1,7 +1,8 @@
 """Source and target of a plan, as the command line names them: -b and its like, and --to-… for the target."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
@@ -12,6 +13,7 @@ from eosctl.model.connectors import ConnectorState
 from eosctl.model.sides import Place, Side
 from eosctl.model.skipped import Skipped
 from eosctl.operations.session import Session
+from eosctl.operations.session_options import PlannedServers
 from eosctl.sources.plan_facts import read_connector_states
 
 States = Mapping[str, ConnectorState] | Skipped
@@ -20,17 +22,20 @@ States = Mapping[str, ConnectorState] | Skipped
 
 @dataclass(frozen=True, slots=True)
 class TargetOptions:
-    """The user's options for the target; nothing where it is the same as the source."""
+    """The user's options for the target; nothing where it is the same as the source. planned are its brokers where the
+    user names none.
+    """
 
     bootstrap_server: str | None = None
     command_config: Path | None = None
     connect_urls: Sequence[str] = ()
     config_topic: str | None = None
+    planned: PlannedServers | None = None
 
     @property
     def other_cluster(self) -> bool:
         """Whether another Kafka cluster was named."""
-        return self.bootstrap_server is not None or self.command_config is not None
+        return not (self.bootstrap_server is None and self.command_config is None and self.planned is None)
 
 
 class SourceAndTarget:
@@ -46,6 +51,7 @@ class SourceAndTarget:
                 session.options,
                 bootstrap_servers=target.bootstrap_server,
                 command_config=target.command_config,
+                planned=target.planned,
                 properties=MappingProxyType({}),
                 profile=None,
             )
@@ -65,12 +71,30 @@ class SourceAndTarget:
         options = self._session.options
         if side is Side.SOURCE:
             return ClusterAccess(self._session.wire, options.connect_urls, self._config_topic, options.timeout_s)
-        target = self._target_session
-        urls = tuple(
-            WorkerUrl(url.rstrip("/"), lambda: target.client_properties, options.max_answer_bytes)
-            for url in self._target.connect_urls
-        )
-        return ClusterAccess(self._target_session.wire, urls, self._target.config_topic, options.timeout_s)
+        return ClusterAccess(self._target_session.wire, self._target_urls, self._target.config_topic, options.timeout_s)
+
+    @cached_property
+    def _target_urls(self) -> tuple[WorkerUrl, ...]:
+        target, limit = self._target_session, self._session.options.max_answer_bytes
+        return tuple(WorkerUrl(url, lambda: target.client_properties, limit) for url in self._target.connect_urls)
+
+    def unconfirmed(self) -> tuple[str, ...]:
+        """The addresses, brokers and workers, that credentials would be shown to though the user did not name them."""
+        sessions = dict.fromkeys((self._session, self._target_session))
+        brokers = (each.client_properties for each in sessions)
+        found = [server for each in brokers if each.needs_confirmation for server in each.bootstrap_servers]
+        return (*found, *(str(each) for each in self._urls() if each.needs_confirmation))
+
+    def confirm(self) -> None:
+        """The user agrees to show the credentials to all these addresses."""
+        for session in dict.fromkeys((self._session, self._target_session)):
+            session.confirm_servers()
+        for url in self._urls():
+            url.confirm()
+
+    def _urls(self) -> Iterator[WorkerUrl]:
+        every = (*self._session.options.connect_urls, *self._target_urls)
+        return (each for each in every if isinstance(each, WorkerUrl))
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -86,7 +110,7 @@ class SourceAndTarget:
         ]
         if target != TargetOptions():
             servers = self._target_session.client_properties.bootstrap_servers if target.other_cluster else ()
-            urls = tuple(url.rstrip("/") for url in map(str, map(WorkerUrl, target.connect_urls)))
+            urls = tuple(map(str, self._target_urls))
             found.append(Place(Side.TARGET, servers, urls, target.config_topic))
         return tuple(found)
 

@@ -209,14 +209,18 @@ class Console:
         if error.hint:
             self._write(self._terminal.stderr, f"hint: {_lines(error.hint)}\n")
 
-    def confirm(self, question: str, *, yes: bool) -> None:
-        """Return if the user agrees or gave --yes; otherwise raise Refused. The default answer is no."""
+    def confirm(self, question: str, *, yes: bool, name: str | None = None) -> None:
+        """Return if the user agrees or gave --yes; otherwise raise Refused. The default answer is no.
+
+        Where a name is given, the user agrees by typing it.
+        """
         if yes:
             return
         if not self.interactive:
             raise Refused(f"not confirmed: {question}", hint="there is no terminal to ask on: give --yes to agree")
-        self._write(self._terminal.stderr, f"{_lines(question)} [y/N] ")
-        if self._terminal.stdin.file.readline().strip().lower() not in {"y", "yes"}:
+        self._write(self._terminal.stderr, f"{_lines(question)} [{'y/N' if name is None else _lines(name)}] ")
+        answered = self._terminal.stdin.file.readline().strip()
+        if answered.lower() not in {"y", "yes"} if name is None else answered != name:
             raise Refused("not confirmed, nothing was changed")
 
     @contextlib.contextmanager

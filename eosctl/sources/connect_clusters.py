@@ -1,7 +1,6 @@
 """Which Kafka cluster workers keep their topics in, which one a connector produces to, and what a connector was."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.rest import RestClient
@@ -28,10 +27,12 @@ def read_worker_cluster(access: ClusterAccess) -> str | Skipped:
     return access.ask_worker(ask) if access.connect_urls else not_asked("no worker's address was given")
 
 
-def read_producer_cluster(properties: ClientProperties, servers: tuple[str, ...], timeout_s: float) -> str | Skipped:
-    """The ID of the cluster that a connector's producer is sent to: it is asked with these client properties."""
+def read_producer_cluster(
+    properties: ClientProperties, servers: tuple[str, ...], connector: str, timeout_s: float
+) -> str | Skipped:
+    """The ID of the cluster that the config of `connector` sends its producer to, requested with these properties."""
     try:
-        with Wire(replace(properties, bootstrap_servers=servers), timeout_s=timeout_s) as wire:
+        with Wire(properties.at(servers, f"the config of connector {connector}"), timeout_s=timeout_s) as wire:
             return wire.cluster_id
     except EosctlError as error:
         return Skipped.of(error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -106,7 +107,10 @@ class LiveCluster(LiveGroups):
 
     @cached_property
     def _others(self) -> OtherClusters:
-        return OtherClusters(self._connections.client_properties, self._connections.timeout_s)
+        known = self._connections.client_properties
+        advertised = (f"{each.host}:{each.port}" for each in self._wire.brokers())
+        servers = tuple(dict.fromkeys((*known.bootstrap_servers, *advertised)))
+        return OtherClusters(replace(known, bootstrap_servers=servers), self._connections.timeout_s)
 
     @property
     def cluster_id(self) -> str | None:

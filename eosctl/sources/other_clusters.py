@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from eosctl.clients.wire import Wire
 from eosctl.errors import EosctlError
@@ -12,7 +11,13 @@ from eosctl.sources.cluster_reader import Servers
 
 
 class OtherClusters:
-    """Connections by bootstrap.servers. Servers that did not answer once are not waited for again."""
+    """Connections by bootstrap.servers that configs of connectors and workers name.
+
+    Credentials are shown to none but the brokers of `identity`: those that the user named, and those that these
+    advertise.
+
+    Servers that did not answer once are not waited for again.
+    """
 
     def __init__(self, identity: ClientProperties, timeout_s: float) -> None:
         self._identity, self._timeout_s = identity, timeout_s
@@ -23,7 +28,7 @@ class OtherClusters:
         """The brokers there, while the block runs. Raises the first error of servers that failed before."""
         if servers in self._failed:
             raise self._failed[servers]
-        there = replace(self._identity, bootstrap_servers=tuple(sorted(servers)))
+        there = self._identity.at(sorted(servers), "a connector's or a worker's config")
         with Wire(there, timeout_s=self._timeout_s) as wire:
             yield wire
 

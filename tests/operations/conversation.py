@@ -27,7 +27,7 @@ class Conversation:
     def warn(self, text: str) -> None:
         self.said.append(f"warning: {text}")
 
-    def confirm(self, question: str, *, yes: bool) -> None:
+    def confirm(self, question: str, *, yes: bool, name: str | None = None) -> None:
         if not yes:
             self.said.append(question)
             if not self.agrees:

@@ -12,7 +12,7 @@ from eosctl.model.plan import ManualStep, Plan, PlannedStep, StopConnector
 from eosctl.model.planned import Planned
 from eosctl.model.report import exit_code
 from eosctl.model.sides import Place, Side
-from eosctl.operations.plan_files import keep_plan, read_plan
+from eosctl.operations.plan_files import PlanFile, keep_plan, read_plan
 from eosctl.operations.plan_flow import plan_and_apply, run_plan, undo_file
 from eosctl.operations.plan_places import PlanPlaces
 from eosctl.operations.session import Session
@@ -124,14 +124,15 @@ def test_a_plan_that_needs_a_worker_is_refused_before_anything_is_done() -> None
 def test_a_plan_is_carried_out_where_it_was_made() -> None:
     there = Place(Side.TARGET, ("far:9092",), ("http://v:8083",), "far-configs")
     plan = replace(PLAN, places=(*HERE, there))
-    with PlanPlaces(SessionOptions(Conversation()), plan, None, TargetOptions()) as (session, clusters):
+    file = PlanFile(plan, Path("a.plan"))
+    with PlanPlaces(SessionOptions(Conversation()), file, None, TargetOptions()) as (session, clusters):
         assert session.client_properties.bootstrap_servers == ("b:9092",)
         assert clusters.places == plan.places
 
 
 def test_what_the_user_says_wins_over_the_plan() -> None:
     options = SessionOptions(Conversation(), bootstrap_servers="mine:9092", connect_urls=("http://x:1",))
-    with PlanPlaces(options, PLAN, "my-configs", TargetOptions()) as (_, clusters):
+    with PlanPlaces(options, PlanFile(PLAN, Path("a.plan")), "my-configs", TargetOptions()) as (_, clusters):
         assert clusters.places == (Place(Side.SOURCE, ("mine:9092",), ("http://x:1",), "my-configs"),)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from functools import partial
 
+from eosctl.model.client_properties import listed
 from eosctl.model.counts import some
 from eosctl.model.evidence import Evidence
 from eosctl.model.merged_offsets import OffsetsReport, StoredOffset
@@ -16,6 +17,7 @@ from eosctl.operations.evidence.request import EvidenceRequest
 from eosctl.operations.mirror.positions import is_mirror_source, source_partition
 from eosctl.operations.mirror.source_cluster import source_session
 from eosctl.operations.session import Session
+from eosctl.operations.session_options import PlannedServers
 from eosctl.sources.cluster_reader import ClusterReader
 
 Mirrored = tuple[MirroredPartition | Skipped, ...]
@@ -43,7 +45,7 @@ def read_mirrors(
     found: list[MirroredPartition | Skipped] = []
     for name in mirrors:
         stored = _stored(offsets, name)
-        read = or_skipped(partial(_of_connector, session, request, known.config(name), stored))
+        read = or_skipped(partial(_of_connector, session, request, name, known.config(name), stored))
         found += [read] if isinstance(read, Skipped) else [_named(each, name) for each in read]
         found += [each for each in stored.values() if isinstance(each, Skipped)]
     return tuple(found)
@@ -67,6 +69,7 @@ def _stored(offsets: OffsetsReport, connector: str) -> Mapping[TopicPartition, S
 def _of_connector(
     session: Session,
     request: EvidenceRequest,
+    name: str,
     config: Mapping[str, object],
     stored: Mapping[TopicPartition, StoredOffset | Skipped],
 ) -> Mirrored | Skipped:
@@ -75,7 +78,7 @@ def _of_connector(
     if file is None:
         return not_asked(f"the source cluster {alias} is asked with --source-command-config {alias}=FILE")
     offsets = {place: each for place, each in stored.items() if isinstance(each, StoredOffset)}
-    planned = tuple(filter(None, str(config.get(SERVERS, "")).split(",")))
+    planned = PlannedServers(tuple(listed(str(config.get(SERVERS, "")))), f"the config of connector {name}")
     with source_session(session, None, file, planned) as source:
         return tuple(_partitions(source.reader, offsets))
 

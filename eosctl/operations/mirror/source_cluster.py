@@ -7,21 +7,22 @@ from pathlib import Path
 from types import MappingProxyType
 
 from eosctl.operations.session import Session
+from eosctl.operations.session_options import PlannedServers
 
 
 @contextmanager
 def source_session(
-    session: Session, servers: str | None, config: Path | None, planned: tuple[str, ...] = ()
+    session: Session, servers: str | None, config: Path | None, planned: PlannedServers | None = None
 ) -> Iterator[Session]:
     """The source cluster: nothing of the target's properties is used there.
 
-    `planned` are its brokers where neither `servers` nor the file `config` names any.
+    `planned` are its brokers where neither `servers` nor the file `config` names any. No credentials are shown to them.
     """
     options = replace(
         session.options,
         bootstrap_servers=servers,
         command_config=config,
-        planned_servers=planned,
+        planned=planned,
         properties=MappingProxyType({}),
         connect_urls=(),
         group_id=None,
