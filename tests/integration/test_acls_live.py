@@ -106,7 +106,8 @@ def test_a_connector_that_was_not_asked_for_is_a_neighbour(eosctl, connect_sandb
 
 def test_a_snapshot_has_no_principals_and_says_which_to_name(eosctl, connect_sandbox, connector, worker_file, tmp_path):
     path = tmp_path / "now.snapshot"
-    saved = eosctl("snapshot", "save", path, "-b", connect_sandbox.bootstrap_servers, "--group-id", "connect-cluster")
+    there = ["-b", connect_sandbox.bootstrap_servers, "--connect-url", connect_sandbox.connect_urls[0]]
+    saved = eosctl("snapshot", "save", path, *there, "--group-id", "connect-cluster")
     assert saved.exit_code == 0, saved.stderr
     args = ["--snapshot", path, "--worker-config", worker_file, "--connector", connector]
     ran = eosctl("acl-plan", *args)
