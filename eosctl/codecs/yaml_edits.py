@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from eosctl.errors import ConfigError
+from eosctl.model.unseen import UNSEEN, escaped_in_yaml
 
 Node = Any
 """A node of PyYAML, whose stubs do not distinguish its kinds."""
@@ -23,8 +24,6 @@ Path = Sequence[str | int]
 _BY_HAND: Final = "make the change by hand"
 _SEPARATOR: Final = re.compile(r"^---(?:[ \t].*)?\r?\n", re.MULTILINE)
 _NOTHING: Final = re.compile(r"(?:[ \t]*(?:#.*|%.*)?\r?\n)*")
-_FOLDED: Final = frozenset("\x85\u2028\u2029\ufeff")
-"""Characters that YAML folds or drops where they are not escaped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +59,10 @@ def set_value(text: str, address: Address, path: Path, value: Any) -> str:  # no
     Raises ConfigError where something in the way is no mapping, or is shared with another place of the file.
     """
     node = _locate(text, address)
+    in_flow = False
     for at, key in enumerate(path):
         _require_own(text, node, path[: at + 1])
+        in_flow = in_flow or bool(node.flow_style)
         found = _child(node, key)
         if found is None:
             return _inserted(text, node, {key: _nested(path[at + 1 :], value)})
@@ -70,7 +71,7 @@ def set_value(text: str, address: Address, path: Path, value: Any) -> str:  # no
         node = found
     if node.id != "scalar" or node.style in {"|", ">"} or _is_shared(text, node):
         raise ConfigError(f"{_dotted(path)} is not a plain value", hint=_BY_HAND)
-    return text[: node.start_mark.index] + _scalar(text, value) + text[node.end_mark.index :]
+    return text[: node.start_mark.index] + _scalar(text, value, in_flow=in_flow) + text[node.end_mark.index :]
 
 
 def append_items(text: str, address: Address, path: Path, items: Sequence[Any]) -> str:
@@ -196,26 +197,34 @@ def _end_of_last(node: Node) -> int:
 def _inserted(text: str, node: Node, data: Any) -> str:  # noqa: ANN401  # a mapping or a list, as the node is
     if node.flow_style:
         at = _end_of_last(node) if node.value else node.start_mark.index + 1
-        return text[:at] + (", " if node.value else "") + json.dumps(data, ensure_ascii=False)[1:-1] + text[at:]
+        return text[:at] + (", " if node.value else "") + _flow(text, data)[1:-1] + text[at:]
     at = _line_end(text, _end(node))
     lead = "" if at == 0 or text[at - 1] == "\n" else "\n"
     lines = textwrap.indent(block(data), " " * node.start_mark.column, lambda _: True)
     return text[:at] + (lead + lines).replace("\n", "\r\n" if "\r\n" in text else "\n") + text[at:]
 
 
-def _scalar(text: str, value: Any) -> str:  # noqa: ANN401  # a scalar
+def _scalar(text: str, value: Any, *, in_flow: bool) -> str:  # noqa: ANN401  # a scalar
+    """in_flow: it stands in braces or brackets, where a comma in a plain scalar would end it."""
     plain = block([value]).removeprefix("- ").removesuffix("\n")
-    is_json = text.lstrip().startswith("{")
-    return json.dumps(value, ensure_ascii=False) if is_json or "\n" in plain else plain
+    return _flow(text, value) if in_flow or "\n" in plain else plain
+
+
+def _flow(text: str, value: Any) -> str:  # noqa: ANN401  # any JSON
+    """The value on one line of the text, YAML or JSON: both read no escape beyond 16 bits in the same way."""
+    written = json.dumps(value, ensure_ascii=False)
+    if text.lstrip().startswith("{"):
+        return UNSEEN.sub(lambda found: found[0] if ord(found[0]) >> 16 else f"\\u{ord(found[0]):04x}", written)
+    return escaped_in_yaml(written)
 
 
 def block(data: Any) -> str:  # noqa: ANN401  # any JSON
-    """The data as lines of YAML."""
+    """The data as lines of YAML, with escapes where a character is not seen, or YAML would fold or drop it."""
     import yaml
 
     options: dict[str, Any] = {"sort_keys": False, "width": 1 << 20, "default_flow_style": False}
     dumped = str(yaml.safe_dump(data, allow_unicode=True, **options))
-    return dumped if _FOLDED.isdisjoint(dumped) else str(yaml.safe_dump(data, **options))
+    return dumped if UNSEEN.search(dumped.replace("\n", "")) is None else str(yaml.safe_dump(data, **options))
 
 
 def _line_end(text: str, at: int) -> int:

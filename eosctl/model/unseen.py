@@ -31,11 +31,17 @@ def escaped_in_lines(text: str) -> str:
 
 
 def shell_word(word: str) -> str:
-    """The word quoted for a POSIX shell; `$'...'` with octal bytes of UTF-8 where it has such a character."""
+    """The word quoted for any POSIX shell; `"$(printf ...)"` with octal bytes of UTF-8 where it has such a character.
+
+    `$'...'` would be shorter, and dash takes it for other text. Line feeds at the end, which `$(...)` drops, stand
+    behind it.
+    """
     if UNSEEN.search(word) is None:
         return shlex.quote(word)
-    quoted = word.replace("\\", "\\\\").replace("'", "\\'")
-    return "$'" + UNSEEN.sub(lambda found: "".join(f"\\{byte:03o}" for byte in _utf8(found[0])), quoted) + "'"
+    body = word.rstrip("\n")
+    quoted = body.replace("\\", "\\\\").replace("'", "\\0047")
+    octal = UNSEEN.sub(lambda found: "".join(f"\\0{byte:03o}" for byte in _utf8(found[0])), quoted)
+    return f"\"$(printf %b '{octal}'){word[len(body) :]}\""
 
 
 def _utf8(char: str) -> bytes:

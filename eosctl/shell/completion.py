@@ -5,6 +5,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from eosctl.model.unseen import UNSEEN
 from eosctl.render.console import ColourChoice, Stream, Terminal
 from eosctl.render.formats import Output
 from eosctl.shell.defaults import with_profile
@@ -31,8 +32,13 @@ def complete(root: Any, line: str) -> list[str]:  # noqa: ANN401  # Typer's comm
             (item.value, item.help) for item in parameter.shell_complete(context, incomplete) if item.type == "plain"
         ]
     else:
-        items = [(name, None) for name in read() if name.startswith(incomplete) and name.isprintable()]
+        items = [(name, None) for name in read() if name.startswith(incomplete) and _is_seen(name)]
     return [f"{value}\t{' '.join(text.split())}" if text else value for value, text in items]
+
+
+def _is_seen(name: str) -> bool:
+    """Whether each character of the name is seen: a name that looks like another is not offered."""
+    return name.isprintable() and UNSEEN.search(name) is None
 
 
 def _expanded(word: str) -> str:

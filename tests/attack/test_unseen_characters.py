@@ -63,11 +63,12 @@ def test_every_format_of_acls_is_safe_or_refused(form, name):
     assert unseen(text) == []
 
 
-@pytest.mark.parametrize("char", sorted({*HOSTILE, "\n", "'\n"} - {"\ud800", "\x00"}), ids=ascii)
-def test_a_shell_reads_a_quoted_word_as_it_is(char):
-    word = f"a{char}0\\b'"
-    printed = subprocess.run(["bash", "-c", f"printf %s {shell_word(word)}"], capture_output=True, check=True).stdout
-    assert printed.decode() == word
+@pytest.mark.parametrize("shell", ["bash", "dash"])
+def test_a_shell_reads_a_quoted_word_as_it_is(shell):
+    for char in {*HOSTILE, "\n", "'\n"} - {"\ud800", "\x00"}:
+        for word in (f"a{char}0\\b'", f'-%s$(id)`id`"{char}', f"{char}\n\n"):
+            script = f"printf %s {shell_word(word)}"
+            assert subprocess.run([shell, "-c", script], capture_output=True, check=True).stdout.decode() == word
 
 
 def test_a_unit_refuses_a_line_end():
