@@ -26,6 +26,8 @@ from eosctl.codecs.plan import encode_journal_head, encode_plan
 from eosctl.errors import EosctlError
 from eosctl.executors.journal import Journal
 from eosctl.ledger.ledger import open_ledger
+from eosctl.model.unseen import UNSEEN
+from eosctl.render.acl_documents import AclFormat
 from eosctl.render.console import terminal_of
 from tests.attack.bombs import RECORD, batch, one_record
 from tests.attack.false_broker import after_login, false_broker, framed
@@ -36,10 +38,12 @@ from tests.attack.project_files import random_file
 from tests.attack.slow_clients import healthy_beside, pushed
 from tests.attack.test_mistyped_urls import mistyped
 from tests.attack.test_stores import COLUMNS, DAMAGE, damage
+from tests.attack.test_terminal_names import HOSTILE
 from tests.codecs.test_plan import PLAN
 from tests.codecs.test_snapshot import FULL, written
 from tests.ledger.ledgers import read_up_to, row
 
+ODD: Final = ("orders", "ö", "-", "=", "'", '"', "\n", "\x85", "{", "$", "%")
 TIMEOUT_S: Final = 2
 GRACE_S: Final = 5
 MOST_MIB: Final = 512
@@ -287,9 +291,49 @@ def slow_clients(attack: Attack, chance: random.Random) -> None:
     attack.call(lambda: healthy_beside(60, chance.choice(pieces)))
 
 
+def names(attack: Attack, chance: random.Random) -> None:
+    """Names of any characters, in every format: it is a lie to write one that a terminal obeys or hides."""
+    name = "".join(chance.choice((*HOSTILE, *ODD)) for _ in range(chance.randint(1, 8)))
+    name = name.encode("utf-8", "ignore").decode().replace("\0", "")
+    worker, connector = attack.home / "worker.properties", attack.home / "connector.json"
+    worker.write_text(WORKER)
+    connector.write_text(json.dumps({"name": f"a{name}", "connector.class": "FileStreamSource", "topic": "t"}))
+    words = ("acl-plan", "--worker-config", str(worker), "--connector-config", str(connector), "--phase", "enabled")
+    form = chance.choice(list(AclFormat))
+    files = ("--sarif", str(attack.home / "sarif"), "--junit", str(attack.home / "junit"))
+    for more in (("--emit", form.value), (*files, "--csv-text"), ("--explain",)):
+        attack.run(*words, *more, what=name.encode())
+        written = [file.read_text() for file in attack.home.iterdir() if file.name in {"out", "err", "sarif", "junit"}]
+        found = [ascii(char) for text in written for char in UNSEEN.findall(text) if char not in "\n\t"]
+        if found:
+            attack.counted.wrong.append(f"{more} of {name!a} writes {found}")
+
+
+def huge_files(attack: Attack, chance: random.Random) -> None:
+    """Files of 8 to 50 MB, of one comment or many, in each place: read in seconds, or refused by name."""
+    size = chance.randint(8, 50) << 20
+    line = b"#" + b"x" * chance.choice([10, 1000, size])
+    file, worker = attack.home / "huge.yaml", attack.home / "worker.properties"
+    file.write_bytes((line + b"\n") * (size // (len(line) + 1) or 1))
+    worker.write_text(WORKER)
+    place = chance.choice(
+        [
+            ("acl-plan", "--worker-config"),
+            ("acl-plan", "--worker-config", str(worker), "--connector-config"),
+            ("acl-plan", "--worker-config", str(worker), "--emit", "strimzi", "--merge-with"),
+            ("transactions", "list", "-b", NOBODY, "--timeout", "1", "--command-config"),
+            ("fence", "-b", NOBODY, "--timeout", "1", "--dry-run", "--ids-file"),
+            ("apply", "--yes", "-b", NOBODY, "--timeout", "1"),
+            ("doctor", "--snapshot"),
+            ("inspect-config", "--records"),
+        ]
+    )
+    attack.run(*place, str(file), what=f"{size} bytes, lines of {len(line)}".encode())
+
+
 CLASSES: Final = (
     *(plans, journals, snapshots, records, profiles, properties, segments, brokers),
-    *(workers, addresses, project_files),
+    *(workers, addresses, project_files, names, huge_files),
     *(postgresql_servers, ledgers, collectors, slow_clients),
 )
 
