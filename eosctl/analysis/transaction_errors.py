@@ -88,8 +88,8 @@ TRANSACTION_ERRORS: Final = (
     ErrorPattern(
         "fencing-failed",
         (
-            r"^(?!(?s:.*(?:ConnectRestException|TimeoutException|timed out|InvalidTxnTimeout|Authorization|rebalance)))"
-            r"(?s:.*)Failed to (?:perform (?:round of )?zombie fencing|fence out potential zombie tasks before)",
+            r"^(?!(?s:.*(ConnectRestException|TimeoutException|timed out|InvalidTxnTimeout|Authorization|rebalance)))"
+            r"(?s:.*)Failed to perform (?:round of )?zombie fencing",
         ),
         "A round of zombie fencing failed, so the task does not start",
         "Before the tasks of a source connector start, the leader fences the producers of the generation before. The "

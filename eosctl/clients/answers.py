@@ -172,7 +172,7 @@ def _incomplete(request: Request, response: Response) -> str | None:
     """What is missing from the answer, or was not asked for; None where it is complete, or says that it failed."""
     if getattr(response, "error_code", None) or _asks_for_all(request):
         return None
-    in_request, in_answer = ASKED[request.name]
+    in_request, in_answer = ASKED.get(request.name, (_nothing, _nothing))
     asked, answered = Counter(in_request(request.fields)), Counter(in_answer(response))
     for names, trouble in ((asked.keys() - answered, "is missing"), (answered - asked, "was not asked for")):
         if names:

@@ -80,7 +80,6 @@ ERRORS = "org.apache.kafka.common.errors."
         ("Failed to perform round of zombie fencing", ["fencing-failed"]),
         (f"Failed to perform round of zombie fencing\nCaused by: {ERRORS}InvalidTopicException: x",
          ["fencing-failed", "InvalidTopicException"]),
-        ("Failed to fence out potential zombie tasks before starting up", ["fencing-failed"]),
         ("String length 70000 is larger than the maximum string length.", []),
         ("java.util.concurrent.TimeoutException", []),
         ("java.lang.NullPointerException", []),

@@ -33,6 +33,7 @@ def test_a_hostile_server_ends_with_4_or_7_and_its_name_in_time(name: str):
     assert raised.value.message.isprintable()
 
 
+@pytest.mark.long
 def test_a_row_of_a_gigabyte_is_stopped_as_it_arrives():
     code = (
         "import resource\n"
