@@ -10,7 +10,7 @@ from eosctl.clients.request_log import RequestLog
 from eosctl.clients.rest_answers import MAX_ANSWER_BYTES
 from eosctl.codecs.secrets import mask_url
 from eosctl.errors import ConfigError, Refused, UsageError
-from eosctl.model.client_properties import ClientProperties
+from eosctl.model.client_properties import HIDDEN, ClientProperties
 from eosctl.model.ip_addresses import internal_kind
 
 if TYPE_CHECKING:
@@ -119,6 +119,11 @@ class WorkerUrl(str):
     def __deepcopy__(self, _: object) -> Self:
         """Itself: it does not change, and what counts requests to it is one."""
         return self
+
+    @property
+    def masked(self) -> str:
+        """The address, with `[hidden]@` where a user and a password were given in it."""
+        return self if self._credentials is None else self.replace("://", f"://{HIDDEN}@", 1)
 
     @property
     def needs_confirmation(self) -> bool:

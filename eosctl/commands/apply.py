@@ -43,11 +43,12 @@ def apply(
     not the same any more, the plan is refused. PLAN.journal keeps what was done, PLAN.undo is the way back. An edited
     plan is refused, and one that lacks what its steps have to check. --require-digest takes the digest that a preview
     shows, so that what one person reviewed is what another applies. Brokers, workers and topics are those of the plan
-    unless options say otherwise; identities and secrets are yours to give.
+    unless options say otherwise; identities and secrets are yours to give. Addresses that only the plan names are
+    written to after you have agreed to them: with --yes, give them.
 
     Examples:
       eosctl apply orders.plan
-      eosctl apply orders.plan -b broker:9092 --yes -o json
+      eosctl apply orders.plan -b broker:9092 --connect-url http://worker:8083 --yes -o json
       eosctl apply orders.plan --dry-run
 
     Columns:

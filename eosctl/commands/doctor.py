@@ -35,8 +35,9 @@ MirrorSources: TypeAlias = Annotated[
         "--source-command-config",
         metavar="[ALIAS=]FILE",
         show_default=False,
-        help="Client properties for the source cluster of MirrorSource connectors with that source.cluster.alias; "
-        "where bootstrap.servers is not in them, the connector's config says it. May be repeated.",
+        help="Client properties for the source cluster of MirrorSource connectors with that source.cluster.alias. "
+        "Without bootstrap.servers in FILE the brokers of the connector's config are asked; credentials in FILE are "
+        "shown to none but brokers in FILE. May be repeated.",
     ),
 ]
 

@@ -41,8 +41,8 @@ def undo(
     Use it when a move was a mistake and the connector has not gone on since. Offsets that a connector has committed
     after the plan are never overwritten: the undo is refused then, because going back would repeat records. What was
     never done is left as it is. A connector that was STOPPED before stays STOPPED, and the last step says how to resume
-    it. Brokers, workers and topics are those of the plan unless options say otherwise. An undo is a plan like any
-    other, with a journal and an undo file of its own.
+    it. Brokers, workers and topics are those of the plan unless options say otherwise; with --yes, give their
+    addresses. An undo is a plan like any other, with a journal and an undo file of its own.
 
     Examples:
       eosctl undo orders.plan.undo

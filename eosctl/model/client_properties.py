@@ -1,7 +1,7 @@
 """What a Kafka client is configured with: Java client properties, where each came from, and who they make it."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, Self
@@ -65,7 +65,8 @@ class ClientProperties:
     """How to reach a cluster and as whom.
 
     bootstrap_servers are `host:port`; properties are the merged Java client properties, each with its origin. named_by
-    says what named the brokers where it was not the user, such as a plan file or a connector's config.
+    says what named the brokers where it was not the user, such as a plan file or a connector's config. also_named are
+    other brokers that the user named, or that the brokers of the user advertise.
     """
 
     bootstrap_servers: tuple[str, ...]
@@ -73,6 +74,7 @@ class ClientProperties:
     sasl: SaslCredentials | None = None
     properties: Mapping[str, Property] = field(default_factory=dict)
     named_by: str | None = None
+    also_named: frozenset[str] = frozenset()
 
     def get(self, key: str) -> str | None:
         """The value of property `key`, or None where nobody gave it."""
@@ -102,9 +104,13 @@ class ClientProperties:
 
     def at(self, servers: Collection[str], named_by: str) -> Self:
         """The same identity at brokers that `named_by` names, unless the user named all of them as well."""
-        trusted = {*self.bootstrap_servers, *listed(self.get(TRUSTED) or "")} if self.named_by is None else set()
-        unnamed = None if {each.lower() for each in servers} <= {each.lower() for each in trusted} else named_by
-        return replace(self, bootstrap_servers=tuple(servers), named_by=unnamed)
+        trusted = {*self.bootstrap_servers, *self.also_named, *listed(self.get(TRUSTED) or "")}
+        is_trusted = self.named_by is None and {each.lower() for each in servers} <= {each.lower() for each in trusted}
+        return replace(self, bootstrap_servers=tuple(servers), named_by=None if is_trusted else named_by)
+
+    def naming(self, servers: Iterable[str]) -> Self:
+        """The same where these brokers are trusted, too: the user named them, or those that the user named did."""
+        return replace(self, also_named=self.also_named.union(servers))
 
     def confirmed(self) -> Self:
         """The same after the user agreed to show the credentials to these brokers."""

@@ -45,7 +45,7 @@ class Planned(Answer):
 class Applied(Answer):
     """A plan that was applied: what became of each step, its file, the undo file, and the error that it ended with.
 
-    cluster_id is empty where the cluster no longer answers.
+    cluster_id is empty where the cluster no longer answers. finished_by and undone_by are command lines.
     """
 
     plan: Plan
@@ -53,6 +53,8 @@ class Applied(Answer):
     outcome: ApplyOutcome
     plan_file: str
     undo_file: str
+    finished_by: str = field(default="", compare=False)
+    undone_by: str = field(default="", compare=False)
     findings: tuple[Finding, ...] = ()
     error: EosctlError | None = None
 

@@ -57,7 +57,7 @@ def migrate(
         )
     cluster_id = clusters.access(Side.SOURCE).wire.cluster_id
     if (begun := unfinished_plan(own_plans(), KIND, cluster_id, named_connectors(options))) is not None:
-        session.options.console.warn(f"an earlier run was cut short: `eosctl apply {begun}` finishes it")
+        session.options.console.warn(f"an earlier run was cut short: `{clusters.command('apply', begun)}` finishes it")
     return plan_and_apply(session, clusters, make_plan, show, plan_file=options.plan_file, operator=operator)
 
 

@@ -43,7 +43,7 @@ def read_clusters(session: Session, clusters: SourceAndTarget, configs: Configs,
     producers = {
         name: servers
         if isinstance(servers, Skipped)
-        else read_producer_cluster(access.properties, tuple(sorted(server_set(servers))), name, access.timeout_s)
+        else read_producer_cluster(map(clusters.access, Side), sorted(server_set(servers)), name)
         for name, servers in elsewhere.items()
     }
     workers = read_worker_cluster(access)

@@ -64,7 +64,7 @@ def plan_and_apply(
     if not (options.dry_run or planned.objections):
         operator.write(planned.plan, options.console.narrate)
     if plan_file is not None:
-        return _kept(options.console, planned, plan_file)
+        return _kept(options.console, clusters, planned, plan_file)
     if options.dry_run:
         return planned
     agree(session, planned, question(planned.plan), show)
@@ -72,7 +72,7 @@ def plan_and_apply(
         planned = _stop_and_plan_again(session, clusters, make_plan, planned)
     file = keep_plan(planned.plan, own_plan_path(planned.plan))
     options.console.narrate(
-        f"the plan is kept in {file.path}; if this is cut short, `eosctl apply {file.path}` finishes it"
+        f"the plan is kept in {file.path}; if this is cut short, `{clusters.command('apply', file.path)}` finishes it"
     )
     applied = apply_plan(session, clusters, file)
     return replace(applied, findings=planned.findings, coverage=session.reader.coverage)
@@ -104,7 +104,7 @@ def _with_workers(clusters: SourceAndTarget, planned: Planned) -> Planned:
     return replace(planned, objections=(*planned.objections, *against), hint=planned.hint or f"give {options}")
 
 
-def _kept(console: Reporter, planned: Planned, path: Path) -> Planned:
+def _kept(console: Reporter, clusters: SourceAndTarget, planned: Planned, path: Path) -> Planned:
     """The plan, written to `path` if nothing speaks against it; with the error where it is not."""
     if planned.objections:
         return planned
@@ -118,7 +118,7 @@ def _kept(console: Reporter, planned: Planned, path: Path) -> Planned:
         keep_plan(planned.plan, path)
     except EosctlError as error:
         return replace(planned, error=error)
-    console.narrate(f"plan written to {path}; `eosctl apply {path}` carries it out")
+    console.narrate(f"plan written to {path}; `{clusters.command('apply', path)}` carries it out")
     return planned
 
 
@@ -165,7 +165,7 @@ def undo_file(
     """`eosctl undo`: the same for an undo file; UsageError for another plan."""
     path, kind = file.path, file.plan.kind
     if kind != undoing.KIND:
-        raise UsageError(f"{path} is a plan of kind {kind}", hint=f"`eosctl apply {path}` applies it")
+        raise UsageError(f"{path} is a plan of kind {kind}", hint=f"`{clusters.command('apply', path)}` applies it")
     by_hand = [each.step.instruction for each in file.plan.steps if isinstance(each.step, ManualStep)]
     if by_hand and len(by_hand) == len(file.plan.steps):
         raise Refused(f"nothing of this plan can be rolled back: {'; '.join(by_hand)}")
@@ -192,7 +192,7 @@ def _apply(
             hint=next(iter(against.values()), None),
         ),
     )
-    _show_before_connecting(session, clusters, planned, show)
+    question = _confirm_addresses(session, clusters, planned, question, show)
     planned = replace(planned, cluster_id=clusters.access(Side.SOURCE).wire.cluster_id)
     if session.options.dry_run:
         return planned
@@ -206,24 +206,34 @@ def _planned_cluster(plan: Plan) -> str:
     return next((each.cluster_id for each in checked if isinstance(each, ClusterIs) and each.side is Side.SOURCE), "")
 
 
-def _show_before_connecting(session: Session, clusters: SourceAndTarget, planned: Planned, show: Show[Planned]) -> None:
-    """Shows the plan with its addresses. Raises Refused where credentials would go to an address that only the plan
-    names, unless the user confirms it by name.
+def _confirm_addresses(
+    session: Session, clusters: SourceAndTarget, planned: Planned, question: str, show: Show[Planned]
+) -> str:
+    """Shows the plan with its addresses before anything is connected to, and returns the question with those of them
+    that the user did not name. They are written to only after an answer, and where credentials would be shown to them,
+    one that repeats them: Refused otherwise.
     """
-    options, unconfirmed = session.options, clusters.unconfirmed()
-    if unconfirmed or planned.objections or not (options.yes or options.dry_run):
+    options, unnamed = session.options, clusters.unnamed()
+    with_credentials = [each for each, are_shown in unnamed.items() if are_shown]
+    refused = bool(with_credentials if options.dry_run else unnamed) and (options.dry_run or options.yes)
+    if refused or (not options.dry_run and (planned.objections or not options.yes)):
         show(planned)
     if planned.failure is not None and not options.dry_run:
         raise planned.failure
-    if not unconfirmed:
-        return
-    what = f"only the plan names {', '.join(unconfirmed)}, and your credentials would be shown there"
-    if options.yes or options.dry_run:
-        raise Refused(what, hint="if these addresses are the right ones, give them: -b HOST:PORT, --connect-url URL")
-    options.console.warn(what)
-    for address in unconfirmed:
+    what = f"only the plan names {', '.join(with_credentials or unnamed)}"
+    credentials = f"{what}, and your credentials would be shown there"
+    if refused:
+        raise Refused(
+            credentials if with_credentials else f"{what}, and --yes alone agrees to no address",
+            hint="if these addresses are the right ones, give them: -b HOST:PORT, --connect-url URL",
+        )
+    if with_credentials:
+        options.console.warn(credentials)
+    for address in with_credentials:
         options.console.confirm("Type the address to show your credentials there:", yes=False, name=address)
     clusters.confirm()
+    asked = [each for each in unnamed if each not in with_credentials]
+    return f"{question.removesuffix('?')} at {', '.join(asked)}, which only the plan names?" if asked else question
 
 
 def apply_plan(session: Session, clusters: SourceAndTarget, file: PlanFile) -> Applied:
@@ -236,6 +246,8 @@ def apply_plan(session: Session, clusters: SourceAndTarget, file: PlanFile) -> A
         outcome=outcome,
         plan_file=str(file.path),
         undo_file=str(file.undo),
+        finished_by=clusters.command("apply", file.path),
+        undone_by=clusters.command("undo", file.undo),
         error=error,
     )
 

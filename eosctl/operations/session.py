@@ -98,7 +98,7 @@ class Session:
         )
         for warning in self._doubts(properties):
             self.options.console.warn(warning)
-        planned = self.options.planned
+        properties, planned = properties.naming(self.options.named_servers), self.options.planned
         if properties.bootstrap_servers or planned is None:
             return properties
         return properties.at(planned.bootstrap_servers, planned.named_by)

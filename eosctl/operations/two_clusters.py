@@ -13,7 +13,7 @@ from eosctl.model.connectors import ConnectorState
 from eosctl.model.sides import Place, Side
 from eosctl.model.skipped import Skipped
 from eosctl.operations.session import Session
-from eosctl.operations.session_options import PlannedServers
+from eosctl.operations.session_options import PlannedServers, as_words, typed_urls
 from eosctl.sources.plan_facts import read_connector_states
 
 States = Mapping[str, ConnectorState] | Skipped
@@ -36,6 +36,17 @@ class TargetOptions:
     def other_cluster(self) -> bool:
         """Whether another Kafka cluster was named."""
         return not (self.bootstrap_server is None and self.command_config is None and self.planned is None)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The options that name the target again on a command line, without secrets."""
+        return as_words(
+            {
+                "--to-bootstrap-server": (self.bootstrap_server,),
+                "--to-command-config": (self.command_config,),
+                "--to-connect-url": typed_urls(self.connect_urls),
+            }
+        )
 
 
 class SourceAndTarget:
@@ -78,12 +89,16 @@ class SourceAndTarget:
         target, limit = self._target_session, self._session.options.max_answer_bytes
         return tuple(WorkerUrl(url, lambda: target.client_properties, limit) for url in self._target.connect_urls)
 
-    def unconfirmed(self) -> tuple[str, ...]:
-        """The addresses, brokers and workers, that credentials would be shown to though the user did not name them."""
+    def command(self, verb: str, file: Path) -> str:
+        """`eosctl VERB FILE` with the options by which the user named both sides, as it can be pasted into a shell."""
+        return self._session.options.command(verb, file, self._target.words)
+
+    def unnamed(self) -> dict[str, bool]:
+        """Addresses of brokers and workers that the user did not name, and whether credentials would be shown there."""
         sessions = dict.fromkeys((self._session, self._target_session))
         brokers = (each.client_properties for each in sessions)
-        found = [server for each in brokers if each.needs_confirmation for server in each.bootstrap_servers]
-        return (*found, *(str(each) for each in self._urls() if each.needs_confirmation))
+        found = {at: each.needs_confirmation for each in brokers if each.named_by for at in each.bootstrap_servers}
+        return found | {str(each): each.needs_confirmation for each in self._urls() if each.named_by}
 
     def confirm(self) -> None:
         """The user agrees to show the credentials to all these addresses."""

@@ -1,19 +1,19 @@
 """Which Kafka cluster workers keep their topics in, which one a connector produces to, and what a connector was."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.rest import RestClient
 from eosctl.clients.wire import Wire
 from eosctl.codecs.config_topic import decode_config_records
 from eosctl.errors import EosctlError, NotAuthorized, Refused, UsageError
-from eosctl.model.client_properties import ClientProperties
 from eosctl.model.config_topic import ConnectorConfigRecord
 from eosctl.model.connectors import Properties
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.sources.kafka_log import read_log
+from eosctl.sources.other_clusters import trusting
 
 
 def read_worker_cluster(access: ClusterAccess) -> str | Skipped:
@@ -27,12 +27,16 @@ def read_worker_cluster(access: ClusterAccess) -> str | Skipped:
     return access.ask_worker(ask) if access.connect_urls else not_asked("no worker's address was given")
 
 
-def read_producer_cluster(
-    properties: ClientProperties, servers: tuple[str, ...], connector: str, timeout_s: float
-) -> str | Skipped:
-    """The ID of the cluster that the config of `connector` sends its producer to, requested with these properties."""
+def read_producer_cluster(clusters: Iterable[ClusterAccess], servers: Collection[str], connector: str) -> str | Skipped:
+    """The ID of the cluster that the config of `connector` sends its producer to.
+
+    It is asked with the identity of the first of the clusters that trusts these brokers.
+    """
+    named_by = f"the config of connector {connector}"
+    known = [(trusting(each.wire).at(servers, named_by), each.timeout_s) for each in clusters]
+    properties, timeout_s = next((each for each in known if each[0].named_by is None), known[0])
     try:
-        with Wire(properties.at(servers, f"the config of connector {connector}"), timeout_s=timeout_s) as wire:
+        with Wire(properties, timeout_s=timeout_s) as wire:
             return wire.cluster_id
     except EosctlError as error:
         return Skipped.of(error)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -35,7 +34,7 @@ from eosctl.sources.coverage_log import KeptFacts, asked
 from eosctl.sources.hidden_names import hidden_groups
 from eosctl.sources.live_connect import NO_BROKERS
 from eosctl.sources.live_groups import LiveGroups
-from eosctl.sources.other_clusters import OtherClusters
+from eosctl.sources.other_clusters import OtherClusters, trusting
 
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
@@ -107,10 +106,7 @@ class LiveCluster(LiveGroups):
 
     @cached_property
     def _others(self) -> OtherClusters:
-        known = self._connections.client_properties
-        advertised = (f"{each.host}:{each.port}" for each in self._wire.brokers())
-        servers = tuple(dict.fromkeys((*known.bootstrap_servers, *advertised)))
-        return OtherClusters(replace(known, bootstrap_servers=servers), self._connections.timeout_s)
+        return OtherClusters(trusting(self._wire), self._connections.timeout_s)
 
     @property
     def cluster_id(self) -> str | None:

@@ -10,13 +10,16 @@ from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.sources.cluster_reader import Servers
 
 
+def trusting(wire: Wire) -> ClientProperties:
+    """The identity of the wire, which trusts the brokers that its cluster advertises as much as those it began with."""
+    return wire.properties.naming(f"{each.host}:{each.port}" for each in wire.brokers())
+
+
 class OtherClusters:
     """Connections by bootstrap.servers that configs of connectors and workers name.
 
-    Credentials are shown to none but the brokers of `identity`: those that the user named, and those that these
-    advertise.
-
-    Servers that did not answer once are not waited for again.
+    Credentials are shown to none but the brokers that `identity` trusts. Servers that did not answer once are not
+    waited for again.
     """
 
     def __init__(self, identity: ClientProperties, timeout_s: float) -> None:

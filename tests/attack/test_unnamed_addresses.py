@@ -13,13 +13,16 @@ from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
+from eosctl.commands.offsets.options import REQUEST_OPTIONS, about_offsets
 from eosctl.errors import Refused
 from eosctl.executors.journal import write_plan_file
 from eosctl.model.sides import Place, Side
+from eosctl.operations.session import Session
+from eosctl.operations.session_options import SessionOptions
 from eosctl.planning.migration import plan_migration
 from eosctl.planning.undo import undo_plan
-from eosctl.sources.connect_clusters import read_producer_cluster
 from eosctl.sources.other_clusters import OtherClusters
+from tests.operations.conversation import Conversation
 from tests.planning.test_migration import FACTS, WISH
 
 PASSWORD = "canary-7f3a"
@@ -130,10 +133,27 @@ def test_credentials_are_shown_to_a_plan_s_brokers_after_their_address_was_typed
     assert victim.connections > 0
 
 
-def test_a_plan_without_credentials_is_applied_where_it_was_made(eosctl, tmp_path, victim):
+def test_a_plan_without_credentials_is_read_where_it_was_made(eosctl, tmp_path, victim):
     ran = eosctl("apply", str(evil(tmp_path / "a.plan", victim)), "--dry-run", "--timeout", "1")
     assert ran.exit_code == 4
     assert victim.connections > 0
+
+
+@pytest.mark.parametrize("command", ["apply", "undo"])
+def test_yes_writes_to_no_address_that_only_the_plan_names_though_there_are_no_credentials(
+    eosctl, tmp_path, victim, command
+):
+    plan = evil(tmp_path / "evil.plan", victim, undo=command == "undo", urls=(f"http://{victim.address}",))
+    with listening() as mine:
+        for named, unnamed in (
+            ((), f"{victim.address}, http://{victim.address}"),
+            (("-b", mine.address), f"http://{victim.address}"),
+            (("--connect-url", f"http://{mine.address}"), victim.address),
+        ):
+            ran = eosctl(command, str(plan), "--yes", *named, "--timeout", "1")
+            assert (ran.exit_code, victim.connections, mine.connections) == (8, 0, 0)
+            assert f"only the plan names {unnamed}, and --yes alone agrees to no address" in ran.stderr
+            assert f"Its source: brokers {victim.address}" in ran.stderr
 
 
 def identity(*servers, extra=()):
@@ -141,10 +161,9 @@ def identity(*servers, extra=()):
 
 
 def test_a_connector_s_config_sends_no_credentials_to_the_brokers_that_it_names(victim):
-    mine = identity("mine:9092")
-    read = read_producer_cluster(mine, (victim.address,), "evil", 1)
-    assert read.reason.startswith(f"the brokers {victim.address} are named by the config of connector evil")
-    assert OtherClusters(mine, 1).cluster_id(frozenset({victim.address})).reason.startswith("the brokers")
+    assert (
+        OtherClusters(identity("mine:9092"), 1).cluster_id(frozenset({victim.address})).reason.startswith("the brokers")
+    )
     assert (victim.connections, victim.received) == (0, b"")
 
 
@@ -157,6 +176,16 @@ def test_brokers_that_the_user_names_too_are_trusted(named):
     extra = () if len(named) > 1 else ("eosctl.trusted.bootstrap.servers=other:9092",)
     assert identity(*named, extra=extra).at(["other:9092"], "a config").needs_confirmation is False
     assert identity(*named, extra=extra).at(["other:9092", "evil:9092"], "a config").needs_confirmation is True
+
+
+def test_brokers_of_options_are_the_user_s_word():
+    seen = []
+    show = about_offsets(lambda options, request: seen.append(options) or 0)
+    given = {each.name: each.default for each in REQUEST_OPTIONS} | {"worker_bootstrap_servers": "w1:9092, w2:9092"}
+    show(SessionOptions(Conversation(), bootstrap_servers="mine:9092"), **given)
+    properties = Session(seen[0]).client_properties
+    assert properties.at(["w2:9092"], "a config").named_by is None
+    assert properties.at(["evil:9092", "w2:9092"], "a config").named_by == "a config"
 
 
 def test_trust_does_not_go_on_from_brokers_that_a_config_names():

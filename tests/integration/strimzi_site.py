@@ -64,6 +64,11 @@ def operator(home: Home, lines: Lines, resource: Path) -> Iterator[Operator]:
     lines.place.home.delete_now(lines.place.name)
 
 
+def named(home: Home) -> list[str]:
+    """The addresses that a plan names, as whoever applies it with --yes gives them."""
+    return ["-b", home.servers, "--connect-url", home.url]
+
+
 def arguments(home: Home, lines: Lines, *more: object) -> list[object]:
     return [
         *("migrate-offsets", "-b", home.servers, "--group-id", home.group_id, "--connector", lines.topic),

@@ -117,8 +117,8 @@ def test_a_plan_is_refused_where_another_group_took_the_id_since(
     eosctl: Callable[..., Ran],
     tmp_path: Path,
 ):
-    """It was made while the other connector was STOPPED; `apply` gets brokers, worker and topic from the file."""
-    plan = tmp_path / "b-c.plan"
+    """It was made while the other connector was STOPPED; `apply` gets the config topic from the file."""
+    plan, here = tmp_path / "b-c.plan", ("-b", neighbours.servers, "--connect-url", neighbours.own.url)
     neighbours.become(neighbours.other, "c", "stop", [])
     made = run(
         "migrate-offsets", "--group-id", "a", "--connect-url", neighbours.own.url, "--connector", "b-c", "--to-topic",
@@ -127,13 +127,13 @@ def test_a_plan_is_refused_where_another_group_took_the_id_since(
     assert made.exit_code == 0, made.stderr
     neighbours.become(neighbours.other, "c", "resume", ["RUNNING"])
     before = neighbours.epoch()
-    ran = eosctl("apply", plan, "--yes")
+    ran = eosctl("apply", plan, *here, "--yes")
     assert (ran.exit_code, neighbours.epoch()) == (8, before), ran.stderr
     assert f"{SHARED} is also that of task 0 of connector c in Connect cluster a-b" in ran.stderr
     neighbours.become(neighbours.other, "c", "stop", [])
-    ran = eosctl("apply", plan, "--yes")
+    ran = eosctl("apply", plan, *here, "--yes")
     assert ran.exit_code == 0, ran.stderr
-    undone = eosctl("undo", f"{plan}.undo", "--yes", "-o", "json")
+    undone = eosctl("undo", f"{plan}.undo", *here, "--yes", "-o", "json")
     assert undone.exit_code == 0, undone.stderr
     by_hand = [each["detail"] for each in json.loads(undone.stdout)["data"]["results"] if each["outcome"] == "by-hand"]
     assert (

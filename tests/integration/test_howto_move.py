@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -106,7 +107,7 @@ def cut_short(page: Howto, directory: Path) -> None:
     [plan] = re.findall(r"the plan is kept in (\S+);", killed.stderr)
     page.call(PLAN=plan)
     again = page.type(f"{line} --dry-run", codes=FOUND)
-    assert f"an earlier run was cut short: `eosctl apply {plan}` finishes it" in again
+    assert f"an earlier run was cut short: `eosctl apply {plan} -b " in again
 
 
 def renamed_and_taken_back(page: Howto, orders: Lines, directory: Path) -> None:
@@ -146,8 +147,8 @@ def test_a_move_to_another_cluster_is_taken_back_as_the_page_says(
             "--stop", "--set-config", "--resume", "--yes",
         )  # fmt: skip
         assert moved.exit_code == 0, moved.stderr
-        [undo] = re.findall(r"to roll it back: eosctl undo\s+(\S+)", moved.stdout)
-        taken_back = eosctl("undo", undo, "--yes")
+        [printed] = re.findall(r"to roll it back: eosctl (.+)", moved.stdout)
+        taken_back = eosctl(*shlex.split(printed), "--yes")
         assert taken_back.exit_code == 0, taken_back.stderr
         assert "delete connector orders, which the plan created" in taken_back.stdout
         assert there.ask("DELETE", "/connectors/orders") == 204

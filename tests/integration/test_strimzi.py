@@ -9,7 +9,7 @@ import yaml
 
 from tests.integration.moves import SETTING, Eosctl, Home, Lines, Place
 from tests.integration.strimzi_operator import Operator
-from tests.integration.strimzi_site import arguments, run_with_somebody_who_applies
+from tests.integration.strimzi_site import arguments, named, run_with_somebody_who_applies
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300), pytest.mark.usefixtures("own_state")]
@@ -96,7 +96,9 @@ def test_a_resource_that_nobody_applies_ends_the_wait_and_the_plan_goes_on_later
     stopped = out / f"{name}.stopped.yaml"
     options = arguments(home, lines, *flags, "--connector-config", stopped, *emit, "--plan-file", plan)
     eventually(lambda: eosctl(*options).exit_code == 0, "the plan of the stopped connector")
-    exit_code, applied, said = run_with_somebody_who_applies(["apply", plan, "--yes", "--timeout", 60], operator)
+    exit_code, applied, said = run_with_somebody_who_applies(
+        ["apply", plan, *named(home), "--yes", "--timeout", 60], operator
+    )
     assert exit_code == 0, said
     assert applied == [f"{name}.configured.yaml", f"{name}.running.yaml"]
     lines.place = Place(home, name, f"{name}-own")

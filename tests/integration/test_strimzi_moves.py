@@ -9,7 +9,7 @@ import pytest
 from tests.integration.connect import BYTES, Mirror
 from tests.integration.moves import SETTING, Eosctl, Home, Lines, Place, worker_of
 from tests.integration.strimzi_operator import Operator
-from tests.integration.strimzi_site import arguments, run_with_somebody_who_applies
+from tests.integration.strimzi_site import arguments, named, run_with_somebody_who_applies
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300), pytest.mark.usefixtures("own_state")]
@@ -28,10 +28,10 @@ def test_an_applied_plan_is_undone_by_resources(
     )  # fmt: skip
     exit_code, _, said = run_with_somebody_who_applies(options, operator)
     assert exit_code == 0, said
-    [*_, plan] = re.findall(r"`eosctl apply (\S+\.plan)` finishes it", said)
+    [*_, plan] = re.findall(r"`eosctl apply (\S+\.plan) [^`]*` finishes it", said)
     done = len(operator.done)
     exit_code, applied, said = run_with_somebody_who_applies(
-        ["undo", f"{plan}.undo", "--yes", "--timeout", 60], operator
+        ["undo", f"{plan}.undo", *named(home), "--yes", "--timeout", 60], operator
     )
     assert exit_code == 0, said
     assert applied == [f"{name}.configured.yaml", f"{name}.stopped.yaml", f"{name}.before.yaml"]
@@ -48,11 +48,11 @@ def test_a_plan_over_rest_is_neither_applied_nor_undone_once_there_is_an_operato
     assert home.ask("PUT", f"/connectors/{name}/stop") < 400
     flags = ("--to-topic", f"{name}-own", "--partitions", 1, "--replication-factor", 1, "--set-config", "--resume")
     eventually(lambda: eosctl(*arguments(home, lines, *flags, "--plan-file", plan)).exit_code == 0, "the plan")
-    refused = eosctl("apply", plan, "--managed-by", "strimzi", "--yes")
+    refused = eosctl("apply", plan, *named(home), "--managed-by", "strimzi", "--yes")
     assert refused.exit_code == 8
     assert f"{SETTING} changed over REST is changed back" in refused.stderr
-    assert eosctl("apply", plan, "--yes").exit_code == 0
-    back = eosctl("undo", f"{plan}.undo", "--managed-by", "strimzi", "--yes")
+    assert eosctl("apply", plan, *named(home), "--yes").exit_code == 0
+    back = eosctl("undo", f"{plan}.undo", *named(home), "--managed-by", "strimzi", "--yes")
     assert back.exit_code == 8
     assert "stopped over REST, its operator resumes it" in back.stderr
     lines.place = Place(home, name, f"{name}-own")

@@ -10,6 +10,7 @@ from eosctl.errors import Refused, UsageError
 from eosctl.executors.journal import write_plan_file
 from eosctl.model.plan import ManualStep, Plan, PlannedStep, StopConnector
 from eosctl.model.planned import Planned
+from eosctl.model.profile import Profile
 from eosctl.model.report import exit_code
 from eosctl.model.sides import Place, Side
 from eosctl.operations.plan_files import PlanFile, keep_plan, read_plan
@@ -78,7 +79,26 @@ def test_a_plan_file_is_written_and_said_and_nothing_is_asked(tmp_path: Path) ->
     answer = ran(session_on(FakeCluster(), said, **AT), said, FINE, path)
     assert exit_code(answer) == 0
     assert decode_plan(path.read_text()) == PLAN
-    assert said.said == [f"plan written to {path}; `eosctl apply {path}` carries it out"]
+    command = f"eosctl apply {path} -b b:9092 --connect-url 'http://[hidden]@w:8083'"
+    assert said.said == [f"plan written to {path}; `{command}` carries it out"]
+
+
+def test_a_printed_command_names_what_the_user_typed_and_no_secret(tmp_path: Path) -> None:
+    options = SessionOptions(
+        Conversation(),
+        bootstrap_servers="b:9092",
+        command_config=tmp_path / "my client.properties",
+        properties={"sasl.jaas.config": "canary", "security.protocol": "SSL"},
+        connect_urls=("http://w:8083",),
+        profile=Profile("prod", "profiles.yaml"),
+        sources={"bootstrap_server": "EOSCTL_BOOTSTRAP_SERVER", "profile": "current", "connect_url": "profile prod"},
+    )
+    target = TargetOptions("t:9092", None, ("http://ops:canary@v:8083",))
+    printed = SourceAndTarget(Session(options), "connect-configs", target).command("apply", Path("a.plan"))
+    assert printed == (
+        f"eosctl apply a.plan --command-config '{tmp_path}/my client.properties' -X 'sasl.jaas.config=[hidden]' "
+        "-X security.protocol=SSL --to-bootstrap-server t:9092 --to-connect-url 'http://[hidden]@v:8083'"
+    )
 
 
 def test_a_plan_that_something_speaks_against_gets_no_file(tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, ParamSpec, TypeAlias
 
 import typer
 
 from eosctl.commands.connect_options import ConfigTopic, ConnectorNames, WorkerConfig, WorkerOffsetsTopic
+from eosctl.model.client_properties import listed
 from eosctl.model.exported_offsets import Store
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.operations.offset_stores import OffsetsRequest
@@ -94,7 +96,8 @@ def about_offsets(
 
         given = {name: values.pop(name) for name in names}
         request = OffsetsRequest(tuple(given.pop("connector") or ()), **given)
-        return run(options, request, **values)
+        named = tuple(listed(request.worker_bootstrap_servers or ""))
+        return run(replace(options, named_servers=named), request, **values)
 
     keywords = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
     with_request.__signature__ = inspect.Signature([first, *keywords, *options_of_request])  # type: ignore[attr-defined]  # PEP 362

@@ -129,7 +129,7 @@ def _keep(session: Session, report: AclReport, acls: ClusterAcls, path: Path, *,
     )
     here = Place(Side.SOURCE, session.client_properties.bootstrap_servers)
     keep_plan(replace(changes, places=(here,)), path)
-    session.options.console.narrate(f"the plan is in {path}; eosctl apply {path} carries it out")
+    session.options.console.narrate(f"the plan is in {path}; `{session.options.command('apply', path)}` carries it out")
 
 
 def _explained(report: AclReport, request: AclRequest, acls: ClusterAcls, super_users: Sequence[str]) -> AclReport:

@@ -1,6 +1,5 @@
 """A plan before it is confirmed, and what came of it."""
 
-import shlex
 from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any, Final
@@ -178,8 +177,8 @@ def view_applied(applied: Applied) -> Document:
     plan, outcome = applied.plan, applied.outcome
     done = outcome.count(StepOutcome.DONE) + outcome.count(StepOutcome.DONE_BEFORE)
     by_hand = [each.detail for each in outcome.results if each.outcome is StepOutcome.BY_HAND]
-    finished_by = f"to finish it: eosctl apply {shlex.quote(applied.plan_file)}"
-    undone_by = f"to roll it back: eosctl undo {shlex.quote(applied.undo_file)}"
+    finished_by = f"to finish it: {applied.finished_by}"
+    undone_by = f"to roll it back: {applied.undone_by}"
     data: AppliedData = {
         "results": [_result_row(each) for each in outcome.results],
         "changed": outcome.changed,
