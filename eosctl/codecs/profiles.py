@@ -1,9 +1,10 @@
-"""The file of profiles: YAML text -> Profiles."""
+"""The file of profiles: YAML text -> Profiles, and the text with one profile more."""
 
 from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Final
 
+from eosctl.codecs import yaml_edits
 from eosctl.codecs.secrets import looks_secret
 from eosctl.codecs.strict_yaml import decode_yaml
 from eosctl.errors import ConfigError
@@ -42,6 +43,28 @@ def decode_profiles(text: str, origin: str) -> Profiles:
     }
     current = _text(top.get("current"), f"{origin}: current")
     return Profiles(profiles, current)
+
+
+def with_profile_keys(text: str, name: str, keys: Mapping[str, object], origin: str) -> str:
+    """The text with these keys of profile `name`, which is added where it lacks; every other line stays as it is.
+
+    Raises ConfigError where what comes of it is no file of profiles, as with a password in a URL.
+    """
+    address = next(yaml_edits.addresses(text), None)
+    if address is None:
+        text = (
+            text
+            + ("" if text.endswith("\n") or not text else "\n")
+            + yaml_edits.block({"profiles": {name: dict(keys)}})
+        )
+    elif name not in decode_profiles(text, origin).profiles:
+        text = yaml_edits.set_value(text, address, ("profiles", name), dict(keys))
+    else:
+        for key, value in keys.items():
+            place = ("profiles", name, key)
+            text = yaml_edits.set_value(yaml_edits.remove_value(text, address, place), address, place, value)
+    decode_profiles(text, origin)
+    return text
 
 
 def require_no_references(profiles: Profiles, origin: str) -> None:

@@ -5,11 +5,14 @@ from typing import Annotated
 
 import typer
 
+from eosctl.model.unseen import shell_word
 from eosctl.operations.connection_check import check_connection
 from eosctl.operations.effective_settings import effective_settings
 from eosctl.operations.profiles import (
+    add_profile,
     chosen_profile,
     distrust_project_file,
+    how_to_name_a_cluster,
     known_profiles,
     trust_project_file,
     use_profile,
@@ -34,6 +37,60 @@ def profile() -> None:
     only where these are. A project's file, the nearest .eosctl.yaml of this directory and those above it, adds profiles
     once you trust it.
     """
+
+
+@app.command("add")
+@printing
+def add(
+    options: GlobalOptions,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The profile.")],
+    bootstrap_server: Annotated[
+        str | None, typer.Option("--bootstrap-server", "-b", metavar="HOST:PORT,…", help="Brokers to start from.")
+    ] = None,
+    command_config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A Java client's properties file; passwords stay there.")
+    ] = None,
+    connect_url: Annotated[
+        list[str] | None, typer.Option(metavar="URL", help="A Connect worker's REST address. May be repeated.")
+    ] = None,
+    group_id: Annotated[
+        str | None, typer.Option(metavar="ID", help="The Connect cluster: its workers' group.id.")
+    ] = None,
+    worker_config: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="A worker's properties file. May be repeated.")
+    ] = None,
+    cluster_id: Annotated[
+        str | None, typer.Option(metavar="ID", help="The only Kafka cluster that may be written to.")
+    ] = None,
+    protected: Annotated[bool, typer.Option("--protected", help="--yes needs --profile NAME beside it.")] = False,
+    update: Annotated[bool, typer.Option("--update", help="Change what is given of a profile that exists.")] = False,
+) -> None:
+    """Name a cluster: write a profile into your file of profiles.
+
+    Use it once for each cluster, and leave its options out from then on. It connects to nothing; `eosctl profile check`
+    does. No other line of the file changes, and paths are written as absolute ones. It takes no passwords: these are in
+    the file that --command-config names.
+
+    Examples:
+      eosctl profile add staging -b broker:9092 --connect-url http://worker:8083 --group-id connect-cluster
+      eosctl profile add production -b broker:9093 --command-config client.properties --protected
+      eosctl profile add staging -b broker-2:9092 --update
+    """
+
+    given = {
+        "bootstrap-server": bootstrap_server,
+        "command-config": command_config,
+        "connect-url": connect_url,
+        "group-id": group_id,
+        "worker-config": worker_config,
+        "cluster-id": cluster_id,
+        "protected": protected or None,
+    }
+    added = add_profile(name, {key: value for key, value in given.items() if value}, update=update)
+    options.console.result(f"profile {name} is in {added.origin}")
+    word = shell_word(name)
+    options.console.narrate(f"next: eosctl profile check --profile {word}")
+    options.console.narrate(f"to have it used by default: eosctl profile use {word}")
 
 
 @app.command("list")
@@ -61,6 +118,8 @@ def list_(options: GlobalOptions) -> None:
     for each in known.unused:
         options.console.warn(each)
     options.console.result(view_profiles(known))
+    if not known.profiles:
+        options.console.narrate(how_to_name_a_cluster())
 
 
 @app.command("use")

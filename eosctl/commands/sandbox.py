@@ -14,7 +14,7 @@ from eosctl.operations.sandbox import (
     start_sandbox,
     stop_sandbox,
 )
-from eosctl.render.views.sandbox import view_environment, view_started, view_status, view_stopped
+from eosctl.render.views.sandbox import shell_lines, view_environment, view_started, view_status, view_stopped
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, printing
 
@@ -143,6 +143,7 @@ def up(
       BOOTSTRAP        plaintext listeners; who connects there is the super user
       SASL-BOOTSTRAP   SASL/PLAIN listeners; a user may do what ACLs allow
       CONNECT          REST addresses of the workers
+      GROUP-ID         the workers' group.id
     """
 
     spec = SandboxSpec(
@@ -211,7 +212,13 @@ def status(options: GlobalOptions, directory: Directory = None) -> int:
 
 @app.command("env")
 @printing
-def env(options: GlobalOptions, directory: Directory = None) -> int:
+def env(
+    options: GlobalOptions,
+    directory: Directory = None,
+    shell: Annotated[
+        bool, typer.Option("--shell", help="Lines for eval: later commands of this shell are for it. No passwords.")
+    ] = False,
+) -> int:
     """Print the sandbox's addresses and credentials.
 
     Use it to point other programs at the sandbox. It prints the passwords of the SASL users, which were made up for
@@ -219,6 +226,7 @@ def env(options: GlobalOptions, directory: Directory = None) -> int:
     --command-config.
 
     Examples:
+      eosctl sandbox env --shell
       eosctl sandbox env -o json
 
     Columns:
@@ -228,12 +236,13 @@ def env(options: GlobalOptions, directory: Directory = None) -> int:
       BOOTSTRAP        plaintext listeners; who connects there is the super user
       SASL-BOOTSTRAP   SASL/PLAIN listeners; a user may do what ACLs allow
       CONNECT          REST addresses of the workers
+      GROUP-ID         the workers' group.id
       JAVA             the java that runs it
       CLASSPATH        jars that the brokers run from, as java -cp takes them
       POSTGRESQL       URL of the PostgreSQL, with the password of its super user
     """
 
-    return answer(options, read_sandbox_environment(directory), view_environment)
+    return answer(options, read_sandbox_environment(directory), shell_lines if shell else view_environment)
 
 
 def _settings(option: str, pairs: list[str] | None) -> dict[str, str]:

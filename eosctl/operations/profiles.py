@@ -11,8 +11,8 @@ from typing import NamedTuple
 from eosctl.analysis.catalogue import index
 from eosctl.codecs import strimzi_resources, worker_properties
 from eosctl.codecs.properties import ENCODING
-from eosctl.errors import ConfigError, EosctlError
-from eosctl.executors.profile_file import set_current
+from eosctl.errors import ConfigError, EosctlError, UsageError
+from eosctl.executors.profile_file import set_current, set_profile
 from eosctl.executors.project_file import record_trust, remove_trust
 from eosctl.model.near_names import did_you_mean
 from eosctl.model.profile import Profile, Profiles
@@ -105,6 +105,40 @@ def use_profile(name: str) -> Path:
     file = user_file()
     set_current(file, name)
     return file
+
+
+def add_profile(name: str, keys: Mapping[str, object], *, update: bool) -> Profile:
+    """Writes the keys (codecs.profiles.KEYS) of profile `name` into the user's file, and returns the profile.
+
+    Paths are written as absolute ones, for the file has a directory of its own. ConfigError where the profile exists
+    and may not be updated, or a file does not exist.
+    """
+    file = user_file()
+    if not name:
+        raise UsageError("a profile needs a name", hint="--profile '' means none")
+    if name in read_user_profiles().profiles and not update:
+        hint = f"--update changes what is given, and leaves its other keys; or take another name, or edit {file}"
+        raise ConfigError(f"profile {name} exists in {file}", hint=hint)
+    if not (update or keys.get("bootstrap-server")):
+        raise UsageError("a profile needs brokers to start from", hint="give -b HOST:PORT")
+    set_profile(file, name, {key: _absolute(value) for key, value in keys.items()})
+    return read_user_profiles().profiles[name]
+
+
+def _absolute(value: object) -> object:
+    """The value, a path with its directories; ConfigError where it names no file."""
+    if isinstance(value, list):
+        return [_absolute(each) for each in value]
+    if not isinstance(value, Path):
+        return value
+    if not value.is_file():
+        raise ConfigError(f"{value} is no file")
+    return str(value.absolute())
+
+
+def how_to_name_a_cluster() -> str:
+    """The command that writes the first profile, and the file that it writes."""
+    return f"to name a cluster, in {user_file()}:\neosctl profile add NAME -b HOST:PORT --connect-url URL --group-id ID"
 
 
 def worker_settings_in(file: Path) -> Mapping[str, str]:

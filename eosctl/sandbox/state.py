@@ -42,6 +42,7 @@ class SandboxState:
     directory: str
     processes: tuple[ProcessState, ...]
     postgresql_url: str | None = None
+    group_id: str = ""
 
 
 def state_of(sandbox: Sandbox) -> SandboxState:
@@ -69,6 +70,7 @@ def state_of(sandbox: Sandbox) -> SandboxState:
         directory=str(sandbox.directory),
         processes=(*brokers, *workers, *servers),
         postgresql_url=None if postgresql is None else postgresql.url,
+        group_id=sandbox.spec.worker_config.get("group.id", sandbox.spec.group_id),
     )
 
 

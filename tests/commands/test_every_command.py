@@ -50,7 +50,7 @@ CONNECTING |= {
     "eosctl mirror audit": "mirror audit --source-bootstrap-server {mute} -b {mute}",
     "eosctl watch": "watch --listen 127.0.0.1:0 -b {mute}",
 }
-ASKS_NOBODY = {"eosctl profile explain", "eosctl audit status", "eosctl audit history"}
+ASKS_NOBODY = {"eosctl profile add", "eosctl profile explain", "eosctl audit status", "eosctl audit history"}
 NEEDS_A_PLAN = {"eosctl apply", "eosctl undo"}
 OFFSETS = '{"offsets":[{"partition":{"filename":"f"},"offset":{"position":1}}]}'
 CONNECTOR = '{"name": "orders", "connector.class": "FileStreamSource"}'

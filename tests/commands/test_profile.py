@@ -147,3 +147,65 @@ def test_a_password_in_the_store_is_refused_and_not_shown(eosctl, home):
     for store in ("postgresql://audit:${env:X}@db/ledger", "postgresql://audit@db:5432/ledger", "sqlite:///a.db"):
         (home / "config.yaml").write_text(f"profiles: {{a: {{audit-store: '{store}'}}}}")
         assert eosctl("profile", "list").exit_code == 0
+
+
+def test_add_writes_a_profile_and_changes_no_other_line(eosctl, home):
+    (home / "config.yaml").write_text(FILE.replace("profiles:", "profiles:   # mine"))
+    added = eosctl("profile", "add", "lab", "-b", "lab:9092", "--connect-url", "http://w1:8083", "--group-id", "g")
+    assert added.exit_code == 0, added.stderr
+    text = (home / "config.yaml").read_text()
+    assert text == FILE.replace("profiles:", "profiles:   # mine") + (
+        "  lab:\n    bootstrap-server: lab:9092\n    connect-url:\n    - http://w1:8083\n    group-id: g\n"
+    )
+    assert (home / "config.yaml").stat().st_mode & 0o077 == 0
+    settings = explained(eosctl, "--profile", "lab")
+    assert settings["bootstrap.servers"][0] == "lab:9092"
+    assert settings["connect-url"][0] == "http://w1:8083"
+
+
+def test_add_replaces_no_profile_unless_it_is_told_and_keeps_what_is_not_named(eosctl, home):
+    again = eosctl("profile", "add", "prod", "-b", "other:9092")
+    assert again.exit_code == 2
+    assert "profile prod exists" in again.stderr
+    assert (home / "config.yaml").read_text() == FILE
+    assert eosctl("profile", "add", "prod", "-b", "other:9092", "--update").exit_code == 0
+    shown = data(eosctl("profile", "show", "prod", "-o", "json"))
+    assert (shown["bootstrap_server"], shown["protected"], shown["cluster_id"]) == ("other:9092", True, "abc")
+    assert eosctl("profile", "add", "staging", "--connect-url", "http://w:1", "--update").exit_code == 0
+    shown = data(eosctl("profile", "show", "staging", "-o", "json"))
+    assert (shown["connect_urls"], shown["timeout_s"]) == (["http://w:1"], 7)
+
+
+def test_the_first_profile_is_added_by_the_command_that_the_empty_list_names(eosctl, tmp_path, monkeypatch):
+    file = Path(os.environ["XDG_CONFIG_HOME"], "eosctl", "config.yaml")
+    listed = eosctl("profile", "list")
+    assert "eosctl profile add NAME -b HOST:PORT" in listed.stderr
+    assert str(file) in listed.stderr
+    (tmp_path / "client.properties").write_text("client.rack=file\n")
+    monkeypatch.chdir(tmp_path)
+    assert eosctl("profile", "add", "lab", "-b", "lab:9092", "--command-config", "client.properties").exit_code == 0
+    assert data(eosctl("profile", "show", "lab", "-o", "json"))["command_config"] == f"{tmp_path}/client.properties"
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["-b", "lab:9092", "--connect-url", "http://me:geheim@worker:8083"], "connect-url holds a user and password"),
+        (["-b", "lab:9092", "--command-config", "nonesuch.properties"], "nonesuch.properties is no file"),
+        (["--group-id", "g"], "a profile needs brokers to start from"),
+    ],
+)
+def test_add_writes_nothing_where_what_is_given_makes_no_profile(eosctl, home, args, said):
+    ran = eosctl("profile", "add", "lab", *args)
+    assert ran.exit_code == 2
+    assert said in ran.stderr
+    assert "geheim" not in ran.stderr
+    assert (home / "config.yaml").read_text() == FILE
+
+
+def test_add_writes_to_the_file_that_a_link_means(eosctl, home, tmp_path):
+    (home / "config.yaml").rename(tmp_path / "kept.yaml")
+    (home / "config.yaml").symlink_to(tmp_path / "kept.yaml")
+    assert eosctl("profile", "add", "lab", "-b", "lab:9092").exit_code == 0
+    assert (home / "config.yaml").is_symlink()
+    assert (tmp_path / "kept.yaml").read_text() == f"{FILE}  lab:\n    bootstrap-server: lab:9092\n"

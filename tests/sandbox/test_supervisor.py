@@ -117,6 +117,16 @@ def test_a_sandbox_stays_up_after_the_command_until_it_is_taken_down(run):
     assert brokers_in_metadata(int(env["bootstrap_servers"].rpartition(":")[2])) == {1}
     assert {"sasl_bootstrap_servers", "connect_urls", "kafka_version", "classpath", "java", "directory"} <= env.keys()
 
+    code, lines, _ = run("env", "--shell")
+    assert (code, lines["text"].splitlines()) == (
+        0,
+        [
+            f"export EOSCTL_BOOTSTRAP_SERVER={env['bootstrap_servers']}",
+            f"export EOSCTL_CONNECT_URL={env['connect_urls'][0]}",
+            "export EOSCTL_GROUP_ID=connect-cluster",
+        ],
+    )
+
     code, status, _ = run("status")
     assert (code, [process["ready"] for process in status["processes"]]) == (0, [True, True])
     assert not any(password in json.dumps([up, status]) for password in env["users"].values())

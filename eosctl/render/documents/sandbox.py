@@ -22,6 +22,7 @@ class SandboxAddresses(TypedDict):
     kafka_version: str
     connect_version: str
     cluster_id: str
+    group_id: str
     directory: str
 
 
@@ -46,6 +47,7 @@ class StatusData(TypedDict):
     kafka_version: NotRequired[str]
     connect_version: NotRequired[str]
     cluster_id: NotRequired[str]
+    group_id: NotRequired[str]
 
 
 class StoppedData(TypedDict):

@@ -5,6 +5,7 @@ from typing import Any
 
 from eosctl.model.sandbox import SandboxEnvironment, SandboxStatus, StartedSandbox, State, StoppedSandbox
 from eosctl.model.times import rfc3339
+from eosctl.model.unseen import shell_word
 from eosctl.render.document import Column, Document, Fields, Table, figure
 
 ADDRESSES = (
@@ -14,6 +15,7 @@ ADDRESSES = (
     Column("BOOTSTRAP", "bootstrap_servers", "plaintext listeners; who connects there is the super user"),
     Column("SASL-BOOTSTRAP", "sasl_bootstrap_servers", "SASL/PLAIN listeners; a user may do what ACLs allow"),
     Column("CONNECT", "connect_urls", "REST addresses of the workers"),
+    Column("GROUP-ID", "group_id", "the workers' group.id"),
 )
 PROCESSES = (
     Column("PROCESS", "name", "broker or worker and its number"),
@@ -83,6 +85,18 @@ def view_environment(environment: SandboxEnvironment) -> Document:
         more += (Column("POSTGRESQL", "postgresql_url", "URL of the PostgreSQL, with the password of its super user"),)
     blocks = (Fields((*ADDRESSES, *more)), Fields(passwords, title="Passwords"))
     return Document("sandbox.env", shown, cluster_id=state["cluster_id"], blocks=blocks)
+
+
+def shell_lines(environment: SandboxEnvironment) -> str:
+    """Lines for `eval`: the commands of that shell after it are for this sandbox. No password is in them."""
+    state = environment.state
+    values = {
+        "EOSCTL_BOOTSTRAP_SERVER": state["bootstrap_servers"],
+        "EOSCTL_CONNECT_URL": " ".join(state["connect_urls"]),
+        "EOSCTL_GROUP_ID": state["group_id"] if state["connect_urls"] else "",
+    }
+    lines = (f"export {name}={shell_word(value)}" if value else f"unset {name}" for name, value in values.items())
+    return "\n".join(lines)
 
 
 def _without_passwords(state: State) -> dict[str, Any]:
