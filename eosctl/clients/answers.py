@@ -183,4 +183,4 @@ def _incomplete(request: Request, response: Response) -> str | None:
 def _asks_for_all(request: Request) -> bool:
     fields = request.fields
     one_coordinator = request.name == "FindCoordinator" and "coordinator_keys" not in fields
-    return one_coordinator or (request.name == "Metadata" and fields["topics"] is None)
+    return one_coordinator or (request.name in {"Metadata", "OffsetFetch"} and fields["topics"] is None)

@@ -30,13 +30,15 @@ def find_group_coordinators(group_ids: Iterable[str]) -> Request:
     return Request(FindCoordinatorRequest, fields, min_version=BATCHED_FIND_COORDINATOR, since="3.0")
 
 
-def offset_fetch(group_id: str, partitions: Iterable[TopicPartition]) -> Request:
+def offset_fetch(group_id: str, partitions: Iterable[TopicPartition] | None) -> Request:
     """OffsetFetch to the group's coordinator: {error_code, topics[] of {name, partitions[] of {partition_index,
     committed_offset (-1: none), error_code}}}. Needs Describe on the group and on each topic.
+
+    Without partitions it is about all that have one; the coordinator leaves out topics that may not be described.
     """
     from kafka.protocol.consumer.group import OffsetFetchRequest
 
-    topics = [
+    topics = partitions and [
         OffsetFetchRequest.OffsetFetchRequestTopic(name=topic, partition_indexes=indexes)
         for topic, indexes in by_topic(partitions).items()
     ]

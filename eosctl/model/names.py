@@ -73,6 +73,9 @@ def java_hash(text: str) -> int:
 
 
 def coordinator_partition(transactional_id: str, partitions: int) -> int:
-    """The partition of `__transaction_state` that holds this ID: abs(hash) modulo partitions, where abs(-2^31) is 0."""
+    """The partition of `__transaction_state` that holds this ID: abs(hash) modulo partitions, where abs(-2^31) is 0.
+
+    So it is with a group and `__consumer_offsets`.
+    """
     value = java_hash(transactional_id)
     return (0 if value == -(1 << 31) else abs(value)) % partitions

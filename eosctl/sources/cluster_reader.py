@@ -233,6 +233,9 @@ class ClusterReader(TopicReader, Protocol):
     ) -> Mapping[TopicPartition, tuple[WaitingGroup, ...] | Skipped] | Skipped:
         """The groups that may wait at the last stable offset of each partition."""
 
+    def committed_offsets(self, group_id: str) -> Mapping[TopicPartition, int] | Skipped:
+        """Every offset that the group committed; of a share group its start offsets."""
+
     def pending_commits(
         self, transactions: Collection[OpenTransaction]
     ) -> Mapping[CommitPlace, tuple[PendingCommit, ...] | Skipped]:

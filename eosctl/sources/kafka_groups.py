@@ -86,12 +86,12 @@ class _Fetch(NamedTuple):
 
 
 def committed_offsets(
-    wire: Wire, group_ids: Collection[str], partitions: Collection[TopicPartition]
+    wire: Wire, group_ids: Collection[str], partitions: Collection[TopicPartition] | None
 ) -> CommittedOffsets:
-    """Offsets that the groups committed for the partitions; many groups at once, each from its coordinator."""
-    if not group_ids or not partitions:
+    """Offsets that the groups committed for the partitions (None: all); each group from its coordinator, at once."""
+    if not group_ids or (partitions is not None and not partitions):
         return {}
-    reading = _Reading(wire, sorted(partitions))
+    reading = _Reading(wire, None if partitions is None else sorted(partitions))
     return reading.result(sorted(group_ids))
 
 
@@ -118,7 +118,7 @@ def waiting_groups_of(
 
 
 class _Reading:
-    def __init__(self, wire: Wire, partitions: Sequence[TopicPartition]) -> None:
+    def __init__(self, wire: Wire, partitions: Sequence[TopicPartition] | None) -> None:
         self._wire = wire
         self._partitions = partitions
         self._window = wire.window(in_flight=50)

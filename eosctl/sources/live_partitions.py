@@ -97,6 +97,15 @@ class LivePartitions(LiveBrokers):
             return queues
         return kafka_groups.waiting_groups_of(committed, queues, states, offsets)
 
+    @asked("committed offsets of group {}")
+    def committed_offsets(self, group_id: str) -> Mapping[TopicPartition, int] | Skipped:
+        """From the group's coordinator, which leaves out topics that may not be described."""
+        wire, groups = self._connections.wire, self.groups()
+        if not isinstance(groups, Skipped) and group_id in groups and groups[group_id].is_share:
+            return share_groups.read_share_groups(wire, [group_id])[group_id].starts
+        self.note(ALL_TOPICS, hidden_topics(wire))
+        return kafka_groups.committed_offsets(wire, [group_id], None)[group_id]
+
     @asked("pending offset commits in")
     def pending_commits(
         self, transactions: Collection[OpenTransaction]

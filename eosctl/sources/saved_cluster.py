@@ -283,6 +283,10 @@ class SavedCluster(SavedTopics):
         """As they were saved."""
         return {place: each.waiting for place, each in self._at(offsets).items()}
 
+    def committed_offsets(self, group_id: str) -> Mapping[TopicPartition, int]:
+        """Raises UsageError: it has those only that lie where something is held back."""
+        raise UsageError(f"a snapshot does not hold all offsets that group {group_id} committed: ask the cluster")
+
     @asked("pending offset commits in")
     def pending_commits(
         self, transactions: Collection[OpenTransaction]

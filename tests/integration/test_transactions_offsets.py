@@ -18,7 +18,7 @@ from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
 from tests.integration.coordinators import wire_to
 from tests.integration.hanging import UNVERIFIED, initialise
-from tests.integration.producers import create_topic
+from tests.integration.producers import complete, create_topic, open_transaction
 from tests.kafka_versions import spec_of
 from tests.oracle.transactions_tool import find_hanging
 from tests.waiting import eventually
@@ -47,9 +47,14 @@ def unverified(kafka_version: str) -> Iterator[Sandbox]:
 
 
 def commits(consumer: Consumer, offset: int) -> bool:
-    """Whether its coordinator is there to take the offset."""
+    """Whether its coordinator is there to take the offset of INPUT."""
+    return committed(consumer, [Committed(INPUT.topic, 0, offset)])
+
+
+def committed(consumer: Consumer, offsets: list[Committed]) -> bool:
+    """Whether its coordinator is there to take the offsets."""
     try:
-        consumer.commit(offsets=[Committed(INPUT.topic, 0, offset)], asynchronous=False)
+        consumer.commit(offsets=offsets, asynchronous=False)
     except KafkaException as error:
         if error.args[0].name() not in {"NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS"}:
             raise
@@ -115,6 +120,15 @@ def test_offset_commits_that_hang_are_found_with_the_group_that_waits_and_aborte
     ((topic, partition, producer_id, *_),) = find_hanging(unverified, [CONSUMER_OFFSETS, INPUT.topic])
     assert (topic, partition, producer_id) == (CONSUMER_OFFSETS, place, row["producer_id"])
 
+    ran = eosctl("transactions", "lso", "-b", servers, "--group", GROUP, "-o", "json")
+    assert ran.exit_code == 0, ran.stderr
+    asked = json.loads(ran.stdout)["data"]
+    assert asked["group"]["pending_offset_commits"] == ["input-0"]
+    told = {each["topic"]: (each["partition"], each["by"]) for each in asked["partitions"]}
+    assert told[CONSUMER_OFFSETS][0] == place
+    assert ID in told[CONSUMER_OFFSETS][1]
+    assert told[INPUT.topic] == (0, None)
+
     ran = eosctl(
         "transactions", "abort", "-b", servers, "--topic", CONSUMER_OFFSETS, "--partition", place,
         "--start-offset", row["start_offset"], "--max-transaction-timeout", "0", "--yes",
@@ -126,3 +140,51 @@ def test_offset_commits_that_hang_are_found_with_the_group_that_waits_and_aborte
         while (told := stable_offset(wire))[1] == UNSTABLE_OFFSET_COMMIT and time.monotonic() < deadline:
             time.sleep(0.05)
     assert told == (3, 0), "the offset of the aborted transaction must not count"
+
+
+def test_a_group_is_shown_where_it_waits_with_its_lag_and_nothing_that_it_does_not_read(
+    unverified: Sandbox, eosctl: Eosctl, fresh_name: Callable[[str], str]
+) -> None:
+    servers, group = unverified.bootstrap_servers, fresh_name("billing")
+    name, quiet, other = (fresh_name(each) for each in ("read", "quiet", "unread"))
+    for each in (name, quiet, other):
+        create_topic(servers, each)
+    written = complete(servers, fresh_name("done"), name, commit=True)
+    assert written is not None
+    committer = Consumer({"bootstrap.servers": servers, "group.id": group, "log_level": 0})
+    places = [Committed(topic, 0, 0) for topic in (name, quiet)]
+    eventually(lambda: committed(committer, places), "the coordinator of the group")
+    committer.close()
+    holders = [open_transaction(servers, fresh_name("holder"), each) for each in (name, other)]
+
+    ran = eosctl("transactions", "lso", "-b", servers, "--group", group, "-o", "json")
+    assert ran.exit_code == 0, ran.stderr
+    rows = json.loads(ran.stdout)["data"]["partitions"]
+    waits = {each["topic"]: (each["committed_offset"], each["lag"], each["group_held_back"]) for each in rows}
+    assert waits == {name: (0, 2, True), quiet: (0, 0, False)}
+    shown = eosctl("transactions", "lso", "-b", servers, "--group", group).stdout
+    assert f"Group {group} (Empty) may wait for a transaction in 1 of the 2 partitions that it reads." in shown
+    assert len(holders) == 2
+
+
+def test_a_group_that_does_not_exist_is_an_error_and_one_without_commits_is_not_told_that_all_is_well(
+    unverified: Sandbox, eosctl: Eosctl, fresh_name: Callable[[str], str]
+) -> None:
+    lso = ("transactions", "lso", "-b", unverified.bootstrap_servers, "--group")
+    missing = eosctl(*lso, "copie")
+    assert missing.exit_code == 2
+    assert "there is no group copie" in missing.stderr
+    assert "did you mean copier?" in missing.stderr
+    name, group = fresh_name("joined"), fresh_name("new")
+    create_topic(unverified.bootstrap_servers, name)
+    settings = {"bootstrap.servers": unverified.bootstrap_servers, "group.id": group, "enable.auto.commit": False}
+    consumer = Consumer({**settings, "log_level": 0})
+    try:
+        consumer.subscribe([name])
+        eventually(lambda: consumer.poll(0.1) is None and consumer.assignment(), "the group's first member")
+        ran = eosctl(*lso, group)
+        assert ran.exit_code == 3, ran.stdout
+        assert f"Group {group} (Stable) has committed no offsets" in ran.stdout
+        assert eosctl(*lso, group, "--topic", name).exit_code == 0
+    finally:
+        consumer.close()

@@ -13,6 +13,11 @@ from eosctl.shell.options import GlobalOptions, reading
 
 app = typer.Typer()
 
+Group: TypeAlias = Annotated[
+    str | None,
+    typer.Option(metavar="ID", help="Only what this consumer group reads: partitions that it committed offsets of."),
+]
+
 Watch: TypeAlias = Annotated[
     float | None, typer.Option(metavar="SECONDS", min=0.05, help="Look again every so many seconds, until Ctrl-C.")
 ]
@@ -30,17 +35,20 @@ def lso(
     watch: Watch = None,
     looks: Looks = None,
     config_topic: ConfigTopic = "connect-configs",
+    group: Group = None,
 ) -> int:
     """Show the last stable offsets, and what holds them back.
 
     Use it when read_committed consumers lag although records arrive: they end at the last stable offset, where the
     first open transaction begins. Without a topic, all blocked partitions of the cluster are shown. --watch draws on
-    the terminal, and the last look is the answer.
+    the terminal, and the last look is the answer. --group says where one consumer group (or share group) may wait, also
+    for a transaction that commits its offsets.
 
     Examples:
       eosctl transactions lso -b broker:9092
       eosctl transactions lso -b broker:9092 --topic orders --topic connect-offsets:3 --group-id connect-cluster
       eosctl transactions lso -b broker:9092 --topic orders --watch 2
+      eosctl transactions lso -b broker:9092 --group billing
 
     Columns:
       TOPIC           the topic
@@ -52,11 +60,14 @@ def lso(
       HELD_S          since the first of them was written
       STATE           the coordinator's state of the transaction that holds it back
       BY              its transactional ID and owner, or its producer ID/epoch
+      WAITS           (--group) whether the group may wait there: it committed nothing beyond the last stable offset
+      COMMITTED       (--group) the offset that the group committed
+      LAG             (--group) from there to the last stable offset: what it can read now
     """
     from eosctl.operations.last_stable import StabilityRequest, watch_last_stable_offsets
 
     console = options.console
-    request = StabilityRequest((*(topic or ()), *(topics or ())), config_topic, watch, looks)
+    request = StabilityRequest((*(topic or ()), *(topics or ())), config_topic, watch, looks, group)
     with Session(options) as session:
         found = watch_last_stable_offsets(
             session.reader, request, lambda look: console.redraw(view_stability(look)), console

@@ -95,7 +95,11 @@ class HolderRow(OwnerFields):
 
 
 class StabilityRow(TypedDict):
-    """A partition: held_back are the offsets between last stable offset and high watermark."""
+    """A partition: held_back are the offsets between last stable offset and high watermark.
+
+    committed_offset is that of the group that was asked about, lag the offsets from there to the last stable offset;
+    group_held_back says whether the group may be kept from records there.
+    """
 
     topic: str
     partition: int
@@ -108,6 +112,17 @@ class StabilityRow(TypedDict):
     state: str | None
     by: str | None
     holders: list[HolderRow]
+    committed_offset: int | None
+    lag: int | None
+    group_held_back: bool | None
+
+
+class ReadingGroupRow(TypedDict):
+    """The group that was asked about; its offsets in pending_offset_commits are in a transaction that is open."""
+
+    group_id: str
+    state: str
+    pending_offset_commits: list[str] | Skipped
 
 
 class StabilityData(TypedDict):
@@ -116,3 +131,4 @@ class StabilityData(TypedDict):
     partitions: list[StabilityRow]
     partitions_not_held_back: int
     not_searched: list[str]
+    group: ReadingGroupRow | None

@@ -1,13 +1,16 @@
 """Last stable offsets: how far read_committed consumers come, and who keeps them from the rest."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from eosctl.model.counts import counted, some
+from eosctl.model.groups import CONSUMER_OFFSETS
 from eosctl.model.hanging import OpenTransaction
-from eosctl.model.last_stable import LastStableOffsets, PartitionStability
+from eosctl.model.last_stable import GroupReading, LastStableOffsets, PartitionStability
+from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.model.transactions import NO_OWNER, Ownership
 from eosctl.render.document import Column, Document, Table, Tone, figure
-from eosctl.render.documents.transactions import HolderRow, StabilityData, StabilityRow
+from eosctl.render.documents.transactions import HolderRow, ReadingGroupRow, StabilityData, StabilityRow
 from eosctl.render.views.transactions import owner_fields, unseen
 
 PARTITIONS = Table(
@@ -26,6 +29,20 @@ PARTITIONS = Table(
     empty="no partition is blocked",
 )
 
+OF_A_GROUP = Table(
+    "partitions",
+    (
+        Column("TOPIC", "topic", "the topic"),
+        figure("PARTITION", "partition", "the partition"),
+        Column("WAITS", "group_held_back", "whether the group may wait there", tones={"yes": Tone.WARN}),
+        figure("COMMITTED", "committed_offset", "what the group committed"),
+        figure("LAG", "lag", "from there to the last stable offset"),
+        figure("LAST-STABLE", "last_stable_offset", "where read_committed consumers end"),
+        *PARTITIONS.columns[5:],
+    ),
+    empty="no partition that the group committed offsets of",
+)
+
 
 def view_stability(found: LastStableOffsets) -> Document:
     """`transactions lso`: the partitions shown, how many others hold nothing back, and of which it is not known."""
@@ -35,14 +52,19 @@ def view_stability(found: LastStableOffsets) -> Document:
         "partitions": rows,
         "partitions_not_held_back": found.free,
         "not_searched": [str(each) for each in found.not_searched],
+        "group": None if found.group is None else _group(found.group),
     }
     return Document(
         kind="transactions.lso",
         as_of=rfc3339(found.as_of),
         cluster_id=found.cluster_id,
         data=data,
-        blocks=(PARTITIONS,),
-        prose=(f"{len(held):,} of {len(held) + found.free:,} partitions blocked",),
+        blocks=(PARTITIONS if found.group is None else OF_A_GROUP,),
+        prose=(
+            (f"{len(held):,} of {len(held) + found.free:,} partitions blocked",)
+            if found.group is None
+            else tuple(_of_the_group(found.group, found))
+        ),
         notes=(*unseen(found.not_searched), *found.notes),
     )
 
@@ -51,6 +73,7 @@ def _row(stability: PartitionStability, found: LastStableOffsets) -> StabilityRo
     offsets = stability.offsets
     held_ms = None if stability.since_ms is None else max(0, found.as_of - stability.since_ms)
     holders = [_holder(each, found.owners) for each in stability.holders]
+    committed = None if found.group is None else found.group.at(offsets.topic_partition)
     return {
         "topic": offsets.topic_partition.topic,
         "partition": offsets.topic_partition.partition,
@@ -63,7 +86,39 @@ def _row(stability: PartitionStability, found: LastStableOffsets) -> StabilityRo
         "state": holders[0]["state"] if holders else None,
         "by": "; ".join(each["words"] for each in holders) if holders else None,
         "holders": holders,
+        "committed_offset": committed,
+        "lag": None if committed is None else max(0, offsets.last_stable_offset - committed),
+        "group_held_back": None if found.group is None else found.group.is_held_back(offsets),
     }
+
+
+def _group(group: GroupReading) -> ReadingGroupRow:
+    pending = group.pending
+    return {
+        "group_id": group.group_id,
+        "state": group.state,
+        "pending_offset_commits": pending if isinstance(pending, Skipped) else [str(each) for each in pending],
+    }
+
+
+def _of_the_group(group: GroupReading, found: LastStableOffsets) -> Iterator[str]:
+    name = f"Group {group.group_id} ({group.state})" if group.state else f"Group {group.group_id}"
+    if isinstance(group.committed, Skipped):
+        yield f"{name}: the offsets that it committed were not read."
+    elif not group.committed:
+        yield f"{name} has committed no offsets, so which partitions it reads is not known: name them with --topic."
+    else:
+        places = [each.offsets for each in found.partitions if each.offsets.topic_partition in group.committed]
+        waits = sum(map(group.is_held_back, places))
+        read = counted(len(places), "partition")
+        yield f"{name} may wait for a transaction in {waits:,} of the {read} that it reads."
+    if isinstance(group.pending, Skipped):
+        yield f"Whether a transaction commits offsets of the group is not known: {group.pending.reason}."
+    elif group.pending:
+        yield (
+            f"Its offsets in {some(group.pending)} are in a transaction that is not decided (in {CONSUMER_OFFSETS}): "
+            "a member that reads committed does not begin there before it ends."
+        )
 
 
 def _holder(transaction: OpenTransaction, owners: Mapping[str, Ownership]) -> HolderRow:
