@@ -41,10 +41,11 @@ def apply(
     Use it where one person plans and another applies, and after an interruption: what is done is not done again, and
     what was begun is finished. Before anything is changed, all that the plan was made from is read again; where it is
     not the same any more, the plan is refused. PLAN.journal keeps what was done, PLAN.undo is the way back. An edited
-    plan is refused, and one that lacks what its steps have to check. --require-digest takes the digest that a preview
-    shows, so that what one person reviewed is what another applies. Brokers, workers and topics are those of the plan
-    unless options say otherwise; identities and secrets are yours to give. Addresses that only the plan names are
-    written to after you have agreed to them: with --yes, give them.
+    plan is refused, and one that lacks what its steps have to check. --dry-run checks everything that a run checks
+    first, and ends with 8 where the run would. --require-digest takes the digest that a preview shows, so that what one
+    person reviewed is what another applies. Brokers, workers and topics are those of the plan unless options say
+    otherwise; identities and secrets are yours to give. Addresses that only the plan names are written to after you
+    have agreed to them: with --yes, give them.
 
     Examples:
       eosctl apply orders.plan
@@ -56,7 +57,9 @@ def apply(
       KIND       what kind of step it is
       WHAT       what it does
       STEPS      the steps before which something is checked
+      NOW        with --dry-run: ok, fails, later (an earlier step brings it about) or unknown
       CHECKED    what is read again, and must hold
+      REASON     why it is not ok
       TOPIC      the topic written to
       PARTITION  the partition of the record
       KEY        connector and source partition

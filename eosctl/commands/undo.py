@@ -40,9 +40,10 @@ def undo(
 
     Use it when a move was a mistake and the connector has not gone on since. Offsets that a connector has committed
     after the plan are never overwritten: the undo is refused then, because going back would repeat records. What was
-    never done is left as it is. A connector that was STOPPED before stays STOPPED, and the last step says how to resume
-    it. Brokers, workers and topics are those of the plan unless options say otherwise; with --yes, give their
-    addresses. An undo is a plan like any other, with a journal and an undo file of its own.
+    never done is left as it is. --dry-run says whether it would be refused now. A connector that was STOPPED before
+    stays STOPPED, and the last step says how to resume it. Brokers, workers and topics are those of the plan unless
+    options say otherwise; with --yes, give their addresses. An undo is a plan like any other, with a journal and an
+    undo file of its own.
 
     Examples:
       eosctl undo orders.plan.undo
@@ -53,7 +54,9 @@ def undo(
       KIND       what kind of step it is
       WHAT       what it does
       STEPS      the steps before which something is checked
+      NOW        with --dry-run: ok, fails, later (an earlier step brings it about) or unknown
       CHECKED    what is read again, and must hold
+      REASON     why it is not ok
       OUTCOME    done, done-before (by an earlier run), by-hand, failed or not-begun
       DETAIL     what was seen
     """

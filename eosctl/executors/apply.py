@@ -10,7 +10,7 @@
    again, and finds its work done.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -24,6 +24,8 @@ from eosctl.model.plan import (
     CreateTopic,
     DeleteAcls,
     ManualStep,
+    NoOpenTransaction,
+    OffsetsUnchanged,
     Plan,
     PlannedStep,
     Precondition,
@@ -35,7 +37,8 @@ from eosctl.model.plan import (
 )
 from eosctl.model.plan_facts import PlanFacts
 from eosctl.model.plan_outcome import ApplyOutcome, StepOutcome, StepResult
-from eosctl.model.preconditions import cure, needed_first, violations
+from eosctl.model.preconditions import Check, Standing, cure, needed_first, standings, violations
+from eosctl.model.skipped import Skipped
 from eosctl.model.step_demands import demanded_steps
 from eosctl.model.transaction_steps import AbortTransaction, CommitTransaction
 
@@ -69,6 +72,26 @@ UNKNOWN: Final = "whether it was done is not known"
 AGAIN: Final = "make room, then `eosctl apply` the same plan again: it finds what is done, and goes on"
 
 
+def check_plan(
+    plan: Plan, done: Collection[int], read_facts: ReadFacts, *, replanned: bool = False
+) -> tuple[tuple[Check, ...], EosctlError | None]:
+    """Rule 1, now: each precondition of the steps that are not done, and the error that ends a run at once, if any.
+
+    replanned: offsets are planned again once their connectors are stopped, so they may change until then.
+    """
+    remaining = [(number, each) for number, each in enumerate(demanded_steps(plan), 1) if number not in done]
+    needed = needed_first(planned for _, planned in remaining)
+    if replanned:
+        needed = tuple(each for each in needed if not isinstance(each, OffsetsUnchanged | NoOpenTransaction))
+    try:
+        facts = read_facts(needed) if needed else PlanFacts()
+    except EosctlError as error:
+        return standings(remaining, needed, Skipped.of(error)), error
+    checks = standings(remaining, needed, facts)
+    failing = [each.reason for each in checks if each.standing is Standing.FAILS]
+    return checks, Refused("; ".join(failing), hint=cure(needed, facts, plan.operated)) if failing else None
+
+
 class ApplyRun:
     """One plan being applied. `on_result` is called with each step as it ends."""
 
@@ -96,7 +119,9 @@ class ApplyRun:
         failure: EosctlError | None = None
         try:
             self._failpoint("opened")
-            self._require(needed_first(planned for _, planned in self._remaining()))
+            _, refused = check_plan(self._plan, self._journal.done, self._read_facts)
+            if refused is not None:
+                raise refused
             self._failpoint("checked")
             for number, planned in enumerate(self._steps, 1):
                 self._end(self._perform(number, planned))
@@ -106,9 +131,6 @@ class ApplyRun:
             failure = error
         outcome = self._outcome(failure)
         return outcome, None if failure is None else _ended(failure, outcome)
-
-    def _remaining(self) -> list[tuple[int, PlannedStep]]:
-        return [(i, planned) for i, planned in enumerate(self._steps, 1) if i not in self._journal.done]
 
     def _require(self, preconditions: Sequence[Precondition]) -> None:
         if not preconditions:

@@ -6,6 +6,7 @@ from eosctl.errors import EosctlError, Refused
 from eosctl.model.connector_steps import AwaitOperator
 from eosctl.model.plan import Plan, PlannedStep, StopConnector
 from eosctl.model.plan_outcome import ApplyOutcome
+from eosctl.model.preconditions import Check
 from eosctl.model.report import Answer, Finding
 
 
@@ -13,14 +14,16 @@ from eosctl.model.report import Answer, Finding
 class Planned(Answer):
     """A plan for the source cluster with this ID, what was found on the way, and why it must not be applied, if so.
 
-    hint says what to do about the objections; warnings are for a plan that was forced. error is why the plan could not
-    be written to its file. digest is that of its file.
+    checks are its preconditions as they are now, None: nobody asked. hint says what to do about the objections;
+    warnings are for a plan that was forced. error is why the plan could not be written to its file or checked. digest
+    is that of its file.
     """
 
     plan: Plan
     cluster_id: str
     findings: tuple[Finding, ...] = ()
     objections: tuple[str, ...] = ()
+    checks: tuple[Check, ...] | None = None
     hint: str | None = None
     warnings: tuple[str, ...] = ()
     error: EosctlError | None = None

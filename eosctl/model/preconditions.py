@@ -8,7 +8,9 @@
 3. What could not be read does not hold: unknown is not absent.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final, assert_never
 
 from eosctl.model.acls import AclBinding
@@ -76,6 +78,57 @@ def brings_about(step: Step, precondition: Precondition) -> bool:
         case FenceProducers() | WriteOffsets(), NoOpenTransaction():
             return True
     return False
+
+
+class Standing(StrEnum):
+    """Whether a precondition holds: now, not, only after an earlier step, or it could not be read."""
+
+    OK = "ok"
+    FAILS = "fails"
+    LATER = "later"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A precondition and the numbers of the steps before which it is checked; reason says why it is not ok."""
+
+    precondition: Precondition
+    steps: tuple[int, ...]
+    standing: Standing
+    reason: str = ""
+
+
+def standings(
+    steps: Sequence[tuple[int, PlannedStep]], needed: Collection[Precondition], facts: PlanFacts | Skipped
+) -> tuple[Check, ...]:
+    """Each precondition of these steps, which have their numbers. `needed` are those that must hold now (rule 1);
+    Skipped: the facts could not be read.
+    """
+    numbers: dict[Precondition, list[int]] = {}
+    for number, planned in steps:
+        for each in planned.preconditions:
+            numbers.setdefault(each, []).append(number)
+    return tuple(
+        Check(each, tuple(before), *_standing(each, facts, steps, is_needed=each in needed))
+        for each, before in numbers.items()
+    )
+
+
+def _standing(
+    precondition: Precondition,
+    facts: PlanFacts | Skipped,
+    steps: Sequence[tuple[int, PlannedStep]],
+    *,
+    is_needed: bool,
+) -> tuple[Standing, str]:
+    if not is_needed:
+        causes = [number for number, planned in steps if brings_about(planned.step, precondition)]
+        return Standing.LATER, f"step {causes[0]} brings it about" if causes else "planned again after the stop"
+    if isinstance(facts, Skipped):
+        return Standing.UNKNOWN, facts.reason
+    reason = violation(precondition, facts)
+    return (Standing.OK, "") if reason is None else (Standing.FAILS, reason)
 
 
 def violations(preconditions: Sequence[Precondition], facts: PlanFacts) -> tuple[str, ...]:

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from eosctl.codecs.plan import decode_plan, plan_digest
+from eosctl.codecs.plan import JournalEvent, decode_journal, decode_plan, plan_digest
 from eosctl.errors import Refused, Undecodable, UsageError
 from eosctl.executors.journal import write_plan_file
 from eosctl.model.plan import Plan
 from eosctl.operations.state_directory import state_directory
-from eosctl.sources.files import PLAN, read_text
+from eosctl.sources.files import JOURNAL, PLAN, read_text
 
 JOURNAL_SUFFIX: Final = ".journal"
 UNDO_SUFFIX: Final = ".undo"
@@ -55,6 +55,14 @@ def keep_plan(plan: Plan, path: Path) -> PlanFile:
         raise UsageError(f"{path} exists already", hint="a plan and its journal are not overwritten: take another name")
     write_plan_file(path, plan)
     return file
+
+
+def steps_done(file: PlanFile) -> frozenset[int]:
+    """The numbers of the steps that an earlier run has done, by the plan's journal; none where there is none."""
+    if not file.journal.exists():
+        return frozenset()
+    entries = decode_journal(read_text(file.journal, JOURNAL).splitlines(keepends=True), plan_digest(file.plan))
+    return frozenset(each.step for each in entries if each.event is JournalEvent.DONE)
 
 
 def own_plans() -> Path:

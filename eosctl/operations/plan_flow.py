@@ -4,11 +4,12 @@
    or --plan-file it is the answer, and nothing is written.
 2. Only a stopped connector's offsets stay as they are: where a plan stops connectors, they are stopped first, and the
    rest is planned again with what is there then.
-3. A plan is applied from its file. Its journal and its undo file lie beside it, so that a run that was cut short can
+3. What a plan has to find is checked by --dry-run as a run checks it: what does not hold ends both with 8.
+4. A plan is applied from its file. Its journal and its undo file lie beside it, so that a run that was cut short can
    be finished and rolled back.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Final
 
 from eosctl.codecs.plan import plan_digest
 from eosctl.errors import EosctlError, PartlyApplied, Refused, UsageError
-from eosctl.executors.apply import ApplyRun
+from eosctl.executors.apply import ApplyRun, check_plan
 from eosctl.executors.journal import Journal, leave_undo_file
 from eosctl.model.connector_steps import AwaitOperator
 from eosctl.model.counts import counted
@@ -24,13 +25,14 @@ from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.plan import ClusterIs, ConnectorStopped, ManualStep, Plan, StopConnector
 from eosctl.model.plan_outcome import ApplyOutcome
 from eosctl.model.planned import Applied, Planned
+from eosctl.model.preconditions import Standing
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.step_demands import lacking
 from eosctl.model.step_descriptions import describe_step
 from eosctl.operations.agreement import Show, agree
 from eosctl.operations.connector_operator import NOBODY, ConnectorOperator, still_operated
-from eosctl.operations.plan_files import PlanFile, keep_plan, own_plan_path
+from eosctl.operations.plan_files import PlanFile, keep_plan, own_plan_path, steps_done
 from eosctl.operations.plan_performers import FOLDS, performers_on
 from eosctl.operations.reporter import Reporter
 from eosctl.operations.session import Session, gc_paused
@@ -66,7 +68,7 @@ def plan_and_apply(
     if plan_file is not None:
         return _kept(options.console, clusters, planned, plan_file)
     if options.dry_run:
-        return planned
+        return _checked(clusters, planned, replanned=bool(planned.stops))
     agree(session, planned, question(planned.plan), show)
     if planned.stops:
         planned = _stop_and_plan_again(session, clusters, make_plan, planned)
@@ -195,9 +197,25 @@ def _apply(
     question = _confirm_addresses(session, clusters, planned, question, show)
     planned = replace(planned, cluster_id=clusters.access(Side.SOURCE).wire.cluster_id)
     if session.options.dry_run:
-        return planned
+        return _checked(clusters, planned, done=steps_done(file))
     agree(session, planned, question, None)
     return apply_plan(session, clusters, file)
+
+
+def _checked(
+    clusters: SourceAndTarget, planned: Planned, *, done: Collection[int] = (), replanned: bool = False
+) -> Planned:
+    """The plan with its preconditions as they are now, and as an objection each that would end a run."""
+    read = partial(read_plan_facts, clusters.access, folds=FOLDS)
+    checks, error = check_plan(planned.plan, done, read, replanned=replanned)
+    failing = (each.reason for each in checks if each.standing is Standing.FAILS)
+    return replace(
+        planned,
+        checks=checks,
+        objections=tuple(dict.fromkeys((*planned.objections, *failing))),
+        hint=planned.hint or (None if error is None else error.hint),
+        error=planned.error or error,
+    )
 
 
 def _planned_cluster(plan: Plan) -> str:

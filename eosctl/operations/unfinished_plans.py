@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from pathlib import Path
 
-from eosctl.codecs.plan import JournalEvent, decode_journal, decode_plan, plan_digest
+from eosctl.codecs.plan import decode_plan
 from eosctl.errors import EosctlError
 from eosctl.model.connector_steps import CreateConnector
 from eosctl.model.plan import (
@@ -15,7 +15,8 @@ from eosctl.model.plan import (
     VerifyOffsets,
     WriteOffsets,
 )
-from eosctl.sources.files import JOURNAL, PLAN, read_text
+from eosctl.operations.plan_files import PlanFile, steps_done
+from eosctl.sources.files import PLAN, read_text
 
 OF_CONNECTORS = (CreateConnector, WriteOffsets, VerifyOffsets, SetConnectorConfig, ResumeConnector)
 
@@ -30,11 +31,12 @@ def unfinished_plan(directory: Path, kind: str, cluster_id: str, connectors: Col
             plan = decode_plan(read_text(path, PLAN))
             if plan.kind != kind or not _names(plan) & set(connectors) or cluster_id not in _clusters(plan):
                 continue
-            journal = read_text(path.with_name(f"{path.name}.journal"), JOURNAL).splitlines(keepends=True)
-            entries = decode_journal(journal, plan_digest(plan))
+            file = PlanFile(plan, path)
+            if not file.journal.exists():
+                continue
+            done = steps_done(file)
         except EosctlError:
             continue
-        done = {each.step for each in entries if each.event is JournalEvent.DONE}
         wanted = {i for i, each in enumerate(plan.steps, 1) if not isinstance(each.step, ManualStep)}
         return path if done and wanted - done else None
     return None

@@ -19,7 +19,7 @@ from eosctl.model.plan import (
     TopicIsCompactOrAbsent,
 )
 from eosctl.model.plan_facts import ConnectorFacts, OffsetsNow, PlanFacts, TopicNow
-from eosctl.model.preconditions import cure, how_to_stop, needed_first, violation
+from eosctl.model.preconditions import Check, Standing, cure, how_to_stop, needed_first, standings, violation
 from eosctl.model.records import RecordState
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
@@ -102,6 +102,30 @@ def test_what_a_step_or_an_earlier_one_brings_about_is_not_needed_first():
     ]
     assert needed_first(steps) == (other, TopicIsCompactOrAbsent(T, "t", 5))
     assert needed_first(steps[3:]) == (compact, still)
+
+
+def test_each_precondition_is_ok_fails_comes_later_or_is_unknown():
+    stopped, compact = ConnectorStopped(S, "c"), TopicIsCompact(T, "t", 5)
+    absent, gone = TopicIsCompactOrAbsent(T, "t", 5), ConnectorStopped(S, "gone")
+    steps = [
+        (1, PlannedStep(CreateTopic(T, "t", 5, 1), (absent, gone))),
+        (2, PlannedStep(FenceProducers(S, ("g-c-0",), 1), (compact, stopped))),
+        (3, PlannedStep(ResumeConnector(S, "c"), (compact,))),
+    ]
+    needed = needed_first(each for _, each in steps)
+    facts = PlanFacts(
+        topics={(T, "t"): None}, connectors={(S, "c"): ConnectorFacts("RUNNING", 1), (S, "gone"): ConnectorFacts(None)}
+    )
+    runs = "connector c is RUNNING with 1 task, not STOPPED with none"
+    assert standings(steps, needed, facts) == (
+        Check(absent, (1,), Standing.OK),
+        Check(gone, (1,), Standing.OK),
+        Check(compact, (2, 3), Standing.LATER, "step 1 brings it about"),
+        Check(stopped, (2,), Standing.FAILS, runs),
+    )
+    unread = standings(steps, needed, Skipped("no broker answers"))
+    assert [each.standing for each in unread] == ["unknown", "unknown", "later", "unknown"]
+    assert unread[0].reason == "no broker answers"
 
 
 def test_what_only_configures_a_connector_needs_it_stopped_first():

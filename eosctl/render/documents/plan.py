@@ -3,6 +3,7 @@
 from typing import Any, TypedDict
 
 from eosctl.model.plan_outcome import StepOutcome
+from eosctl.model.preconditions import Standing
 from eosctl.model.sides import Side
 from eosctl.render.documents.findings import FindingRow
 
@@ -17,10 +18,12 @@ class PlanStepRow(TypedDict):
 
 
 class PreconditionRow(TypedDict):
-    """What is read again before these steps, and must hold."""
+    """What is read again before these steps, and must hold; now says whether it does, null where nobody asked."""
 
     steps: list[int]
     what: str
+    now: Standing | None
+    reason: str | None
 
 
 class PlanPlaceRow(TypedDict):

@@ -9,6 +9,7 @@ from eosctl.model.kinds import kind_of
 from eosctl.model.plan import OffsetsWrite, Plan, PlannedStep, Precondition, Step, WriteOffsets
 from eosctl.model.plan_outcome import StepOutcome, StepResult
 from eosctl.model.planned import Applied, Planned
+from eosctl.model.preconditions import Check
 from eosctl.model.sides import Place
 from eosctl.model.step_demands import demanded_steps
 from eosctl.model.step_descriptions import describe_precondition, describe_step
@@ -26,6 +27,8 @@ from eosctl.render.documents.plan import (
 from eosctl.render.views.report import finding_rows
 
 OUTCOME_TONES: Final = {"done": Tone.GOOD, "failed": Tone.BAD, "by-hand": Tone.WARN, "not-begun": Tone.FAINT}
+
+STANDING_TONES: Final = {"ok": Tone.GOOD, "fails": Tone.BAD, "later": Tone.FAINT, "unknown": Tone.WARN}
 
 APPLIED: Final = {"acl-plan": "acl-plan.applied"}
 """What came of a plan is a document of the plan's kind, unless that is the kind of another one."""
@@ -45,7 +48,17 @@ PRECONDITIONS: Final = Table(
         Column("STEPS", "steps", "the steps before which it is checked"),
         Column("CHECKED", "what", "what is read again, and must hold"),
     ),
-    title="Checked before",
+    title="Will be checked before each step",
+)
+CHECKS: Final = Table(
+    "preconditions",
+    (
+        Column("STEPS", "steps", "the steps before which it is checked"),
+        Column("NOW", "now", "ok, fails, later (an earlier step brings it about) or unknown", tones=STANDING_TONES),
+        Column("CHECKED", "what", "what is read again, and must hold"),
+        Column("REASON", "reason", "why it is not ok"),
+    ),
+    title="Checked now, and again before each step",
 )
 OFFSETS: Final = Table(
     "offsets",
@@ -79,7 +92,7 @@ def view_plan(planned: Planned) -> Document:
     """The plan's steps, what is checked before them, the records it writes, what was found, what speaks against it."""
     plan = planned.plan
     steps = demanded_steps(plan)
-    checked = _checked(steps)
+    checked = _unchecked(steps) if planned.checks is None else [_check_row(each) for each in planned.checks]
     rows = [row for each in plan.steps for row in _offset_rows(each.step)]
     writes = f", {counted(len(rows), 'offset')} to write" if _can_be_undone(plan) else ""
     prose = f"Plan {plan.kind}: {counted(len(plan.steps), 'step')}{writes}."
@@ -107,15 +120,12 @@ def view_plan(planned: Planned) -> Document:
         data=data,
         blocks=(
             STEPS,
-            *([PRECONDITIONS] if checked else []),
+            *([PRECONDITIONS if planned.checks is None else CHECKS] if checked else []),
             *([OFFSETS] if rows else []),
             *([Findings()] if planned.findings else []),
         ),
         prose=(prose, *map(_made_at, plan.places), *([f"Its digest: {planned.digest}."] if planned.digest else [])),
-        notes=(
-            *(f"speaks against it: {each}" for each in planned.objections),
-            *(f"warning: {each}" for each in planned.warnings),
-        ),
+        notes=tuple(f"warning: {each}" for each in planned.warnings),
     )
 
 
@@ -138,13 +148,22 @@ def _step_row(number: int, planned: PlannedStep) -> PlanStepRow:
     }
 
 
-def _checked(steps: Iterable[PlannedStep]) -> list[PreconditionRow]:
+def _check_row(check: Check) -> PreconditionRow:
+    return {
+        "steps": list(check.steps),
+        "what": describe_precondition(check.precondition),
+        "now": check.standing,
+        "reason": check.reason or None,
+    }
+
+
+def _unchecked(steps: Iterable[PlannedStep]) -> list[PreconditionRow]:
     """Each precondition with the steps before which it is checked, in their order."""
     found: dict[str, list[int]] = {}
     for number, planned in enumerate(steps, 1):
         for each in planned.preconditions:
             found.setdefault(describe_precondition(each), []).append(number)
-    return [{"steps": numbers, "what": what} for what, numbers in found.items()]
+    return [{"steps": numbers, "what": what, "now": None, "reason": None} for what, numbers in found.items()]
 
 
 def _precondition_row(precondition: Precondition) -> dict[str, Any]:
