@@ -16,7 +16,6 @@ from eosctl.clients.rest_identity import DiscoveredUrl
 from eosctl.errors import EosctlError, Undecodable
 from eosctl.model.client_roles import class_name
 from eosctl.model.evidence import Preflight, WorkerEvidence
-from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.workers import version_of
 from eosctl.sources.connect_offsets import NOT_ENABLED, probe_source_support, validated_values
@@ -34,26 +33,25 @@ Workers = Mapping[str, WorkerEvidence | EosctlError]
 Plugins = Mapping[str, tuple[str, ...]]
 
 
-def read_worker_evidence(urls: Sequence[str], timeout_s: float) -> Workers:
-    """Each worker's evidence by its address, or why it gave none."""
+def read_worker_evidence(urls: Sequence[str], timeout_s: float, probed: Mapping[str, bool]) -> Workers:
+    """Each worker's evidence by its address, or why it gave none; those in `probed` are not probed again."""
+
+    def attempt(url: str) -> WorkerEvidence | EosctlError:
+        try:
+            return _worker(url, timeout_s, probed)
+        except EosctlError as error:
+            return error
+
     with ThreadPoolExecutor(max_workers=min(PARALLEL, len(urls))) as pool:
-        return dict(zip(urls, pool.map(lambda url: _attempt(url, timeout_s), urls), strict=True))
+        return dict(zip(urls, pool.map(attempt, urls), strict=True))
 
 
-def _attempt(url: str, timeout_s: float) -> WorkerEvidence | EosctlError:
-    try:
-        return _worker(url, timeout_s)
-    except EosctlError as error:
-        return error
-
-
-def _worker(url: str, timeout_s: float) -> WorkerEvidence:
+def _worker(url: str, timeout_s: float, probed: Mapping[str, bool]) -> WorkerEvidence:
     facts = read_worker(url, timeout_s)
     version = version_of(facts)
-    support: SourceSupport | Skipped = NOT_PROBED
-    if not isinstance(url, DiscoveredUrl):
-        support = or_skipped(lambda: probe_source_support([url], timeout_s))
-    enabled = support if isinstance(support, Skipped) else support is SourceSupport.ENABLED
+    enabled: bool | Skipped | None = probed.get(url)
+    if enabled is None:
+        enabled = NOT_PROBED if isinstance(url, DiscoveredUrl) else probe_source_support(url, timeout_s)
     names, plugins = or_skipped(lambda: _connector_names(url, timeout_s)), or_skipped(lambda: _plugins(url, timeout_s))
     return WorkerEvidence(url, version, facts.kafka_cluster_id, enabled, names, plugins)
 

@@ -87,26 +87,28 @@ def read_answers(
     return found
 
 
-def probe_source_support(urls: Sequence[str], timeout_s: float) -> SourceSupport | Skipped:
-    """Whether the workers have exactly-once enabled, by asking each to validate a connector that requires it.
+def probe_source_support(url: str, timeout_s: float) -> bool | Skipped:
+    """Whether this worker has exactly-once enabled, by asking it to validate a connector that requires it.
 
-    A worker answers that about itself and writes nothing. DISABLED stands for `preparing` too, which keeps offsets in
-    the same way. Skipped where a worker does not answer, has no source connector, or workers differ.
+    It answers that about itself and writes nothing. False stands for `preparing` too, which keeps offsets in the same
+    way. Skipped where it does not answer, or has no source connector.
     """
-    answers: dict[str, bool] = {}
-    for url in urls:
-        try:
-            with RestClient(url, timeout_s) as rest:
-                enabled = _is_enabled(rest)
-        except EosctlError as error:
-            return Skipped.of(error)
-        if isinstance(enabled, Skipped):
-            return enabled
-        answers[url] = enabled
-    if len(set(answers.values())) > 1:
-        without = ", ".join(url for url, enabled in answers.items() if not enabled)
+    try:
+        with RestClient(url, timeout_s) as rest:
+            return _is_enabled(rest)
+    except EosctlError as error:
+        return Skipped.of(error)
+
+
+def common_support(enabled: Mapping[str, bool | Skipped]) -> SourceSupport | Skipped:
+    """What the answers of workers to that are together: Skipped where one gave none, or they differ."""
+    for each in enabled.values():
+        if isinstance(each, Skipped):
+            return each
+    if len(set(enabled.values())) > 1:
+        without = ", ".join(url for url, each in enabled.items() if not each)
         return Skipped(f"the workers differ: {without} has it not enabled", Cause.MIXED)
-    return SourceSupport.ENABLED if answers[urls[0]] else SourceSupport.DISABLED
+    return SourceSupport.ENABLED if all(enabled.values()) else SourceSupport.DISABLED
 
 
 def _is_enabled(rest: RestClient) -> bool | Skipped:

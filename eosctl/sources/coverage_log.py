@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import wraps
 from threading import Lock
 from time import monotonic
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from eosctl.errors import EosctlError
 from eosctl.model.coverage import Coverage, unread_in
@@ -29,6 +29,11 @@ class KeptFacts:
 
     def __init__(self) -> None:
         self.by_question: dict[tuple[object, ...], KeptFact] = {}
+
+    def probes(self, processes: object, kept_s: float) -> dict[str, bool]:
+        """What each of these processes answered by its address, to be added to; later sessions take it as well."""
+        kept = KeptFact({}, Coverage(), monotonic() + kept_s)
+        return cast("dict[str, bool]", self.by_question.setdefault(("probes", processes), kept).fact)
 
     def next_session(self) -> None:
         """Forgets what was only for the session that is over, and what is too old."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from eosctl.errors import ConfigError, EosctlError, UsageError
 from eosctl.model.discovery import FoundWorkers
+from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.skipped import Skipped, not_asked, or_skipped
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, oldest_version
 from eosctl.sources import connect_evidence, connect_offsets, connect_rest
@@ -15,10 +18,12 @@ from eosctl.sources.coverage_log import CoverageLog, KeptFacts, asked
 
 NO_BROKERS: Final = not_asked("no -b/--bootstrap-server was given")
 NO_WORKERS: Final = not_asked("no --connect-url was given")
+PROBED_S: Final = 600.0
+"""For how long later sessions take what a worker said of itself, while the group has the same members."""
 
 if TYPE_CHECKING:
     from eosctl.model.client_roles import ConnectorConfig
-    from eosctl.model.evidence import Preflight, WorkerEvidence
+    from eosctl.model.evidence import Preflight
     from eosctl.model.offset_stores import SourceSupport
     from eosctl.model.versions import KafkaVersion
     from eosctl.sources.cluster_reader import Configs, Servers
@@ -56,6 +61,24 @@ class LiveConnect(CoverageLog):
             self._found = self._find_workers()
             self.note("worker", self._found.unread, needed=False)
         return self._found
+
+    def _processes(self) -> frozenset[str] | None:
+        """What is another for each start of a worker: the IDs of the group's members. None where they are not known."""
+        return None
+
+    @cached_property
+    def _probed(self) -> dict[str, bool]:
+        """What workers answered to the validate probe: no reader asks one twice, nor do readers that share facts.
+
+        A worker that is set otherwise was started again, and is another member of its group then.
+        """
+        if self._kept is None:
+            return {}
+        processes = self._processes()
+        return self._kept.probes(processes, 0.0 if processes is None else PROBED_S)
+
+    def _keep(self, answers: Mapping[str, bool | Skipped]) -> None:
+        self._probed.update((url, each) for url, each in answers.items() if isinstance(each, bool))
 
     @property
     def _named(self) -> tuple[str, ...]:
@@ -123,7 +146,8 @@ class LiveConnect(CoverageLog):
         unnamed = self._unnamed.silent
         if not self._answering:
             return unnamed or self._nobody
-        found = connect_evidence.read_worker_evidence(self._answering, self._timeout_s)
+        found = connect_evidence.read_worker_evidence(self._answering, self._timeout_s, self._probed)
+        self._keep({url: each.enabled for url, each in found.items() if isinstance(each, WorkerEvidence)})
         errors = [each for each in found.values() if isinstance(each, EosctlError)]
         nothing_read = len(errors) == len(found) and not self._connections.client_properties.bootstrap_servers
         for error in errors:
@@ -152,7 +176,15 @@ class LiveConnect(CoverageLog):
             return self._nobody
         if not urls:
             return not_asked("give --exactly-once, --worker-config or --connect-url")
-        return connect_offsets.probe_source_support(urls, self._timeout_s)
+        known = self._probed
+        with ThreadPoolExecutor(max_workers=connect_evidence.PARALLEL) as pool:
+            asked = {
+                url: pool.submit(connect_offsets.probe_source_support, url, self._timeout_s)
+                for url in urls
+                if url not in known
+            }
+        self._keep(answers := {**known, **{url: each.result() for url, each in asked.items()}})
+        return connect_offsets.common_support({url: answers[url] for url in urls})
 
     def worker_offsets_topic(self) -> str | None:
         """No worker reports it."""

@@ -47,6 +47,17 @@ class LiveGroups(LivePartitions):
         except EosctlError as error:
             return FoundWorkers(unread={f"addresses by group {group_id}": Skipped.of(error)})
 
+    def _processes(self) -> frozenset[str] | None:
+        with self.adding():
+            group_id = self.group_id
+            return None if group_id is None else self._member_ids(group_id)
+
+    @asked("members of group {0}", once=True)
+    def _member_ids(self, group_id: str) -> frozenset[str] | None:
+        """None where the group has no members, or does not show them."""
+        group = or_skipped(lambda: connect_group.read_connect_group(self._connections.wire, group_id))
+        return None if isinstance(group, Skipped) else frozenset(each.member_id for each in group.members) or None
+
     def connect_group(self, group_id: str) -> ConnectGroup | Skipped:
         """As its coordinator describes it. The coverage names the group that may be meant, where there is no such."""
         found = or_skipped(lambda: connect_group.read_connect_group(self._connections.wire, group_id))
