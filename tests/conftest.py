@@ -10,6 +10,7 @@ import os
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION, TESTED_KAFKA_VERSIONS
 from tests.kafka_versions import KafkaVersions, spec_of, workers_of
 from tests.shared_sandboxes import SharedSandboxes
 from tests.side_by_side import ByKafka, group_of, write_groups
+from tests.worker_logs import untroubled
 
 if TYPE_CHECKING:
     from tests.postgresql import PostgreSQL
@@ -196,17 +198,8 @@ def make_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ma
     Logs of one that fails to start stay among pytest's temporary files.
     """
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    started: list[Sandbox] = []
-
-    def make(**spec: Any) -> Sandbox:
-        sandbox = Sandbox(SandboxSpec(**spec))
-        sandbox.start()
-        started.append(sandbox)
-        return sandbox
-
-    yield make
-    for sandbox in started:
-        sandbox.stop()
+    with ExitStack() as ends:
+        yield lambda **spec: ends.enter_context(untroubled(Sandbox(SandboxSpec(**spec))))
 
 
 @pytest.fixture(scope="session")

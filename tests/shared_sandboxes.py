@@ -8,6 +8,7 @@ from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.kafka_versions import spec_of
 from tests.leaders import share_out_leaders
+from tests.worker_logs import untroubled
 
 Shared = TypeVar("Shared")
 
@@ -22,7 +23,7 @@ class SharedSandboxes:
 
     def of(self, spec: SandboxSpec) -> Sandbox:
         """The one that is what `spec` says."""
-        return self.once(spec, lambda: Sandbox(spec))
+        return self.once(spec, lambda: untroubled(Sandbox(spec)))
 
     def once(self, key: object, make: Callable[[], AbstractContextManager[Shared]]) -> Shared:
         """What `make` gave for this key."""

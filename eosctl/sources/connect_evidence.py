@@ -7,6 +7,7 @@ leader. The endpoint by which workers have the leader fence is never called.
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
 from typing import Final, TypeVar
 from urllib.parse import quote
 
@@ -33,7 +34,9 @@ Workers = Mapping[str, WorkerEvidence | EosctlError]
 Plugins = Mapping[str, tuple[str, ...]]
 
 
-def read_worker_evidence(urls: Sequence[str], timeout_s: float, probed: Mapping[str, bool]) -> Workers:
+def read_worker_evidence(
+    urls: Sequence[str], timeout_s: float, probed: Mapping[str, bool] = MappingProxyType({})
+) -> Workers:
     """Each worker's evidence by its address, or why it gave none; those in `probed` are not probed again."""
 
     def attempt(url: str) -> WorkerEvidence | EosctlError:

@@ -35,7 +35,7 @@ READERS = (
     lambda url: read_active_topics([url], ["orders"], TIME_S),
     lambda url: read_connector_configs([url], TIME_S),
     lambda url: read_client_configs([url], TIME_S),
-    lambda url: probe_source_support([url], TIME_S),
+    lambda url: probe_source_support(url, TIME_S),
     lambda url: read_worker_evidence([url], TIME_S),
     lambda url: read_preflight([url], TIME_S),
     lambda url: on_rest(url, lambda rest: answered_offsets(rest, "orders")),
@@ -191,4 +191,4 @@ def test_honest_answers_are_read():
         assert read_connectors(url, 5)["orders"].running_tasks == (0,)
         assert read_active_topics([url], ["orders"], 5) == {"orders": ("t",)}
         assert read_preflight([url], 5) == {"orders": Preflight({url: ("no",)})}
-        assert not isinstance(probe_source_support([url], 5), Skipped)
+        assert not isinstance(probe_source_support(url, 5), Skipped)

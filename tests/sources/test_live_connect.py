@@ -1,6 +1,11 @@
-"""A Connect cluster of which one worker does not answer: it is named in each answer, and not asked again."""
+"""A Connect cluster of which one worker does not answer: it is named in each answer, and not asked again.
 
+And how often a worker is probed.
+"""
+
+from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped
+from eosctl.sources.coverage_log import KeptFacts
 from eosctl.sources.live_connect import LiveConnect
 from tests.sources.fake_connect import FakeWorker, serve
 
@@ -22,3 +27,42 @@ def test_a_silent_worker_is_named_by_each_answer_and_not_asked_again() -> None:
         f"Connect workers: workers {hanging}",
         f"worker {hanging}",
     ]
+
+
+class Grouped(LiveConnect):
+    """A reader of a cluster whose group has these members."""
+
+    members: frozenset[str] | None = None
+
+    def _processes(self):
+        return self.members
+
+
+def test_readers_that_share_facts_probe_a_worker_once_until_the_group_has_another_member():
+    worker, kept = FakeWorker(), KeptFacts()
+
+    def session(url, members):
+        worker.requests.clear()
+        for ask in (LiveConnect.worker_evidence, LiveConnect.source_support):
+            reader = Grouped((url,), 30, kept)
+            reader.members = members
+            answer = ask(reader)
+        kept.next_session()
+        return answer, sum(path.endswith("validate") for _, path, _ in worker.requests)
+
+    with serve(worker) as [url]:
+        assert session(url, frozenset({"connect-1"})) == (SourceSupport.ENABLED, 1)
+        assert session(url, frozenset({"connect-1"})) == (SourceSupport.ENABLED, 0)
+        worker.enabled = False
+        assert session(url, frozenset({"connect-2"})) == (SourceSupport.DISABLED, 1)
+        assert session(url, None) == (SourceSupport.DISABLED, 1), "nobody knows whether it is the same process"
+        assert session(url, None) == (SourceSupport.DISABLED, 1)
+
+
+def test_one_reader_probes_a_worker_once():
+    worker = FakeWorker()
+    with serve(worker) as [url]:
+        reader = LiveConnect((url,), 30)
+        assert reader.source_support() is SourceSupport.ENABLED
+        assert reader.worker_evidence()[url].enabled is True
+    assert sum(path.endswith("validate") for _, path, _ in worker.requests) == 1
