@@ -110,6 +110,13 @@ class MirrorProgress:
     target: Counts
 
 
+class Again(NamedTuple):
+    """Why everything is compared again. hides: records may be gone since the last run that no run compared."""
+
+    why: str
+    hides: bool = False
+
+
 class ComparedPair(NamedTuple):
     """What comparing one pair gave, and what a later run can go on from (None: it has to compare everything).
 
@@ -118,4 +125,4 @@ class ComparedPair(NamedTuple):
 
     alignment: Alignment
     progress: MirrorProgress | None = None
-    again: str | None = None
+    again: Again | None = None

@@ -95,12 +95,17 @@ class Copied:
         assert producer.flush(30) == 0
         return topic
 
-    def recreate(self) -> None:
-        """The source topic is deleted, and one of the same name created."""
-        admin = AdminClient({"bootstrap.servers": self.source})
-        admin.delete_topics([self.name])[self.name].result(30)
-        eventually(lambda: self.name not in admin.list_topics(timeout=30).topics, f"{self.name} to be gone")
-        create_topic(self.source, self.name)
+    def delete(self, *, in_target: bool = False) -> None:
+        """The topic of the source, or of the target, is deleted."""
+        servers, topic = (self.target, f"eu.{self.name}") if in_target else (self.source, self.name)
+        admin = AdminClient({"bootstrap.servers": servers})
+        admin.delete_topics([topic])[topic].result(30)
+        eventually(lambda: topic not in admin.list_topics(timeout=30).topics, f"{topic} to be gone")
+
+    def recreate(self, *, in_target: bool = False) -> None:
+        """The topic is deleted, and one of the same name created."""
+        self.delete(in_target=in_target)
+        create_topic(*((self.target, f"eu.{self.name}") if in_target else (self.source, self.name)))
 
     def ask(self, *more: object, naming: Sequence[object] = ("--alias", "eu")) -> Ran:
         """The command itself."""

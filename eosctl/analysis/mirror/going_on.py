@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from eosctl.model.mirror import PartitionPair
-from eosctl.model.mirror_progress import Counts, EqualPiece, Kept, MirrorProgress
+from eosctl.model.mirror_progress import Again, Counts, EqualPiece, Kept, MirrorProgress
 from eosctl.model.sides import Side
 
-ANOTHER = "the records where the last run ended are no longer the same on both sides"
+ANOTHER = Again("the records where the last run ended are no longer the same on both sides")
 
 
-def why_again(pair: PartitionPair, ids: tuple[str | None, str | None], earlier: MirrorProgress) -> str | None:
+def why_again(pair: PartitionPair, ids: tuple[str | None, str | None], earlier: MirrorProgress) -> Again | None:
     """Why all of the pair has to be compared again, as far as bounds and topic IDs (source, target) say; None: not."""
     sides = (
         (Side.SOURCE, ids[0], earlier.source_id, pair.source, earlier.kept.source_next),
@@ -17,15 +17,17 @@ def why_again(pair: PartitionPair, ids: tuple[str | None, str | None], earlier: 
     )
     for side, found, before, bounds, following in sides:
         if found is None:
-            return f"the {side.value} reports no topic ID, so whether it is the same topic is not known"
+            return Again(f"the {side.value} reports no topic ID, so whether it is the same topic is not known")
         if found != before:
-            return f"the topic of the {side.value} was created again since the last run"
+            return Again(f"the topic of the {side.value} was created again since the last run", hides=True)
         if bounds.log_start_offset > following:
             begins = bounds.log_start_offset
-            return f"the {side.value} was deleted up to {begins}, and the last run had come to {following}"
+            what = f"the {side.value} was deleted up to {begins}, and the last run had come to {following}"
+            return Again(what, hides=True)
         if bounds.last_stable_offset < following:
-            return f"the {side.value} ends at {bounds.last_stable_offset}, and the last run had come to {following}"
-    return "checkpoints are held against every record" if pair.checkpoints else None
+            what = f"the {side.value} ends at {bounds.last_stable_offset}, and the last run had come to {following}"
+            return Again(what, hides=True)
+    return Again("checkpoints are held against every record") if pair.checkpoints else None
 
 
 BothCounts = tuple[Counts, Counts]

@@ -21,6 +21,7 @@ from eosctl.model.mirror import (
     PartitionPair,
     Stretch,
 )
+from eosctl.model.mirror_progress import Again
 from eosctl.model.records import IsolationLevel
 from eosctl.model.report import Finding, FindingKind, Severity
 from eosctl.model.sides import Side
@@ -44,7 +45,7 @@ class Circumstances:
     topic: MirroredTopic
     isolation: IsolationLevel | Skipped
     position_after: int | Skipped | None
-    again: str | None = None
+    again: Again | None = None
 
 
 @dataclass
@@ -81,6 +82,7 @@ def judge_pair(
     _judge_gaps(judged, found, circumstances.topic)
     _judge_beginning(judged, found)
     _judge_position(judged, found, circumstances)
+    _judge_hidden(judged, circumstances.again)
     _judge_retention(judged, found, circumstances)
     _judge_checkpoints(judged, found)
     if judged.broken:
@@ -101,7 +103,7 @@ def _since(found: Alignment, circumstances: Circumstances) -> Iterator[str]:
             *found.continued
         )
     if circumstances.again is not None:
-        yield f"everything was compared again: {circumstances.again}"
+        yield f"everything was compared again: {circumstances.again.why}"
 
 
 def judge_unpaired(plan: MirrorPlan) -> Iterator[Finding]:
@@ -199,6 +201,8 @@ def _judge_beginning(judged: _Judgement, found: Alignment) -> None:
         what = f"{_total([found.lead])} of the target lie before the first one that the source still holds"
         if begins > 0:
             judged.open.append(f"{what}: its log starts at {begins} now. {OFTENER}")
+        elif any(each.side is Side.SOURCE for each in found.damages):
+            judged.open.append(f"{what}, and not all of the source was read")
         else:
             what += ", whose log starts at 0: it was created again, or something else writes to the target"
             judged.open.append(f"{what}. {OFTENER}")
@@ -246,6 +250,14 @@ def _judge_nothing_equal(judged: _Judgement, found: Alignment) -> None:
         judged.open.append("the target holds no record any more: audit more often than it deletes")
     else:
         judged.open.append("nothing has been mirrored yet: audit again when the mirror runs")
+
+
+def _judge_hidden(judged: _Judgement, again: Again | None) -> None:
+    """A log that was cut behind the last run, or another one: what was in it meanwhile was compared by no run."""
+    if again is not None and again.hides:
+        judged.open.append(
+            "records that came after the last run and are gone were compared by no run: audit more often"
+        )
 
 
 def _judge_retention(judged: _Judgement, found: Alignment, circumstances: Circumstances) -> None:

@@ -10,6 +10,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from eosctl.errors import UsageError
 from eosctl.model.audit import AuditedTopic, AuditPlan, PartitionBounds, TopicRole
 from eosctl.model.mirror import MirroredTopic, MirrorPlan, PartitionPair, TopicPair
 from eosctl.model.names import TopicPartition
@@ -36,6 +37,7 @@ class Planned(NamedTuple):
 def plan_mirror(source: ClusterReader, target: ClusterReader, request: MirrorRequest) -> Planned:
     """All that is to be compared, resolved once. Raises UsageError where no topic is mirrored to another."""
     pairs = topic_pairs(request, source.topic_names(), target.topic_names())
+    _require_two_topics(pairs, source.cluster_id, target.cluster_id)
     isolation = read_isolation(target, request)
     positions = read_positions(target, request)
     checkpoints = read_checkpoints(target, request.checkpoints_topics)
@@ -53,6 +55,16 @@ def plan_mirror(source: ClusterReader, target: ClusterReader, request: MirrorReq
         offsets_topics=() if isinstance(positions, Skipped) else request.offsets_topics,
     )
     return Planned(plan, in_source.plan(plan.as_of), in_target.plan(plan.as_of), positions, after, checkpoints)
+
+
+def _require_two_topics(pairs: Sequence[TopicPair], source: str | None, target: str | None) -> None:
+    """A topic that is compared with itself is always held."""
+    same = [each.source for each in pairs if each.source == each.target]
+    if same and source is not None and source == target:
+        raise UsageError(
+            f"source and target are both topic {same[0]} of Kafka cluster {source}",
+            hint="name the other cluster: -b is the target, --source-bootstrap-server the source",
+        )
 
 
 class _Side:

@@ -11,7 +11,7 @@ from eosctl.engines.mirroring import ComparePieces, PairJob, compare_pairs
 from eosctl.errors import UsageError
 from eosctl.model.coverage import Coverage, Unread
 from eosctl.model.mirror import MirrorReport, PartitionPair
-from eosctl.model.mirror_progress import ComparedPair, MirrorProgress
+from eosctl.model.mirror_progress import Again, ComparedPair, MirrorProgress
 from eosctl.model.names import TopicPartition
 from eosctl.model.report import worst_first
 from eosctl.model.skipped import Skipped
@@ -101,7 +101,7 @@ def _batches(reader: ClusterReader) -> OpenSource:
     return found
 
 
-def _circumstances(planned: Planned, pair: PartitionPair, again: str | None) -> Circumstances:
+def _circumstances(planned: Planned, pair: PartitionPair, again: Again | None) -> Circumstances:
     after = planned.positions_after
     place = TopicPartition(pair.topics.source, pair.partition)
     return Circumstances(

@@ -7,6 +7,7 @@ import pytest
 from eosctl.analysis.mirror.verdict import Circumstances, judge_pair
 from eosctl.model.audit import AuditedTopic, PartitionBounds, TopicRole
 from eosctl.model.mirror import Alignment, Compared, Damage, MirroredTopic, PartitionPair, Stretch, TopicPair
+from eosctl.model.mirror_progress import Again
 from eosctl.model.records import IsolationLevel
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped, not_asked
@@ -146,3 +147,9 @@ def test_nothing_in_common_is_never_held():
 def test_what_was_changed_in_every_record_is_said():
     found = replace(WHOLE, compared=Compared.KEY_AND_VALUE)
     assert judged(found) == ("held", {"mirror-changed": "warning"})
+
+
+@pytest.mark.parametrize(("hides", "verdict"), [(True, "cannot-tell"), (False, "held")])
+def test_a_copy_that_is_whole_now_is_not_held_where_a_log_was_cut_since_the_last_run(hides: bool, verdict: str):
+    circumstances = replace(CIRCUMSTANCES, again=Again("the topic of the target was created again", hides))
+    assert judged(WHOLE, PAIR, circumstances) == (verdict, {})
