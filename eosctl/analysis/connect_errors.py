@@ -199,4 +199,13 @@ CONNECT_ERRORS: Final = (
         ("kafka-configs.sh --alter --entity-type topics --entity-name {topic} --add-config cleanup.policy=compact",),
         "KAFKA-9216; TopicAdmin.verifyTopicCleanupPolicyOnlyCompact",
     ),
+    ErrorPattern(
+        "sink-group-not-empty",
+        (r"Failed to (alter|reset) consumer group offsets for connector",),
+        "A task of the sink connector has not left its consumer group",
+        "A group's offsets are changed only while it has no members. A task that was stopped leaves it when it comes "
+        "back from the sink; one that never does stays until its worker is restarted.",
+        ("GET {path}/status until the connector is STOPPED without tasks, and send the request again",),
+        "KIP-875; Worker.alterSinkConnectorOffsets (from 3.6 on)",
+    ),
 )

@@ -46,15 +46,18 @@ OVERTAKEN: Final = frozenset({"newer-task-configs", "task-revoked"})
 """What a task is FAILED with that is being started again, with newer configs or on another worker."""
 
 
-def explain_error(text: str, group_id: str | None = None) -> tuple[Explanation, ...]:
-    """Every known error that the text shows, with the names it shows; none where it shows none."""
+def explain_error(text: str, group_id: str | None = None, profile: str | None = None) -> tuple[Explanation, ...]:
+    """Every known error that the text shows, with the names it shows; none where it shows none.
+
+    group_id and profile stand in its commands, where they are given.
+    """
     names = names_in(text)
     if group_id is not None:
         names["group"] = group_id
         if "connector" in names and "task" in names:
             names.setdefault("transactional_id", f"{group_id}-{names['connector']}-{names['task']}")
     recognised = tuple(each for each in ERROR_PATTERNS if each.matches(text))
-    return (*(_explanation(each, names) for each in recognised), *explain_classes(text, recognised))
+    return (*(_explanation(each, names, profile) for each in recognised), *explain_classes(text, recognised))
 
 
 def is_overtaken(trace: str) -> bool:
@@ -72,9 +75,13 @@ def names_in(text: str) -> dict[str, str]:
     return found
 
 
-def _explanation(pattern: ErrorPattern, names: dict[str, str]) -> Explanation:
+def _explanation(pattern: ErrorPattern, names: dict[str, str], profile: str | None) -> Explanation:
     known = {"connector": "CONNECTOR", "task": "TASK", "transactional_id": "ID", "topic": "TOPIC", "group": "GROUP"}
     reported = {role: shlex.quote(name) for role, name in names.items()}
     path = connector_path(names.get("connector", "CONNECTOR"))
-    commands = tuple(command.format_map({**known, **reported, "path": path}) for command in pattern.commands)
+    suffix = f" --profile {shlex.quote(profile)}" if profile else ""
+    commands = tuple(
+        command.format_map({**known, **reported, "path": path}) + (suffix if command.startswith("eosctl ") else "")
+        for command in pattern.commands
+    )
     return Explanation(pattern.id, pattern.title, pattern.cause, commands, pattern.source)

@@ -86,10 +86,19 @@ TRANSACTION_ERRORS: Final = (
         "DistributedHerder.fenceZombieSourceTasks, ConnectExceptionMapper.toResponse",
     ),
     ErrorPattern(
+        "fencing-before-offsets-failed",
+        (r"Failed to perform zombie fencing for source connector prior to modifying offsets",),
+        "A round of zombie fencing failed, so the connector's offsets were not changed",
+        "With exactly-once the leader fences the connector's producers before it alters or resets its offsets over "
+        "REST. The message has no cause: it is in the exceptions below it, in the leader's log.",
+        ("explain the whole stack trace: eosctl explain - < FILE", "send the REST request again"),
+        "KIP-875; DistributedHerder.modifyConnectorOffsets (from 3.6 on)",
+    ),
+    ErrorPattern(
         "fencing-failed",
         (
             r"^(?!(?s:.*(ConnectRestException|TimeoutException|timed out|InvalidTxnTimeout|Authorization|rebalance)))"
-            r"(?s:.*)Failed to perform (?:round of )?zombie fencing",
+            r"(?s:.*)Failed to perform (?:round of )?zombie fencing(?! for source)",
         ),
         "A round of zombie fencing failed, so the task does not start",
         "Before the tasks of a source connector start, the leader fences the producers of the generation before. The "
@@ -256,5 +265,28 @@ TRANSACTION_ERRORS: Final = (
         "where a batch comes after its transaction has ended (KIP-890).",
         (DESCRIBE,),
         "KIP-98, KIP-890; TransactionCoordinator.handleEndTransaction",
+    ),
+    ErrorPattern(
+        "zombie",
+        (r"^\W*(?:a )?zombies?(?: tasks?| producers?)?\W*$",),
+        "A task that still runs although a newer generation of tasks was started",
+        "A worker that was cut off or paused does not know that its tasks were given to others. Each start of a "
+        "generation fences the producers of the one before: their transactions are aborted, and what they send later "
+        "is refused. While the connector is stopped nobody does that.",
+        (CONFIG, "eosctl fence --connector {connector} --group-id {group} --dry-run"),
+        "KIP-618; DistributedHerder.fenceZombieSourceTasks",
+    ),
+    ErrorPattern(
+        "consumer-stuck",
+        (
+            r"(?:stuck|stalled|blocked|hanging) consumers?\b"
+            r"|consumers?\b.{0,30}\b(?:stuck|stalls?|stalled|blocked|hangs?|hanging)\b",
+        ),
+        "A read_committed consumer does not get on although records arrive",
+        "It reads up to the last stable offset, which is where the first open transaction of the partition begins. "
+        "That ends when the transaction is committed or aborted, at the latest by its timeout. One that hangs never "
+        "ends by itself.",
+        ("eosctl transactions lso --group CONSUMER-GROUP", "eosctl transactions hanging --group-id {group}"),
+        "KIP-98, KIP-664; UnifiedLog.lastStableOffset",
     ),
 )

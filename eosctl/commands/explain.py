@@ -7,6 +7,7 @@ import typer
 
 from eosctl.errors import UsageError
 from eosctl.operations.explain import explain_text, list_explanations
+from eosctl.operations.profiles import chosen_profile
 from eosctl.render.views.explanations import view_explanations, view_known
 from eosctl.shell.answering import answer
 from eosctl.shell.options import GlobalOptions, printing
@@ -31,6 +32,17 @@ GroupId: TypeAlias = Annotated[
     ),
 ]
 
+ProfileName: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        envvar="EOSCTL_PROFILE",
+        metavar="NAME",
+        show_envvar=False,
+        help="A named cluster, to name in commands; its group ID is used. [default: the one that `profile use` chose]",
+    ),
+]
+
 
 @app.command()
 @printing
@@ -39,6 +51,7 @@ def explain(
     words: Words = None,
     list_: ListAll = False,
     group_id: GroupId = None,
+    profile: ProfileName = None,
 ) -> int:
     """Explain an error message or a finding.
 
@@ -70,7 +83,9 @@ def explain(
 
     if list_:
         return answer(options, list_explanations(), view_known)
-    return answer(options, explain_text(_text(words or []), group_id), view_explanations)
+    chosen = chosen_profile(profile).profile
+    group = group_id or (None if chosen is None else chosen.group_id)
+    return answer(options, explain_text(_text(words or []), group, profile), view_explanations)
 
 
 def _text(words: list[str]) -> str:

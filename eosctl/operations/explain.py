@@ -15,9 +15,9 @@ MOST_WORDS: Final = 20
 """Of a long text, the words that are compared."""
 
 
-def explain_text(text: str, group_id: str | None) -> Explained:
-    """The kind of finding that the text names, and every known error that it shows."""
-    found = (*explain_finding(text.strip()), *explain_error(text, group_id))
+def explain_text(text: str, group_id: str | None, profile: str | None = None) -> Explained:
+    """The kind of finding that the text names, and every known error that it shows; commands name the profile."""
+    found = (*explain_finding(text.strip()), *explain_error(text, group_id, profile))
     return Explained(text=text.strip(), explanations=found, near=() if found else _near(text))
 
 

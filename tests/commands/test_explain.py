@@ -86,3 +86,12 @@ def test_the_group_of_the_environment_stands_in_the_commands(eosctl, monkeypatch
     monkeypatch.setenv("EOSCTL_GROUP_ID", "g7")
     [error] = explained(eosctl("explain", "ProducerFencedException in task pay-0", "-o", "json"))
     assert error["commands"][0] == "eosctl transactions describe g7-pay-0 --group-id g7"
+
+
+def test_a_profile_s_group_and_its_name_stand_in_the_commands(eosctl):
+    assert eosctl("profile", "add", "lab", "-b", "lab:9092", "--group-id", "g8").exit_code == 0
+    [error] = explained(eosctl("explain", "ProducerFencedException in task pay-0", "--profile", "lab", "-o", "json"))
+    assert error["commands"][0] == "eosctl transactions describe g8-pay-0 --group-id g8 --profile lab"
+    assert eosctl("profile", "use", "lab").exit_code == 0
+    [error] = explained(eosctl("explain", "ProducerFencedException in task pay-0", "-o", "json"))
+    assert error["commands"][0] == "eosctl transactions describe g8-pay-0 --group-id g8"

@@ -46,6 +46,9 @@ SINCE = {
     "does not support exactly-once semantics with": "3.4",
     "required for exactly-once source tasks": "3.4",
     " must be set to at most 5": "4.0",
+    "Failed to perform zombie fencing for source connector prior to modifying offsets": "3.6",
+    "Failed to alter consumer group offsets for connector": "3.6",
+    "Failed to reset consumer group offsets for connector": "3.6",
 }
 """Messages that older releases do not have."""
 UNTIL = {"does not support exactly-once delivery guarantees with": "3.4"}
