@@ -3,6 +3,7 @@
     EosctlError
     ├── UsageError        2  the command line contradicts itself
     ├── ConfigError       2  a profile, properties or input file is wrong
+    ├── OtherCluster      3  brokers or a worker of another Kafka cluster answer than before
     ├── Unreachable       4  a broker or a Connect worker does not answer
     │   ├── TimedOut      4  it answered too late
     │   └── Throttled     4  a quota kept it from answering in time
@@ -48,6 +49,12 @@ class ConfigError(EosctlError):
     """A profile, properties or input file is wrong; names file, key and what was expected."""
 
     exit_code = 2
+
+
+class OtherCluster(EosctlError):
+    """Who answers is of another Kafka cluster than who answered before; names the address and both IDs."""
+
+    exit_code = EXIT_INCOMPLETE
 
 
 class Unreachable(EosctlError):

@@ -146,6 +146,11 @@ class Pending:
         self._landed: tuple[Response | None, EosctlError | None] | None = None
         channel.send(request, deadline, self._land)
 
+    @property
+    def landed(self) -> bool:
+        """Whether `response` returns or raises at once."""
+        return self._landed is not None
+
     def _land(self, response: Response | None, error: EosctlError | None) -> None:
         self._landed = (response, error)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from eosctl.clients.http_transport import HttpAnswer
 
 RETRY_PAUSE_S = 0.25
+ROOT: Final = "/"
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 MOST_REDIRECTS: Final = 5
 ACCEPT: Final = {"Accept": "application/json"}
@@ -68,6 +69,9 @@ class RestClient:
 
     A discovered address gets GET requests only, without a body. A redirect is followed for GET, and to the same scheme,
     host and port, never from a discovered address: the user named one address and no other.
+
+    A worker says of which Kafka cluster it is (`GET /`) before the first request, and again before each that is not a
+    GET: OtherCluster where it is another one than before.
     """
 
     def __init__(self, url: str, timeout_s: float) -> None:
@@ -76,6 +80,7 @@ class RestClient:
         self._address = address
         self._timeout_s = timeout_s
         self._http: httpx.Client | None = None
+        self._is_identified = False
         self._lock = Lock()
 
     def __enter__(self) -> Self:
@@ -102,6 +107,8 @@ class RestClient:
                 hint=f"give --connect-url {self.url}, if it is a worker of yours",
             )
         deadline = time.monotonic() + self._timeout_s
+        if path != ROOT and not (self._is_identified and method == "GET"):
+            self._identify(self._exchange("GET", ROOT, None, deadline))
         while True:
             answer = self._exchange(method, path, body, deadline)
             if not answer.is_for_now or time.monotonic() + RETRY_PAUSE_S > deadline:
@@ -111,7 +118,16 @@ class RestClient:
             raise self._not_followed(f"{method} {self.url}{path} answered {answer.status}", answer.location)
         if answer.status >= 400:
             raise self._refusal(f"{method} {path}", answer)
+        if path == ROOT:
+            self._identify(answer)
         return answer
+
+    def _identify(self, root: Answer) -> None:
+        """Compares its Kafka cluster, where it names one: what is in front of a worker may pass on other paths only."""
+        found = root.body.get("kafka_cluster_id") if isinstance(root.body, dict) else None
+        if root.status < 300 and isinstance(found, str):
+            self._address.require_cluster(found)
+        self._is_identified = True
 
     def _exchange(self, method: str, path: str, body: Mapping[str, object] | None, deadline: float) -> Answer:
         import httpx

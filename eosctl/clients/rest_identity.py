@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from eosctl.clients.request_log import RequestLog
 from eosctl.clients.rest_answers import MAX_ANSWER_BYTES
 from eosctl.codecs.secrets import mask_url
-from eosctl.errors import ConfigError, Refused, UsageError
+from eosctl.errors import ConfigError, OtherCluster, Refused, UsageError
 from eosctl.model.client_properties import HIDDEN, ClientProperties
 from eosctl.model.ip_addresses import internal_kind
 
@@ -79,11 +79,13 @@ class WorkerUrl(str):
     As text it is the address without user and password, so wherever an address is shown, stored or compared, there is
     no secret in it. `properties` are asked for at the first request; max_answer_bytes is the limit of each answer;
     requests counts those that were sent. named_by says what named the address where it was not the user, such as a plan
-    file: it is shown no credentials before `confirm`.
+    file: it is shown no credentials before `confirm`. cluster_id is the Kafka cluster that the worker named first, None
+    before: the address leads to no other one.
     """
 
-    __slots__ = ("_credentials", "_properties", "max_answer_bytes", "named_by", "requests")
+    __slots__ = ("_credentials", "_properties", "cluster_id", "max_answer_bytes", "named_by", "requests")
 
+    cluster_id: str | None
     max_answer_bytes: int
     requests: RequestLog
     named_by: str | None
@@ -106,8 +108,9 @@ class WorkerUrl(str):
             raise UsageError(f"{mask_url(url)} is not a URL of a Connect worker", hint=_EXPECTED)
         made = super().__new__(cls, (found[1] + found[3] + found[4]).rstrip("/"))
         made._credentials, made._properties, made.max_answer_bytes = None, properties, max_answer_bytes
-        made.requests, made.named_by = requests or RequestLog(), named_by
+        made.requests, made.named_by, made.cluster_id = requests or RequestLog(), named_by, None
         if isinstance(url, WorkerUrl):
+            made.cluster_id = url.cluster_id
             made._credentials, made._properties = url._credentials, properties or url._properties
             made.max_answer_bytes = max(max_answer_bytes, url.max_answer_bytes)
             made.requests, made.named_by = requests or url.requests, named_by or url.named_by
@@ -119,6 +122,18 @@ class WorkerUrl(str):
     def __deepcopy__(self, _: object) -> Self:
         """Itself: it does not change, and what counts requests to it is one."""
         return self
+
+    def require_cluster(self, found: str) -> None:
+        """Raises OtherCluster where a worker of another Kafka cluster answers at this address than before."""
+        if self.cluster_id is None:
+            self.cluster_id = found
+        if self.cluster_id != found:
+            raise OtherCluster(
+                f"{self} is a worker of Kafka cluster {found} now, and the one that answered before was of "
+                f"{self.cluster_id}",
+                hint="workers of two clusters answer at one address, or it leads to another one since: see that it "
+                "leads to the right one, then run the command again",
+            )
 
     @property
     def masked(self) -> str:

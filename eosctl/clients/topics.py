@@ -1,6 +1,7 @@
 """Creating a topic, with librdkafka's admin client."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from eosctl.clients.codes import UNKNOWN_TOPIC_OR_PARTITION
 from eosctl.clients.errors import librdkafka_error
@@ -9,6 +10,9 @@ from eosctl.clients.messages import topics_metadata
 from eosctl.clients.replay import ANSWER_S, await_brokers
 from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
 
 
 def create_topic(
@@ -22,12 +26,12 @@ def create_topic(
 ) -> bool:
     """CreateTopics; False where the topic exists already. replication_factor -1 is the broker's default (KIP-464).
 
-    Raises NotAuthorized (Create on the topic), ConfigError for settings that the broker refuses.
+    Raises NotAuthorized (Create on the topic), ConfigError for settings that the broker refuses, OtherCluster.
     """
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]  # re-exported from its C module
 
-    admin = admin_client(properties)
+    admin = _admin(properties, timeout_s)
     wanted = NewTopic(topic, partitions, replication_factor, config=dict(settings))
     try:
         admin.create_topics([wanted], operation_timeout=timeout_s, request_timeout=timeout_s)[topic].result(timeout_s)
@@ -38,6 +42,21 @@ def create_topic(
         resource = f"Topic {topic}"
         raise librdkafka_error(cause, principal=properties.principal, operation="Create", resource=resource) from error
     return True
+
+
+def _admin(properties: ClientProperties, timeout_s: float) -> "AdminClient":
+    """A client whose brokers are of the cluster that the properties name; raises OtherCluster where they are not."""
+    from confluent_kafka import KafkaException
+
+    admin, servers = admin_client(properties), ",".join(properties.bootstrap_servers)
+    if properties.cluster_id is not None:
+        try:
+            found = admin.describe_cluster(request_timeout=timeout_s).result(timeout_s).cluster_id
+        except KafkaException as error:
+            what = {"operation": "DescribeCluster", "resource": servers}
+            raise librdkafka_error(error.args[0], principal=properties.principal, **what) from error
+        properties.require_cluster(str(found), servers)
+    return admin
 
 
 def await_topic(wire: Wire, topic: str, *, timeout_s: float) -> None:
@@ -56,7 +75,7 @@ def delete_topic(properties: ClientProperties, topic: str, *, timeout_s: float) 
     """DeleteTopics; False where there is no such topic. Raises NotAuthorized (Delete on the topic)."""
     from confluent_kafka import KafkaException
 
-    admin = admin_client(properties)
+    admin = _admin(properties, timeout_s)
     try:
         admin.delete_topics([topic], operation_timeout=timeout_s, request_timeout=timeout_s)[topic].result(timeout_s)
     except KafkaException as error:

@@ -60,8 +60,25 @@ class TransactionalProducer:
             self.abort()
 
     def initialise(self) -> None:
-        """InitProducerId: fences the former holder and waits until its transaction is aborted or committed."""
+        """InitProducerId: fences the former holder and waits until its transaction is aborted or committed.
+
+        Raises OtherCluster where this client's brokers are not of the cluster that its properties name. It is asked
+        again afterwards: a producer of the one cluster has no transaction in the other.
+        """
+        self._require_cluster()
         self._call("init_transactions", f"TransactionalId {self.transactional_id}")
+        self._require_cluster()
+
+    def _require_cluster(self) -> None:
+        from confluent_kafka import KafkaException
+
+        if self._properties.cluster_id is None:
+            return
+        try:
+            found = self._producer.list_topics(timeout=self._timeout_s).cluster_id
+        except KafkaException as error:
+            raise self._meaning(error.args[0], "Cluster kafka-cluster") from error
+        self._properties.require_cluster(str(found), ",".join(self._properties.bootstrap_servers))
 
     def begin(self) -> None:
         """Begin a transaction; nothing is sent yet."""

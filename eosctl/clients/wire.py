@@ -4,6 +4,7 @@ import signal
 import threading
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
@@ -13,7 +14,7 @@ from eosctl.clients.errors import Peer, connection_error
 from eosctl.clients.messages import Request, Response, brokers_metadata
 from eosctl.clients.request_log import RequestLog
 from eosctl.clients.window import Window
-from eosctl.errors import EosctlError, TimedOut, Unreachable
+from eosctl.errors import EosctlError, OtherCluster, TimedOut, Unreachable
 from eosctl.model.client_properties import ClientProperties
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ class Wire:
 
     timeout_s bounds every call that is not given a time of its own; no call outlives its time. Raises Refused where
     credentials would be shown to brokers that the user did not name.
+
+    Each connection asks for the cluster's ID before anything else: the first answer decides, or the properties do.
+    Where another one comes, an address leads to another cluster than before, and every call raises OtherCluster.
     """
 
     def __init__(
@@ -52,6 +56,9 @@ class Wire:
         self._lanes: list[KafkaConnectionManager] = []
         self._net: Any = None
         self._channels: dict[tuple[NodeId, int], Channel] = {}
+        self._identities: dict[tuple[NodeId, int], Pending | None] = {}
+        self.left: OtherCluster | None = None
+        """Why nothing is requested any more."""
         self._metadata: Response | None = None
         self._polled_at = monotonic()
 
@@ -71,6 +78,7 @@ class Wire:
         self._net = None
         self._lanes.clear()
         self._channels.clear()
+        self._identities.clear()
 
     @property
     def principal(self) -> str:
@@ -80,7 +88,26 @@ class Wire:
     @property
     def cluster_id(self) -> str:
         """The cluster's ID."""
-        return str(self._connected().cluster.cluster_id)
+        self._connected()
+        return self.known_cluster_id or ""
+
+    @property
+    def known_cluster_id(self) -> str | None:
+        """The same without asking; None before the first connection. From here on `properties` name it, too."""
+        return self.properties.cluster_id
+
+    def ask_cluster_id(self) -> str:
+        """The cluster's ID as a broker answers now; raises OtherCluster where it is not that of before.
+
+        Connections that ended unnoticed are made again.
+        """
+        try:
+            self.refresh()
+        except TimedOut:
+            raise
+        except Unreachable:
+            self.refresh()
+        return self.cluster_id
 
     def brokers(self) -> tuple[Broker, ...]:
         """The live brokers as of the last metadata, by node ID."""
@@ -89,7 +116,9 @@ class Wire:
 
     def refresh(self) -> None:
         """Ask any reachable broker which brokers are live now."""
-        self._learn(self.request_any(brokers_metadata()))
+        metadata = self.request_any(brokers_metadata())
+        self._require_same(metadata, ",".join(self.properties.bootstrap_servers))
+        self._learn(metadata)
 
     def api_versions(self, node_id: int) -> Mapping[int, ApiVersions]:
         """API key -> versions that broker `node_id` answers."""
@@ -143,6 +172,8 @@ class Wire:
 
         Raises once for every connection attempt that failed: Unreachable, TimedOut, NotAuthorized, ConfigError.
         """
+        if self.left is not None:
+            raise self.left
         if self._net is not None and monotonic() - self._polled_at > UNWATCHED_S:
             self.poll(0)
         channel = self._channels.get((node_id, lane))
@@ -154,7 +185,35 @@ class Wire:
             channel = None
         if channel is None:
             channel = self._dial(node_id, deadline, lane)
-        return channel if channel is not None and channel.connection.connected else None
+        if channel is None or not channel.connection.connected:
+            return None
+        return channel if self._is_identified((node_id, lane), channel, deadline) else None
+
+    def _is_identified(self, place: tuple[NodeId, int], channel: Channel, deadline: float) -> bool:
+        """Whether the broker said on this connection that it is of this cluster; it is asked at the first call.
+
+        That of a bootstrap server says it in the metadata that are asked for there.
+        """
+        if isinstance(place[0], str):
+            return True
+        if place not in self._identities:
+            self._identities[place] = Pending(channel, brokers_metadata(), deadline, self.poll)
+        asked = self._identities[place]
+        if asked is None or not asked.landed:
+            return asked is None
+        del self._identities[place]
+        self._require_same(asked.response(), channel.peer.address)
+        self._identities[place] = None
+        return True
+
+    def _require_same(self, metadata: Response, address: str) -> None:
+        found = str(metadata.cluster_id)
+        try:
+            self.properties.require_cluster(found, address)
+        except OtherCluster as error:
+            self.left = error
+            raise
+        self.properties = replace(self.properties, cluster_id=found)
 
     def poll(self, timeout_s: float) -> None:
         """Carry out network work that is ready, waiting up to `timeout_s` for some."""
@@ -179,6 +238,7 @@ class Wire:
         connection.init_future.add_callback(lambda _: self.requests.done(number, "open"))
         connection.init_future.add_errback(lambda _: self.requests.done(number, "not open"))
         self._channels[node_id, lane] = channel
+        self._identities.pop((node_id, lane), None)
         return channel
 
     def _peer(self, address: str) -> Peer:
@@ -200,6 +260,8 @@ class Wire:
         return Pending(channel, request, deadline, self.poll).response()
 
     def _connected(self) -> "KafkaConnectionManager":
+        if self.left is not None:
+            raise self.left
         if not self._lanes:
             from kafka.net.selector import NetworkSelector
 
@@ -244,6 +306,7 @@ class Wire:
             except Unreachable as error:
                 failures.append(error)
                 continue
+            self._require_same(response, channel.peer.address)
             self._learn(response)
             del self._channels[seed.node_id, 0]
             channel.connection.close()

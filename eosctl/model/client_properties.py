@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, Self
 
-from eosctl.errors import Refused
+from eosctl.errors import OtherCluster, Refused
 
 HIDDEN: Final = "[hidden]"
 """Stands for a value that may be a secret."""
@@ -66,7 +66,8 @@ class ClientProperties:
 
     bootstrap_servers are `host:port`; properties are the merged Java client properties, each with its origin. named_by
     says what named the brokers where it was not the user, such as a plan file or a connector's config. also_named are
-    other brokers that the user named, or that the brokers of the user advertise.
+    other brokers that the user named, or that the brokers of the user advertise. cluster_id is the cluster that they must
+    be of, None: any.
     """
 
     bootstrap_servers: tuple[str, ...]
@@ -75,6 +76,7 @@ class ClientProperties:
     properties: Mapping[str, Property] = field(default_factory=dict)
     named_by: str | None = None
     also_named: frozenset[str] = frozenset()
+    cluster_id: str | None = None
 
     def get(self, key: str) -> str | None:
         """The value of property `key`, or None where nobody gave it."""
@@ -106,11 +108,21 @@ class ClientProperties:
         """The same identity at brokers that `named_by` names, unless the user named all of them as well."""
         trusted = {*self.bootstrap_servers, *self.also_named, *listed(self.get(TRUSTED) or "")}
         is_trusted = self.named_by is None and {each.lower() for each in servers} <= {each.lower() for each in trusted}
-        return replace(self, bootstrap_servers=tuple(servers), named_by=None if is_trusted else named_by)
+        unnamed = None if is_trusted else named_by
+        return replace(self, bootstrap_servers=tuple(servers), named_by=unnamed, cluster_id=None)
 
     def naming(self, servers: Iterable[str]) -> Self:
         """The same where these brokers are trusted, too: the user named them, or those that the user named did."""
         return replace(self, also_named=self.also_named.union(servers))
+
+    def require_cluster(self, found: str, address: str) -> None:
+        """Raises OtherCluster where the one who answers at this address is not of the cluster that it must be of."""
+        if self.cluster_id not in {None, found}:
+            raise OtherCluster(
+                f"{address} is Kafka cluster {found} now, and the brokers that answered before are {self.cluster_id}",
+                hint="two clusters answer at one address, or it leads to another one since: see that it leads to the "
+                "right one, then run the command again",
+            )
 
     def confirmed(self) -> Self:
         """The same after the user agreed to show the credentials to these brokers."""

@@ -197,8 +197,12 @@ def _may_be_source(state: ConnectorState) -> bool:
 
 
 def fence_and_prove(session: Session, planned: PlannedFencing) -> Fenced:
-    """What became of each ID, and the proof that the old producers are out."""
+    """What became of each ID, and the proof that the old producers are out.
+
+    Raises OtherCluster where brokers of another cluster answer now than when it was planned.
+    """
     plan, console = planned.plan, session.options.console
+    session.wire.ask_cluster_id()
     with console.progress("fencing", len(plan.steps), unit="IDs") as advance:
         outcome = FencingRun(session.wire, plan, session.options.timeout_s, lambda _: advance(1)).run()
     proofs: tuple[Proof, ...] = ()

@@ -1,6 +1,7 @@
 """Where a plan is carried out: where the user says, otherwise where it was made."""
 
 from dataclasses import replace
+from types import TracebackType
 
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.model.plan import Plan
@@ -46,9 +47,11 @@ class PlanPlaces:
     def __enter__(self) -> tuple[Session, SourceAndTarget]:
         return self.session, self.clusters
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self.clusters.__exit__()
-        self.session.__exit__()
+        self.session.__exit__(kind, error, traceback)
 
 
 def _servers(place: Place, named_by: str) -> PlannedServers | None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from eosctl.analysis import offsets
@@ -16,7 +17,7 @@ from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.codecs.properties import ENCODING
 from eosctl.codecs.tls_limits import decode_tls_limits, limits_not_kept
-from eosctl.errors import ConfigError, EosctlError, NotAuthorized, Refused, UsageError
+from eosctl.errors import ConfigError, EosctlError, NotAuthorized, OtherCluster, Refused, UsageError
 from eosctl.model.client_keys import keys_not_followed, unknown_keys
 from eosctl.model.counts import some
 from eosctl.model.kafka_acls import granting_command
@@ -54,12 +55,22 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *raised: object) -> None:
-        for error in raised:
-            if isinstance(error, NotAuthorized):
-                self._say_how_to_grant(error)
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None:
+        """Raises OtherCluster, where that was met and nothing was raised for it; Refused where it kept from a write."""
         if "wire" in self.__dict__:
             self.wire.close()
+            error = error or self.wire.left
+        if isinstance(error, NotAuthorized):
+            self._say_how_to_grant(error)
+        if isinstance(error, OtherCluster):
+            if self.options.writes and not self.options.dry_run:
+                raise Refused(error.message, hint=error.hint) from error
+            raise error
 
     @staticmethod
     def _request_log(options: SessionOptions) -> RequestLog:

@@ -70,4 +70,4 @@ class LiveTopics(LiveConnect):
     @asked("record batches")
     def record_batches(self) -> OpenSource | Skipped:
         """Fetched with the same identity."""
-        return OpenCluster(self._connections.client_properties, self._connections.timeout_s)
+        return OpenCluster(self._connections.wire.properties, self._connections.timeout_s)

@@ -78,7 +78,10 @@ def read_plan_facts(access: Access, preconditions: Sequence[Precondition], folds
             if (each.side, each.topic) == (side, topic):
                 found[side, topic, each.connector] = offsets_now(by_connector.get(each.connector, ()))
     return PlanFacts(
-        {each.side: access(each.side).wire.cluster_id for each in preconditions if isinstance(each, ClusterIs)},
+        {
+            side: access(side).wire.ask_cluster_id()
+            for side in {each.side for each in preconditions if isinstance(each, ClusterIs)}
+        },
         {
             (side, name): facts
             for side in {each.side for each in stopped}

@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -29,19 +29,24 @@ BOOTSTRAP: Final = "bootstrap.servers"
 
 @dataclass(frozen=True, slots=True)
 class ExecutorAccess:
-    """Where an executor finds its client properties; both None: it needs none but the bootstrap servers."""
+    """Where an executor finds its client properties; both None: it needs none but the bootstrap servers.
+
+    cluster_id is the cluster that the driver has read, None: any.
+    """
 
     bootstrap_servers: str
     timeout_s: float
     file: str | None = None
     environment: str | None = None
+    cluster_id: str | None = None
 
     def client_properties(self) -> ClientProperties:
         """On an executor: the client properties. Raises ConfigError where file or variable is missing there."""
         text, origin = self._text()
-        return client_properties(
+        properties = client_properties(
             command_config=text, command_config_name=origin, bootstrap_server=self.bootstrap_servers, lookup=look_up
         )
+        return replace(properties, cluster_id=self.cluster_id)
 
     def _text(self) -> tuple[str | None, str]:
         if self.environment is not None:
@@ -73,16 +78,17 @@ def executor_access(
     `local-cluster`) read a file in memory that only this user may read and that ends with this process; others are
     given nothing but the bootstrap servers, which is refused with UsageError where that is not all there is.
     """
-    servers = ",".join(properties.bootstrap_servers)
+    servers, cluster_id = ",".join(properties.bootstrap_servers), properties.cluster_id
     if given is not None:
         name = given.removeprefix(ENVIRONMENT)
-        yield ExecutorAccess(servers, timeout_s, **{"environment" if name != given else "file": name})
+        where = {"environment" if name != given else "file": name}
+        yield ExecutorAccess(servers, timeout_s, **where, cluster_id=cluster_id)
     elif properties.properties.keys() <= {BOOTSTRAP}:
-        yield ExecutorAccess(servers, timeout_s)
+        yield ExecutorAccess(servers, timeout_s, cluster_id=cluster_id)
     elif master.startswith("local"):
         values = {key: each.value for key, each in properties.properties.items()}
         with _in_memory(encode_properties(values).encode(ENCODING)) as path:
-            yield ExecutorAccess(servers, timeout_s, file=str(path))
+            yield ExecutorAccess(servers, timeout_s, file=str(path), cluster_id=cluster_id)
     else:
         raise UsageError(
             "executors on other machines need the client properties too, and Spark's settings are no place for secrets",

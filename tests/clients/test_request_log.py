@@ -34,8 +34,8 @@ def test_a_worker_that_does_not_answer_is_named_once_and_its_password_is_not(sil
     url = WorkerUrl(f"http://ann:geheim@{silent_peer}", requests=RequestLog(waiting.append, ended.append))
     with RestClient(url, 0.4) as rest, pytest.raises(EosctlError):
         rest.get("/connectors")
-    assert waiting == [f"waiting for http://{silent_peer}/connectors (GET)"]
-    assert [each.partition(" in ")[0] for each in ended] == [f"GET http://{silent_peer}/connectors: no answer"]
+    assert waiting == [f"waiting for http://{silent_peer}/ (GET)"]
+    assert [each.partition(" in ")[0] for each in ended] == [f"GET http://{silent_peer}/: no answer"]
 
 
 def test_a_broker_that_does_not_answer_is_named_once_while_it_is_connected_to(silent_peer):

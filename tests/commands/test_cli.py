@@ -126,7 +126,7 @@ def test_every_error_has_an_exit_code_of_the_contract():
         return {kind}.union(*(family(child) for child in kind.__subclasses__()))
 
     codes = {kind.exit_code for kind in family(errors.EosctlError)}
-    assert codes == {2, 4, 5, 6, 7, 8, 9, 70, 74, 130}
+    assert codes == {2, 3, 4, 5, 6, 7, 8, 9, 70, 74, 130}
 
 
 @pytest.mark.parametrize(

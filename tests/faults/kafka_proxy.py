@@ -28,6 +28,7 @@ class Fault(StrEnum):
     DEAD = "broker dead"
     TIMEOUT = "time-out"
     THROTTLED = "throttled"
+    MOVED = "answered, then the connection closed"
 
 
 class Seen(NamedTuple):
@@ -76,13 +77,14 @@ class OtherKafka:
 class KafkaProxy:
     """Passes frames on. `plan` makes one request fail in one way; `seen` has all since then.
 
-    While `other` is set, it says what is passed on.
+    While `other` is set, it says what is passed on. Where `then` is set, new connections lead there after a fault.
     """
 
     other: OtherKafka | None = None
+    then: tuple[str, int] | None = None
 
     def __init__(self, host: str, port: int) -> None:
-        self._broker = host, port
+        self._home = host, port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._lock = threading.Lock()
@@ -91,7 +93,7 @@ class KafkaProxy:
 
     def plan(self, target: Seen | None, fault: Fault | None) -> None:
         """The fault of the next command; None for none."""
-        self.target, self.fault, self.seen = target, fault, list[Seen]()
+        self.target, self.fault, self.seen, self._broker = target, fault, list[Seen](), self._home
         self._counts, self.dead, self.hit = Counter[int](), False, False
 
     def close(self) -> None:
@@ -107,6 +109,7 @@ class KafkaProxy:
             if request != self.target:
                 return None
             self.hit, self.dead = True, self.fault is Fault.DEAD
+            self._broker = self.then or self._broker
             return self.fault
 
     def _accept(self) -> None:
@@ -125,6 +128,7 @@ class _Connection:
         self._throttled: dict[bytes, tuple[int, int]] = {}
         self._asked: dict[bytes, tuple[int, int]] = {}
         self._muted_until = 0.0
+        self._last: bytes | None = None
         for pump in (self._requests, self._answers):
             threading.Thread(target=self._run, args=(pump,), daemon=True).start()
 
@@ -143,6 +147,8 @@ class _Connection:
             fault = self._proxy.see(api_key)
             if self._proxy.dead or fault is Fault.CLOSED:
                 return
+            if fault is Fault.MOVED:
+                self._last = frame[4:8]
             # A broker works on one request of a connection at a time: none behind it is answered either.
             stuck = stuck or fault is Fault.TIMEOUT
             if fault is Fault.THROTTLED:
@@ -167,6 +173,8 @@ class _Connection:
             if self._proxy.other is not None and asked is not None:
                 answer = self._proxy.other.answer(*asked, answer)
             self._client.sendall(struct.pack(">i", len(answer)) + answer)
+            if frame[:4] == self._last:
+                return
 
 
 def _throttled(frame: bytes, api_key: int, version: int) -> bytes:

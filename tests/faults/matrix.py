@@ -12,7 +12,7 @@ from tests.faults.kafka_proxy import Fault, KafkaProxy, Seen, routed
 from tests.faults.rest_proxy import Call, RestFault, RestProxy
 from tests.faults.site import Site
 
-MOST: Final = {Fault.DEAD: 2, Fault.TIMEOUT: 1}
+MOST: Final = {Fault.DEAD: 2, Fault.TIMEOUT: 1, Fault.MOVED: 1}
 
 
 class Outcome(StrEnum):

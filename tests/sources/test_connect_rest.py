@@ -9,7 +9,8 @@ from threading import Thread
 import pytest
 
 from eosctl.clients.rest import RestClient
-from eosctl.errors import NotAuthorized, Refused, TimedOut, Undecodable, Unreachable, UsageError
+from eosctl.clients.rest_identity import WorkerUrl
+from eosctl.errors import NotAuthorized, OtherCluster, Refused, TimedOut, Undecodable, Unreachable, UsageError
 from eosctl.model.skipped import Skipped
 from eosctl.model.workers import ConnectorStatus, TaskStatus, WorkerFacts
 from eosctl.sources.connect_offsets import validated_values
@@ -99,7 +100,7 @@ def test_a_rebalance_is_waited_for(status: int, message: str) -> None:
 def test_an_error_that_is_no_rebalance_is_not_tried_again() -> None:
     replies = [(500, b'{"error_code":500,"message":"Request timed out"}')]
     with (
-        worker(lambda _: replies.pop(0)) as url,
+        worker(lambda path: healthy(path) if path == "/" else replies.pop(0)) as url,
         pytest.raises(Unreachable, match=r"GET .*/connectors\S* answered 500: Request timed out"),
     ):
         read_connectors(url, 5)
@@ -204,3 +205,21 @@ def test_active_topics_that_a_worker_does_not_name_are_not_none(reply: Reply, ex
 def test_an_answer_that_validates_nothing_does_not_say_that_exactly_once_is_enabled(body: bytes):
     with pytest.raises(Undecodable, match="something else"):
         validated_values(json.loads(body), "http://worker")
+
+
+def test_an_address_that_leads_to_a_worker_of_another_cluster_meanwhile_gets_no_more_requests() -> None:
+    clusters, seen = ["C1", "C2"], []
+
+    def moving(path: str) -> Reply:
+        seen.append(path)
+        return (200, json.dumps({**ROOT, "kafka_cluster_id": clusters[0]}).encode()) if path == "/" else healthy(path)
+
+    with worker(moving) as address:
+        url = WorkerUrl(address)
+        assert set(read_connectors(url, 5)) == {"lost", "orders"}
+        del clusters[0], seen[:]
+        with pytest.raises(OtherCluster, match=r"is a worker of Kafka cluster C2 now, .* was of C1"):
+            read_connectors(url, 5)
+        with RestClient(url, 5) as rest, pytest.raises(OtherCluster):
+            rest.request("PUT", "/connectors/orders/stop")
+    assert seen == ["/", "/"]

@@ -111,7 +111,7 @@ class _Auditor:
     @contextmanager
     def _engine(self) -> Iterator[Engine]:
         if self._request.engine == "spark":
-            properties, timeout_s = self._session.client_properties, self._session.timeout_s
+            properties, timeout_s = self._session.wire.properties, self._session.timeout_s
             archives = cache_directory() / "spark"
             with spark_engine(self._request.spark, properties, timeout_s, find_java, archives) as engine:
                 yield engine

@@ -73,7 +73,7 @@ class _Auditor:
         if self._request.engine != "spark":
             yield None
             return
-        properties = (self._session.client_properties, self._source.client_properties)
+        properties = (self._session.wire.properties, self._source.wire.properties)
         archives = cache_directory() / "spark"
         with spark_pieces(self._request.spark, properties, self._session.timeout_s, find_java, archives) as pieces:
             yield pieces

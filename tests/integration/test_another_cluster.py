@@ -1,0 +1,134 @@
+"""An address that leads to another real cluster in the middle of a command: cannot tell, or refused and not written."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import pytest
+
+from eosctl.clients.messages import brokers_metadata
+from eosctl.clients.topics import create_topic as create_with_client
+from eosctl.clients.transactional import TransactionalProducer
+from eosctl.codecs.client_properties import client_properties
+from eosctl.errors import OtherCluster
+from eosctl.model.transactions import TransactionDescription
+from eosctl.sandbox.sandbox import Sandbox
+from tests.faults.commands import Answer, run_command
+from tests.faults.kafka_proxy import Fault, KafkaProxy, Seen, routed
+from tests.integration.coordinators import describe, wire_to
+from tests.integration.producers import complete, create_topic
+
+pytestmark = [pytest.mark.kafka, pytest.mark.usefixtures("own_state")]
+
+FreshName = Callable[[str], str]
+
+METADATA = 3
+
+
+class Moving(NamedTuple):
+    """Two clusters that have a topic and a transactional ID of one name, and an address that can lead to either."""
+
+    first: Sandbox
+    second: Sandbox
+    proxy: KafkaProxy
+    name: str
+
+    def run(self, words: tuple[str, ...], moved_at: Seen | None = None) -> Answer:
+        """The command; from the answer to this request on, new connections lead to the second cluster."""
+        self.proxy.plan(moved_at, Fault.MOVED)
+        return run_command((*words, "-b", self.first.bootstrap_servers), timeout_s=10)
+
+    def held(self) -> list[TransactionDescription | None]:
+        """What each cluster has of the ID."""
+        places = (self.first.bootstrap_servers, self.second.bootstrap_servers)
+        return [describe(each, [self.name])[self.name] for each in places]
+
+
+def address_of(sandbox: Sandbox) -> tuple[str, int]:
+    host, port = sandbox.bootstrap_servers.split(":")
+    return host, int(port)
+
+
+@pytest.fixture
+def moving(two_clusters: tuple[Sandbox, Sandbox], fresh_name: FreshName) -> Iterator[Moving]:
+    first, second = two_clusters
+    name, proxy = fresh_name("moving"), KafkaProxy(*address_of(first))
+    for each in two_clusters:
+        create_topic(each.bootstrap_servers, name)
+        complete(each.bootstrap_servers, name, name, commit=True)
+    proxy.then = address_of(second)
+    with routed({address_of(first)[1]: proxy.port}):
+        yield Moving(first, second, proxy, name)
+    proxy.close()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("transactions", "list"),
+        ("transactions", "producers", "--topic", "{name}"),
+        ("transactions", "hanging"),
+        ("doctor",),
+        ("fence", "--transactional-id", "{name}", "--dry-run"),
+    ],
+    ids=lambda words: "-".join(words[:2]),
+)
+def test_what_was_read_of_two_clusters_is_no_answer(moving: Moving, words: tuple[str, ...]):
+    """Moved behind each kind of request: the answer is that of the first cluster alone, or there is none.
+
+    A request that is on its way as the connection ends is lost (4).
+    """
+    words = tuple(each.format(name=moving.name) for each in words)
+    before = moving.run(words)
+    for each in dict.fromkeys(Seen(each.api_key, 1) for each in moving.proxy.seen):
+        after = moving.run(words, each)
+        if after.exit_code == before.exit_code:
+            assert after.essence == before.essence, each.name
+        elif after.exit_code == 3:
+            said = f"cluster {moving.second.cluster_id} now, and the brokers that answered before are "
+            assert said + moving.first.cluster_id in after.stderr + after.stdout, each.name
+        else:
+            assert (after.exit_code, "cannot be reached" in after.stderr) == (4, True), (each.name, after.stderr)
+    assert moving.run(words, Seen(METADATA, 1)).exit_code == 3
+
+
+def test_a_fence_is_refused_and_neither_cluster_is_written_to(moving: Moving):
+    words = ("fence", "--transactional-id", moving.name)
+    before = moving.held()
+    moving.run((*words, "--dry-run"))
+    last_before_writing = moving.proxy.seen[-1]
+    refused = moving.run((*words, "--yes"), last_before_writing)
+    assert (refused.exit_code, moving.second.cluster_id in refused.stderr) == (8, True), refused.stderr
+    assert moving.held() == before
+    assert moving.run((*words, "--yes")).exit_code == 0
+    first, second = moving.held()
+    assert first != before[0]
+    assert second == before[1]
+
+
+def test_a_wire_that_met_another_cluster_requests_nothing_more(moving: Moving):
+    with wire_to(moving.first.bootstrap_servers) as wire:
+        assert wire.cluster_id == moving.first.cluster_id
+        assert wire.ask_cluster_id() == moving.first.cluster_id
+        moving.proxy.plan(Seen(METADATA, 1), Fault.MOVED)
+        assert wire.ask_cluster_id() == moving.first.cluster_id
+        with pytest.raises(OtherCluster, match=f"cluster {moving.second.cluster_id} now, .* {moving.first.cluster_id}"):
+            wire.ask_cluster_id()
+        moving.proxy.plan(None, None)
+        with pytest.raises(OtherCluster):
+            wire.request_any(brokers_metadata())
+
+
+def test_the_clients_that_write_records_and_topics_are_of_the_same_cluster(moving: Moving, fresh_name: FreshName):
+    """librdkafka connects by itself, so it is asked by itself."""
+    here = client_properties(bootstrap_server=moving.second.bootstrap_servers)
+    there = replace(here, cluster_id=moving.first.cluster_id)
+    topic, name = fresh_name("never"), fresh_name("never-initialised")
+    producer = TransactionalProducer(there, name, transaction_timeout_ms=60_000, timeout_s=30)
+    with producer, pytest.raises(OtherCluster, match=moving.second.cluster_id):
+        producer.initialise()
+    with pytest.raises(OtherCluster, match=moving.second.cluster_id):
+        create_with_client(there, topic, partitions=1, replication_factor=1, settings={}, timeout_s=30)
+    assert describe(moving.second.bootstrap_servers, [name]) == {name: None}
+    same = replace(here, cluster_id=moving.second.cluster_id)
+    assert create_with_client(same, topic, partitions=1, replication_factor=1, settings={}, timeout_s=30)
