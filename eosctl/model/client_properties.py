@@ -66,8 +66,8 @@ class ClientProperties:
 
     bootstrap_servers are `host:port`; properties are the merged Java client properties, each with its origin. named_by
     says what named the brokers where it was not the user, such as a plan file or a connector's config. also_named are
-    other brokers that the user named, or that the brokers of the user advertise. cluster_id is the cluster that they must
-    be of, None: any.
+    other brokers that the user named, or that the brokers of the user advertise. cluster_id is the cluster that they
+    must be of, None: any.
     """
 
     bootstrap_servers: tuple[str, ...]
