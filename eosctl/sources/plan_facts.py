@@ -78,10 +78,7 @@ def read_plan_facts(access: Access, preconditions: Sequence[Precondition], folds
             if (each.side, each.topic) == (side, topic):
                 found[side, topic, each.connector] = offsets_now(by_connector.get(each.connector, ()))
     return PlanFacts(
-        {
-            side: access(side).wire.ask_cluster_id()
-            for side in {each.side for each in preconditions if isinstance(each, ClusterIs)}
-        },
+        _cluster_ids(access, {each.side for each in preconditions if isinstance(each, ClusterIs)}),
         {
             (side, name): facts
             for side in {each.side for each in stopped}
@@ -116,6 +113,11 @@ def read_plan_facts(access: Access, preconditions: Sequence[Precondition], folds
         },
         _transactions(access, [each for each in preconditions if isinstance(each, TransactionUnchanged)]),
     )
+
+
+def _cluster_ids(access: Access, sides: Iterable[Side]) -> Mapping[Side, str]:
+    """As brokers answer now; raises OtherCluster where it is another one than before."""
+    return {side: access(side).wire.ask_cluster_id() for side in sides}
 
 
 def _transactions(
