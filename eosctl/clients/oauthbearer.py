@@ -15,6 +15,7 @@ from eosctl.clients.tls import ssl_context
 from eosctl.codecs.jaas import decode_jaas
 from eosctl.codecs.secrets import mask_url
 from eosctl.errors import ConfigError, NotAuthorized, TimedOut, Unreachable
+from eosctl.files import TOKEN, read_text
 from eosctl.model.client_properties import ClientProperties, Property
 
 if TYPE_CHECKING:
@@ -75,10 +76,7 @@ class TokenSource:
         endpoint = self._properties.get(ENDPOINT)
         if endpoint is not None and endpoint.startswith("file:"):
             path = Path("/" + endpoint.removeprefix("file:").lstrip("/"))
-            try:
-                return _described(path.read_text("utf-8").strip(), now + LIFETIME_S)
-            except (OSError, UnicodeDecodeError) as error:
-                raise ConfigError(f"{ENDPOINT}: the token file {path} cannot be read") from error
+            return _described(read_text(path, TOKEN).strip(), now + LIFETIME_S)
         if endpoint is not None:
             return self._granted(endpoint, now)
         claims = {key[len(UNSECURED) :]: value for key, value in self._options.items() if key.startswith(UNSECURED)}

@@ -9,6 +9,7 @@ from eosctl.codecs.jks import MAGIC as JKS_MAGIC
 from eosctl.codecs.jks import JavaKeyStore, decode_jks, recover_key
 from eosctl.codecs.pem import PemBlock, decode_pem, encode_pem
 from eosctl.errors import ConfigError, EosctlError, Undecodable, Unsupported
+from eosctl.files import STORE, read_bounded
 from eosctl.model.client_properties import ClientProperties
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ class _Store:
             raise self.error(error, location, "certificate.chain") from error
 
     def content(self, location: str) -> bytes:
-        content = Path(location).read_bytes()
+        with Path(location).open("rb") as file:
+            content = read_bounded(file, STORE)
         if not self.is_pem and content.lstrip().startswith(b"-----BEGIN"):
             raise ConfigError(f"it is PEM, but {self.prefix}{self.name}.type is {self.get('type') or 'JKS'}")
         if content.startswith(JCEKS_MAGIC):

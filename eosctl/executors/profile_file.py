@@ -6,7 +6,7 @@ from pathlib import Path
 
 from eosctl.atomic_write import make_directory, write_atomic_file
 from eosctl.codecs.profiles import with_profile_keys
-from eosctl.errors import ConfigError
+from eosctl.files import PROFILES, read_text
 
 
 def set_current(path: Path, name: str) -> None:
@@ -23,10 +23,7 @@ def set_profile(path: Path, name: str, keys: Mapping[str, object]) -> None:
 
 
 def _text_of(path: Path) -> str:
-    try:
-        return path.read_text("utf-8") if path.exists() else ""
-    except OSError as error:
-        raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
+    return read_text(path, PROFILES) if path.exists() else ""
 
 
 def _write(path: Path, text: str) -> None:

@@ -16,6 +16,7 @@ from eosctl.codecs.strimzi_connect import connect_resource
 from eosctl.codecs.strimzi_resources import decode_resources, is_resource
 from eosctl.errors import UsageError
 from eosctl.executors.resource_files import write_resource_file
+from eosctl.files import CONNECTOR_CONFIG, WORKER_CONFIG, read_text
 from eosctl.model.connector_steps import AwaitOperator
 from eosctl.model.operated import RUNNING, STOPPED, OperatedConnectors
 from eosctl.model.plan import Plan, WriteOffsets
@@ -24,7 +25,6 @@ from eosctl.model.sides import Side
 from eosctl.model.strimzi import KAFKA_MIRROR_MAKER_2, USE_CONNECTOR_RESOURCES
 from eosctl.operations.plan_files import own_plans
 from eosctl.planning.operated import for_operator, objections
-from eosctl.sources.files import CONNECTOR_CONFIG, WORKER_CONFIG, read_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from eosctl.analysis.owners import KnownNames
 from eosctl.errors import EosctlError, Refused, Unreachable, UsageError
 from eosctl.executors.fencing import FencingRun
 from eosctl.executors.old_producers import challenge_old_producers
+from eosctl.files import read_ids
 from eosctl.model.connect_groups import no_such_group
 from eosctl.model.connectors import ConnectorState
 from eosctl.model.counts import counted
@@ -32,7 +33,6 @@ from eosctl.model.workers import ConnectorStatus
 from eosctl.operations.agreement import Show, agree
 from eosctl.operations.session import Session
 from eosctl.planning.fencing import choose_transaction_timeout, plan_fencing, select_candidates
-from eosctl.sources.files import read_ids
 
 
 def fence(

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from eosctl.codecs.json_limits import load_json
 from eosctl.errors import ConfigError, UsageError
+from eosctl.files import FileKind, read_text
 from eosctl.model.migration import MergeRule, MigrationRequest, Move
 from eosctl.operations.two_clusters import TargetOptions
-from eosctl.sources.files import FileKind, read_text
 
 Configs = Mapping[str, Mapping[str, object]]
 

@@ -12,6 +12,7 @@ from eosctl.analysis.offsets_report import Configs, Connectors
 from eosctl.analysis.source_stores import ISOLATION_LEVEL, OFFSETS_TOPIC
 from eosctl.codecs.worker_files import decode_worker_settings
 from eosctl.errors import EosctlError, UsageError
+from eosctl.files import WORKER_CONFIG, read_text
 from eosctl.model.client_configs import SERVERS, server_set
 from eosctl.model.cluster_facts import ConfigTopicLog
 from eosctl.model.config_topic import ConfigRecord, ConnectorConfigRecord
@@ -21,7 +22,6 @@ from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 from eosctl.sources.cluster_reader import ClusterReader
-from eosctl.sources.files import WORKER_CONFIG, read_text
 
 DEFAULT_OFFSETS_TOPIC: Final = "connect-offsets"
 WORKER_OFFSETS_TOPIC: Final = "offset.storage.topic"

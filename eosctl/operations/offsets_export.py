@@ -11,6 +11,7 @@ from eosctl.atomic_write import write_atomic_file
 from eosctl.codecs.kip875 import decode_kip875, encode_kip875
 from eosctl.codecs.offsets_topic import canonical_partition
 from eosctl.errors import ConfigError, UsageError
+from eosctl.files import OFFSETS, read_text
 from eosctl.model.coverage import Coverage, unread_in
 from eosctl.model.exported_offsets import (
     ConnectorOffset,
@@ -30,7 +31,6 @@ from eosctl.operations.session import Session
 from eosctl.operations.source_positions import read_source, source_read
 from eosctl.operations.worker_version import worker_version
 from eosctl.sources.cluster_reader import ClusterReader
-from eosctl.sources.files import OFFSETS, read_text
 
 LIVE: Final = "live"
 SUFFIX: Final = ".json"

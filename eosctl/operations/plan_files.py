@@ -7,9 +7,9 @@ from typing import Final
 from eosctl.codecs.plan import JournalEvent, decode_journal, decode_plan, plan_digest
 from eosctl.errors import Refused, Undecodable, UsageError
 from eosctl.executors.journal import write_plan_file
+from eosctl.files import JOURNAL, PLAN, read_text
 from eosctl.model.plan import Plan
 from eosctl.operations.state_directory import state_directory
-from eosctl.sources.files import JOURNAL, PLAN, read_text
 
 JOURNAL_SUFFIX: Final = ".journal"
 UNDO_SUFFIX: Final = ".undo"

@@ -13,12 +13,12 @@ from eosctl.executors.apply import Performer
 from eosctl.executors.committing import CommitChecks
 from eosctl.executors.connectors import ResumeChecks
 from eosctl.executors.performers import performers
+from eosctl.files import RESTORED_CONFIG, read_text
 from eosctl.model.described import known
 from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.sides import Side
 from eosctl.model.transactions import TransactionDescription
 from eosctl.planning.answered_offsets import contradiction
-from eosctl.sources.files import RESTORED_CONFIG, read_text
 from eosctl.sources.kafka_offsets import partition_offsets
 from eosctl.sources.kafka_transactions import describe_transactional_ids
 from eosctl.sources.plan_facts import Folds, read_entries

@@ -14,12 +14,12 @@ from eosctl.codecs.properties import ENCODING
 from eosctl.errors import ConfigError, EosctlError, UsageError
 from eosctl.executors.profile_file import set_current, set_profile
 from eosctl.executors.project_file import record_trust, remove_trust
+from eosctl.files import WORKER_CONFIG, read_content, read_text
 from eosctl.model.near_names import did_you_mean
 from eosctl.model.profile import Profile, Profiles
 from eosctl.model.report import Severity, Triage
 from eosctl.operations.session import Session
 from eosctl.operations.state_directory import state_directory
-from eosctl.sources.files import WORKER_CONFIG, read_content, read_text
 from eosctl.sources.profiles import read_user_profiles, user_file
 from eosctl.sources.project_file import find_project_file, read_project_file, read_trusted_profiles
 

@@ -9,6 +9,7 @@ from eosctl.analysis.offsets import OffsetsFold
 from eosctl.codecs.connector_files import config_digest, decode_connector
 from eosctl.codecs.kip875 import decode_kip875
 from eosctl.codecs.strimzi_resources import is_resource
+from eosctl.files import EXPORT, RESTORED_CONFIG, read_text
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest
 from eosctl.model.plan import ConnectorStopped
 from eosctl.model.planned import Applied, Planned
@@ -25,7 +26,6 @@ from eosctl.operations.source_positions import read_source, source_read
 from eosctl.operations.two_clusters import SourceAndTarget, States
 from eosctl.planning.created_connectors import NewConnector
 from eosctl.planning.restore import RestoreRequest, in_place, plan_restore
-from eosctl.sources.files import EXPORT, RESTORED_CONFIG, read_text
 from eosctl.sources.plan_facts import read_connector_facts, read_offsets_topic, read_topic_now
 
 

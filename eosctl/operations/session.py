@@ -18,12 +18,12 @@ from eosctl.codecs.client_properties import client_properties
 from eosctl.codecs.properties import ENCODING
 from eosctl.codecs.tls_limits import decode_tls_limits, limits_not_kept
 from eosctl.errors import ConfigError, EosctlError, NotAuthorized, OtherCluster, Refused, UsageError
+from eosctl.files import COMMAND_CONFIG, read_content
 from eosctl.model.client_keys import keys_not_followed, unknown_keys
 from eosctl.model.counts import some
 from eosctl.model.kafka_acls import granting_command
 from eosctl.operations.session_options import SessionOptions
 from eosctl.sources.config_providers import look_up
-from eosctl.sources.files import COMMAND_CONFIG, read_content
 
 if TYPE_CHECKING:
     from eosctl.model.client_properties import ClientProperties, Property

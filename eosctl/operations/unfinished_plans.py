@@ -5,6 +5,7 @@ from pathlib import Path
 
 from eosctl.codecs.plan import decode_plan
 from eosctl.errors import EosctlError
+from eosctl.files import PLAN, read_text
 from eosctl.model.connector_steps import CreateConnector
 from eosctl.model.plan import (
     ClusterIs,
@@ -16,7 +17,6 @@ from eosctl.model.plan import (
     WriteOffsets,
 )
 from eosctl.operations.plan_files import PlanFile, steps_done
-from eosctl.sources.files import PLAN, read_text
 
 OF_CONNECTORS = (CreateConnector, WriteOffsets, VerifyOffsets, SetConnectorConfig, ResumeConnector)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from eosctl.codecs.config_providers import KNOWN
 from eosctl.codecs.properties import decode_properties
 from eosctl.errors import ConfigError
-from eosctl.sources.files import PROVIDED, read_text
+from eosctl.files import PROVIDED, read_text
 
 
 def look_up(provider: str, path: str, key: str) -> str:

@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from eosctl.codecs.profiles import decode_profiles
+from eosctl.files import PROFILES, read_text
 from eosctl.model.profile import Profiles
-from eosctl.sources.files import PROFILES, read_text
 
 
 def user_file() -> Path:

@@ -14,9 +14,9 @@ from typing import Final, NamedTuple
 from eosctl.codecs.profiles import decode_profiles, require_no_references
 from eosctl.codecs.properties import ENCODING, decode_properties
 from eosctl.errors import ConfigError, Refused
+from eosctl.files import PROFILES, read_bounded
 from eosctl.model.client_properties import REFERENCE
 from eosctl.model.profile import Profiles
-from eosctl.sources.files import PROFILES, require_size
 from eosctl.sources.profiles import anchored
 
 NAME: Final = ".eosctl.yaml"
@@ -107,11 +107,9 @@ def _read_own_file(path: Path) -> bytes:
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # a pipe would be waited for
             _require_own(path, os.fstat(file.fileno()))
-            content = file.read(PROFILES.most_bytes + 1)
+            return read_bounded(file, PROFILES)
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-    require_size(path, PROFILES, content)
-    return content
 
 
 def _require_own(path: Path, found: os.stat_result) -> None:

@@ -6,12 +6,12 @@ from typing import Final
 
 from eosctl.codecs.config_topic import decode_config_records
 from eosctl.codecs.record_lines import read_record_lines
+from eosctl.files import RECORDS, open_lines
 from eosctl.model.cluster_facts import ConfigTopicLog
 from eosctl.model.config_topic import ConfigRecord
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.snapshot import Snapshot
 from eosctl.model.workers import ConnectFacts
-from eosctl.sources.files import RECORDS, open_lines
 
 NOT_LIVE: Final = not_asked("records were read from a file")
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from eosctl.codecs.snapshot import decode_snapshot
 from eosctl.errors import Undecodable, Unsupported
+from eosctl.files import SNAPSHOT, open_lines
 from eosctl.model.snapshot import Snapshot
-from eosctl.sources.files import SNAPSHOT, open_lines
 
 
 def read_snapshot_file(path: Path) -> Snapshot:

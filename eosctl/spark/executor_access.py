@@ -19,9 +19,9 @@ from eosctl.atomic_write import OWNER_ONLY
 from eosctl.codecs.client_properties import client_properties
 from eosctl.codecs.properties import ENCODING, encode_properties
 from eosctl.errors import ConfigError, UsageError
+from eosctl.files import EXECUTORS_CONFIG, read_content
 from eosctl.model.client_properties import ClientProperties
 from eosctl.sources.config_providers import look_up
-from eosctl.sources.files import EXECUTORS_CONFIG, read_content
 
 ENVIRONMENT: Final = "env:"
 BOOTSTRAP: Final = "bootstrap.servers"

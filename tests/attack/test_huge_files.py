@@ -6,12 +6,19 @@ from time import monotonic
 import pytest
 
 from eosctl.errors import ConfigError
-from eosctl.sources.files import IDS, PROFILES, RECORDS, FileKind, open_lines, read_content
+from eosctl.files import IDS, PROFILES, RECORDS, FileKind, open_lines, read_content
 
 WORKER = "bootstrap.servers=127.0.0.1:1\ngroup.id=g\n" + "".join(
     f"{each}.storage.topic=x\n" for each in ("config", "offset", "status")
 )
 NOBODY = ("-b", "127.0.0.1:1", "--timeout", "1")
+BEARER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+
+
+def _with(protocol, *properties):
+    """A question to brokers, with these properties of the client."""
+    given = (f"security.protocol={protocol}", *properties)
+    return ["transactions", "list", *NOBODY, *[word for each in given for word in ("-X", each)]]
 
 
 @pytest.fixture(scope="module")
@@ -57,11 +64,22 @@ def place(comment, tmp_path, monkeypatch):
         ("a.snapshot", ["doctor", "--snapshot", "FILE"], None),
         ("records", ["inspect-config", "--records", "FILE"], None),
         ("offsets.json", ["offsets", "diff", "FILE", "FILE"], None),
+        ("trust.p12", _with("SSL", "ssl.truststore.location=FILE"), "4 MiB"),
+        ("trust.pem", _with("SSL", "ssl.truststore.type=PEM", "ssl.truststore.location=FILE"), "4 MiB"),
+        ("keys.jks", _with("SSL", "ssl.keystore.location=FILE"), "4 MiB"),
+        (
+            "token",
+            _with(
+                *("SASL_PLAINTEXT", "sasl.mechanism=OAUTHBEARER", "sasl.oauthbearer.token.endpoint.url=file://FILE"),
+                f"sasl.jaas.config={BEARER} required;",
+            ),
+            "1 MiB",
+        ),
     ],
 )
 def test_fifty_megabytes_of_one_comment_are_refused_in_seconds(eosctl, place, name, words, limit):
     path, begun = place(name), monotonic()
-    ran = eosctl(*[str(path) if word == "FILE" else word for word in words])
+    ran = eosctl(*[word.replace("FILE", str(path)) for word in words])
     assert monotonic() - begun < 10
     assert ran.exit_code in {2, 7}, ran.stderr
     assert str(path) in ran.stderr

@@ -90,7 +90,12 @@ def test_an_endpoint_that_gives_none_is_told(status, body, kind, says):
     ("texts", "jaas", "kind", "says"),
     [
         ((), "", ConfigError, "needs sasl.oauthbearer.token.endpoint.url"),
-        (("sasl.oauthbearer.token.endpoint.url=file:///not/there",), "", ConfigError, "/not/there cannot be read"),
+        (
+            ("sasl.oauthbearer.token.endpoint.url=file:///not/there",),
+            "",
+            ConfigError,
+            "endpoint.url /not/there: No such file",
+        ),
         (("sasl.oauthbearer.token.endpoint.url=http://127.0.0.1:9",), "", ConfigError, "needs clientId"),
         (("sasl.oauthbearer.token.endpoint.url=http://127.0.0.1:9",), CREDENTIALS, Unreachable, "does not answer"),
     ],

@@ -12,6 +12,7 @@ from eosctl.analysis.output_topics import named_or_told
 from eosctl.codecs.connector_files import UNKNOWN_CLASS, connector_of, decode_connectors
 from eosctl.codecs.worker_files import decode_worker_file, worker_of
 from eosctl.errors import UsageError
+from eosctl.files import CONNECTOR_CONFIG, WORKER_CONFIG, read_text
 from eosctl.model.acl_plan import same_cluster
 from eosctl.model.client_properties import HIDDEN, Property
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, WorkerConfig
@@ -20,7 +21,6 @@ from eosctl.model.near_names import did_you_mean
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.operations.acl.connector_groups import group_and_path, group_of
 from eosctl.operations.session import Session
-from eosctl.sources.files import CONNECTOR_CONFIG, WORKER_CONFIG, read_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from eosctl.analysis.acl_findings import find_hidden, find_missing, find_uncheck
 from eosctl.analysis.connect_clusters import place_of, topics_of
 from eosctl.codecs.kafka_users import merge_kafka_users
 from eosctl.errors import ConfigError, UsageError
+from eosctl.files import KAFKA_USERS, read_text
 from eosctl.model.acl_plan import AclDifference, AclPlan, AclReport, AclRequest, same_cluster
 from eosctl.model.acls import SUPER_USERS, AclBinding, PatternType
 from eosctl.model.cluster_acls import ClusterAcls
@@ -26,7 +27,6 @@ from eosctl.operations.session import Session
 from eosctl.planning.acl_changes import plan_acl_changes
 from eosctl.planning.acl_difference import compare_acls
 from eosctl.planning.acls import plan_acls
-from eosctl.sources.files import KAFKA_USERS, read_text
 
 NOT_READ: Final = frozenset({Cause.NOT_ASKED, Cause.NOT_SAVED})
 

@@ -11,6 +11,7 @@ from eosctl.codecs.strimzi_connect import connect_resource
 from eosctl.codecs.strimzi_resources import decode_resources, is_resource
 from eosctl.codecs.worker_properties import advertised_address, decode_worker_properties
 from eosctl.errors import ConfigError, UsageError
+from eosctl.files import WORKER_CONFIG, read_text
 from eosctl.model.cluster_facts import ConfigTopicLog
 from eosctl.model.connectors import Reader
 from eosctl.model.counts import counted
@@ -23,7 +24,6 @@ from eosctl.model.transaction_log import LogReading
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.model.workers import place_of
 from eosctl.operations.offset_stores import DECIDING, OffsetsRequest
-from eosctl.sources.files import WORKER_CONFIG, read_text
 
 NO_GROUP = not_asked("no --group-id was given")
 NO_FILES = not_asked("no --worker-config was given")

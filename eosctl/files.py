@@ -1,9 +1,10 @@
-"""Files that the user names: read whole or line by line, with errors that name the file."""
+"""Files that the user names, also through properties: read whole or line by line, with errors that name the file."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from errno import EFBIG
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -30,6 +31,10 @@ WORKER_CONFIG: Final = FileKind("--worker-config")
 CONNECTOR_CONFIG: Final = FileKind("--connector-config")
 KAFKA_USERS: Final = FileKind("--merge-with")
 PROVIDED: Final = FileKind("the provider's file")
+STORE: Final = FileKind("the store")
+"""Certificates and keys: 4 MiB are those of a thousand authorities."""
+TOKEN: Final = FileKind("the token of sasl.oauthbearer.token.endpoint.url", MIB)
+"""As an endpoint's answer; a token has some kB."""
 EXECUTORS_CONFIG: Final = FileKind("client properties of the executors")
 RESTORED_CONFIG: Final = FileKind("the connector's config")
 PLAN: Final = FileKind("the plan", 256 * MIB)
@@ -54,17 +59,17 @@ def read_content(path: Path, kind: FileKind) -> bytes:
     """The bytes of `path`; ConfigError where it has more than its kind may have."""
     try:
         with path.open("rb") as file:
-            content = file.read(kind.most_bytes + 1)
+            return read_bounded(file, kind)
     except OSError as error:
         raise _unreadable(path, kind, error) from error
-    require_size(path, kind, content)
-    return content
 
 
-def require_size(path: Path, kind: FileKind, content: bytes) -> None:
-    """ConfigError, which names the file and the limit, for more bytes than a file of the kind may have."""
+def read_bounded(file: BinaryIO, kind: FileKind) -> bytes:
+    """The bytes of an open file; OSError, as for one that cannot be read, where it has more than its kind may have."""
+    content = file.read(kind.most_bytes + 1)
     if len(content) > kind.most_bytes:
-        raise ConfigError(f"cannot read {kind.name} {path}: it has more than {_size(kind)}")
+        raise OSError(EFBIG, f"it has more than {_size(kind)}")
+    return content
 
 
 @contextmanager
