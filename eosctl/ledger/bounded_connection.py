@@ -1,22 +1,20 @@
 """A connection of psycopg that ends: each wait for the server has a deadline and a limit of bytes.
 
-1. psycopg drives libpq without blocking, and waits in one method. That method here stops at the deadline, however the
-   server drips, and where more bytes were read than an answer may have.
-2. Connecting runs in a thread: a server chooses how often libpq hashes the password (SCRAM), and one call does all of
+1. libpq reads a long message for as long as more of it is there, and one call may take gigabytes. So libpq is given one
+   end of a socket pair in the place of its socket. What the server sends goes through the other end, and is counted
+   before libpq sees it. libpq knows no difference: host, port, TLS and passwords are those of its own connection.
+2. psycopg drives libpq without blocking, and waits in one method. That method here moves bytes between the server and
+   the pair, and stops at the deadline, however the server drips.
+3. Connecting runs in a thread: a server chooses how often libpq hashes the password (SCRAM), and one call does all of
    it. A connection that comes after its time is closed.
-3. Bytes are counted by the kernel: libpq goes on reading a long message for as long as more of it is there. Where the
-   kernel does not count (a local socket, not Linux), what it holds before and after a read is a lower bound.
 """
 
-import fcntl
 import os
 import select
 import socket
-import sys
-import termios
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from threading import Event, Thread
+from collections.abc import Callable, Generator
+from contextlib import suppress
+from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,12 +26,8 @@ if TYPE_CHECKING:
 READ: Final = 1
 WRITE: Final = 2
 """As psycopg's Wait and Ready have them."""
-LOOK_S: Final = 0.005
-"""How often it is looked how much has arrived, while libpq reads."""
-RECEIVED: Final = 128
-"""Where tcpi_bytes_received is in Linux's struct tcp_info."""
-SMALLEST_READ: Final = 8192
-"""libpq reads at least so much at a time, if it is there."""
+PIECE: Final = 1 << 16
+"""How much is moved at a time; the socket pair holds more."""
 
 
 class Late(Exception):
@@ -50,97 +44,162 @@ class Bounds:
     def __init__(self, deadline: float, most_bytes: int) -> None:
         self.deadline, self.bytes_left = deadline, most_bytes
 
-    def run(self, gen: Any, file: int) -> Any:  # noqa: ANN401  # psycopg's generators
-        """Runs one of psycopg's exchanges on the socket to its end. Raises Late or TooLarge."""
+    @property
+    def seconds_left(self) -> float:
+        """Until the deadline. Raises Late after it."""
+        if (left := self.deadline - monotonic()) <= 0:
+            raise Late
+        return left
+
+    def count(self, arrived: int) -> None:
+        """So many bytes more. Raises TooLarge beyond the limit."""
+        self.bytes_left -= arrived
+        if self.bytes_left < 0:
+            raise TooLarge
+
+
+class Relay:
+    """Moves bytes between the server and libpq within `bounds`, which its owner sets before each exchange."""
+
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
+        self._server, self._near = socket.socket(), socket.socket()
+        self._file, self._inode = -1, -1
+        self._inward, self._outward, self._has_ended = b"", b"", False
+
+    def connecting(self, gen: Any) -> Generator[tuple[int, int], int, Any]:  # noqa: ANN401  # psycopg's generators
+        """psycopg's generator of a connection, with the pair in the place of each socket from its first read on.
+
+        Until then libpq looks at the socket itself, such as for the user of a local server (requirepeer).
+        """
+        file, wanted = next(gen)
+        while True:
+            if wanted == READ and not self._encloses(file):
+                self._enclose(file)
+            if not self._encloses(file):
+                ready = yield file, wanted
+            elif not (ready := self._moved(wanted)) and (yield self._server.fileno(), self._waited_for):
+                ready = self._moved(wanted)
+            try:
+                file, wanted = gen.send(ready)
+            except StopIteration as end:
+                return end.value
+
+    def run(self, gen: Any) -> Any:  # noqa: ANN401  # psycopg's generators
+        """Runs one of psycopg's exchanges to its end. Raises Late or TooLarge."""
         try:
             wanted = next(gen)
             while True:
-                ready = self._ready(file, int(wanted))
-                if not ready:
-                    continue
-                before, held = _received(file), _readable(file)
-                with _stopped_beyond(file, before + self.bytes_left):
-                    wanted = gen.send(type(wanted)(ready))
-                least = max(held - _readable(file), min(held, SMALLEST_READ))
-                self.bytes_left -= max(_received(file) - before, least)
-                if self.bytes_left < 0:
-                    raise TooLarge
+                left = self._bounds.seconds_left
+                if ready := self._moved(wanted):
+                    wanted = gen.send(ready)
+                else:
+                    _ready(self._server.fileno(), self._waited_for, min(left, 1.0))
         except StopIteration as end:
             return end.value
 
-    def _ready(self, file: int, wanted: int) -> int:
-        """What of it can be done now; 0 after a second, so that a signal is noticed."""
-        if (left := self.deadline - monotonic()) <= 0:
-            raise Late
-        poll = select.poll()
-        poll.register(file, (select.POLLIN if wanted & READ else 0) | (select.POLLOUT if wanted & WRITE else 0))
-        events = poll.poll(min(left, 1.0) * 1000)
-        if not events:
-            return 0
-        seen = events[0][1]
-        ended = wanted if seen & (select.POLLERR | select.POLLHUP | select.POLLNVAL) else 0
-        return ended | (READ if seen & select.POLLIN else 0) | (WRITE if seen & select.POLLOUT else 0)
+    def close(self) -> None:
+        """Closes the connection, after what libpq said last."""
+        self._move_outward()
+        self._server.close()
+        self._near.close()
 
+    def _encloses(self, file: int) -> bool:
+        """Whether this is the pair: libpq may close a socket and open another of the same number."""
+        return os.fstat(file).st_ino == self._inode
 
-@contextmanager
-def _stopped_beyond(file: int, most: int) -> Iterator[None]:
-    """Shuts the connection down when more has arrived, while libpq reads within one call (without Python's lock)."""
-    over = Event()
+    def _enclose(self, file: int) -> None:
+        self._server.close()
+        self._near.close()
+        self._server = socket.socket(fileno=os.dup(file))
+        self._near, far = socket.socketpair()
+        with far:
+            for each in (self._server, self._near, far):
+                each.setblocking(False)
+            os.dup2(far.fileno(), file, inheritable=False)
+        self._file, self._inode = file, os.fstat(file).st_ino
+        self._inward, self._outward, self._has_ended = b"", b"", False
 
-    def watch() -> None:
-        while not over.wait(LOOK_S):
-            if _received(same.fileno()) > most:
-                same.shutdown(socket.SHUT_RDWR)
+    @property
+    def _waited_for(self) -> int:
+        """What of the server's socket is waited for."""
+        return READ * (not self._inward and not self._has_ended) | WRITE * bool(self._outward)
+
+    def _moved(self, wanted: int) -> int:
+        """Moves what can be moved now; what libpq can do of what it wants."""
+        self._move_outward()
+        self._move_inward()
+        return _ready(self._file, wanted, 0)
+
+    def _move_inward(self) -> None:
+        if not self._inward and not self._has_ended:
+            try:
+                self._inward = self._server.recv(min(PIECE, self._bounds.bytes_left + 1))
+                self._has_ended = not self._inward
+            except BlockingIOError:
                 return
+            except OSError:
+                self._has_ended = True
+            self._bounds.count(len(self._inward))
+        with suppress(OSError):  # it is full, or libpq has closed its end
+            if self._has_ended:
+                self._near.shutdown(socket.SHUT_WR)
+            elif self._inward:
+                self._inward = self._inward[self._near.send(self._inward) :]
 
-    with socket.socket(fileno=os.dup(file)) as same:
-        thread = Thread(target=watch, daemon=True)
-        thread.start()
+    def _move_outward(self) -> None:
+        """All of it, or until the server takes no more: libpq can write again once little of the pair is full."""
         try:
-            yield
-        except Exception:
-            if _received(file) > most or _received(same.fileno()) > most:
-                raise TooLarge from None
-            raise
-        finally:
-            over.set()
-            thread.join()
+            while self._outward or (said := self._near.recv(PIECE)):
+                self._outward = self._outward or said
+                self._outward = self._outward[self._server.send(self._outward) :]
+        except BlockingIOError:
+            return
+        except OSError:  # the server is gone, which libpq reads, or nothing is connected
+            self._outward = b""
 
 
-def _readable(file: int) -> int:
-    """How many bytes have arrived that were not read."""
-    try:
-        return int.from_bytes(fcntl.ioctl(file, termios.FIONREAD, bytes(4)), sys.byteorder)
-    except (OSError, ValueError):
-        return 0  # it was closed meanwhile
-
-
-def _received(file: int) -> int:
-    """How many bytes have arrived on a TCP connection since it began; 0 where the kernel does not count them."""
-    if sys.platform != "linux":
+def _ready(file: int, wanted: int, seconds: float) -> int:
+    """What of it can be done with the file within this time; 0 for nothing. An end or an error is both."""
+    poll = select.poll()
+    poll.register(file, (select.POLLIN if wanted & READ else 0) | (select.POLLOUT if wanted & WRITE else 0))
+    events = poll.poll(seconds * 1000)
+    if not events:
         return 0
-    try:
-        with socket.socket(fileno=os.dup(file)) as same:
-            counts = same.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, RECEIVED + 8)
-    except OSError:
-        return 0
-    return int.from_bytes(counts[RECEIVED:], sys.byteorder)
+    seen = events[0][1]
+    ended = wanted if seen & (select.POLLERR | select.POLLHUP | select.POLLNVAL) else 0
+    return ended | (READ if seen & select.POLLIN else 0) | (WRITE if seen & select.POLLOUT else 0)
 
 
 def bounded_connection(bounds: Bounds, parameters: dict[str, Any]) -> "psycopg.Connection[Row]":
-    """A connection that keeps to `bounds`, which its owner sets before each exchange. Raises Late."""
+    """A connection that keeps to `bounds`, which its owner sets before each exchange. Raises Late or TooLarge."""
     from psycopg import Connection
 
+    relay = Relay(bounds)
+
     class Bounded(Connection[Row]):
+        @classmethod
+        def _connect_gen(cls, *args: Any, **named: Any) -> Any:  # noqa: ANN401  # as psycopg has it
+            return relay.connecting(super()._connect_gen(*args, **named))
+
         def wait(self, gen: Any, *_: object, **__: object) -> Any:  # noqa: ANN401  # as psycopg has it
             try:
-                return bounds.run(gen, self.pgconn.socket)
+                return relay.run(gen)
             except (Late, TooLarge):
                 self.pgconn.finish()
+                relay.close()
                 raise
 
+        def close(self) -> None:
+            super().close()
+            relay.close()
+
     def connect() -> "psycopg.Connection[Row]":
-        return Bounded.connect(autocommit=True, prepare_threshold=None, client_encoding="UTF8", **parameters)
+        try:
+            return Bounded.connect(autocommit=True, prepare_threshold=None, client_encoding="UTF8", **parameters)
+        except BaseException:
+            relay.close()
+            raise
 
     return _in_time(bounds.deadline, connect)
 

@@ -118,6 +118,7 @@ def endless_hashes(connection: socket.socket) -> None:
 
 NOTICE = message(b"N", b"SNOTICE\0VNOTICE\0C00000\0M" + b"x" * 8000 + b"\0\0")
 GIANT = described(5) + b"D" + struct.pack("!IHI", 1 << 30, 1, (1 << 30) - 10)
+GIANT_NOTICE = b"N" + struct.pack("!I", 1 << 30)
 PARSED = message(b"1", b"") + message(b"2", b"")
 ROWS = data_row(b"a", b"t", b"0/1", b"0/1", None) * 1000
 
@@ -131,6 +132,9 @@ CASES: dict[str, Attack] = {
     "endless rows": flooding(LOGIN, ROWS),
     "endless described rows": answering(complete("DECLARE CURSOR") + IN_TRANSACTION + described(5) + ROWS * 100),
     "a giant row": flooding(LOGIN + GIANT, b"x" * 65536),
+    "a giant notice in the login": lambda connection: (
+        connection.sendall(LOGIN[: -len(READY)] + GIANT_NOTICE) or flooding(b"", b"x" * 65536)(connection)
+    ),
     "a giant row in an answer": answering(PARSED + GIANT + b"x" * (1 << 20)),
     "an error for the login": lambda connection: connection.sendall(error("ZZZZZ")),
     "an unknown SQLSTATE": answering(error("ZZ999") + IN_TRANSACTION),

@@ -16,7 +16,8 @@ from eosctl.errors import (
 from eosctl.ledger import postgresql as ledger_postgresql
 from eosctl.ledger.ledger import open_ledger
 from eosctl.sources.config_providers import look_up
-from tests.ledger.ledgers import CLUSTER, advanced, failure, read_up_to, row, run_of
+from tests.ledger.ledgers import CLUSTER, advanced, carried, failure, read_up_to, row, run_of
+from tests.ledger.tls_front import tls_front
 from tests.postgresql import PASSWORD, PostgreSQL
 
 REFUSING = """
@@ -124,6 +125,19 @@ def test_a_writer_of_the_same_job_that_does_not_end_is_told(
         with pytest.raises(TimedOut, match="another process has been writing this job"):
             read_up_to(ledger, "job", 10)
     read_up_to(ledger, "job", 10)
+
+
+def test_a_ledger_is_read_and_written_over_tls_and_the_name_in_the_certificate_is_held(
+    postgresql: PostgreSQL, dbname: str, tmp_path: Path
+):
+    with tls_front(postgresql.port, "localhost", tmp_path) as (port, root):
+        url = f"{postgresql.url(dbname, port)}&sslmode=verify-full&sslrootcert={root}"
+        other = failure(url)
+        assert isinstance(other, Unreachable)
+        assert 'does not match host name "127.0.0.1"' in other.message
+        ledger = open_ledger(url.replace("127.0.0.1", "localhost"))
+        read_up_to(ledger, "job", 10, rows=(row(bytes(4_000_000)),))
+        assert [len(each) for each in carried(ledger)] == [4_000_000]
 
 
 def test_defaults_of_the_server_do_not_weaken_a_commit(postgresql: PostgreSQL, dbname: str):
