@@ -19,6 +19,7 @@ from eosctl import __version__
 
 DEADLINE: Final = "deadline"
 MAX_BYTES: Final = "max_bytes"
+LOCATION: Final = "location"
 USER_AGENT: Final = f"eosctl/{__version__}"
 SLICE: Final = 1 << 14
 """How much is written at a time: a peer that reads slowly is noticed in between."""
@@ -54,8 +55,21 @@ def exchange(http: httpx.Client, request: httpx.Request, deadline: float, max_by
         content = b"".join(response.iter_raw())
     finally:
         response.close()
-    headers = response.headers
-    return HttpAnswer(response.status_code, headers.get("content-type", ""), content, headers.get("location", ""))
+    kind = response.headers.get("content-type", "")
+    return HttpAnswer(response.status_code, kind, content, response.extensions[LOCATION])
+
+
+def url_of(text: str) -> httpx.URL:
+    """The URL. Raises httpx.InvalidURL also for a host with a label that begins as IDNA's do, and is none.
+
+    httpx itself raises UnicodeError for it, and later: where it names the host.
+    """
+    url = httpx.URL(text)
+    try:
+        url.host  # noqa: B018  # it is decoded
+    except UnicodeError as error:
+        raise httpx.InvalidURL(str(error)) from error
+    return url
 
 
 @cache
@@ -91,9 +105,14 @@ class BoundedTransport(httpx.BaseTransport):
         )
         with _as_httpx():
             answered = self._pool(url.raw_scheme).handle_request(asked)
-        headers = [(name, value) for name, value in answered.headers if name.lower() != b"content-encoding"]
+        locations = [value.decode("latin-1") for name, value in answered.headers if name.lower() == b"location"]
+        # httpx decodes what is compressed, and makes a request of a redirect that it does not follow.
+        left_out = {b"content-encoding", b"location"}
         return httpx.Response(
-            answered.status, headers=headers, stream=_Body(answered.stream, request.extensions[MAX_BYTES])
+            answered.status,
+            headers=[(name, value) for name, value in answered.headers if name.lower() not in left_out],
+            stream=_Body(answered.stream, request.extensions[MAX_BYTES]),
+            extensions={LOCATION: next(iter(locations), "")},
         )
 
     def close(self) -> None:

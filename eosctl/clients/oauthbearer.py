@@ -88,7 +88,7 @@ class TokenSource:
     def _granted(self, endpoint: str, now: float) -> Token:
         import httpx
 
-        from eosctl.clients.http_transport import BoundedTransport, TooLarge, exchange
+        from eosctl.clients.http_transport import BoundedTransport, TooLarge, exchange, url_of
 
         client, secret = self._given("clientId", "client.id"), self._given("clientSecret", "client.secret")
         scope = self._options.get("scope") or self._properties.get("sasl.oauthbearer.scope")
@@ -97,7 +97,7 @@ class TokenSource:
         try:
             transport = BoundedTransport(self._context(endpoint))
             with httpx.Client(transport=transport, trust_env=False, auth=(client, secret)) as http:
-                request = http.build_request("POST", endpoint, data=form)
+                request = http.build_request("POST", url_of(endpoint), data=form)
                 answer = exchange(http, request, time.monotonic() + TIMEOUT_S, MAX_ANSWER_BYTES)
         except httpx.TimeoutException as error:
             raise TimedOut(f"{peer} gives no whole answer within {TIMEOUT_S:g} s") from error

@@ -201,12 +201,12 @@ class RestClient:
     def _client(self) -> "httpx.Client":
         import httpx
 
-        from eosctl.clients.http_transport import BoundedTransport
+        from eosctl.clients.http_transport import BoundedTransport, url_of
 
         if self._http is None:
             identity = self._address.identity
             self._http = httpx.Client(
-                base_url=self.url,
+                base_url=url_of(self.url),
                 # Proxy settings of the environment are for the web, not for a worker inside the cluster.
                 trust_env=False,
                 auth=identity.basic_auth,
@@ -248,8 +248,8 @@ class RestClient:
         return Refused(text, hint=AMBIGUOUS_HINT if _is_ambiguous(path, answer.status) else None)
 
 
-def _origin(url: "httpx.URL") -> tuple[str, str, int]:
-    return url.scheme, url.host, url.port or (443 if url.scheme == "https" else 80)
+def _origin(url: "httpx.URL") -> tuple[str, bytes, int]:
+    return url.scheme, url.raw_host, url.port or (443 if url.scheme == "https" else 80)
 
 
 def _is_ambiguous(path: str, status: int) -> bool:

@@ -98,6 +98,7 @@ def test_an_endpoint_that_gives_none_is_told(status, body, kind, says):
         ),
         (("sasl.oauthbearer.token.endpoint.url=http://127.0.0.1:9",), "", ConfigError, "needs clientId"),
         (("sasl.oauthbearer.token.endpoint.url=http://127.0.0.1:9",), CREDENTIALS, Unreachable, "does not answer"),
+        (("sasl.oauthbearer.token.endpoint.url=http://xn--a/",), CREDENTIALS, Unreachable, "this is not a URL"),
     ],
 )
 def test_what_is_missing_is_told(texts, jaas, kind, says):

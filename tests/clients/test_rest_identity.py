@@ -186,7 +186,7 @@ def test_a_get_is_not_redirected_to_an_address_that_the_user_did_not_name(status
 
 
 @pytest.mark.parametrize(
-    "place", ["https://127.0.0.1:{port}/", "//localhost:{port}/", "http://me:pw@127.0.0.1:{port}/"]
+    "place", ["https://127.0.0.1:{port}/", "//localhost:{port}/", "http://me:pw@127.0.0.1:{port}/", "http://xn--/"]
 )
 def test_another_scheme_or_host_or_a_user_in_the_address_is_another_address(place):
     with worker(moved_to=place) as url, pytest.raises(Refused, match="not followed") as caught:

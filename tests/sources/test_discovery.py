@@ -105,6 +105,13 @@ def test_an_address_with_a_user_in_it_is_not_asked(members: list[str]) -> None:
     assert [each.reason for each in found.unread.values()] == ["it advertises an address with a user in it"]
 
 
+@pytest.mark.parametrize("host", ["xn--", "xn--a", "[v1.a]", "[::zz]", "\u2460.com", "\x01"])
+def test_a_host_that_is_none_is_named_and_not_asked(members: list[str], host: str) -> None:
+    members.append(f"http://{host}:8083/")
+    found = Discovery(Reach(), print, opted_in=False).workers("ours")
+    assert [each.reason for each in found.unread.values()] == [f"http://{host}:8083 is not a URL"]
+
+
 def test_evidence_is_of_all_members_and_names_those_that_do_not_answer(members: list[str]) -> None:
     with serve(FakeWorker(), FakeWorker()) as (named, unnamed):
         members += [named, unnamed, NOBODY]
