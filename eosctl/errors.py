@@ -32,6 +32,8 @@ class EosctlError(Exception):
     """A reason to stop: what happened (the message) and what to do next (the hint)."""
 
     exit_code: ClassVar[int] = 70
+    retriable: ClassVar[bool] = False
+    """Whether asking again may help, while there is time."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
@@ -61,6 +63,7 @@ class Unreachable(EosctlError):
     """A broker or a Connect worker cannot be reached; names its address."""
 
     exit_code = 4
+    retriable = True
 
 
 class TimedOut(Unreachable):
@@ -72,7 +75,9 @@ class WaitTimedOut(TimedOut):
 
 
 class Throttled(Unreachable):
-    """The broker refuses to answer while a quota is exceeded; names broker, quota and the time to wait."""
+    """The broker refuses to answer while a quota is exceeded, and longer than there is time; names both."""
+
+    retriable = False
 
 
 _ACL_RESOURCES: Final = {

@@ -2,7 +2,8 @@
 
 1. A field is null only where the schema of the answer's version allows that. kafka-python decodes null everywhere.
 2. No number is below the protocol's -1 for "none"; ports, and indexes of partitions, are not below 0.
-3. An answer without an error has what the request asked for by name, each once, and nothing else. What is absent from
+3. No topic, transactional ID or setting has an empty name, and a topic has the partitions from 0 on, each once.
+4. An answer without an error has what the request asked for by name, each once, and nothing else. What is absent from
    an answer is unknown, so it must not pass for a topic, group or ID about which nothing is to be said.
 
 Each request that eosctl sends has its line in ASKED; a test requires it.
@@ -13,8 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final, NamedTuple
 
+from eosctl.clients.errors import DAMAGED_HINT
 from eosctl.clients.messages import Request, Response
 from eosctl.errors import Undecodable
+from eosctl.model.counts import some
 
 Name = tuple[object, ...]
 Names = Callable[[Any], Iterable[Name]]
@@ -25,6 +28,8 @@ NEVER_BELOW_0: Final = frozenset(
     {"partition_index", "min_version", "max_version", "api_key", "min_version_level", "throttle_time_ms"}
 )
 """A port is -1 beside an error of FindCoordinator."""
+
+NEVER_EMPTY: Final = frozenset({"name", "topic", "topic_name", "transactional_id"})
 
 NULL_STANDS_FOR_ZERO: Final = frozenset({"uuid", "bitfield"})
 """kafka-python decodes the ID of zeros, and rights that were not asked for, as None."""
@@ -43,11 +48,11 @@ class _Check(NamedTuple):
 def require_sound(request: Request, response: Response, address: str) -> None:
     """Raises Undecodable, which names the broker's address, the request and the field, by the rules above."""
     checks = _checks(response.__class__, response.API_VERSION)
-    damage = next(_damages(response, checks, ""), None) or _incomplete(request, response)
+    damage = next(_damages(response, checks, ""), None) or _torn(request, response) or _incomplete(request, response)
     if damage is not None:
         raise Undecodable(
             f"{address} answered {request.name} (version {response.API_VERSION}) with a damaged response: {damage}",
-            hint="the broker, or a proxy before it, does not keep to Kafka's protocol: look at its version and log",
+            hint=DAMAGED_HINT,
         )
 
 
@@ -81,6 +86,8 @@ def _damages(item: Response, checks: tuple[_Check, ...], place: str) -> Iterator
                 yield from _damages(each, inner, f"{place}{name}[{number}]." if is_array else f"{place}{name}.")
         elif is_array and None in value:
             yield f"{place}{name} has a null in it"
+        elif value == "" and name in NEVER_EMPTY:
+            yield f"{place}{name} is empty"
         elif least is not None and (lowest := min(value, default=least) if is_array else value) < least:
             yield f"{place}{name} is {lowest}"
 
@@ -166,6 +173,15 @@ ASKED: Final[Mapping[str, tuple[Names, Names]]] = {
     "DeleteAcls": (_count("filters"), _count("filter_results")),
 }
 """By request: the names in its fields, and those in the answer to it, which are the same ones."""
+
+
+def _torn(request: Request, response: Response) -> str | None:
+    """Which topic of a Metadata lacks a partition; one with an error code may have none."""
+    for topic in response.topics if request.name == "Metadata" else ():
+        indexes = sorted(part.partition_index for part in topic.partitions)
+        if not topic.error_code and indexes != list(range(len(indexes) or 1)):
+            return f"topic {topic.name} has the partitions {some(indexes) or 'none'}"
+    return None
 
 
 def _incomplete(request: Request, response: Response) -> str | None:

@@ -50,6 +50,11 @@ class Channel:
         """For how long the broker takes no request on it because a client quota is exceeded (KIP-219)."""
         return max(0.0, float(self.connection._throttle_time) - monotonic())
 
+    def is_muted_until(self, deadline: float) -> bool:
+        """Whether the broker takes no request on it before the deadline."""
+        muted_s = self.muted_s
+        return muted_s > 0 and monotonic() + muted_s + AFTER_MUTE_S > deadline
+
     def versions(self) -> Mapping[int, ApiVersions]:
         """API key -> versions the broker answers; empty until the channel has been open."""
         known = self.connection.broker_version_data
@@ -124,10 +129,10 @@ class Channel:
         future.add_errback(failed)
 
     def _send_later(self, request: Request, deadline: float, done: Done) -> None:
-        again_at = monotonic() + self.muted_s + AFTER_MUTE_S
-        if again_at > deadline:
+        if self.is_muted_until(deadline):
             done(None, self.timed_out())
             return
+        again_at = monotonic() + self.muted_s + AFTER_MUTE_S
         self.connection.net.call_at(again_at, lambda: self.send(request, deadline, done))
 
 

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 Kind = type[EosctlError]
 
 CHECK_HINT: Final = "`eosctl profile check` with the same options shows which step of the connection fails"
+DAMAGED: Final = "DamagedResponse"
+DAMAGED_HINT: Final = (
+    "the broker, or a proxy before it, does not keep to Kafka's protocol: look at its version and its log"
+)
 _ERRNO: Final = re.compile(r"^\[Errno \d+\] |(?P<code>\d+) E[A-Z]{3,}")
 _LIBRDKAFKA: Final = re.compile(r"^\S+/\S+: (?:Connect to \S+ failed: )?| \(after \d+ms in state \w+\)")
 
@@ -43,13 +47,13 @@ _GROUPS: Final[Mapping[Kind, tuple[int, ...]]] = {
     ),
     UsageError: (3, 12, 17, 24, 28, 36, 37, 38, 39, 69, 91, 92, 105, 128),
     ConfigError: (33, 34, 40, 50, 54, 57, 61, 62, 63, 64, 66, 67, 93, 104),
-    Unsupported: (35, 43, 73, 76, 112, 114, 115),
+    # 4, 11 and 42 blame the request. Whether rightly, eosctl cannot know: the broker may be the one that is wrong.
+    Unsupported: (4, 11, 35, 42, 43, 73, 76, 112, 114, 115),
     Undecodable: (2, 87, 97),
     Refused: (
         *(1, 10, 18, 21, 22, 23, 25, 26, 27, 32, 44, 45, 46, 47, 48, 49, 52, 55, 59, 60, 68, 79, 81, 82, 84, 85, 86),
         *(90, 94, 95, 96, 110, 111, 113, 116, 117, 118, 119, 120, 121, 124, 125, 126, 127, 130, 131, 132),
     ),
-    Bug: (4, 11, 42),
 }
 PROTOCOL_CODES: Final[Mapping[int, Kind]] = {code: kind for kind, codes in _GROUPS.items() for code in codes}
 """Error codes of the Kafka protocol."""
@@ -159,6 +163,8 @@ def connection_error(error: BaseException, peer: Peer) -> EosctlError:
         return error
     # kafka-python's str() puts its class names in front; the cause is the innermost argument.
     reason = plain_reason(" ".join(str(arg) for arg in error.args) or type(error).__name__)
+    if type(error).__name__ == DAMAGED:
+        return Undecodable(f"{peer.address} answered {reason}", hint=DAMAGED_HINT)
     tls = tls_failure(reason)
     if tls is not None:
         return tls_error(tls, peer.address, peer.principal)

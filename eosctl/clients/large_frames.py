@@ -159,10 +159,14 @@ def _large_frame(parser: Any) -> LargeFrame | None:  # noqa: ANN401  # untyped l
 
 def _decode_in_place(answer: Any) -> None:  # noqa: ANN401  # untyped library
     """Have the library's generated decoder of this answer copy small fields only: it calls `bytes` on each."""
+    decoder_of(answer).__globals__["bytes"] = _bytes_or_view
+
+
+def decoder_of(answer: Any) -> Any:  # noqa: ANN401  # untyped library
+    """What makes the answer of bytes and a place in them, and says where it ends."""
     version = answer._class_version
     flexible = answer.flexible_version_q(version)
-    decoder = answer._struct.compiled_decode_from(version, compact=flexible, tagged=flexible, data_class=answer[None])
-    decoder.__globals__["bytes"] = _bytes_or_view
+    return answer._struct.compiled_decode_from(version, compact=flexible, tagged=flexible, data_class=answer[None])
 
 
 def _bytes_or_view(field: memoryview) -> bytes | memoryview:

@@ -152,8 +152,11 @@ class Window(Generic[Item]):
                 return
             if channel is not None:
                 self._channels[node_id] = channel
-            while queue and channel is not None and channel.open and self._flying_on[node_id, lane] < self._limit:
+            # What is muted for too long is sent all the same: the channel answers at once that there is no time.
+            ready = channel is not None and (channel.open or channel.is_muted_until(self._deadline))
+            while queue and channel is not None and ready and self._flying_on[node_id, lane] < self._limit:
                 self._launch(queue.popleft(), channel, lane)
+                ready = channel.open or channel.is_muted_until(self._deadline)
 
     def _launch(self, queued: _Queued[Item], channel: "Channel", lane: int) -> None:
         ticket = next(self._tickets)

@@ -14,7 +14,7 @@ from eosctl.clients.errors import Peer, connection_error
 from eosctl.clients.messages import Request, Response, brokers_metadata
 from eosctl.clients.request_log import RequestLog
 from eosctl.clients.window import Window
-from eosctl.errors import EosctlError, OtherCluster, TimedOut, Unreachable
+from eosctl.errors import EosctlError, OtherCluster, TimedOut, Undecodable, Unreachable
 from eosctl.model.client_properties import ClientProperties
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class Wire:
     def request_any(self, request: Request, *, timeout_s: float | None = None) -> Response:
         """The response of one broker, whichever can be reached, open connections first; each has its share of the time.
 
-        So a broker that is frozen does not use up what the others need.
+        So a broker that is frozen does not use up what the others need. Where an answer is damaged, the next is asked.
         """
         deadline = monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
         nodes = [broker.node_id for broker in self.brokers()]
@@ -154,7 +154,7 @@ class Wire:
             share = monotonic() + (deadline - monotonic()) / (len(nodes) - tried)
             try:
                 return self._exchange(self._open_channel(node_id, share), request, share)
-            except Unreachable as error:
+            except (Unreachable, Undecodable) as error:
                 failure = error
         raise failure
 
@@ -252,6 +252,8 @@ class Wire:
             channel = self.channel(node_id, deadline)
             if channel is not None and channel.open:
                 return channel
+            if channel is not None and channel.is_muted_until(deadline):
+                raise channel.timed_out()
             self.poll(min(1.0, remaining + GRACE_S))
         waiting = self._channels.get((node_id, 0))
         raise TimedOut(f"broker {node_id} accepted no connection in time") if waiting is None else waiting.timed_out()
@@ -285,6 +287,8 @@ class Wire:
         return self._lanes[lane]
 
     def _learn(self, metadata: Response) -> None:
+        if not metadata.brokers:
+            raise Unreachable("the cluster's metadata names no broker", hint="a broker that starts answers so at first")
         self._metadata = metadata
         for manager in self._lanes:
             manager.cluster.update_metadata(metadata)
@@ -297,23 +301,24 @@ class Wire:
     def _bootstrap(self, deadline: float) -> None:
         """Learn the brokers from the first bootstrap server that answers; each gets its share of the time, once."""
         seeds = self._lanes[0].cluster.bootstrap_brokers()
-        failures = []
+        failures: list[Unreachable | Undecodable] = []
         for tried, seed in enumerate(seeds):
             share = monotonic() + (deadline - monotonic()) / (len(seeds) - tried)
             try:
                 channel = self._open_channel(seed.node_id, share)
                 response = self._exchange(channel, brokers_metadata(), share)
-            except Unreachable as error:
+                self._require_same(response, channel.peer.address)
+                self._learn(response)
+            except (Unreachable, Undecodable) as error:
                 failures.append(error)
                 continue
-            self._require_same(response, channel.peer.address)
-            self._learn(response)
             del self._channels[seed.node_id, 0]
             channel.connection.close()
             return
         if len(failures) == 1:
             raise failures[0]
-        kind = TimedOut if any(isinstance(failure, TimedOut) for failure in failures) else Unreachable
+        kinds = (Undecodable, TimedOut, Unreachable)
+        kind = next(kind for kind in kinds if any(isinstance(failure, kind) for failure in failures))
         raise kind("no bootstrap server answers: " + "; ".join(failure.message for failure in failures))
 
     @contextmanager

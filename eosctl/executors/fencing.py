@@ -185,11 +185,11 @@ class FencingRun:
             self._fail(progress, _final(code, "Write", name, self._wire.principal))
 
     def _receive_nothing(self, names: Sequence[str], node_id: int, error: EosctlError | None) -> None:
-        """No response. Unreachable: the coordinator may move, so look again until the time is up. Others are final.
+        """No response. Where the coordinator may move, look again until the time is up. Other errors are final.
 
         One request may time out long before: a coordinator that lost a follower holds its answers back.
         """
-        if isinstance(error, Unreachable) and not self._window.over:
+        if error is not None and error.retriable and not self._window.over:
             self._look_up(names, self._longest_pause_s(names), not_at=node_id)
             return
         for name in names:

@@ -17,7 +17,7 @@ from eosctl.clients.group_messages import describe_groups, find_group_coordinato
 from eosctl.clients.messages import Response, topics_metadata
 from eosctl.clients.pieces import in_pieces
 from eosctl.codecs.connect_protocol import decode_leader_url, decode_member_url, decode_tasks
-from eosctl.errors import EosctlError, Undecodable, Unreachable
+from eosctl.errors import EosctlError, Undecodable
 from eosctl.model.connect_groups import ConnectGroup, GroupMember
 from eosctl.model.groups import CONNECT_PROTOCOL, CONSUMER_OFFSETS
 from eosctl.model.live_owners import NO_MEMBERS
@@ -65,10 +65,10 @@ def read_connect_groups(wire: Wire, group_ids: Iterable[str]) -> dict[str, Conne
         try:
             found |= _described(wire, waiting)
             why = _no_coordinator(wire)
-        except Unreachable as error:
-            why = Skipped.of(error)
         except EosctlError as error:
-            return {**dict.fromkeys(waiting, Skipped.of(error)), **dict(_known(wire, found))}
+            why = Skipped.of(error)
+            if not error.retriable:
+                return {**dict.fromkeys(waiting, why), **dict(_known(wire, found))}
         waiting = [each for each in waiting if not _is_settled(found.get(each, NOT_COORDINATOR))]
         if not waiting or not deadline.pause(PAUSE_S):
             return {**dict.fromkeys(waiting, why), **dict(_known(wire, found))}

@@ -20,9 +20,9 @@ from eosctl.codecs.record_batches import (
     BatchHeader,
     DamagedOffsets,
 )
-from eosctl.errors import Refused, Undecodable
+from eosctl.errors import EosctlError, Refused, Undecodable
 from eosctl.model.records import IsolationLevel
-from eosctl.sources.log_reader import LogReader
+from eosctl.sources.log_reader import MOST_BYTES, LogReader, are_in_order
 
 if TYPE_CHECKING:
     from eosctl.clients.messages import Response
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from eosctl.model.audit import OffsetRange
 
 FETCH_BYTES: Final = 1 << 23
-MOST_BYTES: Final = 1 << 27
 MOST_RECORDS: Final = 1 << 20
 PROBE_BYTES: Final = 1 << 12
 OUT_OF_PLACE: Final = "the offsets of a batch are not between those of its neighbours"
@@ -99,6 +98,9 @@ class LenientReader(LogReader):
             raise NotServed(f"the broker answers {NOT_SERVED[answer.error_code]}")
         return super()._checked(answer)
 
+    def _damaged(self, reason: str) -> EosctlError:
+        return NotServed(reason)
+
     def _whole_batches(self, records: bytes) -> list[Batch]:
         """Those up to the first damage; nothing where the answer begins with it: then the position is behind it."""
         self._damages += self._behind
@@ -110,7 +112,7 @@ class LenientReader(LogReader):
         except Undecodable as error:
             if not batches:
                 self._pass_over(records, error.reason)
-        return batches if _are_in_order(batches, self._position) else self._in_order(batches)
+        return batches if are_in_order(batches, self._position) else self._in_order(batches)
 
     def _in_order(self, batches: Sequence[Batch]) -> list[Batch]:
         """Batches up to the first that is out of place (rule 2)."""
@@ -150,16 +152,6 @@ class LenientReader(LogReader):
         header = BatchHeader._make(HEADER.unpack_from(records))
         sound = header.base_offset <= self._position <= header.last_offset < header.base_offset + MOST_RECORDS
         return header.next_offset if sound else self._position + 1
-
-
-def _are_in_order(batches: Sequence[Batch], position: int) -> bool:
-    """Whether each begins behind the end of the one before, the first one ending at the position or behind it."""
-    behind = -1
-    for header, *_ in batches:
-        if header[0] < behind or header[6] < 0:
-            return False
-        behind = header[0] + header[6] + 1
-    return not batches or batches[0].header.last_offset >= position
 
 
 def _offset_at(records: bytes, place: int) -> int:

@@ -9,7 +9,7 @@ from eosctl.clients.group_messages import cluster_operations, find_group_coordin
 from eosctl.clients.messages import Response, topics_metadata
 from eosctl.clients.pieces import in_pieces
 from eosctl.clients.wire import Wire
-from eosctl.errors import EosctlError, TimedOut, Unreachable
+from eosctl.errors import EosctlError, TimedOut
 from eosctl.model import hanging
 from eosctl.model.acls import OPERATION_CODES, Operation
 from eosctl.model.counts import some
@@ -171,7 +171,7 @@ class _Reading:
 
     def _receive_nothing(self, item: _Lookup | _Fetch, error: EosctlError | None) -> None:
         group_ids = item.group_ids if isinstance(item, _Lookup) else (item.group_id,)
-        if isinstance(error, Unreachable) and not isinstance(error, TimedOut):
+        if error is not None and error.retriable and not isinstance(error, TimedOut):
             self._look_up(group_ids, PAUSE_S)
             return
         for group_id in group_ids:

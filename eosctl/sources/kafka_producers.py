@@ -11,7 +11,7 @@ from eosctl.clients.messages import Response, topics_metadata
 from eosctl.clients.pieces import in_pieces
 from eosctl.clients.producer_messages import describe_producers
 from eosctl.clients.wire import Wire
-from eosctl.errors import TimedOut, Unreachable, UsageError
+from eosctl.errors import Throttled, TimedOut, Unreachable, UsageError
 from eosctl.model.counts import some
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.producers import ActiveProducer, AnsweredProducers
@@ -85,9 +85,11 @@ def answering_producers(
     found: list[ActiveProducer] = []
     pending = dict(leaders)
     while pending and (remaining := deadline - time.monotonic()) > 0:
-        answered = _ask(wire, pending, remaining, found)
+        answered, hopeless = _ask(wire, pending, remaining, found)
         on_answer(len(answered))
         pending = {partition: leader for partition, leader in pending.items() if partition not in answered}
+        if pending.keys() <= hopeless:
+            break
         if pending:
             time.sleep(PAUSE_S)
             now = partition_leaders(wire, {partition.topic for partition in pending})
@@ -98,8 +100,8 @@ def answering_producers(
 
 def _ask(
     wire: Wire, leaders: Mapping[TopicPartition, int], remaining: float, found: list[ActiveProducer]
-) -> set[TopicPartition]:
-    """Ask once; what was found is appended, and the partitions that were answered for are returned."""
+) -> tuple[set[TopicPartition], set[TopicPartition]]:
+    """Ask once; what was found is appended. The partitions that were answered for, and those that never will be."""
     led: dict[int, list[TopicPartition]] = {}
     for partition, leader in leaders.items():
         if leader != NO_LEADER:
@@ -109,21 +111,23 @@ def _ask(
         for number, chunk in enumerate(in_pieces(partitions, PARTITIONS_PER_REQUEST)):
             window.put((node_id, number), node_id, describe_producers(chunk))
     answered: set[TopicPartition] = set()
+    hopeless: set[TopicPartition] = set()
     for answer in window:
-        if answer.response is not None:
-            for partition, part in _parts(answer.response):
-                if _usable(wire, partition, part.error_code):
-                    answered.add(partition)
-                    found += [_producer(partition, each) for each in part.active_producers]
-        elif not isinstance(answer.error, Unreachable) and answer.error is not None:
+        if isinstance(answer.error, Throttled):
+            hopeless |= set(led[answer.node_id])
+        elif answer.error is not None and not isinstance(answer.error, Unreachable):
             raise answer.error
-    return answered
+        for partition, part in _parts(answer.response):
+            if _usable(wire, partition, part.error_code):
+                answered.add(partition)
+                found += [_producer(partition, each) for each in part.active_producers]
+    return answered, hopeless
 
 
-def _parts(response: Response) -> Iterator[tuple[TopicPartition, Response]]:
+def _parts(response: Response | None) -> Iterator[tuple[TopicPartition, Response]]:
     return (
         (TopicPartition(topic.name, part.partition_index), part)
-        for topic in response.topics
+        for topic in (() if response is None else response.topics)
         for part in topic.partitions
     )
 

@@ -11,7 +11,7 @@ from eosctl.clients.errors import protocol_error
 from eosctl.clients.leaders import LEADER_NOT_AVAILABLE, NO_LEADER
 from eosctl.clients.messages import BROKER_RESOURCE, TOPIC_RESOURCE, Response, describe_configs, topics_metadata
 from eosctl.clients.wire import Wire
-from eosctl.errors import NotAuthorized, Unreachable, denial
+from eosctl.errors import NotAuthorized, denial
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Cause, Skipped, or_skipped
 from eosctl.model.topics import TopicFacts
@@ -98,18 +98,7 @@ def max_transaction_timeout_ms(wire: Wire) -> int | Skipped:
 
     Skipped where one broker does not say.
     """
-    limits = []
-    for broker in wire.brokers():
-        try:
-            settings = broker_settings(wire, broker.node_id, [MAX_TRANSACTION_TIMEOUT])
-        except Unreachable as error:
-            return Skipped.of(error)
-        if isinstance(settings, Skipped):
-            return settings
-        if MAX_TRANSACTION_TIMEOUT not in settings:
-            return Skipped(f"broker {broker.node_id} does not report its {MAX_TRANSACTION_TIMEOUT}")
-        limits.append(whole_number(settings[MAX_TRANSACTION_TIMEOUT], MAX_TRANSACTION_TIMEOUT))
-    return min(limits)
+    return _least_setting(wire, MAX_TRANSACTION_TIMEOUT)
 
 
 def topic_facts_or_skipped(wire: Wire, topic: str) -> TopicFacts | Skipped:
@@ -125,10 +114,16 @@ def topic_facts_or_skipped(wire: Wire, topic: str) -> TopicFacts | Skipped:
 
 def id_expiration_ms(wire: Wire) -> int | Skipped:
     """The brokers' transactional.id.expiration.ms, the least of them; Skipped where one does not say."""
+    return _least_setting(wire, ID_EXPIRATION)
+
+
+def _least_setting(wire: Wire, key: str) -> int | Skipped:
     found = []
     for broker in wire.brokers():
-        settings = or_skipped(partial(broker_settings, wire, broker.node_id, [ID_EXPIRATION]))
+        settings = or_skipped(partial(broker_settings, wire, broker.node_id, [key]))
         if isinstance(settings, Skipped):
             return settings
-        found.append(whole_number(settings[ID_EXPIRATION], ID_EXPIRATION))
+        if key not in settings:
+            return Skipped(f"broker {broker.node_id} does not report its {key}")
+        found.append(whole_number(settings[key], key))
     return min(found)

@@ -150,10 +150,10 @@ class _Describing:
 
     def _receive_nothing(self, answer: Answer[_Lookup | _Describe]) -> None:
         names = answer.item.transactional_ids
-        if isinstance(answer.error, Unreachable) and not self._window.over:
+        assert answer.error is not None
+        if answer.error.retriable and not self._window.over:
             self._look_up(names, self._pause_s(names), not_at=answer.node_id)
             return
-        assert answer.error is not None
         self._found |= dict.fromkeys(names, answer.error)
 
     def _pause_s(self, names: Sequence[str]) -> float:

@@ -1,6 +1,6 @@
 """Fetches of one partition, one ahead of the consumer: whole batches with the answer that they came in."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from eosctl.clients.channel import Pending
@@ -17,6 +17,8 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel
 
 FETCH_BYTES: Final = 1 << 20
+MOST_BYTES: Final = 1 << 27
+"""No batch is larger: message.max.bytes is less than what a broker's answer may take."""
 OFFSET_OUT_OF_RANGE: Final = 1
 PAUSE_S: Final = 0.05
 
@@ -48,7 +50,8 @@ class LogReader:
         self._most_batch_bytes = most_batch_bytes(wire.properties)
         self._leader = NO_LEADER
         self._stall = Deadline(wire.timeout_s)
-        self._begun: Pending | None = None
+        self._begun: Pending | Unreachable | None = None
+        self._empty_answers = 0
 
     def begin(self, leader: int = NO_LEADER) -> None:
         """Send the first Fetch already, to the leader if it is known: so that many readers wait at the same time."""
@@ -66,10 +69,11 @@ class LogReader:
                 before = self._position
                 batches = self._whole_batches(answer.records)
                 if not batches and self._position == before:
-                    self._max_bytes *= 2
+                    self._ask_for_more()
             elif answer is not None and self._is_empty(answer):
                 return
             if batches:
+                self._empty_answers = 0
                 self._position = batches[-1].header.next_offset
                 self._stall = Deadline(self._wire.timeout_s)
             if self._position < self.limit:
@@ -88,41 +92,52 @@ class LogReader:
         except Undecodable:
             if not batches:
                 raise
+        if not are_in_order(batches, self._position):
+            raise self._damaged(f"the broker answered a Fetch at offset {self._position} with batches out of place")
         return batches
+
+    def _ask_for_more(self) -> None:
+        """The answer had no whole batch, which KIP-74 rules out where the broker's log is sound."""
+        if self._max_bytes >= MOST_BYTES:
+            raise self._damaged(f"the broker answers a Fetch of {self._max_bytes} bytes with no whole batch")
+        self._max_bytes *= 2
+
+    def _damaged(self, reason: str) -> EosctlError:
+        place = self.topic_partition
+        return Undecodable(reason, topic=place.topic, partition=place.partition, offset=self._position)
 
     def _batches(self, records: bytes) -> Iterator[Batch]:
         return iter_batches(records, topic_partition=self.topic_partition, most_bytes=self._most_batch_bytes)
 
-    def _ask(self) -> Pending | None:
-        """A Fetch in flight; None where there is no leader to ask."""
+    def _ask(self) -> Pending | Unreachable | None:
+        """A Fetch in flight, or why none can be sent; None where nothing is left to ask for."""
         if self._position >= self.limit:
             return None
         try:
             if self._leader == NO_LEADER:
                 self._leader = self._find_leader()
             if self._leader == NO_LEADER:
-                return None
+                return TimedOut(f"{self.topic_partition} has no leader")
             request = fetch(self.topic_partition, self._position, self._max_bytes, self._isolation)
             return self._wire.start(self._leader, request)
-        except Unreachable:
-            self._leader = NO_LEADER
-            return None
+        except Unreachable as error:
+            return error
 
     def _find_leader(self) -> int:
         return partition_leaders(self._wire, [self.topic_partition.topic]).get(self.topic_partition, NO_LEADER)
 
-    def _take(self, pending: Pending | None) -> Response | None:
+    def _take(self, pending: Pending | Unreachable | None) -> Response | None:
         """The partition's part of the answer; None where it has to be asked again, after a pause."""
+        assert pending is not None
         try:
-            if pending is not None:
-                return self._checked(pending.response().responses[0].partitions[0])
-            trouble: EosctlError = TimedOut(f"{self.topic_partition} has no leader")
+            if isinstance(pending, Unreachable):
+                raise pending
+            return self._checked(pending.response().responses[0].partitions[0])
         except Unreachable as error:
-            trouble = error
-        self._leader = NO_LEADER
-        if not self._stall.pause(PAUSE_S):
-            raise trouble
-        return None
+            self._leader = NO_LEADER
+            if not error.retriable or not self._stall.pause(PAUSE_S):
+                raise
+            return None
 
     def _checked(self, answer: Response) -> Response:
         code = answer.error_code
@@ -139,9 +154,23 @@ class LogReader:
         raise protocol_error(code, principal=self._wire.principal, operation="Read", resource=resource)
 
     def _is_empty(self, answer: Response) -> bool:
-        """Whether nothing is left below the limit (compaction removed it), or the leader has not caught up yet."""
+        """Whether nothing is left below the limit (compaction removed it), or the leader has not caught up yet.
+
+        One empty answer is none: records that come from tiered storage too late are answered so, too.
+        """
         stable = self._isolation is IsolationLevel.READ_COMMITTED
         if (answer.last_stable_offset if stable else answer.high_watermark) >= self.limit:
-            return True
+            self._empty_answers += 1
+            return self._empty_answers > 1
         self._stall.pause_or_raise(PAUSE_S, f"the leader of {self.topic_partition} does not reach offset {self.limit}")
         return False
+
+
+def are_in_order(batches: Sequence[Batch], position: int) -> bool:
+    """Whether each begins behind the end of the one before, the first one ending at the position or behind it."""
+    behind = -1
+    for header, *_ in batches:
+        if header[0] < behind or header[6] < 0:
+            return False
+        behind = header[0] + header[6] + 1
+    return not batches or batches[0].header.last_offset >= position

@@ -52,6 +52,25 @@ def api_versions(version: int) -> bytes:
     return b"\0\0" + count + each + bytes(4) * (version >= 1) + b"\0" * flexible
 
 
+@contextmanager
+def cluster_of_one(**fields: object) -> Iterator[str]:
+    """The address of a broker that names itself as the only one; fields are others of its answers to Metadata."""
+    from kafka.protocol.metadata import MetadataResponse
+
+    answer: dict[str, object] = {"throttle_time_ms": 0, "cluster_id": "c", "controller_id": 1, "topics": [], **fields}
+
+    def answered(key: int, version: int, ident: bytes) -> bytes:
+        if key == API_VERSIONS:
+            return framed(ident + api_versions(version))
+        return framed(ident + b"\0" + bytes(MetadataResponse(**answer).encode(version=version)))
+
+    with false_broker(answered) as address:
+        host, _, port = address.partition(":")
+        itself = MetadataResponse.MetadataResponseBroker(node_id=1, host=host, port=int(port), rack=None)
+        answer.setdefault("brokers", [itself])
+        yield address
+
+
 def after_login(body: bytes) -> Answer:
     """A broker that answers ApiVersions as one does, and everything else with these bytes."""
     return lambda key, version, ident: framed(ident + api_versions(version)) if key == API_VERSIONS else body

@@ -1,14 +1,19 @@
 """A peer that says how much it will send gets no memory for it, and whatever it sends is an error that names it."""
 
+from time import monotonic
+
 import pytest
 
+from eosctl.clients.messages import brokers_metadata
 from eosctl.clients.wire import Wire
-from eosctl.errors import EosctlError, Unreachable
+from eosctl.errors import EosctlError, Throttled, Undecodable, Unreachable
 from eosctl.model.client_properties import ClientProperties
-from tests.attack.false_broker import Answer, after_login, false_broker, framed
+from tests.attack.false_broker import Answer, after_login, cluster_of_one, false_broker, framed
 from tests.attack.peak import peak_mib
 
 TIMEOUT_S = 1.5
+SOON_S = 5.0
+LONGEST_MS = 2**31 - 1
 
 
 def asked(answer: Answer) -> EosctlError:
@@ -61,3 +66,59 @@ BODIES = {
 def test_answers_that_are_none_of_kafka_s_are_errors(name: str):
     asked(after_login(framed(BODIES[name])))
     asked(lambda key, version, ident: framed(ident + BODIES[name]))
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_an_answer_that_cannot_be_decoded_is_undecodable_at_once_and_names_the_request(name: str):
+    body, began = BODIES[name], monotonic()
+
+    def answer(key: int, version: int, ident: bytes) -> bytes:
+        return after_login(framed(ident + body))(key, version, ident)
+
+    said = r"answered Metadata \(version \d+\) with a damaged response: "
+    with (
+        false_broker(answer) as address,
+        Wire(ClientProperties((address,)), timeout_s=60) as wire,
+        pytest.raises(Undecodable, match=f"{address} {said}"),
+    ):
+        wire.brokers()
+    assert monotonic() - began < SOON_S
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_behind_an_address_whose_answer_is_damaged_the_next_is_asked(name: str):
+    def answer(key: int, version: int, ident: bytes) -> bytes:
+        return after_login(framed(ident + BODIES[name]))(key, version, ident)
+
+    with (
+        false_broker(answer) as damaged,
+        cluster_of_one() as sound,
+        Wire(ClientProperties((damaged, sound)), timeout_s=60) as wire,
+    ):
+        assert [f"{each.host}:{each.port}" for each in wire.brokers()] == [sound]
+
+
+def test_a_broker_that_takes_no_request_for_weeks_is_not_waited_for():
+    with (
+        cluster_of_one(throttle_time_ms=LONGEST_MS) as address,
+        Wire(ClientProperties((address,)), timeout_s=60) as wire,
+    ):
+        wire.brokers()
+        began = monotonic()
+        for ask in (wire.refresh, lambda: wire.request(1, brokers_metadata())):
+            with pytest.raises(Throttled, match=rf"exceeds a client quota: {address} takes no request for 214\d+"):
+                ask()
+        window = wire.window()
+        for item in range(3):
+            window.put(item, 1, brokers_metadata())
+        assert [type(each.error) for each in window] == [Throttled] * 3
+        assert monotonic() - began < SOON_S
+
+
+def test_a_cluster_without_brokers_is_unreachable():
+    with (
+        cluster_of_one(brokers=[]) as address,
+        Wire(ClientProperties((address,)), timeout_s=TIMEOUT_S) as wire,
+        pytest.raises(Unreachable, match="the cluster's metadata names no broker"),
+    ):
+        wire.brokers()

@@ -231,6 +231,24 @@ def test_an_answer_that_leaves_out_or_adds_or_repeats_a_name_is_damaged(make):
     assert refused(make, response).endswith("was not asked for")
 
 
+@pytest.mark.parametrize(("make", "version"), SENT)
+def test_what_has_a_name_has_no_empty_one(make, version):
+    whole = answered(make, version)
+    for _, field, path in places(whole, whole._struct, version):
+        if field.name in {"transactional_id", "topic", "name", "topic_name"} and field.type_str == "string":
+            assert refused(make, damaged(make, version, path, "")) == f"{path} is empty"
+
+
+@pytest.mark.parametrize("indexes", [[], [1], [0, 2], [0, 0], [0, 1, 1]])
+def test_a_topic_that_lacks_a_partition_or_has_one_twice_is_damaged(indexes):
+    response = answered(messages.topics_metadata, 4)
+    part = response.topics[0].partitions[0]
+    response.topics[0].partitions = [type(part)(**{**part.to_dict(), "partition_index": each}) for each in indexes]
+    assert refused(messages.topics_metadata, response).startswith("topic orders has the partitions ")
+    response.topics[0].error_code = 5
+    require_sound(REQUESTS[messages.topics_metadata], response, "broker:9092")
+
+
 def test_an_answer_that_failed_as_a_whole_names_nothing():
     response = answered(group_messages.offset_fetch, 7)
     response.topics, response.error_code = [], 16

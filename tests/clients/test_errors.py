@@ -21,7 +21,6 @@ from eosctl.clients.errors import (
     protocol_error,
 )
 from eosctl.errors import (
-    Bug,
     ConfigError,
     NotAuthorized,
     Refused,
@@ -83,7 +82,7 @@ def test_the_libraries_were_walked():
         (35, Unsupported),
         (2, Undecodable),
         (90, Refused),
-        (42, Bug),
+        (42, Unsupported),
         (9999, Unsupported),
     ],
 )

@@ -1,5 +1,6 @@
 """Every reading command, every request that it really sends, every fault: the same finding, or a named gap."""
 
+import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -7,7 +8,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from eosctl.errors import Bug
 from tests.faults.commands import Answer, Command, run_command
+from tests.faults.damaged_answers import Damage, Damaging, Recorder, damages
 from tests.faults.kafka_proxy import Fault, KafkaProxy, Seen, routed
 from tests.faults.rest_proxy import Call, RestFault, RestProxy
 from tests.faults.site import Site
@@ -20,6 +23,7 @@ class Outcome(StrEnum):
 
     SAME = "same finding"
     NAMED = "not 0 and named"
+    OTHER = "as the broker says"
     LIE = "lie"
 
 
@@ -89,6 +93,27 @@ class FaultMatrix:
         if self.kafka.hit:
             self._keep(command, target.name, fault, before, after)
 
+    def try_damages(self, command: Command, chance: random.Random, most: int) -> None:
+        """So many damages of different sorts to what the broker answers."""
+        self.rest.plan(None, None)
+        self.kafka.plan(None, None)
+        self.kafka.other = recorder = Recorder()
+        before = self.run(command)
+        sorts = {each.sort: each for answered in recorder.answers for each in damages(answered, chance)}
+        for sort in chance.sample(sorted(sorts), min(most, len(sorts))):
+            self._try_damage(command, before, sorts[sort])
+
+    def _try_damage(self, command: Command, before: Answer, damage: Damage) -> None:
+        """One answer of the broker is damaged. What Kafka could answer as well may change the command's answer."""
+        self.kafka.plan(None, None)
+        self.kafka.other = damaging = Damaging(damage)
+        try:
+            after = self.run(command)
+        finally:
+            self.kafka.other = None
+        if damaging.hit:
+            self._keep(command, damage.name, "damaged", before, after, is_possible=damage.possible)
+
     def try_rest(self, command: Command, before: Answer, target: Call, fault: RestFault) -> None:
         """One kind of call fails."""
         self.kafka.plan(None, None)
@@ -97,10 +122,21 @@ class FaultMatrix:
         if self.rest.hit:
             self._keep(command, target.name, fault, before, after)
 
-    def _keep(self, command: Command, request: str, fault: StrEnum, before: Answer, after: Answer) -> None:
+    def _keep(
+        self,
+        command: Command,
+        request: str,
+        fault: str,
+        before: Answer,
+        after: Answer,
+        *,
+        is_possible: bool = False,
+    ) -> None:
         outcome = judged(before, after)
+        if is_possible and outcome is Outcome.LIE and after.exit_code != Bug.exit_code:
+            outcome = Outcome.OTHER
         shown = "" if outcome is not Outcome.LIE else f"{before.exit_code} -> {after.exit_code}: {after.stderr[:300]!r}"
-        self.cells.append(Cell(command.name, request, fault.value, outcome, shown))
+        self.cells.append(Cell(command.name, request, fault, outcome, shown))
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Faults on the way to a real broker and worker: the finding stays, or the exit code is not 0 and the gap is named."""
 
 import json
+import random
 import sys
 from collections.abc import Iterator
 from itertools import cycle
@@ -29,6 +30,9 @@ DOCTOR, SHOW, LSO = (
     next(each for each in COMMANDS if each.words[:2] == words)
     for words in (("doctor", GROUP[0]), ("offsets", "show"), ("transactions", "lso"))
 )
+DAMAGED = [each for each in COMMANDS if each.name in {"inspect-config", "transactions log", "transactions producers"}]
+MANY = 100
+"""Damaged answers of each command in the long form."""
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +65,13 @@ def test_a_fault_hides_no_finding_without_a_word(matrix: FaultMatrix, command: C
         matrix.try_rest(command, before, target, rest_fault)
     assert not lies(matrix.cells)
     assert {each.outcome for each in matrix.cells} == {Outcome.SAME, Outcome.NAMED}
+
+
+@pytest.mark.parametrize("command", DAMAGED, ids=lambda each: each.name)
+def test_a_damaged_answer_is_no_bug_and_hides_nothing(matrix: FaultMatrix, command: Command):
+    matrix.try_damages(command, random.Random(command.name), SAMPLE)
+    assert not lies(matrix.cells)
+    assert Outcome.NAMED in {each.outcome for each in matrix.cells}
 
 
 def test_with_its_only_worker_down_doctor_reports_what_it_has(site: Site):
@@ -118,6 +129,7 @@ def test_fault_matrix(shared_sandboxes: SharedSandboxes, tmp_path: Path, capsys:
         with fault_matrix(site) as whole:
             for command in COMMANDS:
                 whole.try_all(command)
+                whole.try_damages(command, random.Random(command.name), MANY)
         with AclBroker(sandbox) as acls:
             cells = [*whole.cells, *try_denials(site, acls, COMMANDS, DENIALS)]
     with capsys.disabled():
