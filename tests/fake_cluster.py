@@ -1,6 +1,7 @@
 """A cluster that answers from a dict: for tests of what operations decide."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from eosctl.errors import EosctlError
@@ -24,6 +25,9 @@ class FakeCluster(CoverageLog):
         unknown = facts.keys() - QUESTIONS
         assert not unknown, f"no question of ClusterReader: {unknown}"
         self.group_id, self._as_of, self._facts = group_id, as_of, facts
+
+    def sparing_workers(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def now(self) -> int:
         return self._as_of

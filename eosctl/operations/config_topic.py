@@ -39,8 +39,9 @@ def inspect_config_topic(session: Session, request: ConfigTopicRequest) -> Inspe
     UsageError for a connector that the topic does not mention.
     """
     reader = session.reader
-    as_of, log, connect = reader.now(), reader.config_topic(request.config_topic), reader.connect()
-    worker = worker_version(reader, request.worker_version)
+    as_of, log = reader.now(), reader.config_topic(request.config_topic)
+    with reader.sparing_workers():
+        connect, worker = reader.connect(), worker_version(reader, request.worker_version)
     if reader.group_id is not None:
         # The transactional IDs of the next start follow from it: the coverage keeps it if there is no such group.
         reader.connect_group(reader.group_id)
@@ -71,7 +72,8 @@ def config_topic_history(session: Session, request: ConfigTopicRequest) -> Confi
     """Every record and what it did; UsageError where the topic mentions none of the connectors asked for."""
     reader = session.reader
     as_of, log = reader.now(), reader.config_topic(request.config_topic)
-    worker = worker_version(reader, request.worker_version)
+    with reader.sparing_workers():
+        worker = worker_version(reader, request.worker_version)
     entries = _entries(log.records, Reader(worker.version, request.isolation_level), request.connectors)
     return ConfigTopicHistory(
         log.topic, entries, as_of or None, reader.cluster_id, worker.notes, coverage=reader.coverage

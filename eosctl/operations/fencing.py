@@ -84,7 +84,11 @@ def read_and_plan(session: Session, request: FencingRequest, config_topic: str) 
     connectors = _read_connectors(session, request, config_topic, group_id)
     listed = _read_listed(session, request) if request.needs_listing else ()
     counts = _task_counts(request, connectors)
-    connect = reader.connect()
+    with reader.adding(), reader.sparing_workers():
+        # Groups show who has the IDs; workers add the states of tasks. One that is stuck is why producers are fenced.
+        connect = reader.connect()
+    if isinstance(connect, Skipped) and connect.cause.is_gap:
+        session.options.console.warn(f"which tasks are FAILED is not known: {connect.reason}")
     running = None if isinstance(connect, Skipped) else connect.connectors
     own = {} if group_id is None else {group_id: {*connectors, *(running or ())}}
     candidates = select_candidates(request, group_id or "", counts, listed, KnownNames.of(own))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from eosctl.errors import UsageError
-from eosctl.model.skipped import Cause, Skipped
+from eosctl.model.skipped import Skipped
 from eosctl.model.versions import NEWEST, KafkaVersion
 
 if TYPE_CHECKING:
@@ -29,5 +29,5 @@ def worker_version(reader: ClusterReader, given: str | None) -> WorkerVersion:
     known = reader.connect_version()
     if not isinstance(known, Skipped):
         return WorkerVersion(known)
-    unnamed = known.cause is Cause.UNDECODABLE
-    return WorkerVersion(NEWEST, (f"read as {NEWEST}: {known.reason}; see --worker-version",) if unnamed else ())
+    note = f"read as {NEWEST}: {known.reason}; see --worker-version"
+    return WorkerVersion(NEWEST, (note,) if known.cause.is_gap else ())

@@ -116,6 +116,11 @@ class ClusterReader(TopicReader, Protocol):
         With `principals` what names a client's principal stays readable; secrets are masked in both cases.
         """
 
+    def sparing_workers(self) -> AbstractContextManager[None]:
+        """While the block runs, `connect` and `connect_version` are Skipped where no worker answers soon: for answers
+        that can do without, such as those that are wanted because of a worker that is stuck. Not for several threads.
+        """
+
     def connect(self) -> ConnectFacts | Skipped:
         """What the workers say now. Raises the first error where workers were named and none answers."""
 

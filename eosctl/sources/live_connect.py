@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from eosctl.errors import ConfigError, EosctlError, UsageError
+from eosctl.errors import ConfigError, EosctlError, Unreachable, UsageError
 from eosctl.model.discovery import FoundWorkers
 from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.skipped import Skipped, not_asked, or_skipped
@@ -18,6 +19,7 @@ from eosctl.sources.coverage_log import CoverageLog, KeptFacts, asked
 
 NO_BROKERS: Final = not_asked("no -b/--bootstrap-server was given")
 NO_WORKERS: Final = not_asked("no --connect-url was given")
+SOON_S: Final = 5.0
 PROBED_S: Final = 600.0
 """For how long later sessions take what a worker said of itself, while the group has the same members."""
 
@@ -30,6 +32,11 @@ if TYPE_CHECKING:
     from eosctl.sources.live_cluster import Connections
 
 F = TypeVar("F")
+
+
+def soon(timeout_s: float) -> float:
+    """How long a worker is waited for whose answer can be done without: a sixth of the timeout, or SOON_S if longer."""
+    return min(timeout_s, max(SOON_S, timeout_s / 6))
 
 
 class LiveConnect(CoverageLog):
@@ -46,6 +53,7 @@ class LiveConnect(CoverageLog):
         super().__init__(kept)
         self._urls, self._timeout_s = connect_urls, timeout_s
         self._silent: dict[str, Skipped] = {}
+        self._are_spared = False
         self._found: FoundWorkers | None = None
 
     def _find_workers(self) -> FoundWorkers:
@@ -108,20 +116,41 @@ class LiveConnect(CoverageLog):
         known = {**workers, **self._silent}
         return {url: known[url] for url in self._all}
 
+    @contextmanager
+    def sparing_workers(self) -> Iterator[None]:
+        """Workers that do not answer soon are Skipped while the block runs."""
+        before = self._timeout_s, self._are_spared
+        self._timeout_s, self._are_spared = soon(self._timeout_s), True
+        try:
+            yield
+        finally:
+            self._timeout_s, self._are_spared = before
+
+    def _of_workers(self, ask: Callable[[Sequence[str], float], F]) -> F | Skipped:
+        """What they answer; Skipped where there is none to ask, and where all are silent and spared."""
+        urls = self._answering
+        if not urls:
+            return self._nobody
+        try:
+            return ask(urls, self._timeout_s)
+        except Unreachable as error:
+            if not self._are_spared:
+                raise
+            self._silent |= dict.fromkeys(urls, Skipped.of(error))
+            return self._nobody
+
     @asked("Connect workers", once=True)
     def connect(self) -> ConnectFacts | Skipped:
         """Workers in parallel, connectors from the first that answers."""
-        if not self._answering:
-            return self._nobody
-        facts = connect_rest.read_connect(self._answering, self._timeout_s)
-        return replace(facts, workers=self._with_silent(facts.workers))
+        facts = self._of_workers(connect_rest.read_connect)
+        return facts if isinstance(facts, Skipped) else replace(facts, workers=self._with_silent(facts.workers))
 
     @asked("the workers' version", once=True)
     def connect_version(self) -> KafkaVersion | Skipped:
         """The oldest, by `GET /` of each worker."""
-        if not self._answering:
-            return self._nobody
-        workers = connect_rest.read_workers(self._answering, self._timeout_s)
+        workers = self._of_workers(connect_rest.read_workers)
+        if isinstance(workers, Skipped):
+            return workers
         self.note("version of worker", {url: each for url, each in workers.items() if isinstance(each, Skipped)})
         return oldest_version(workers.values())
 

@@ -1,6 +1,7 @@
 """A Connect cluster as a snapshot keeps it."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final, TypeVar
 
 from eosctl.errors import UsageError
@@ -34,6 +35,11 @@ class SavedConnect(CoverageLog):
     @property
     def _evidence(self) -> ClusterEvidence | Skipped:
         return self._snapshot.evidence
+
+    @staticmethod
+    def sparing_workers() -> AbstractContextManager[None]:
+        """They answered when the snapshot was saved, or did not."""
+        return nullcontext()
 
     @asked("Connect workers")
     def connect(self) -> ConnectFacts | Skipped:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -125,3 +126,27 @@ def test_all_connectors_are_the_sources_and_only_their_ids(
     assert "connect-cluster-connect-cluster" not in fenced, "the leader is no connector"
     assert (bystander in fenced, state_of(mirror.servers, bystander)) == (False, "Ongoing")
     other.delete()
+
+
+def test_a_worker_that_is_frozen_is_named_and_shortly_waited_for(
+    mirror: Mirror, worker: Worker, eosctl: Callable[..., Ran]
+) -> None:
+    where = ("-b", worker.sandbox.bootstrap_servers, "--group-id", "connect-cluster", "--connect-url", worker.url)
+    words = ("--connector", mirror.name, "-o", "json")
+    silence = f"Connect workers: GET {worker.url}/ got no answer within"
+    worker.sandbox.pause_worker(1)
+    try:
+        began = monotonic()
+        planned = eosctl("fence", *where, *words, "--dry-run")
+        assert monotonic() - began < 15, "the default --timeout is 30 s"
+        inspected = eosctl("inspect-config", *where, *words, "--timeout", "1")
+    finally:
+        worker.sandbox.resume_worker(1)
+    plan, inspection = (json.loads(each.stdout)["data"] for each in (planned, inspected))
+    assert [each["transactional_id"] for each in plan["steps"]] == ids_of(mirror)
+    assert f"which tasks are FAILED is not known: GET {worker.url}/ got no answer within 5 s" in planned.stderr
+    assert "3 tasks" in plan["objections"][0]["message"], "the group shows what workers do not"
+    assert [f"{each['what']}: {each['reason']}" for each in plan["unread"]] == [f"{silence} 5 s"]
+    assert [each["name"] for each in inspection["connectors"]] == [mirror.name]
+    assert f"{silence} 1 s" in [f"{each['what']}: {each['reason']}" for each in inspection["unread"]]
+    assert (planned.exit_code, inspected.exit_code) == (8, 3)

@@ -1,12 +1,16 @@
 """A Connect cluster of which one worker does not answer: it is named in each answer, and not asked again.
 
-And how often a worker is probed.
+And how often a worker is probed, and how long one is waited for whose answer can be done without.
 """
 
+import pytest
+
+from eosctl.clients.rest_identity import WorkerUrl
+from eosctl.errors import NotAuthorized, UsageError
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.sources.coverage_log import KeptFacts
-from eosctl.sources.live_connect import LiveConnect
+from eosctl.sources.live_connect import LiveConnect, soon
 from tests.sources.fake_connect import FakeWorker, serve
 
 
@@ -66,3 +70,31 @@ def test_one_reader_probes_a_worker_once():
         assert reader.source_support() is SourceSupport.ENABLED
         assert reader.worker_evidence()[url].enabled is True
     assert sum(path.endswith("validate") for _, path, _ in worker.requests) == 1
+
+
+def test_workers_that_are_spared_are_waited_for_once_and_shortly() -> None:
+    silent = FakeWorker(hangs=True)
+    with serve(silent) as (hanging,):
+        reader = LiveConnect((hanging,), 0.3)
+        with reader.sparing_workers():
+            facts = reader.connect()
+            silent.hangs = False
+            assert facts == reader.connect_version() == Skipped(f"GET {hanging}/ got no answer within 0.3 s")
+        assert silent.requests == []
+    assert [(each.what, each.is_gap) for each in reader.coverage.unread] == [
+        ("Connect workers", True),
+        ("the workers' version", True),
+    ]
+
+
+@pytest.mark.parametrize(("timeout_s", "soon_s"), [(2.0, 2.0), (30.0, 5.0), (120.0, 20.0)])
+def test_soon_is_short_of_the_timeout_and_grows_with_it(timeout_s: float, soon_s: float) -> None:
+    assert soon(timeout_s) == soon_s
+
+
+def test_an_address_that_is_none_and_an_answer_that_is_no_worker_s_are_not_spared() -> None:
+    with serve(FakeWorker(password="x")) as (refusing,):
+        for url, error in (("http://xn--/", UsageError), (refusing, NotAuthorized)):
+            reader = LiveConnect((WorkerUrl(url),), 5)
+            with reader.sparing_workers(), pytest.raises(error):
+                reader.connect()
