@@ -48,7 +48,7 @@ fuzz: $(STAMPS)/dev $(STAMPS)/sandbox
 
 # Hostile files, segments and brokers given to whole commands: so many inputs of each class.
 INPUTS ?= 100
-attack: $(STAMPS)/dev
+attack: $(STAMPS)/dev $(STAMPS)/sandbox
 	$(BIN)/python -m tests.attack.run 1 $(INPUTS)
 
 # Random histories of connectors on real workers, eight for each seed, and the audit's verdicts held against what readers

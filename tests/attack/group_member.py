@@ -6,13 +6,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP = (11, 2), (12, 0), (13, 0), (14, 0)
+FIND_COORDINATOR, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP = (10, 0), (11, 2), (12, 0), (13, 0), (14, 0)
+COORDINATOR_COMES = {14, 15, 16}
+"""It loads the group's partition, or there was no group before."""
 SESSION_MS = 60_000
 SESSIONED = 2
 
 
 def _text(value: str) -> bytes:
-    return struct.pack(">h", len(value)) + value.encode()
+    encoded = value.encode()
+    return struct.pack(">h", len(encoded)) + encoded
 
 
 def _blob(value: bytes) -> bytes:
@@ -50,6 +53,10 @@ class _Member:
             body = self._group + struct.pack(">ii", SESSION_MS, SESSION_MS) + _text(self._member)
             answer = self._ask(JOIN_GROUP, body + _text("connect") + self._protocols)
             error, self._generation = struct.unpack_from(">hi", answer, 4)
+            if error in COORDINATOR_COMES:
+                self._ask(FIND_COORDINATOR, self._group)
+                threading.Event().wait(0.1)
+                continue
             assert error == 0, error
             place = 10
             for _ in ("protocol", "leader", "member"):

@@ -10,12 +10,14 @@ import os
 import random
 import resource
 import signal
+import socket
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from time import monotonic
 from typing import Final
@@ -29,18 +31,23 @@ from eosctl.ledger.ledger import open_ledger
 from eosctl.model.unseen import UNSEEN
 from eosctl.render.acl_documents import AclFormat
 from eosctl.render.console import terminal_of
+from eosctl.sandbox.sandbox import Sandbox
+from eosctl.sandbox.spec import SandboxSpec
 from tests.attack.bombs import RECORD, batch, one_record
 from tests.attack.false_broker import after_login, false_broker, framed
+from tests.attack.group_member import member_of
 from tests.attack.hostile_postgresql import CASES, anything, hostile_postgresql
 from tests.attack.hostile_worker import ENDLESS, TEXTS, answer, answering, hostile, wrong_shape
 from tests.attack.odd_inputs import grown
 from tests.attack.project_files import random_file
+from tests.attack.recorder import CANARY, beyond_a_plain_get, honest, hostile_url, recording, redirecting
 from tests.attack.slow_clients import healthy_beside, pushed
 from tests.attack.test_mistyped_urls import mistyped
 from tests.attack.test_stores import COLUMNS, DAMAGE, damage
 from tests.attack.test_terminal_names import HOSTILE
 from tests.codecs.test_plan import PLAN
 from tests.codecs.test_snapshot import FULL, written
+from tests.integration.file_connectors import FileConnectors
 from tests.ledger.ledgers import read_up_to, row
 
 ODD: Final = ("orders", "ö", "-", "=", "'", '"', "\n", "\x85", "{", "$", "%")
@@ -48,6 +55,8 @@ TIMEOUT_S: Final = 2
 GRACE_S: Final = 5
 MOST_MIB: Final = 512
 NOBODY: Final = "127.0.0.1:1"
+ELSEWHERE: Final = "kafka.example"
+"""A name of brokers that is not known to be on the loopback address."""
 WORKER: Final = (
     "bootstrap.servers=127.0.0.1:1\ngroup.id=g\nconfig.storage.topic=c\noffset.storage.topic=o\n"
     "status.storage.topic=s\nexactly.once.source.support=enabled\n"
@@ -71,12 +80,31 @@ class Counted:
     wrong: list[str] = field(default_factory=list)
 
 
+class Brokers:
+    """A real Kafka, started when the first input asks for it."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+
+    @cached_property
+    def sandbox(self) -> Sandbox:
+        """One broker, with the topics of a worker that has stopped, and its connector orders."""
+        sandbox = self._stack.enter_context(Sandbox(SandboxSpec(workers=1)))
+        connectors = FileConnectors(sandbox.connect_url(1), sandbox.bootstrap_servers, sandbox.directory)
+        connectors.file("orders").write_text("1\n")
+        connectors.create("orders")
+        connectors.await_running("orders")
+        sandbox.stop_worker(1)
+        return sandbox
+
+
 @dataclass(frozen=True)
 class Attack:
-    """A directory for one input, and where its words go."""
+    """A directory for one input, where its words go, and brokers on the loopback address for all that need some."""
 
     home: Path
     counted: Counted
+    brokers: Brokers
 
     def run(self, *args: str, what: bytes = b"") -> int:
         """The exit code of `eosctl` with these arguments; what is wrong about it is kept, with the input."""
@@ -114,6 +142,10 @@ class Attack:
         try:
             signal.alarm(60)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            resolve = socket.getaddrinfo
+            socket.getaddrinfo = lambda host, *more, **named: resolve(
+                "127.0.0.1" if host == ELSEWHERE else host, *more, **named
+            )
             with out.open("w") as stdout, (self.home / "err").open("w") as stderr, Path(os.devnull).open() as stdin:
                 return run(args, terminal_of(stdin, stdout, stderr, {}))
         except BaseException:  # noqa: BLE001  # whatever gets past the boundary
@@ -239,6 +271,64 @@ def addresses(attack: Attack, chance: random.Random) -> None:
             attack.counted.wrong.append(f"the password of {url!r} is on std{stream}")
 
 
+def redirects(attack: Attack, chance: random.Random) -> None:
+    """Workers, named or only discovered, that redirect to other addresses: nothing arrives at any of these."""
+    sandbox = attack.brokers.sandbox
+    with recording(honest(sandbox.cluster_id)) as (port, victim):
+        onward = hostile_url(port, chance).replace("HTTP://", chance.choice(["http://", "https://", "//", "ftp://"]))
+        with recording(redirecting(onward, sandbox.cluster_id, chance)) as (own, asked):
+            if chance.random() < 0.5:
+                url = f"http://ops:{CANARY}@127.0.0.1:{own}"
+                _ask_about_connect(attack, chance, "nobody", "--connect-url", url, what=onward.encode())
+                writes = [each for each in asked if not each.startswith((b"GET /", b"PUT /connector-plugins/"))]
+            else:
+                with member_of(group_id := f"g-{port}-{own}", sandbox.bootstrap_servers, f"http://127.0.0.1:{own}/"):
+                    _ask_about_connect(attack, chance, group_id, what=onward.encode())
+                writes = [each for each in asked if beyond_a_plain_get(each)]
+    attack.counted.wrong += [f"sent to {onward!a}: {each[:200]!r}" for each in victim]
+    attack.counted.wrong += [f"sent to who redirects to {onward!a}: {each[:200]!r}" for each in writes]
+
+
+def discovered_workers(attack: Attack, chance: random.Random) -> None:
+    """Members of the Connect group with hostile addresses: they get plain GET requests, and none on a loopback address
+    where the brokers are elsewhere; none shows a password.
+    """
+    sandbox, is_here = attack.brokers.sandbox, chance.random() < 0.5
+    with recording(honest(sandbox.cluster_id)) as (port, seen):
+        url, group_id = hostile_url(port, chance), f"g-{port}"
+        profile = attack.home / "eosctl" / "config.yaml"
+        profile.parent.mkdir()
+        os.environ["ATTACK_USER"] = f"ops:{CANARY}"
+        properties = {"basic.auth.user.info": "env:ATTACK_USER"} if chance.random() < 0.5 else {}
+        known = {"discover-workers": chance.random() < 0.5, "properties": properties}
+        profile.write_text(json.dumps({"current": "a", "profiles": {"a": known}}))
+        with member_of(group_id, sandbox.bootstrap_servers, url):
+            _ask_about_connect(attack, chance, group_id, what=url.encode(), is_here=is_here)
+    wrong = [each for each in seen if not is_here or beyond_a_plain_get(each)]
+    attack.counted.wrong += [f"sent to {url!a}, brokers here: {is_here}: {each[:200]!r}" for each in wrong]
+
+
+def _ask_about_connect(
+    attack: Attack, chance: random.Random, group_id: str, *named: str, what: bytes, is_here: bool = True
+) -> None:
+    """One command that asks workers; where the brokers are not here, their name is none of the loopback address."""
+    servers = attack.brokers.sandbox.bootstrap_servers
+    command = chance.choice(
+        [
+            ("doctor",),
+            ("doctor", "--preflight"),
+            ("upgrade-check", "--to", "enabled"),
+            ("offsets", "show"),
+            ("inspect-config",),
+            ("transactions", "list"),
+            ("fence", "--connector", "orders", "--dry-run"),
+            ("migrate-offsets", "--connector", "orders", "--to-topic", "moved", "--stop", "--set-config", "--yes"),
+        ]
+    )
+    given = ("-b", servers if is_here else servers.replace("127.0.0.1", ELSEWHERE), "--group-id", group_id)
+    attack.run(*command, *given, *named, "--timeout", str(TIMEOUT_S), what=what)
+
+
 def project_files(attack: Attack, chance: random.Random) -> None:
     """A project's files of profiles that nobody trusts: it is a lie to send what they refer to anywhere."""
     file = attack.home / ".eosctl.yaml"
@@ -333,7 +423,7 @@ def huge_files(attack: Attack, chance: random.Random) -> None:
 
 CLASSES: Final = (
     *(plans, journals, snapshots, records, profiles, properties, segments, brokers),
-    *(workers, addresses, project_files, names, huge_files),
+    *(workers, redirects, discovered_workers, addresses, project_files, names, huge_files),
     *(postgresql_servers, ledgers, collectors, slow_clients),
 )
 
@@ -348,11 +438,13 @@ def _home() -> Iterator[Path]:
 def campaign(seed: int, inputs: int, names: tuple[str, ...] = ()) -> dict[str, Counted]:
     """The counts of each class."""
     found: dict[str, Counted] = {}
-    for make in [each for each in CLASSES if not names or each.__name__ in names]:
-        counted = found[make.__name__] = Counted()
-        for number in range(inputs):
-            with _home() as home:
-                make(Attack(home, counted), random.Random(f"{make.__name__} {seed} {number}"))
+    with ExitStack() as stack:
+        brokers = Brokers(stack)
+        for make in [each for each in CLASSES if not names or each.__name__ in names]:
+            counted = found[make.__name__] = Counted()
+            for number in range(inputs):
+                with _home() as home:
+                    make(Attack(home, counted, brokers), random.Random(f"{make.__name__} {seed} {number}"))
     return found
 
 
