@@ -25,10 +25,14 @@ class KeptFact(NamedTuple):
 
 
 class KeptFacts:
-    """Facts that several readers of one session share, each by its question; a few are for later sessions, too."""
+    """Facts that several readers of one session share, each by its question; a few are for later sessions, too.
+
+    silent are the workers that did not answer in this session, by their addresses.
+    """
 
     def __init__(self) -> None:
         self.by_question: dict[tuple[object, ...], KeptFact] = {}
+        self.silent: dict[str, Skipped] = {}
 
     def probes(self, processes: object, kept_s: float) -> dict[str, bool]:
         """What each of these processes answered by its address, to be added to; later sessions take it as well."""
@@ -38,6 +42,7 @@ class KeptFacts:
     def next_session(self) -> None:
         """Forgets what was only for the session that is over, and what is too old."""
         now = monotonic()
+        self.silent = {}
         self.by_question = {question: kept for question, kept in self.by_question.items() if kept.until > now}
 
 

@@ -52,7 +52,7 @@ class LiveConnect(CoverageLog):
     def __init__(self, connect_urls: tuple[str, ...], timeout_s: float, kept: KeptFacts | None = None) -> None:
         super().__init__(kept)
         self._urls, self._timeout_s = connect_urls, timeout_s
-        self._silent: dict[str, Skipped] = {}
+        self._silent = {} if kept is None else kept.silent
         self._are_spared = False
         self._found: FoundWorkers | None = None
 
@@ -112,7 +112,7 @@ class LiveConnect(CoverageLog):
 
     def _with_silent(self, workers: Mapping[str, F | Skipped]) -> Mapping[str, F | Skipped]:
         """The same with the workers that did not answer before, in the order given."""
-        self._silent |= {url: each for url, each in workers.items() if isinstance(each, Skipped)}
+        self._silent.update((url, each) for url, each in workers.items() if isinstance(each, Skipped))
         known = {**workers, **self._silent}
         return {url: known[url] for url in self._all}
 
@@ -157,8 +157,9 @@ class LiveConnect(CoverageLog):
     @asked("connector configs", once=True)
     def connector_configs(self) -> Configs | Skipped | None:
         """From the first worker that answers; raises the first error where none does."""
-        urls = self._speakers or self._urls
-        return connect_offsets.read_connector_configs(urls, self._timeout_s) if urls else None
+        if not self._speakers:
+            return self._nobody if self._urls else None
+        return connect_offsets.read_connector_configs(self._speakers, self._timeout_s)
 
     @asked("connector configs")
     def client_configs(self) -> Mapping[str, ConnectorConfig] | None:

@@ -17,9 +17,11 @@ Series = dict[tuple[str, ...], float]
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """Where it serves."""
+    """Where it serves, its process, and at its end what it said on standard error."""
 
     port: int
+    pid: int
+    said: list[str]
 
     def get(self, path: str) -> tuple[int, str]:
         """Status and body."""
@@ -45,14 +47,16 @@ class Watching:
 @contextmanager
 def watching(*args: object, end: signal.Signals = signal.SIGINT) -> Iterator[Watching]:
     """Runs it with these arguments while the block runs; it must end by Ctrl-C as every command does, or by SIGTERM."""
+    said: list[str] = []
     started = forks.start(PROGRAM, "watch", "--listen", "127.0.0.1:0", *map(str, args))
     try:
         line = started.stderr.readline()
         announced = re.search(r"http://127\.0\.0\.1:(\d+)/metrics", line)
         assert announced is not None, line
-        yield Watching(int(announced[1]))
+        yield Watching(int(announced[1]), started.pid, said)
     finally:
         started.send_signal(end)
         _, stderr = started.communicate(timeout=60)
+        said.append(stderr)
     assert started.returncode == (0 if end is signal.SIGTERM else 130), stderr
     assert ("eosctl: error: interrupted" in stderr.splitlines()) == (end is signal.SIGINT)
