@@ -101,13 +101,11 @@ def test_an_address_that_is_none_and_an_answer_that_is_no_worker_s_are_not_spare
 
 
 def test_readers_that_share_facts_wait_once_in_a_session_for_a_worker_that_is_silent():
-    worker, kept = FakeWorker(), KeptFacts()
-    with serve(worker) as [url]:
-        reason = Skipped(f"GET {url}/ got no answer within 0.2 s")
-        worker.hangs = True
-        assert LiveConnect((url,), 0.2, kept).connect().workers == {url: reason}
-        worker.hangs = False
-        later = LiveConnect((url,), 0.2, kept)
-        assert (later.connector_configs(), later.source_support(), worker.requests) == (reason, reason, [])
+    silent, kept = FakeWorker(hangs=True), KeptFacts()
+    with serve(FakeWorker(), silent) as (answering, hanging):
+        LiveConnect((answering, hanging), 0.5, kept).connect()
+        silent.hangs = False
+        later, reason = LiveConnect((hanging,), 5, kept), Skipped(f"GET {hanging}/ got no answer within 0.5 s")
+        assert (later.connector_configs(), later.source_support(), silent.requests) == (reason, reason, [])
         kept.next_session()
-        assert LiveConnect((url,), 5, kept).connector_configs() == {}
+        assert LiveConnect((hanging,), 5, kept).connector_configs() == {}
