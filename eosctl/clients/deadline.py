@@ -1,8 +1,14 @@
 """The time that a wait for something in the cluster may take: it is asked again and again until then."""
 
+from collections.abc import Callable
+from concurrent.futures import Future
+from threading import Thread
 from time import monotonic, sleep
+from typing import TypeVar
 
 from eosctl.errors import TimedOut
+
+T = TypeVar("T")
 
 
 class Deadline:
@@ -23,3 +29,20 @@ class Deadline:
         """The same; raises TimedOut where the time is over, with why the wait had not ended."""
         if not self.pause(seconds):
             raise TimedOut(f"{why}, for {self._timeout_s:g} s")
+
+
+def done_by(end: float, ask: Callable[[], T]) -> T:
+    """What `ask` gives or raises. TimeoutError at `end` (time.monotonic); nobody waits for it any longer then.
+
+    For what takes no timeout: the system looks up a host's name for 5 s at each name server, and twice.
+    """
+    found: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            found.set_result(ask())
+        except BaseException as error:  # noqa: BLE001  # raised where it is waited for
+            found.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    return found.result(max(0.0, end - monotonic()))

@@ -16,6 +16,7 @@ import httpcore
 import httpx
 
 from eosctl import __version__
+from eosctl.clients.deadline import done_by
 
 DEADLINE: Final = "deadline"
 MAX_BYTES: Final = "max_bytes"
@@ -175,7 +176,7 @@ class _Backend(httpcore.NetworkBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
         assert timeout is not None
-        addresses = _addresses(host, port)
+        addresses = _addresses(host, port, timeout)
         for address in addresses:
             if (reason := self._against(address)) is not None:
                 raise NotConnected(f"{host} leads to {address}: {reason}")
@@ -215,13 +216,15 @@ class _Stream(httpcore.NetworkStream):
         return self._stream.get_extra_info(info)
 
 
-def _addresses(host: str, port: int) -> list[str]:
+def _addresses(host: str, port: int, end: float) -> list[str]:
     """The IP addresses of a host: all of them together get the time once, and what was checked is connected to."""
     try:
-        found = [str(each[4][0]) for each in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+        found = done_by(end, lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+    except TimeoutError as error:
+        raise httpcore.ConnectTimeout(f"the name {host} is not resolved") from error
     except (OSError, UnicodeError) as error:
         raise httpcore.ConnectError(str(error)) from error
-    return found
+    return [str(each[4][0]) for each in found]
 
 
 def _left(deadline: float | None, late: type[httpcore.TimeoutException]) -> float | None:

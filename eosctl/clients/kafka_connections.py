@@ -5,11 +5,13 @@
 3. Large answers are read as clients.large_frames says.
 4. An answer that cannot be decoded closes the connection, whatever its decoder raises, and the request is named. The
    library's decoder lets some exceptions pass, after which nothing is answered, and takes a last text that is cut.
+5. To look up a broker's name takes no longer than to connect may.
 
 These override private names of the library, so look here first when its version changes. Imports kafka at once: import
 this module where a connection is made, and not before.
 """
 
+import socket
 from typing import Any, Final
 
 import kafka.net.connection
@@ -21,6 +23,7 @@ from kafka.protocol.api_header import RequestHeader
 from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.parser import KafkaProtocol
 
+from eosctl.clients.deadline import done_by
 from eosctl.clients.large_frames import decoder_of, receiver
 
 CLOSING_SCHEME: Final = "eosctl"
@@ -72,11 +75,21 @@ class ClosingSocket(KafkaNetSocket):  # type: ignore[misc]  # the library is unt
             raise
 
 
+def _require_name(host: str, port: int, end: float) -> None:
+    """Raises where the name leads nowhere by then (time.monotonic). The library looks it up once more, in no time."""
+    try:
+        done_by(end, lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+    except OSError as error:
+        raise KafkaConnectionError("DNS Resolution failure") from error
+
+
 class ClosingManager(KafkaConnectionManager):  # type: ignore[misc]  # the library is untyped
     """A connection manager whose transports close on a failed handshake and hand on a broker's last words."""
 
     async def _build_transport(self, node: Any, timeout_at: float | None = None) -> Any:  # noqa: ANN401  # untyped library
         options, proxy_url = self.config["socket_options"], self.config["proxy_url"]
+        if timeout_at is not None:
+            _require_name(node.host, node.port, timeout_at)
         sock = await create_connection(self._net, node.host, node.port, options, proxy_url, timeout_at)
         if self.ssl_enabled:
             context = self.config["ssl_context"]

@@ -14,6 +14,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Iterable, Mapping
+from threading import Thread
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -32,6 +33,8 @@ ENVIRONMENT: Final = "env"
 PATH: Final = "v1/metrics"
 TIMEOUT_S: Final = 10.0
 LONGEST_S: Final = 3600.0
+GRACE_S: Final = 0.5
+"""How much later than its timeout a push is left alone."""
 
 
 def endpoint_of(url: str) -> str | None:
@@ -68,6 +71,7 @@ class OtlpPush:
             raise ConfigError(f"--otlp needs {error.name}, which is not installed", hint=hint) from error
         self._metrics, self._success = tuple(metrics), MetricExportResult.SUCCESS
         self._reasons = _Reasons()
+        self._sending: Thread | None = None
         logger = logging.getLogger("opentelemetry")
         logger.handlers, logger.propagate = [self._reasons], False
         self._resource = Resource.create({"service.name": "eosctl-watch", "service.version": __version__})
@@ -79,12 +83,25 @@ class OtlpPush:
 
         Takes as long as the SDK's timeout at most, however the collector answers.
         """
+        if self._sending is not None and self._sending.is_alive():
+            return self._bounds.late
+        outcome: list[str | None] = []
+        self._sending = Thread(target=lambda: outcome.append(self._sent(latest)), daemon=True)
+        self._sending.start()
+        # The timer of the bounds ends what hangs on a socket; a look-up of the collector's name has none.
+        self._sending.join(self._bounds.timeout_s + GRACE_S)
+        return outcome[0] if outcome else self._bounds.late
+
+    def _sent(self, latest: Mapping[str, Observation]) -> str | None:
         self._reasons.said.clear()
-        with self._bounds.bounded():
-            sent = self._exporter.export(self._data(latest))
+        try:
+            with self._bounds.bounded():
+                sent = self._exporter.export(self._data(latest))
+        except Exception as error:  # noqa: BLE001  # whatever the SDK did not expect ends one push, and not all
+            return f"{type(error).__name__}: {error}"
         if sent is self._success:
             return _rejected(self._bounds.answer)
-        return self._bounds.refusal or "; ".join(self._reasons.said) or "the SDK gives no reason"
+        return self._bounds.refusal or self._reasons.text(self._bounds.status)
 
     def _data(self, latest: Mapping[str, Observation]) -> "MetricsData":
         from opentelemetry.sdk.metrics import export
@@ -140,6 +157,11 @@ class _Reasons(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.said: deque[str] = deque(maxlen=2)
+
+    def text(self, status: int | None) -> str:
+        """With the last status that the collector answered: of some the SDK gives none."""
+        why = "; ".join(self.said) or "the SDK gives no reason"
+        return why if status is None or str(status) in why else f"the collector answered {status}: {why}"
 
     def emit(self, record: logging.LogRecord) -> None:
         self.said.append(record.getMessage())

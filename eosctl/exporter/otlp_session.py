@@ -95,19 +95,20 @@ class PushBounds:
     """What the exchanges of one push may take, all together, and what came of them."""
 
     def __init__(self, timeout_s: float) -> None:
-        self._timeout_s, self._deadline, self._sockets = timeout_s, 0.0, _Sockets()
+        self.timeout_s, self._deadline, self._sockets = timeout_s, 0.0, _Sockets()
         self.answer = b""
+        self.status: int | None = None
         self.refusal: str | None = None
         self.session = _session(self)
 
     @contextmanager
     def bounded(self) -> Iterator[None]:
         """The time of one push begins. Its connections are closed at the end."""
-        self._deadline, self._sockets = monotonic() + self._timeout_s, _Sockets()
-        self.answer, self.refusal = b"", None
+        self._deadline, self._sockets = monotonic() + self.timeout_s, _Sockets()
+        self.answer, self.refusal, self.status = b"", None, None
         for scheme in ("http://", "https://"):
             self.session.mount(scheme, _adapter(self._sockets))
-        end = Timer(self._timeout_s, self._sockets.end)
+        end = Timer(self.timeout_s, self._sockets.end)
         end.daemon = True
         end.start()
         try:
@@ -120,19 +121,20 @@ class PushBounds:
     def exchange(self, send: Callable[[float], "Response"]) -> "Response":
         """What `send` gives within the time that is left. Raises where it is late, or is answered by a redirect."""
         if (left := self._deadline - monotonic()) <= 0:
-            raise self._refused(self._late)
+            raise self._refused(self.late)
         try:
             response = send(left)
             body = response.raw.read(MOST_BYTES, decode_content=False)
             response.close()
         except Exception as error:
             if self._is_over():
-                raise self._refused(self._late) from error
+                raise self._refused(self.late) from error
             raise
         if self._is_over():
-            raise self._refused(self._late)
+            raise self._refused(self.late)
         if 300 <= response.status_code < 400:
             raise self._refused(f"the collector answered {response.status_code}, and a redirect is not followed")
+        self.status = response.status_code
         response.raw = io.BytesIO(body)
         self.answer = body if response.ok else b""
         return response
@@ -141,8 +143,9 @@ class PushBounds:
         return self._sockets.ended or monotonic() >= self._deadline
 
     @property
-    def _late(self) -> str:
-        return f"the collector did not answer within {self._timeout_s:g} s"
+    def late(self) -> str:
+        """What is said of a push whose time is over."""
+        return f"the collector did not answer within {self.timeout_s:g} s"
 
     def _refused(self, why: str) -> Exception:
         from requests import RequestException

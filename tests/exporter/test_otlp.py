@@ -31,6 +31,7 @@ from tests.attack.hostile_worker import (
     ten_gigabytes,
 )
 from tests.exporter.collector import collecting
+from tests.waiting import eventually
 
 LAG = Metric("eosctl_test_lag", "How far it is behind.", ("topic", "partition"), 10)
 OTHER = Metric("eosctl_test_other", "Another one.")
@@ -142,6 +143,41 @@ def test_a_tls_handshake_that_drips_is_late_too(monkeypatch):
         why = OtlpPush(url, TABLE).push(board(east=(Sample(OTHER, (), 3),)).latest())
     assert why == "the collector did not answer within 0.5 s"
     assert time.monotonic() - began < 3
+
+
+def test_a_name_that_is_looked_up_for_ever_makes_a_push_late_and_is_not_looked_up_twice(monkeypatch):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0.3")
+    real, over, asked = socket.getaddrinfo, threading.Event(), []
+
+    def look_up(host, *args, **options):
+        if host == "localhost":
+            asked.append(host)
+            over.wait(60)
+        return real(host, *args, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    latest = board(east=(Sample(OTHER, (), 3),)).latest()
+    with collecting() as collector:
+        push, began = OtlpPush(collector.url.replace("127.0.0.1", "localhost"), TABLE), time.monotonic()
+        assert [push.push(latest) for _ in range(3)] == ["the collector did not answer within 0.3 s"] * 3
+        assert (asked, time.monotonic() - began < 3) == (["localhost"], True)
+        over.set()
+        eventually(lambda: push.push(latest) is None, "a push that succeeds")
+
+
+@pytest.mark.parametrize("status", ["101 Switching Protocols", "503 Busy\r\nRetry-After: 999999", "429 Slower"])
+def test_what_is_no_2xx_is_no_success_and_names_its_status(monkeypatch, status):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "0.5")
+    head = f"HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n"
+    why, seconds = pushed_to(lambda connection, _: connection.sendall(head.encode()))
+    assert status[:3] in why
+    assert seconds < 3
+
+
+def test_an_error_that_the_sdk_does_not_expect_ends_one_push(monkeypatch):
+    push = OtlpPush("http://127.0.0.1:1", TABLE)
+    monkeypatch.setattr(push, "_data", lambda _: {}["no data"])
+    assert push.push({}) == "KeyError: 'no data'"
 
 
 @pytest.mark.parametrize("attack", [ten_gigabytes, endless_chunks])
