@@ -156,6 +156,7 @@ def _cut(connection: socket.socket) -> None:
 class _Handler(BaseHTTPRequestHandler):
     server: MetricsServer
     timeout = EXCHANGE_S
+    default_request_version = "HTTP/1.0"  # so that what is no HTTP/1 is answered with a status line, too
     server_version, sys_version = "eosctl", ""
 
     def do_GET(self) -> None:

@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 import sys
+import time
 
 import pytest
 
@@ -85,6 +86,20 @@ def test_a_collector_is_pushed_what_is_served():
         }
     assert pushed == served
     assert pushed["eosctl_unread_facts"] == {(): 5}
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_at_once_while_a_collector_does_not_answer_a_push(monkeypatch, end):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "600")
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        mute.settimeout(60)
+        url = f"http://127.0.0.1:{mute.getsockname()[1]}"
+        with watching("-b", NOBODY, "--timeout", 2, "--otlp", url, end=end) as watch:
+            pushed, _ = mute.accept()
+            assert watch.get("/healthz")[0] == 200
+            began = time.monotonic()
+        assert time.monotonic() - began < 20
+        pushed.close()
 
 
 def test_of_five_clusters_one_that_hangs_delays_no_cycle_of_the_others(tmp_path, monkeypatch):

@@ -195,3 +195,31 @@ def test_only_loopback_is_listened_on_unless_more_is_allowed(listen, loopback):
         with pytest.raises(UsageError, match="other machines") as caught:
             address_of(listen, allow_remote=False)
         assert "--allow-remote" in caught.value.hint
+
+
+HOST = b"Host: localhost\r\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
+        (b"GET /metrics HTTP/1.1\r\n" + HOST + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n", 200),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\n", 400),
+        (b"GET /metrics HTTP/1.1\r\n" + HOST + b"A: b\r\n" * 200 + b"\r\n", 431),
+        (b"GET /metrics HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFF\r\n", 200),
+        ((b"GET /metrics HTTP/1.1\r\n" + HOST + b"Connection: keep-alive\r\n\r\n") * 1000, 200),
+        (b"GET http://evil/metrics HTTP/1.1\r\nHost: evil\r\n\r\n", 421),
+        (b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n evil\r\n\r\n", 421),
+    ],
+    ids=["h2", "h2c", "tls", "headers", "chunks", "keep-alive", "absolute", "folded"],
+)
+def test_one_request_of_a_connection_is_answered_with_one_status_and_the_connection_ends(serve, sent, status):
+    with socket.create_connection(("127.0.0.1", serve()), timeout=10) as client:
+        answer = b""
+        with contextlib.suppress(ConnectionError):  # it has not read all that was sent
+            client.sendall(sent)
+            while piece := client.recv(1 << 16):
+                answer += piece
+    assert answer.startswith(b"HTTP/1.0 %d " % status)
+    assert answer.count(b"HTTP/1.0 ") == 1
