@@ -87,8 +87,9 @@ def audit(
 
     Use it after anything that may have broken the promise, and every night. It reads the offsets topics, the config
     topic and the topics that source connectors write to: producer IDs, epochs, transactions and their markers, which no
-    consumer shows. For each connector it says held, broken (with topic, partition and offsets), or cannot-tell (with
-    what is missing). With --store it ends with 1 only for what is new since the last run of its job. Nothing is written
+    consumer shows. For each connector it says held, broken (with topic, partition and offsets), altered (it held, but
+    somebody changed source offsets, and so many records were written once more or left out), or cannot-tell (with what
+    is missing). With --store it ends with 1 only for what is new since the last run of its job. Nothing is written
     to Kafka. A snapshot holds no record batches: from one it judges the config topic's history and transactions that
     hang, and no verdict is held.
 
@@ -103,7 +104,7 @@ def audit(
 
     Columns:
       CONNECTOR   the connector's name; of transactions - for producers that are no known task's
-      VERDICT     held, broken or cannot-tell: whether exactly-once held
+      VERDICT     held, altered, broken or cannot-tell: whether exactly-once held
       EVIDENCE    IDs of the findings behind the verdict
       REASON      what the verdict rests on
       TOPIC       the topic
@@ -172,7 +173,7 @@ def status(options: GlobalOptions, store: KeptLedger = None) -> int:
     """Show the jobs of a ledger, and how far each has read.
 
     Use it to see whether the nightly audits ran, and what expired before one came. It asks the ledger only, and ends
-    with 1 as long as the last run of a job was broken.
+    with 1 as long as the last run of a job was broken or altered.
 
     Examples:
       eosctl audit status --store sqlite:////var/lib/eosctl/audit.db
@@ -183,7 +184,7 @@ def status(options: GlobalOptions, store: KeptLedger = None) -> int:
       CLUSTER_ID    the Kafka cluster that it audits
       PARTITIONS    partitions that it follows
       LAST-RUN      when its last run was planned, UTC
-      VERDICT       that run's verdict: held, broken or cannot-tell
+      VERDICT       that run's verdict: held, altered, broken or cannot-tell
       TOPIC         the topic
       PARTITION     its partition
       OFFSET        where the next run begins
@@ -211,7 +212,7 @@ def history(options: GlobalOptions, store: KeptLedger = None, job: JobName = "au
       RUN       the run's number
       RUN-ID    its ID
       TIME      when it was planned, UTC
-      VERDICT   its verdict: held, broken or cannot-tell
+      VERDICT   its verdict: held, altered, broken or cannot-tell
       FINDINGS  how many findings its report has
       OFFSETS   offsets that it read
       RECORDS   data records among them

@@ -11,13 +11,16 @@ from typing import Final, NamedTuple
 
 from eosctl.analysis.audit.conclusion import conclude
 from eosctl.analysis.audit.evidence import Evidence, PartitionLog, all_beginnings
+from eosctl.analysis.audit.key_resolution import Data
 from eosctl.analysis.audit.key_summary import add_key_summaries
 from eosctl.analysis.audit.log_scan import GapKind, LogScan
+from eosctl.analysis.audit.offset_changes import add_earlier_changes
 from eosctl.analysis.audit.transaction_judgement import JudgementInputs
 from eosctl.analysis.audit.transaction_owners import AnomalyKind, Owners
 from eosctl.analysis.audit.transaction_summary import add_summaries
 from eosctl.analysis.audit.writers import Writers, find_writers
 from eosctl.codecs.audit_states import decode_state, encode_state
+from eosctl.engines.changed_offsets import count_changes
 from eosctl.engines.engine import Advance, Engine, ScannedRows
 from eosctl.engines.reducing import (
     ConfigReduction,
@@ -29,9 +32,10 @@ from eosctl.engines.reducing import (
 )
 from eosctl.model.audit import AuditPlan, StateKind, StateRow, TopicRole
 from eosctl.model.audit_report import AuditReport
-from eosctl.model.audit_summaries import ConfigSummary, KeySummary, OffsetsWrite, TransactionSummary
+from eosctl.model.audit_summaries import ConfigSummary, KeySummary, OffsetsChange, OffsetsWrite, TransactionSummary
 from eosctl.model.skipped import Skipped
 from eosctl.model.transaction_log_history import LoggedTransaction, TransactionLogHistory
+from eosctl.sources.audit_log import OpenSource
 
 CarriedRows = Callable[[StateKind], Iterable[StateRow]]
 ReadHistory = Callable[[AuditPlan, frozenset[int]], TransactionLogHistory | Skipped]
@@ -62,20 +66,34 @@ def run_audit(
     carried: CarriedRows = nothing_carried,
     advance: Advance = lambda _: None,
     read_history: ReadHistory = no_history,
+    read_again: OpenSource | None = None,
 ) -> AuditResult:
-    """Run a plan: the report covers the carried ranges and those of the plan as if they were one."""
+    """Run a plan: the report covers the carried ranges and those of the plan as if they were one.
+
+    read_again opens the source of ranges in this process; without it records that were repeated, or left out, because
+    somebody changed source offsets are not counted.
+    """
     rows = engine.scan(plan, advance)
     try:
-        return _Run(plan, rows, carried, read_history).result()
+        return _Run(plan, engine, rows, Inputs(carried, read_history, read_again)).result()
     finally:
         rows.close()
+
+
+class Inputs(NamedTuple):
+    """What an audit reads beside the ranges of its plan."""
+
+    carried: CarriedRows
+    read_history: ReadHistory
+    read_again: OpenSource | None
 
 
 class _Run:
     """The reductions of one audit; each may use what those before it found."""
 
-    def __init__(self, plan: AuditPlan, rows: ScannedRows, carried: CarriedRows, read_history: ReadHistory) -> None:
-        self._plan, self._rows, self._carried, self._read_history = plan, rows, carried, read_history
+    def __init__(self, plan: AuditPlan, engine: Engine, rows: ScannedRows, inputs: Inputs) -> None:
+        self._plan, self._engine, self._rows = plan, engine, rows
+        self._carried, self._read_history, self._read_again = inputs
         self._left: dict[StateKind, list[StateRow]] = {}
 
     def result(self) -> AuditResult:
@@ -89,7 +107,8 @@ class _Run:
         writers = find_writers(self._plan, keys, found)
         self._plan = _with_writers(self._plan, logs, writers.owners)
         whole_since = _whole_since(self._plan, logs)
-        transactions = self._transactions(keys, self._inputs(writers, whole_since))
+        inputs = self._inputs(writers, whole_since)
+        transactions = self._transactions(keys, inputs)
         if {each.kind for each in transactions.tallies} & OPEN_QUESTIONS:
             history = self._read_history(self._plan, _in_question(logs, writers))
             if isinstance(history, Skipped):
@@ -98,7 +117,39 @@ class _Run:
             inputs = self._inputs(writers, whole_since)._replace(logged=_by_producer(history.transactions))
             transactions = self._transactions(keys, inputs)
         evidence = Evidence(self._plan, logs, found, keys, transactions, writers.owners, whole_since)
+        evidence = replace(evidence, changes=self._changes(evidence, inputs))
         return AuditResult(conclude(evidence), tuple(chain.from_iterable(self._left.values())))
+
+    def _changes(self, evidence: Evidence, inputs: JudgementInputs) -> tuple[OffsetsChange, ...]:
+        """What came of changed source offsets, by what is left of them in the logs and by what earlier runs saw."""
+        earlier = [
+            each
+            for row in self._carried(StateKind.CHANGES)
+            for each in decode_state(row.payload, tuple[OffsetsChange, ...])
+        ]
+
+        def committed(plan: AuditPlan, asked: Sequence[OffsetsWrite]) -> Mapping[OffsetsWrite, Data]:
+            return self._committed(plan, TransactionReduction(inputs, self._offsets_topics, tuple(asked)))
+
+        now = () if self._read_again is None else count_changes(evidence, self._read_again, committed)
+        changes = add_earlier_changes(now, earlier)
+        self._left[StateKind.CHANGES] = [
+            StateRow(StateKind.CHANGES, 0, "", 0, 0, True, encode_state(changes)) for _ in changes[:1]
+        ]
+        return changes
+
+    def _committed(self, plan: AuditPlan, reduction: TransactionReduction) -> Mapping[OffsetsWrite, Data]:
+        """Of the rows that were scanned; of rows of their own where earlier runs read some of the plan's ranges."""
+        scanned = {(each.topic, each.partition, each.start) for each in self._plan.ranges}
+        resumed = not all(each[:3] in scanned for each in plan.ranges)
+        rows = self._engine.scan(plan, lambda _: None) if resumed else self._rows
+        try:
+            reduced = rows.reduce(reduction, ())
+        finally:
+            if resumed:
+                rows.close()
+        summary = add_summaries(decode_state(each.result, TransactionSummary) for each in reduced)
+        return {each.write: each.data for each in summary.committed}
 
     def _reduce(self, reduction: Reduction) -> list[Reduced]:
         expired = _expired_rows(self._plan) if reduction.kind is StateKind.LOG else ()
@@ -111,9 +162,12 @@ class _Run:
         return JudgementInputs(self._plan.as_of, whole_since, Owners(writers.owners, outputs, writers.others))
 
     def _transactions(self, keys: KeySummary, inputs: JudgementInputs) -> TransactionSummary:
-        offsets = frozenset(topic.name for topic in self._plan.topics if topic.role is TopicRole.OFFSETS)
-        reduction = TransactionReduction(inputs, offsets, _asked(keys))
+        reduction = TransactionReduction(inputs, self._offsets_topics, _asked(keys))
         return add_summaries(decode_state(each.result, TransactionSummary) for each in self._reduce(reduction))
+
+    @property
+    def _offsets_topics(self) -> frozenset[str]:
+        return frozenset(topic.name for topic in self._plan.topics if topic.role is TopicRole.OFFSETS)
 
     def _key_reduction(self, logs: Sequence[PartitionLog]) -> KeyReduction:
         sessions: dict[int, set[int]] = {}

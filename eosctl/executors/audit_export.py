@@ -24,7 +24,16 @@ TIME: Final = "timestamp[ms, UTC]"
 
 PLACE: Final = (("topic", TEXT), ("partition", INTEGER))
 TABLES: Final[dict[str, Columns]] = {
-    "connectors": (("name", TEXT), ("verdict", TEXT), ("evidence", WORDS), ("reasons", WORDS)),
+    "connectors": (
+        ("name", TEXT),
+        ("verdict", TEXT),
+        ("evidence", WORDS),
+        ("reasons", WORDS),
+        ("repeated_by_change_at_least", INTEGER),
+        ("repeated_by_change_at_most", INTEGER),
+        ("left_out_by_change_at_least", INTEGER),
+        ("left_out_by_change_at_most", INTEGER),
+    ),
     "findings": (
         ("id", TEXT),
         ("name", TEXT),
@@ -114,7 +123,17 @@ def export_audit(directory: Path, report: AuditReport) -> tuple[Path, ...]:
 
 def _rows(report: AuditReport) -> dict[str, Iterable[Sequence[object]]]:
     return {
-        "connectors": ((each.name, each.verdict.value, each.evidence, each.reasons) for each in report.connectors),
+        "connectors": (
+            (
+                each.name,
+                each.verdict.value,
+                each.evidence,
+                each.reasons,
+                *each.repeated_by_change,
+                *each.left_out_by_change,
+            )
+            for each in report.connectors
+        ),
         "findings": (
             (
                 each.id,

@@ -159,6 +159,7 @@ class AuditPlan(Answer):
 class StateKind(StrEnum):
     """What a state row is about: a partition's log, keys of an offsets topic, transactions, or the config topic.
 
+    changes is what came of source offsets that somebody changed.
     mirror is how far a mirrored pair of partitions was compared: only a mirror's audit carries it.
     """
 
@@ -166,6 +167,7 @@ class StateKind(StrEnum):
     KEYS = "keys"
     TRANSACTIONS = "transactions"
     CONFIG = "config"
+    CHANGES = "changes"
     MIRROR = "mirror"
 
 

@@ -1,31 +1,84 @@
 """What an audit concluded, with the figures that its pictures are drawn from."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from eosctl.model.audit import AuditPlan
+from eosctl.model.counts import counted
 from eosctl.model.earlier_audit import EarlierAudit
 from eosctl.model.report import SEVERITIES, Answer, Doubt, Finding, FindingKind, unread_doubts
 
 
 class AuditVerdict(StrEnum):
-    """Whether exactly-once held for a connector; cannot-tell where evidence has expired or could not be read."""
+    """Whether exactly-once held for a connector; cannot-tell where evidence has expired or could not be read.
+
+    altered: it held, and somebody changed source offsets, so that records are in its topics twice or were left out.
+    """
 
     HELD = "held"
+    ALTERED = "altered"
     BROKEN = "broken"
     CANNOT_TELL = "cannot-tell"
 
 
+WORST_FIRST: Final = (AuditVerdict.BROKEN, AuditVerdict.CANNOT_TELL, AuditVerdict.ALTERED, AuditVerdict.HELD)
+
+
+class RecordCount(NamedTuple):
+    """How many records, as far as it is known; at_most None: no upper bound is known."""
+
+    at_least: int
+    at_most: int | None
+
+    @property
+    def is_none(self) -> bool:
+        """Whether it is known that there are none."""
+        return self.at_most == 0
+
+
+NO_RECORDS: Final = RecordCount(0, 0)
+
+
+def total_records(counts: Iterable[RecordCount]) -> RecordCount:
+    """The sum."""
+    least, most = 0, 0
+    known = True
+    for each in counts:
+        least += each.at_least
+        known = known and each.at_most is not None
+        most += each.at_most or 0
+    return RecordCount(least, most if known else None)
+
+
+def count_words(count: RecordCount, what: str) -> tuple[str, ...]:
+    """A clause that says of how many records something is known; none where there are none."""
+    least, most = count
+    if most == 0:
+        return ()
+    if most is None and not least:
+        return (f"an unknown number of records may have been {what}",)
+    number = f"at least {counted(least, 'record')}" if most is None else counted(most, "record")
+    if most is not None and least < most:
+        number = f"{least:,} to {number}"
+    return (f"{number} {'was' if least == most == 1 else 'were'} {what}",)
+
+
 @dataclass(frozen=True, slots=True)
 class ConnectorVerdict:
-    """The verdict on one connector: the IDs of the findings behind it, and in words what it rests on."""
+    """The verdict on one connector: the IDs of the findings behind it, and in words what it rests on.
+
+    repeated_by_change are records that its topics have once more because somebody changed source offsets,
+    left_out_by_change those that were never read for the same reason.
+    """
 
     name: str
     verdict: AuditVerdict
     evidence: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
+    repeated_by_change: RecordCount = NO_RECORDS
+    left_out_by_change: RecordCount = NO_RECORDS
 
 
 class Gap(NamedTuple):
@@ -169,10 +222,8 @@ class AuditReport(Answer):
     @property
     def verdict(self) -> AuditVerdict:
         """The worst verdict of all connectors; cannot-tell where there is none."""
-        found = {each.verdict for each in self.connectors}
-        if AuditVerdict.BROKEN in found:
-            return AuditVerdict.BROKEN
-        return AuditVerdict.HELD if found == {AuditVerdict.HELD} else AuditVerdict.CANNOT_TELL
+        found = {each.verdict for each in self.connectors} or {AuditVerdict.CANNOT_TELL}
+        return next(each for each in WORST_FIRST if each in found)
 
     @property
     def reported(self) -> tuple[Finding, ...]:

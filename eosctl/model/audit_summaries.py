@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from eosctl.model.audit_report import Stall
+from eosctl.model.audit_report import RecordCount, Stall
 
 
 class OffsetsWrite(NamedTuple):
@@ -112,6 +112,29 @@ class KeyAnomaly(NamedTuple):
     after: str
     was: OffsetsWrite | None = None
     now: OffsetsWrite | None = None
+
+
+class OffsetsChange(NamedTuple):
+    """What came of source offsets that were changed during one stop of a connector.
+
+    places are the first of the changed offsets, offsets is how many there are. before is the data that records of were
+    written again, again is where they are, by partition. open: the connector has not come as far again as it was.
+    """
+
+    connector: str
+    timestamp: int
+    places: tuple[KeyAnomaly, ...]
+    offsets: int
+    repeated: RecordCount
+    left_out: RecordCount
+    before: tuple[OutputPart, ...] = ()
+    again: tuple[OutputPart, ...] = ()
+    open: bool = False
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether no record is there twice or left out because of it."""
+        return self.repeated.is_none and self.left_out.is_none
 
 
 class ConnectorKeys(NamedTuple):

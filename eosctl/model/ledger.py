@@ -223,8 +223,8 @@ class LedgerStatus(Answer):
 
     @property
     def found(self) -> bool:
-        """Whether exactly-once did not hold by the last run of a job: known or new makes no difference here."""
-        return any(each.summary.last_run.verdict == "broken" for each in self.jobs)
+        """Whether readers have records twice, or lack some, by the last run of a job: known or new is the same here."""
+        return any(each.summary.last_run.verdict in {"broken", "altered"} for each in self.jobs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from eosctl.model.audit import AuditedTopic, PartitionBounds
-from eosctl.model.audit_report import AuditVerdict
+from eosctl.model.audit_report import WORST_FIRST, AuditVerdict
 from eosctl.model.records import IsolationLevel
 from eosctl.model.report import Answer, Finding, FindingKind
 from eosctl.model.sides import Side
@@ -223,8 +223,7 @@ class MirrorReport(Answer):
     def verdict(self) -> AuditVerdict:
         """The worst of all pairs; cannot-tell where there is none."""
         found = {each.verdict for each in self.pairs} or {AuditVerdict.CANNOT_TELL}
-        order = (AuditVerdict.BROKEN, AuditVerdict.CANNOT_TELL, AuditVerdict.HELD)
-        return next(each for each in order if each in found)
+        return next(each for each in WORST_FIRST if each in found)
 
     @property
     def complete(self) -> bool:

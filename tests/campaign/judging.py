@@ -4,8 +4,10 @@ Truth is by source partition: numbers that no reader had (lost), and that reader
 user wished away (offsets set ahead) is not lost, and the audit does not claim to see it. A verdict is
 
 - held: wrong where exactly-once was off at some time, or a number is lost; and where a source partition is doubled,
-  unless a finding on the connector says so: an interrupted snapshot that began again (NAMES_TWICE), or, where the user
-  did so, offsets that were removed or altered (BY_WISH). Kafka kept its promise then, and readers have records twice;
+  unless a finding on the connector says so: an interrupted snapshot that began again (NAMES_TWICE);
+- altered: wrong where held would be, but for source partitions that are doubled: the finding has to name them. Wrong
+  also where the user neither removed nor altered offsets, and where numbers are said to be repeated and none is, or
+  more are doubled than it says at most;
 - broken: each finding that it rests on is a claim, and each has to be true.
   TWICE says that records were read again, or skipped: a source partition that it names has to be doubled, or lost.
   That it was a user's own request that set the offset back makes it no less true.
@@ -28,7 +30,7 @@ TWICE = {"offset-set-back", "offset-repeated", "offset-not-taken-over"}
 SNAPSHOT = "snapshot-begun-again"
 NOT_IN_FORCE = {"plain-offsets-write", "data-outside-transaction", "start-without-fencing"}
 NAMES_TWICE = {SNAPSHOT, "snapshot-unclear", "offset-repeated"}
-BY_WISH = {"offsets-removed", "offsets-altered"}
+BY_WISH = "offsets-altered"
 
 Finding = Mapping[str, Any]
 
@@ -37,6 +39,7 @@ class Outcome(StrEnum):
     """What came of one connector's audit."""
 
     HELD = "held"
+    ALTERED = "altered"
     BROKEN = "broken"
     CANNOT_TELL = "cannot-tell"
     WRONG = "wrong"
@@ -78,16 +81,32 @@ def judge(names: Sequence[str], report: Mapping[str, Any], facts: Facts) -> Judg
 
 
 def _wrongly_held(_: Finding, findings: Iterable[Finding], facts: Facts, elsewhere: bool) -> Iterator[str]:
+    yield from _wrongly_kept(findings, facts, elsewhere, NAMES_TWICE)
+
+
+def _wrongly_kept(findings: Iterable[Finding], facts: Facts, elsewhere: bool, names: set[str]) -> Iterator[str]:
     if facts.plain and not elsewhere:
         yield "exactly-once was off"
     if facts.truth.lost:
         yield f"{facts.truth.lost_count} numbers are lost of source partitions {[*facts.truth.lost]}"
-    said_elsewhere = TWICE | NOT_IN_FORCE if elsewhere else set()
-    names = NAMES_TWICE | (BY_WISH if facts.wished else set()) | said_elsewhere
+    names = names | (TWICE | NOT_IN_FORCE | {BY_WISH} if elsewhere else set())
     naming = [each for each in findings if each["name"] in names]
     for partition, numbers in facts.truth.doubled.items():
         if not any(_names(each, partition) for each in naming):
             yield f"{len(numbers)} numbers of source partition {partition} are doubled, and no finding says so"
+
+
+def _wrongly_altered(verdict: Finding, findings: Iterable[Finding], facts: Facts, elsewhere: bool) -> Iterator[str]:
+    said = list(findings)
+    yield from _wrongly_kept(said, facts, elsewhere, NAMES_TWICE | {BY_WISH})
+    if not facts.wished:
+        yield "nobody altered or removed offsets"
+    repeated = verdict["repeated_by_change"]
+    if repeated["at_least"] and not facts.truth.doubled:
+        yield f"{repeated['at_least']} records at least were repeated, and no number is doubled"
+    others = elsewhere or NAMES_TWICE & {each["name"] for each in said}
+    if not others and repeated["at_most"] is not None and facts.truth.doubled_count > repeated["at_most"]:
+        yield f"{repeated['at_most']} records at most were repeated, and {facts.truth.doubled_count} are doubled"
 
 
 def _wrongly_broken(verdict: Finding, findings: Iterable[Finding], facts: Facts, _: bool) -> Iterator[str]:
@@ -119,6 +138,7 @@ def _wrongly_unsure(verdict: Finding, _: Iterable[Finding], __: Facts, ___: bool
 
 _WRONGS = {
     Outcome.HELD: _wrongly_held,
+    Outcome.ALTERED: _wrongly_altered,
     Outcome.BROKEN: _wrongly_broken,
     Outcome.CANNOT_TELL: _wrongly_unsure,
 }

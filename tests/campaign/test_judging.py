@@ -17,8 +17,11 @@ def finding(name: str, *partitions: int) -> dict[str, Any]:
     return {"id": name, "name": name, "evidence": {"connectors": ["c"], "places": places, "count": len(places)}}
 
 
-def report(verdict: str, *findings: dict[str, Any], reasons: tuple[str, ...] = ("why",)) -> dict[str, Any]:
+def report(
+    verdict: str, *findings: dict[str, Any], reasons: tuple[str, ...] = ("why",), repeated: int = 0
+) -> dict[str, Any]:
     said = {"name": "c", "verdict": verdict, "evidence": [each["id"] for each in findings], "reasons": list(reasons)}
+    said["repeated_by_change"] = {"at_least": repeated, "at_most": repeated}
     return {"connectors": [said], "findings": list(findings)}
 
 
@@ -31,8 +34,13 @@ def report(verdict: str, *findings: dict[str, Any], reasons: tuple[str, ...] = (
         (Facts(DOUBLED), report("held"), Outcome.WRONG),
         (Facts(DOUBLED), report("held", finding("offset-not-taken-over", 1)), Outcome.WRONG),
         (Facts(DOUBLED), report("held", finding("offsets-removed", 1)), Outcome.WRONG),
-        (Facts(DOUBLED, wished=True), report("held", finding("offsets-removed")), Outcome.HELD),
-        (Facts(DOUBLED, wished=True), report("held", finding("offsets-altered", 0)), Outcome.WRONG),
+        (Facts(DOUBLED, wished=True), report("held", finding("offsets-altered", 1)), Outcome.WRONG),
+        (Facts(DOUBLED, wished=True), report("altered", finding("offsets-altered", 1), repeated=2), Outcome.ALTERED),
+        (Facts(DOUBLED, wished=True), report("altered", finding("offsets-altered", 1), repeated=1), Outcome.WRONG),
+        (Facts(DOUBLED, wished=True), report("altered", finding("offsets-altered", 0), repeated=2), Outcome.WRONG),
+        (Facts(DOUBLED), report("altered", finding("offsets-altered", 1), repeated=2), Outcome.WRONG),
+        (Facts(FINE, wished=True), report("altered", finding("offsets-altered", 1), repeated=2), Outcome.WRONG),
+        (Facts(FINE, wished=True), report("altered", finding("offsets-altered", 1)), Outcome.ALTERED),
         (Facts(DOUBLED), report("held", finding("snapshot-begun-again", 1)), Outcome.HELD),
         (Facts(DOUBLED), report("broken", finding("offset-set-back", 1)), Outcome.BROKEN),
         (Facts(DOUBLED), report("broken", finding("offset-set-back", 0)), Outcome.WRONG),
@@ -68,11 +76,11 @@ def test_what_happened_may_be_said_of_another_name():
 
 
 def test_a_former_name_is_judged_by_the_findings_on_all_names():
-    removed = finding("offsets-removed")
+    again = finding("snapshot-begun-again", 1)
     held = [{"name": name, "verdict": "held", "evidence": [], "reasons": []} for name in ("former", "c")]
-    said = {"connectors": held, "findings": [removed]}
-    assert judge(["former", "c"], said, Facts(DOUBLED, wished=True)).outcome is Outcome.HELD
-    assert judge(["former", "c"], {**said, "findings": []}, Facts(DOUBLED, wished=True)).why.startswith("former held:")
+    said = {"connectors": held, "findings": [again]}
+    assert judge(["former", "c"], said, Facts(DOUBLED)).outcome is Outcome.HELD
+    assert judge(["former", "c"], {**said, "findings": []}, Facts(DOUBLED)).why.startswith("former held:")
     broken = report("broken", finding("offset-set-back", 1))
     assert judge(["former", "c"], {**broken, "connectors": [*broken["connectors"], held[0]]}, Facts(DOUBLED)) == (
         Outcome.BROKEN,

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.clients.rest import RestClient
 from eosctl.errors import EosctlError
 from eosctl.sandbox.sandbox import Sandbox
 from tests.integration.audit_site import AuditSite, Eosctl
@@ -74,18 +73,3 @@ def test_an_offsets_topic_left_by_hand_goes_on_from_what_the_worker_copied(site:
     audited = site.audit()
     assert len(values_in(site.servers, site.name)) == 1040
     assert (audited.findings, audited.verdict, audited.exit_code) == ({}, "held", 0)
-
-
-def test_offsets_that_somebody_sets_back_over_rest_are_reported_as_that(site: AuditSite):
-    site.grow(20)
-    site.request("PUT", "stop")
-    offsets = site.connectors.offsets(site.name)
-    offsets[0]["offset"] = {"position": 7}
-    with RestClient(site.connectors.url, 60) as rest:
-        rest.request("PATCH", f"/connectors/{site.name}/offsets", {"offsets": offsets})
-    site.request("PUT", "resume")
-    wait_for(lambda: values_in(site.servers, site.name), lambda values: len(values) > 2000, "lines a second time")
-    audited = site.audit()
-    (altered,) = [each for each in audited.data["findings"] if each["name"] == "offsets-altered"]
-    assert (audited.findings, audited.verdict) == ({}, "held")
-    assert altered["evidence"]["places"][0]["after"].endswith('{"position":7}')

@@ -12,16 +12,19 @@ from eosctl.analysis.audit.finding_words import (
     TRANSACTION_WORDS,
     UNFENCED_WORDS,
     Words,
+    change_words,
 )
+from eosctl.analysis.audit.key_anomalies import KeyAnomalyKind
 from eosctl.analysis.audit.key_resolution import Circumstances, circumstances, resolve
 from eosctl.analysis.audit.sessions import NO_EPOCH
-from eosctl.analysis.catalogue.audit import OFFSETS_REMOVED
+from eosctl.analysis.catalogue.audit import OFFSETS_ALTERED, OFFSETS_REMOVED
 from eosctl.analysis.catalogue.offsets import ORPHAN_OFFSETS
 from eosctl.model.audit import TopicRole
+from eosctl.model.audit_report import RecordCount, total_records
 from eosctl.model.audit_states import KEPT_PLACES
-from eosctl.model.audit_summaries import Anomaly, KeyAnomaly, Tally
+from eosctl.model.audit_summaries import Anomaly, KeyAnomaly, OffsetsChange, OutputPart, Tally
 from eosctl.model.counts import counted
-from eosctl.model.report import Finding
+from eosctl.model.report import Finding, Severity
 
 SLACK_MS: Final = 5_000
 
@@ -49,12 +52,70 @@ def key_findings(evidence: Evidence) -> Iterator[Finding]:
             places.setdefault(place, []).append(anomaly)
             counts[place] += 1
     for (kind, connector), anomalies in sorted(places.items()):
+        if kind == KeyAnomalyKind.ALTERED:
+            continue
         named = [connector] if connector else []
         kept = anomalies[:KEPT_PLACES]
         data = [place for each in kept for place in _data_places(each, known)]
         facts: dict[str, object] = {"connectors": named, "places": [_key_place(each) for each in kept]}
         facts |= {"data": data} if data else {}
         yield _finding(KEY_WORDS[kind], connector or anomalies[0].topic, counts[kind, connector], facts)
+
+
+def change_findings(evidence: Evidence) -> Iterator[Finding]:
+    """One for each connector whose source offsets somebody changed; of some changes nothing but that is known."""
+    changes: dict[str, list[OffsetsChange]] = {}
+    for each in altered_offsets(evidence):
+        changes.setdefault(each.connector, []).append(each)
+    for connector, mine in sorted(changes.items()):
+        repeated, left_out = (
+            total_records(each.repeated for each in mine),
+            total_records(each.left_out for each in mine),
+        )
+        places = [_key_place(place) for each in mine for place in each.places][:KEPT_PLACES]
+        facts: dict[str, object] = {
+            "count": sum(each.offsets for each in mine),
+            "connectors": [connector],
+            "repeated": repeated._asdict(),
+            "left_out": left_out._asdict(),
+            "places": places,
+        }
+        data = [
+            {"committed_with": name, **_data_place(part)}
+            for each in mine
+            for name, parts in (("before", each.before), ("after", each.again))
+            for part in parts
+        ]
+        facts |= {"data": data[: 2 * KEPT_PLACES]} if data else {}
+        severity = Severity.INFO if repeated.is_none and left_out.is_none else Severity.WARNING
+        yield OFFSETS_ALTERED.finding(connector, change_words(mine), facts, severity=severity)
+
+
+def altered_offsets(evidence: Evidence) -> tuple[OffsetsChange, ...]:
+    """Every change of source offsets that is known, those included of which nothing was counted."""
+    return (*evidence.changes, *_uncounted(evidence))
+
+
+def _uncounted(evidence: Evidence) -> Iterator[OffsetsChange]:
+    """Changes that the states show and the logs do not, any more: nothing was counted of them."""
+    counted_of = {each.connector for each in evidence.changes}
+    known = circumstances(evidence.transactions.committed, evidence.owners, evidence.config.connectors)
+    for anomaly in evidence.keys.suspicions:
+        if anomaly.connector and anomaly.connector not in counted_of and known.was_altered(anomaly):
+            kind = resolve(anomaly, known)
+            if kind is KeyAnomalyKind.ALTERED:
+                unknown = RecordCount(0, None)
+                yield OffsetsChange(anomaly.connector, anomaly.timestamp, (anomaly,), 1, unknown, unknown)
+
+
+def _data_place(part: OutputPart) -> dict[str, object]:
+    return {
+        "topic": part.topic,
+        "partition": part.partition,
+        "first_offset": part.first,
+        "last_offset": part.last,
+        "records": part.records,
+    }
 
 
 def _key_place(anomaly: KeyAnomaly) -> dict[str, object]:
@@ -73,15 +134,7 @@ def _data_places(anomaly: KeyAnomaly, known: Circumstances) -> Iterator[dict[str
     """Where the output has what was committed with the offset before, and with the one after it."""
     for name, write in (("before", anomaly.was), ("after", anomaly.now)):
         for data in known.data(write) or ():
-            yield {
-                "committed_with": name,
-                "topic": data.topic,
-                "partition": data.partition,
-                "first_offset": data.first,
-                "last_offset": data.last,
-                "records": data.records,
-                "key": anomaly.key,
-            }
+            yield {"committed_with": name, **_data_place(data), "key": anomaly.key}
 
 
 def transaction_findings(evidence: Evidence) -> Iterator[Finding]:

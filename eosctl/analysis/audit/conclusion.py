@@ -3,13 +3,18 @@
 1. broken: something was found that exactly-once rules out, with its place.
 2. cannot-tell: nothing of that kind, but evidence is missing (unreadable, deleted, unclear), or the connector never
    committed offsets in a transaction, so that exactly-once was not in force.
-3. held: otherwise, whoever else writes to its topics. What compaction and retention removed is past judging: the
+3. altered: neither, and somebody changed source offsets while the connector was stopped, so that its topics have
+   records once more, or lack some. Kafka kept its promise, and readers have to know.
+4. held: otherwise, whoever else writes to its topics. What compaction and retention removed is past judging: the
    verdict says from when on it holds.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from eosctl.analysis.audit.audit_findings import (
+    altered_offsets,
+    change_findings,
     config_findings,
     key_findings,
     orphan_findings,
@@ -18,7 +23,7 @@ from eosctl.analysis.audit.audit_findings import (
     unfenced_findings,
 )
 from eosctl.analysis.audit.evidence import Evidence
-from eosctl.analysis.audit.finding_words import BESIDE, BROKEN
+from eosctl.analysis.audit.finding_words import ALTERED, BESIDE, BROKEN
 from eosctl.analysis.audit.log_findings import log_findings
 from eosctl.analysis.catalogue.index import kinds_of_command
 from eosctl.model.audit_report import (
@@ -30,6 +35,7 @@ from eosctl.model.audit_report import (
     RangeEvidence,
     TimelineEvent,
     TransactionStatistics,
+    total_records,
 )
 from eosctl.model.audit_states import LogState
 from eosctl.model.audit_summaries import OwnerFigures
@@ -67,6 +73,7 @@ def _findings(evidence: Evidence) -> Iterator[Finding]:
 def _all_findings(evidence: Evidence) -> Iterator[Finding]:
     yield from log_findings(evidence)
     yield from key_findings(evidence)
+    yield from change_findings(evidence)
     yield from transaction_findings(evidence)
     yield from config_findings(evidence)
     yield from unfenced_findings(evidence)
@@ -90,14 +97,34 @@ def _verdicts(findings: Sequence[Finding], evidence: Evidence) -> Iterator[Conne
 def _verdict(name: str, findings: Sequence[Finding], evidence: Evidence) -> ConnectorVerdict:
     mine = [each for each in findings if each.kind not in BESIDE and concerns(each, name)]
     broken = tuple(dict.fromkeys(each.id for each in mine if _breaks(each, name)))
+    altered = [each for each in mine if each.counts and each.kind in ALTERED]
+    unclear = [each for each in mine if each.counts and each.kind not in ALTERED]
+    missing = [*evidence.missing(name), *(each.message for each in unclear)]
+    coverage = evidence.coverage(name)
+    changed = [each.message for each in altered]
     if broken:
-        said = dict.fromkeys(each.message for each in mine if each.id in broken)
-        return ConnectorVerdict(name, AuditVerdict.BROKEN, broken, (*said, *evidence.coverage(name)))
-    missing = [*evidence.missing(name), *(each.message for each in mine if each.counts)]
-    if missing:
-        open_ids = tuple(dict.fromkeys(each.id for each in mine if each.counts))
-        return ConnectorVerdict(name, AuditVerdict.CANNOT_TELL, open_ids, tuple(missing))
-    return ConnectorVerdict(name, AuditVerdict.HELD, (), tuple(evidence.coverage(name)))
+        said = [each.message for each in mine if each.id in broken]
+        verdict = ConnectorVerdict(name, AuditVerdict.BROKEN, broken, _once(*said, *changed, *coverage))
+    elif missing:
+        verdict = ConnectorVerdict(name, AuditVerdict.CANNOT_TELL, _ids(unclear), _once(*missing, *changed))
+    elif altered:
+        verdict = ConnectorVerdict(name, AuditVerdict.ALTERED, _ids(altered), _once(*changed, *coverage))
+    else:
+        verdict = ConnectorVerdict(name, AuditVerdict.HELD, (), _once(*coverage))
+    changes = [each for each in altered_offsets(evidence) if each.connector == name]
+    return replace(
+        verdict,
+        repeated_by_change=total_records(each.repeated for each in changes),
+        left_out_by_change=total_records(each.left_out for each in changes),
+    )
+
+
+def _once(*words: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(words))
+
+
+def _ids(findings: Iterable[Finding]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each.id for each in findings))
 
 
 def _breaks(finding: Finding, connector: str) -> bool:

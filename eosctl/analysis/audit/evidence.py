@@ -8,7 +8,7 @@ from typing import NamedTuple
 from eosctl.analysis.audit.sessions import beginnings, raised_epochs
 from eosctl.model.audit import AuditedTopic, AuditPlan, TopicRole
 from eosctl.model.audit_states import LogState, ProducerState, SessionStart
-from eosctl.model.audit_summaries import ConfigSummary, KeySummary, TransactionSummary
+from eosctl.model.audit_summaries import ConfigSummary, KeySummary, OffsetsChange, TransactionSummary
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 
@@ -46,7 +46,10 @@ class ProducerSession(NamedTuple):
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything that was read, summarised. whole_since: offsets topics are complete from then on (None: not known)."""
+    """Everything that was read, summarised. whole_since: offsets topics are complete from then on (None: not known).
+
+    changes are those of source offsets while their connector was stopped.
+    """
 
     plan: AuditPlan
     logs: Sequence[PartitionLog]
@@ -55,6 +58,7 @@ class Evidence:
     transactions: TransactionSummary
     owners: Mapping[int, tuple[str, ...]]
     whole_since: int | None
+    changes: tuple[OffsetsChange, ...] = ()
 
     @cached_property
     def topics(self) -> Mapping[str, AuditedTopic]:

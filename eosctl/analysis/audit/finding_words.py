@@ -1,13 +1,17 @@
 """How the kinds of anomalies are reported: the kind of finding, and the sentence that counts what was found."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from eosctl.analysis.audit.config_history import ConfigAnomalyKind
 from eosctl.analysis.audit.key_anomalies import KeyAnomalyKind
 from eosctl.analysis.audit.transaction_owners import AnomalyKind
 from eosctl.analysis.catalogue import audit, config_topic, offsets
+from eosctl.model.audit_report import count_words, total_records
+from eosctl.model.audit_summaries import OffsetsChange
+from eosctl.model.counts import counted
 from eosctl.model.report import FindingKind, Severity
+from eosctl.model.times import rfc3339
 
 BROKEN: Final = frozenset(
     {
@@ -27,6 +31,9 @@ BROKEN: Final = frozenset(
 
 BESIDE: Final = frozenset({audit.OTHER_WRITER, audit.SNAPSHOT_BEGUN_AGAIN})
 """Findings that count and say nothing about the connectors whose topics they are in."""
+
+ALTERED: Final = frozenset({audit.OFFSETS_ALTERED})
+"""Findings that say that readers have records twice, or lack some, as somebody asked for."""
 
 
 class Words(NamedTuple):
@@ -72,11 +79,6 @@ KEY_WORDS: Final[Mapping[str, Words]] = {
         audit.OFFSET_NOT_TAKEN_OVER,
         "{n} source offset{s} {was} not taken over by another offsets topic: the connector began from nothing there, "
         "or from another offset, and read records again or skipped them",
-    ),
-    KeyAnomalyKind.ALTERED: Words(
-        audit.OFFSETS_ALTERED,
-        "{n} source offset{s} {was} altered while the connector was stopped: records between both offsets are read "
-        "again, or skipped",
     ),
     KeyAnomalyKind.SNAPSHOT: Words(
         audit.SNAPSHOT_BEGUN_AGAIN,
@@ -152,3 +154,18 @@ UNFENCED_WORDS: Final = Words(
     audit.START_WITHOUT_FENCING,
     "{n} producer{s} began after a commit of task configs without a fencing round: zombies were not kept out",
 )
+
+
+def change_words(changes: Sequence[OffsetsChange]) -> str:
+    """What somebody's changes of one connector's offsets did, and when."""
+    offsets = sum(each.offsets for each in changes)
+    when = ", ".join(rfc3339(each.timestamp) for each in changes[:3]) + (" and later" if changes[3:] else "")
+    were = "was" if offsets == 1 else "were"
+    said = f"{counted(offsets, 'source offset')} {were} altered while the connector was stopped ({when})"
+    done = [
+        *count_words(total_records(each.repeated for each in changes), "written to its topics once more"),
+        *count_words(total_records(each.left_out for each in changes), "left out"),
+    ]
+    if any(each.open for each in changes):
+        done.append("the connector has not come as far again as it was")
+    return f"{said}: {', and '.join(done) or 'no record was written once more or left out'}"

@@ -81,7 +81,7 @@ def resolve(anomaly: KeyAnomaly, known: Circumstances) -> KeyAnomalyKind | None:
 
 def _may_be_read_again(anomaly: KeyAnomaly, known: Circumstances) -> bool:
     """Rule 3."""
-    besides = _metadata_topic(anomaly.key)
+    besides = metadata_topic(anomaly.key)
     before, again = (_topics(known.data(each)) - {besides} for each in (anomaly.was, anomaly.now))
     return bool(again) and (not before or not before.isdisjoint(again))
 
@@ -91,7 +91,7 @@ def _topics(data: Data | None) -> set[str]:
     return {each.topic for each in data or () if not each.topic.startswith(HEARTBEATS)}
 
 
-def _metadata_topic(key: str) -> str | None:
+def metadata_topic(key: str) -> str | None:
     """Where Debezium writes metadata of transactions, by a key such as ["orders",{"server":"shop"}]."""
     try:
         match json.loads(key):

@@ -54,7 +54,7 @@ OFFSETS_REMOVED: Final = FindingKind(
     title="source offsets were removed",
     severity=Severity.INFO,
     cause="A tombstone removed them (DELETE, PATCH with null, or the connector itself): a start finds no offset there.",
-    fix="nothing, if it was intended: readers have twice what is read again",
+    fix="nothing, if it was intended; what the connector then wrote once more is counted by EOS206",
     source="KIP-875",
     commands=("audit",),
 )
@@ -74,10 +74,12 @@ OFFSETS_ALTERED: Final = FindingKind(
     id="EOS206",
     name="offsets-altered",
     title="source offsets were altered",
-    severity=Severity.INFO,
-    cause="Another offset was committed without data by the connector's own transactional ID while it was stopped, as "
-    "PATCH on the connector's offsets does.",
-    fix="nothing, if it was intended: records between both offsets are in the output twice, or not at all",
+    severity=Severity.WARNING,
+    cause="Another offset, or a tombstone, was committed without data by the connector's own transactional ID while it "
+    "was stopped, as PATCH and DELETE on the connector's offsets do. What lies between both offsets is in the output "
+    "once more, or was left out. An info where no record was.",
+    fix="tell the readers of its topics; `data` of the finding has the records of both times. To read what was left "
+    "out: `eosctl offsets restore` with the offset before",
     source="KIP-875",
     commands=("audit",),
 )

@@ -104,7 +104,7 @@ QUIET_RATIO: Final = Metric(
     500,
 )
 AUDIT_VERDICT: Final = Metric(
-    "eosctl_audit_verdict", "The verdict of the last run of a job of the audit (1).", ("job", "verdict"), 300
+    "eosctl_audit_verdict", "The verdict of the last run of a job of the audit (1).", ("job", "verdict"), 400
 )
 AUDIT_FINDINGS: Final = Metric("eosctl_audit_findings", "Findings of the last run of a job.", ("job",), 100)
 AUDIT_AS_OF: Final = Metric("eosctl_audit_as_of_seconds", "Up to when the last run of a job read.", ("job",), 100)

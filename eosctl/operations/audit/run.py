@@ -94,6 +94,7 @@ class _Auditor:
                     lambda kind: chain(carried(kind), self._input.decoded(kind)),
                     step,
                     self._read_history,
+                    self._input.open_source(),
                 )
         return result._replace(report=result.report.covering(self._coverage(result.report.plan)))
 

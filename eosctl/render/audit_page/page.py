@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eosctl import __version__
 from eosctl.errors import ConfigError
-from eosctl.model.audit_report import AuditReport
+from eosctl.model.audit_report import WORST_FIRST, AuditReport
 from eosctl.model.report import Finding
 from eosctl.model.times import rfc3339
 from eosctl.render.audit_page.epochs import epochs_figure
@@ -29,10 +29,13 @@ if TYPE_CHECKING:
 ASSETS: Final = "templates"
 VERDICT_WORDS: Final = {
     "held": "In what was read, from the time on that the reason names, there is nothing that exactly-once rules out, "
-    "and nothing that the verdict needs is missing: no source offset went back, was committed again with data or was "
-    "written outside a transaction, all data was committed with its source offsets, and no producer wrote after it was "
+    "and nothing that the verdict needs is missing: no record was written once more, or left out, because of a source "
+    "offset, all data was committed in transactions with its source offsets, and no producer wrote after it was "
     "fenced. What Kafka does not promise is no part of it: records that were never read from the source, a snapshot "
     "that Debezium began again, other applications that write to the topic, and consumers that do not read committed.",
+    "altered": "There is nothing that exactly-once rules out, and somebody changed source offsets while the connector "
+    "was stopped. Kafka kept its promise. Because of the change the topics have records once more, or lack some: the "
+    "reason says how many, as far as that is known.",
     "broken": "Something was found that exactly-once rules out. The findings name topic, partition and offsets.",
     "cannot-tell": "Nothing of that kind was found, but evidence is missing, expired or unclear, or the connector "
     "never committed offsets in a transaction. It is not a yes.",
@@ -88,7 +91,7 @@ def _facts(report: AuditReport) -> dict[str, Any]:
         "group_id": plan.group_id,
         "verdict": report.verdict.value,
         "summary": summary(report),
-        "verdicts": [(each, verdicts[each]) for each in ("broken", "cannot-tell", "held")],
+        "verdicts": [(each.value, verdicts[each.value]) for each in WORST_FIRST],
         "connectors": connector_rows(report),
         "findings": [_finding(each, report) for each in report.reported],
         "window": None if report.window is None else tuple(map(rfc3339, report.window)),

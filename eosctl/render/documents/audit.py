@@ -3,7 +3,7 @@
 from typing import TypedDict
 
 from eosctl.model.audit import PartitionBounds, TopicRole, TransactionalIdHolder
-from eosctl.model.audit_report import AuditVerdict, EpochPoint, Gap, TimelineEvent
+from eosctl.model.audit_report import AuditVerdict, EpochPoint, Gap, RecordCount, TimelineEvent
 from eosctl.model.ledger import LedgerRangeKind
 from eosctl.model.skipped import Skipped
 from eosctl.render.documents.findings import ShownFindings
@@ -45,13 +45,19 @@ class AuditPlanData(TypedDict):
 
 
 class VerdictRow(TypedDict):
-    """The verdict on a connector: evidence are IDs of findings, words are its reasons as one text."""
+    """The verdict on a connector: evidence are IDs of findings, words are its reasons as one text.
+
+    repeated_by_change counts records that were written once more because somebody changed source offsets,
+    left_out_by_change those that were never read; at_most is null where no upper bound is known.
+    """
 
     name: str
     verdict: AuditVerdict
     evidence: list[str]
     reasons: list[str]
     words: str | None
+    repeated_by_change: RecordCount
+    left_out_by_change: RecordCount
 
 
 class ReadRangeRow(TypedDict):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from eosctl.model.audit_report import (
+    WORST_FIRST,
     AuditReport,
     AuditVerdict,
     ConnectorVerdict,
@@ -12,6 +13,8 @@ from eosctl.model.audit_report import (
     RangeEvidence,
     Stall,
     TransactionStatistics,
+    count_words,
+    total_records,
 )
 from eosctl.model.counts import counted
 from eosctl.model.histograms import quantile
@@ -32,14 +35,16 @@ VERDICT_TONES: Final = {
     AuditVerdict.HELD.value: Tone.GOOD,
     AuditVerdict.BROKEN.value: Tone.BAD,
     AuditVerdict.CANNOT_TELL.value: Tone.WARN,
+    AuditVerdict.ALTERED.value: Tone.WARN,
 }
-WORST_FIRST: Final = {AuditVerdict.BROKEN: 0, AuditVerdict.CANNOT_TELL: 1, AuditVerdict.HELD: 2}
 
 CONNECTORS: Final = Table(
     "connectors",
     (
         Column("CONNECTOR", "name", "the connector's name"),
-        Column("VERDICT", "verdict", "held, broken or cannot-tell: whether exactly-once held", tones=VERDICT_TONES),
+        Column(
+            "VERDICT", "verdict", "held, altered, broken or cannot-tell: whether exactly-once held", tones=VERDICT_TONES
+        ),
         Column("EVIDENCE", "evidence", "IDs of the findings behind it"),
         Column("REASON", "words", "what the verdict rests on"),
     ),
@@ -138,7 +143,16 @@ def summary(report: AuditReport) -> str:
     if not count:
         return f"No connector was judged; {read}."
     said = ", ".join(f"{count[each]:,} {each.value}" for each in WORST_FIRST if count[each])
-    return f"Exactly-once, by connector: {said}; {read}.{_since(report)}"
+    return f"Exactly-once, by connector: {said}; {read}.{_changed(report)}{_since(report)}"
+
+
+def _changed(report: AuditReport) -> str:
+    """How many records are there once more, or not at all, because somebody changed source offsets."""
+    words = [
+        *count_words(total_records(each.repeated_by_change for each in report.connectors), "written once more"),
+        *count_words(total_records(each.left_out_by_change for each in report.connectors), "left out"),
+    ]
+    return f" Because source offsets were altered, {', and '.join(words)}." if words else ""
 
 
 def _since(report: AuditReport) -> str:
@@ -153,7 +167,7 @@ def _since(report: AuditReport) -> str:
 
 def connector_rows(report: AuditReport) -> list[VerdictRow]:
     """`data.connectors[]`, the worst verdict first, then by name."""
-    ordered = sorted(report.connectors, key=lambda each: (WORST_FIRST[each.verdict], each.name))
+    ordered = sorted(report.connectors, key=lambda each: (WORST_FIRST.index(each.verdict), each.name))
     return [_connector_row(each) for each in ordered]
 
 
@@ -164,6 +178,8 @@ def _connector_row(connector: ConnectorVerdict) -> VerdictRow:
         "evidence": list(connector.evidence),
         "reasons": list(connector.reasons),
         "words": "; ".join(connector.reasons) or None,
+        "repeated_by_change": connector.repeated_by_change,
+        "left_out_by_change": connector.left_out_by_change,
     }
 
 

@@ -13,7 +13,7 @@ from eosctl.model.times import rfc3339
 from eosctl.render.document import MOST, Column, Document, Table, Tone, figure
 from eosctl.render.documents.audit import CursorRow, GapRow, JobRow, LedgerHistoryData, LedgerStatusData, RunRow
 
-VERDICTS = {"held": Tone.GOOD, "broken": Tone.BAD, "cannot-tell": Tone.WARN}
+VERDICTS = {"held": Tone.GOOD, "altered": Tone.WARN, "broken": Tone.BAD, "cannot-tell": Tone.WARN}
 
 JOBS = Table(
     "jobs",
@@ -22,7 +22,9 @@ JOBS = Table(
         Column("CLUSTER_ID", "cluster_id", "the Kafka cluster that it audits"),
         figure("PARTITIONS", "partitions", "partitions that it follows"),
         Column("LAST-RUN", "last_run.as_of", "when its last run was planned, UTC"),
-        Column("VERDICT", "last_run.verdict", "that run's verdict: held, broken or cannot-tell", tones=VERDICTS),
+        Column(
+            "VERDICT", "last_run.verdict", "that run's verdict: held, altered, broken or cannot-tell", tones=VERDICTS
+        ),
     ),
     empty="no job has committed a run yet",
 )
@@ -33,7 +35,7 @@ RUNS = Table(
         figure("RUN", "run_number", "the run's number"),
         Column("RUN-ID", "run_id", "its ID"),
         Column("TIME", "as_of", "when it was planned, UTC"),
-        Column("VERDICT", "verdict", "its verdict: held, broken or cannot-tell", tones=VERDICTS),
+        Column("VERDICT", "verdict", "its verdict: held, altered, broken or cannot-tell", tones=VERDICTS),
         figure("FINDINGS", "findings", "how many findings its report has"),
         figure("OFFSETS", "offsets", "offsets that it read"),
         figure("RECORDS", "records", "data records among them"),

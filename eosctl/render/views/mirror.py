@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from eosctl.model.audit_report import WORST_FIRST
 from eosctl.model.counts import counted
 from eosctl.model.mirror import MirrorReport, PairVerdict, Stretch, Translated
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.render.document import MOST, Column, Document, Findings, Table, figure
 from eosctl.render.documents.mirror import CheckpointRow, MirrorData, MirroredPairRow, StretchRow
-from eosctl.render.views.audit import VERDICT_TONES, WORST_FIRST, time_of
+from eosctl.render.views.audit import VERDICT_TONES, time_of
 from eosctl.render.views.report import findings_of
 
 PAIRS: Final = Table(
@@ -56,7 +57,7 @@ def view_mirror(report: MirrorReport) -> Document:
     plan = report.plan
     isolation = plan.isolation
     checkpoints = [_group_row(each) for judged in report.pairs for each in judged.alignment.translated]
-    ordered = sorted(report.pairs, key=lambda each: WORST_FIRST[each.verdict])
+    ordered = sorted(report.pairs, key=lambda each: WORST_FIRST.index(each.verdict))
     data: MirrorData = {
         "verdict": report.verdict,
         "source_cluster_id": plan.source_cluster,

@@ -12,6 +12,7 @@ from tests.analysis.audit.runs import audit
 
 MINUTE = 60_000
 HELD, BROKEN, CANNOT_TELL = AuditVerdict.HELD, AuditVerdict.BROKEN, AuditVerdict.CANNOT_TELL
+ALTERED = AuditVerdict.ALTERED
 
 
 @dataclass

@@ -62,7 +62,10 @@ def audited(
     plan = plan_ranges(plan, resume(cursors, plan.topics, plan.bounds), begins, 1)
     plan = replace(plan, ranges=tuple(part for each in plan.ranges for part in _parts(each, cut)))
     return run_audit(
-        plan, LocalEngine(brokers.source, processes=1), lambda kind: (r for r in carried if r.kind is kind)
+        plan,
+        LocalEngine(brokers.source, processes=1),
+        lambda kind: (r for r in carried if r.kind is kind),
+        read_again=brokers.source,
     )
 
 

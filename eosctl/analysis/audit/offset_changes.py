@@ -1,0 +1,416 @@
+"""What came of source offsets that somebody changed while their connector was stopped: what is there twice, or missing.
+
+1. A change is a source offset, or a tombstone, that the connector's own producer commits without data in a session that
+   began while the connector was stopped. The value that was there already changes nothing, and of several changes
+   during one stop the last one counts.
+2. Between two changes lies a pass: the connector went from the position of the change to that of its last write. A
+   write covers what lies behind the position before it, up to its own. Without an offset a pass has it all ahead.
+3. Records are repeated where a pass covers what passes before it had covered. They are counted twice: in the pass
+   itself, and in the pass that had covered them before. Each count is exact where its ends are positions that were
+   committed; otherwise a transaction reaches across an end, and belongs to it at most. Both counts bound the number.
+   Where transactions of the passes before have no data, it may be gone, and they are no upper bound.
+4. A pass that begins behind all that was covered leaves out what lies between, unless a later pass covers that. How
+   many records these are Kafka does not show. Only positions that are offsets of a Kafka topic bound the number.
+5. One transaction may have offsets of several source partitions, and its records show of which they are for none of
+   them. It is repeated as a whole only if all of these are.
+6. Where positions cannot be compared, or are those of snapshots, nothing is known of the number. The same is true of
+   what lies before the first write that is left.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from enum import Enum
+from itertools import groupby
+from typing import Final, NamedTuple
+
+from eosctl.analysis.audit.advance import Advance, compare_offsets
+from eosctl.analysis.audit.batches import Decode
+from eosctl.analysis.audit.key_anomalies import KeyAnomalyKind, PlacedWrite, change_at, written_at
+from eosctl.analysis.audit.key_resolution import HEARTBEATS, Data, metadata_topic
+from eosctl.model.audit_report import RecordCount, total_records
+from eosctl.model.audit_states import KEPT_PLACES, ReadKey
+from eosctl.model.audit_summaries import ConnectorHistory, KeyAnomaly, OffsetsChange, OffsetsWrite, OutputPart
+
+UNKNOWN: Final = RecordCount(0, None)
+Position = bytes | None
+"""The value of a source offset; None: the beginning."""
+
+
+class KeyWrite(NamedTuple):
+    """A write of a source offset of one connector, committed in a transaction."""
+
+    raw: bytes | None
+    key: ReadKey
+    placed: PlacedWrite
+
+    @property
+    def position(self) -> Position:
+        """Where the connector was with it."""
+        return self.placed.write.value
+
+    @property
+    def at(self) -> OffsetsWrite | None:
+        """Where it was committed."""
+        return written_at(*self.placed)
+
+
+class ChangeInputs(NamedTuple):
+    """What the writes of one connector are judged by.
+
+    altering are the sessions, as producer ID and epoch, that began while it was stopped. data gives what the
+    transaction of a write wrote beside it (None: not known). whole: no write is missing before the first one.
+    """
+
+    history: ConnectorHistory
+    altering: AbstractSet[tuple[int, int]]
+    data: Callable[[OffsetsWrite | None], Data | None]
+    decode: Decode
+    whole: bool
+
+
+class _Covered(Enum):
+    """How much of what a write covers is repeated."""
+
+    ALL = "all"
+    PART = "part"
+    NONE = "none"
+
+
+class _Pass:
+    """From a position on: the writes there, and the change that set it (None: nobody's)."""
+
+    def __init__(self, begin: Position, *, known: bool, change: KeyAnomaly | None = None) -> None:
+        self.begin, self.known, self.change = begin, known, change
+        self.writes: list[KeyWrite] = []
+
+    @property
+    def end(self) -> Position:
+        return self.writes[-1].position if self.writes else self.begin
+
+    def steps(self) -> Iterator[tuple[Position, KeyWrite]]:
+        """Each write, with the position before it."""
+        before = self.begin
+        for write in self.writes:
+            yield before, write
+            before = write.position
+
+
+class _Span(NamedTuple):
+    """What was covered without a hole; open: from where on is not known."""
+
+    begin: Position
+    end: Position
+    open: bool
+
+
+class _Stop:
+    """All that is known of the changes during one stop, with what each write of both counts (rule 3) covers.
+
+    known: whether anything is known of the number; before_known: whether the count by the passes before is one.
+    """
+
+    def __init__(self) -> None:
+        self.places: list[KeyAnomaly] = []
+        self.again: dict[OffsetsWrite, _Covered] = {}
+        self.before: dict[OffsetsWrite, _Covered] = {}
+        self.before_known = self.known = True
+        self.left_out: list[RecordCount] = []
+        self.open = False
+
+
+class _Order:
+    """Positions of one key, in the order of their source."""
+
+    def __init__(self, raw: bytes | None, decode: Decode) -> None:
+        self._raw, self._decode = raw, decode
+        self._decoded: dict[bytes, object] = {}
+
+    def compare(self, before: Position, after: Position) -> Advance:
+        if before == after:
+            return Advance.SAME
+        if before is None or after is None:
+            return Advance.ADVANCED if before is None else Advance.BACK
+        return compare_offsets(self._fields(before), self._fields(after), self._raw, self._decode)
+
+    def _fields(self, value: bytes) -> object:
+        if value not in self._decoded:
+            try:
+                self._decoded[value] = self._decode(value)
+            except ValueError:
+                self._decoded[value] = None
+        return self._decoded[value]
+
+    def is_up_to(self, one: Position, other: Position) -> bool:
+        return self.compare(one, other) in {Advance.ADVANCED, Advance.SAME}
+
+    def later(self, one: Position, other: Position) -> Position:
+        return other if self.is_up_to(one, other) else one
+
+    def between(self, low: Position, high: Position) -> RecordCount:
+        """How many records lie between two positions at most: known of offsets of a Kafka topic (rule 4)."""
+        was, now = (None if each is None else self._fields(each) for each in (low, high))
+        match was, now:
+            case {"offset": int(first)}, {"offset": int(last)} if _is_kafka(self._raw):
+                return RecordCount(0, last - first)
+        return UNKNOWN
+
+
+def _is_kafka(raw: bytes | None) -> bool:
+    """Whether a source partition is a partition of a Kafka topic, as those of MirrorSource are."""
+    try:
+        match json.loads(raw or b"null"):
+            case [str(), {"topic": str(), "partition": int()}]:
+                return True
+    except ValueError:
+        pass
+    return False
+
+
+def offset_changes(
+    connector: str, writes: Mapping[bytes | None, Sequence[KeyWrite]], inputs: ChangeInputs
+) -> tuple[OffsetsChange, ...]:
+    """What came of changed offsets of one connector, stop by stop; writes are those of each key, in order."""
+    stops: dict[int, _Stop] = {}
+    for raw, mine in writes.items():
+        _Key(raw, inputs, stops).judge(mine)
+    carried = _carried(writes, inputs)
+    return tuple(_change(connector, stops[number], carried, inputs) for number in sorted(stops))
+
+
+class _Key:
+    """One key's passes, told to the stops that they began with."""
+
+    def __init__(self, raw: bytes | None, inputs: ChangeInputs, stops: dict[int, _Stop]) -> None:
+        self._inputs, self._stops = inputs, stops
+        self._order = _Order(raw, inputs.decode)
+
+    def judge(self, writes: Sequence[KeyWrite]) -> None:
+        passes = self._passes(writes)
+        spans: list[_Span] = []
+        gaps: list[tuple[_Stop, Position, Position]] = []
+        for number, each in enumerate(passes):
+            stop = None if each.change is None else self._stop(each.change)
+            if stop is not None and each.writes:
+                gap = self._follow(stop, each, passes[:number], spans)
+                gaps += [] if gap is None else [(stop, *gap)]
+            if stop is not None and each is passes[-1]:
+                stop.open |= not all(self._order.is_up_to(span.end, each.end) for span in spans)
+                stop.open |= not each.writes
+            if each.writes:
+                self._merge(spans, _Span(each.begin, each.end, not each.known))
+        for stop, low, high in gaps:
+            if not any(self._holds(span, low, high) for span in spans):
+                stop.left_out.append(self._order.between(low, high))
+
+    def _passes(self, writes: Sequence[KeyWrite]) -> list[_Pass]:
+        """Rules 1 and 2."""
+        known = self._inputs.whole or not writes
+        passes = [_Pass(None if known else writes[0].position, known=known)]
+        last: KeyWrite | None = None
+        for write in writes:
+            at = write.at
+            altered = at is not None and (at.producer_id, write.placed.write.producer_epoch) in self._inputs.altering
+            if altered and self._inputs.data(at) == ():
+                self._begin(passes, last, write)
+            elif write.position is None:
+                passes.append(_Pass(None, known=True))
+            else:
+                passes[-1].writes.append(write)
+            last = write
+        return passes
+
+    def _begin(self, passes: list[_Pass], last: KeyWrite | None, write: KeyWrite) -> None:
+        """A pass begins at a change, in the place of one that nothing came of."""
+        taken_back = passes[-1].change is not None and not passes[-1].writes
+        if taken_back:
+            passes.pop()
+            last = next((each.writes[-1] for each in reversed(passes) if each.writes), None)
+        change = change_at(KeyAnomalyKind.ALTERED, write.key, (last or write).placed, write.placed)
+        if last is None or write.position != passes[-1].end:
+            passes.append(_Pass(write.position, known=True, change=change))
+        elif taken_back:
+            self._stop(change)
+
+    def _stop(self, change: KeyAnomaly) -> _Stop:
+        commits = (time for time, _, kind, _ in self._inputs.history.starts if kind == "commit")
+        stop = self._stops.setdefault(sum(time <= change.timestamp for time in commits), _Stop())
+        stop.places.append(change)
+        return stop
+
+    def _follow(
+        self, stop: _Stop, now: _Pass, before: Sequence[_Pass], spans: Sequence[_Span]
+    ) -> tuple[Position, Position] | None:
+        """Tells the stop what this pass repeats; returns what it leaves out."""
+        if not self._inputs.whole and not spans:
+            stop.known = False
+        if not spans:
+            return None
+        if self._is_unclear(now, spans):
+            stop.known = False
+            return None
+        for was, write in now.steps():
+            _note(stop.again, write, self._covered(was, write.position, spans))
+        for span in spans:
+            low, high = self._order.later(now.begin, span.begin), self._lower(now.end, span.end)
+            if self._order.compare(low, high) is Advance.ADVANCED:
+                self._count_before(stop, before, low, high)
+            if span.open and self._order.compare(now.begin, span.begin) is Advance.ADVANCED:
+                stop.before_known = False
+        last = spans[0].end
+        for span in spans[1:]:
+            last = self._order.later(last, span.end)
+        return (last, now.begin) if self._order.compare(last, now.begin) is Advance.ADVANCED else None
+
+    def _is_unclear(self, now: _Pass, spans: Sequence[_Span]) -> bool:
+        """Rule 6."""
+        ends = [each for span in spans for each in (span.begin, span.end)]
+        positions = [now.begin, now.writes[0].position, *ends]
+        if any(each is not None and b'"snapshot' in each for each in positions):
+            return True
+        return any(self._order.compare(each, now.begin) is Advance.UNCLEAR for each in ends)
+
+    def _covered(self, was: Position, now: Position, spans: Sequence[_Span]) -> _Covered:
+        order = self._order
+        if any(self._holds(span, was, now) for span in spans):
+            stays = order.compare(was, now) is Advance.SAME
+            at_an_end = stays and any(order.compare(now, span.end) is Advance.SAME for span in spans)
+            return _Covered.PART if at_an_end else _Covered.ALL
+        apart = (order.is_up_to(span.end, was) or (order.is_up_to(now, span.begin) and not span.open) for span in spans)
+        return _Covered.NONE if all(apart) else _Covered.PART
+
+    def _holds(self, span: _Span, low: Position, high: Position) -> bool:
+        return self._order.is_up_to(span.begin, low) and self._order.is_up_to(high, span.end)
+
+    def _lower(self, one: Position, other: Position) -> Position:
+        return one if self._order.is_up_to(one, other) else other
+
+    def _count_before(self, stop: _Stop, before: Sequence[_Pass], low: Position, high: Position) -> None:
+        """The writes of the last pass that covered all of it."""
+        whole = (
+            each
+            for each in reversed(before)
+            if each.known and each.writes and self._holds(_Span(each.begin, each.end, False), low, high)
+        )
+        covering = next(whole, None)
+        if covering is None:
+            stop.before_known = False
+            return
+        wanted = (_Span(low, high, False),)
+        for was, write in covering.steps():
+            _note(stop.before, write, self._covered(was, write.position, wanted))
+
+    def _merge(self, spans: list[_Span], span: _Span) -> None:
+        order = self._order
+        for number, each in enumerate(spans):
+            if order.is_up_to(each.begin, span.begin) and order.is_up_to(span.begin, each.end):
+                spans[number] = each._replace(end=order.later(each.end, span.end))
+                return
+            if order.is_up_to(span.begin, each.begin) and order.is_up_to(each.begin, span.end):
+                spans[number] = _Span(span.begin, order.later(each.end, span.end), span.open)
+                return
+        spans.append(span)
+
+
+def _note(side: dict[OffsetsWrite, _Covered], write: KeyWrite, covered: _Covered) -> None:
+    if write.at is not None:
+        side[write.at] = covered
+
+
+class _Carried(NamedTuple):
+    """A transaction of the connector: the offsets that it committed, and the records beside them."""
+
+    writes: tuple[OffsetsWrite, ...]
+    data: Data
+
+
+def _carried(writes: Mapping[bytes | None, Sequence[KeyWrite]], inputs: ChangeInputs) -> Sequence[_Carried]:
+    """The transactions of all writes whose data is known; what is no record of the source is left out."""
+    found: dict[tuple[int, Data], list[OffsetsWrite]] = {}
+    besides = {topic for mine in writes.values() for each in mine[:1] if (topic := metadata_topic(each.key.text))}
+    for each in (write for mine in writes.values() for write in mine):
+        data = inputs.data(each.at)
+        if each.at is not None and data is not None:
+            kept = tuple(part for part in data if part.topic not in besides and not part.topic.startswith(HEARTBEATS))
+            # Without data, transactions are told apart by nothing, and do not have to be.
+            found.setdefault((each.at.producer_id, kept), []).append(each.at)
+    return [_Carried(tuple(mine), data) for (_, data), mine in found.items()]
+
+
+def _change(connector: str, stop: _Stop, carried: Sequence[_Carried], inputs: ChangeInputs) -> OffsetsChange:
+    again, now = _count(stop.again, carried)
+    first, before = _count(stop.before, carried)
+    if not stop.before_known or _lacks_data(stop.before, inputs) or not _topics(now) <= _topics(before):
+        first = first._replace(at_most=None)
+    if any(inputs.data(each) is None for each in stop.again):
+        again = again._replace(at_most=None)
+    repeated = _both(again, first) if stop.known else UNKNOWN
+    left_out = total_records(stop.left_out) if stop.known else UNKNOWN
+    places = sorted(stop.places, key=lambda each: (each.timestamp, each.topic, each.partition, each.offset))
+    kept = tuple(places[:KEPT_PLACES])
+    return OffsetsChange(connector, kept[0].timestamp, kept, len(places), repeated, left_out, before, now, stop.open)
+
+
+def _lacks_data(side: Iterable[OffsetsWrite], inputs: ChangeInputs) -> bool:
+    """Whether data may be gone, or in topics that were not read: not every transaction has some (rule 3)."""
+    return any(not inputs.data(each) for each in side)
+
+
+def _topics(parts: Iterable[OutputPart]) -> set[str]:
+    return {part.topic for part in parts}
+
+
+def _count(
+    side: Mapping[OffsetsWrite, _Covered], carried: Iterable[_Carried]
+) -> tuple[RecordCount, tuple[OutputPart, ...]]:
+    """Rule 5: the records of the transactions with these writes, and where those that are surely among them lie."""
+    least = most = 0
+    found: list[OutputPart] = []
+    for writes, data in carried:
+        covered = {side.get(each, _Covered.NONE) for each in writes}
+        if covered == {_Covered.NONE}:
+            continue
+        records = sum(part.records for part in data)
+        most += records
+        if covered == {_Covered.ALL}:
+            least += records
+            found += data
+    return RecordCount(least, most), _joined(found)
+
+
+def _joined(parts: Iterable[OutputPart]) -> tuple[OutputPart, ...]:
+    """One for each partition."""
+    joined = []
+    for (topic, partition), group in groupby(sorted(parts), key=lambda part: part[:2]):
+        mine = list(group)
+        first, last = min(part.first for part in mine), max(part.last for part in mine)
+        joined.append(OutputPart(topic, partition, first, last, sum(part.records for part in mine)))
+    return tuple(joined)
+
+
+def _both(one: RecordCount, other: RecordCount) -> RecordCount:
+    """What both bounds say. Where they exclude each other, the source gave other records the second time."""
+    most = [each.at_most for each in (one, other) if each.at_most is not None]
+    low, high = max(one.at_least, other.at_least), min(most, default=None)
+    return RecordCount(low, high) if high is None or low <= high else RecordCount(high, low)
+
+
+def add_earlier_changes(now: Sequence[OffsetsChange], earlier: Iterable[OffsetsChange]) -> tuple[OffsetsChange, ...]:
+    """Those of now, and of earlier runs what compaction or retention has removed since.
+
+    A harmless one that is not seen any more came to nothing: the offset was changed once more.
+    """
+    found = {_place(each): each for each in now}
+    for each in earlier:
+        known = found.get(_place(each))
+        if known is None and not each.is_harmless:
+            found[_place(each)] = each
+        elif known is not None and not each.open:
+            repeated = each.repeated if known.repeated.at_most is None else known.repeated
+            found[_place(each)] = known._replace(repeated=repeated)
+    return tuple(sorted(found.values(), key=lambda each: (each.connector, each.timestamp, each.places)))
+
+
+def _place(change: OffsetsChange) -> tuple[object, ...]:
+    first = change.places[0]
+    return change.connector, first.topic, first.partition, first.offset
