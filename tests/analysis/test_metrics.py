@@ -112,7 +112,9 @@ def test_the_last_run_of_a_job_has_one_verdict():
     run = RunSummary("nightly", 3, "r", NOW, NOW, "broken", 2, "0.1.0", 10, 10, 0)
     samples = list(audit_samples([JobSummary("nightly", "K", 1, run)]))
     verdicts = values(samples, metrics.AUDIT_VERDICT)
-    assert verdicts == {("nightly", "held"): 0, ("nightly", "broken"): 1, ("nightly", "cannot-tell"): 0}
+    assert verdicts == {
+        ("nightly", each): int(each == "broken") for each in ("held", "altered", "broken", "cannot-tell")
+    }
     assert values(samples, metrics.AUDIT_FINDINGS) == {("nightly",): 2}
     assert values(samples, metrics.AUDIT_AS_OF) == {("nightly",): NOW / 1000}
 

@@ -10,7 +10,7 @@ from tests.campaign.histories import Result
 from tests.campaign.judging import Facts
 from tests.campaign.truth import Truth
 
-COLUMNS = ("histories", "operations", "doubled", "lost", "held", "broken", "cannot-tell", "wrong", "failed")
+COLUMNS = ("histories", "operations", "doubled", "lost", "held", "altered", "broken", "cannot-tell", "wrong", "failed")
 
 
 def count(results: Iterable[Result]) -> Counter[str]:

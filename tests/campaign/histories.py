@@ -62,8 +62,8 @@ class History:
     @property
     def facts(self) -> Facts:
         """What is known of it without eosctl; a null offset is a removed one."""
-        wished = self.wished or self.connector.kind.form == "none"
-        return Facts(Truth({}, {}) if self.failure else self.truth, self.plain, wished)
+        truth = Truth({}, {}) if self.failure else self.truth
+        return Facts(truth, self.plain, self.wished, self.connector.kind.form == "none")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ Truth is by source partition: numbers that no reader had (lost), and that reader
 user wished away (offsets set ahead) is not lost, and the audit does not claim to see it. A verdict is
 
 - held: wrong where exactly-once was off at some time, or a number is lost; and where a source partition is doubled,
-  unless a finding on the connector says so: an interrupted snapshot that began again (NAMES_TWICE);
+  unless a finding on the connector says so: an interrupted snapshot that began again (NAMES_TWICE), or
+  null offsets of a connector that has no others (FORGOTTEN);
 - altered: wrong where held would be, but for source partitions that are doubled: the finding has to name them. Wrong
   also where the user neither removed nor altered offsets, and where numbers are said to be repeated and none is, or
   more are doubled than it says at most;
@@ -30,7 +31,7 @@ TWICE = {"offset-set-back", "offset-repeated", "offset-not-taken-over"}
 SNAPSHOT = "snapshot-begun-again"
 NOT_IN_FORCE = {"plain-offsets-write", "data-outside-transaction", "start-without-fencing"}
 NAMES_TWICE = {SNAPSHOT, "snapshot-unclear", "offset-repeated"}
-BY_WISH = "offsets-altered"
+BY_WISH, FORGOTTEN = "offsets-altered", "offsets-removed"
 
 Finding = Mapping[str, Any]
 
@@ -48,12 +49,14 @@ class Outcome(StrEnum):
 class Facts(NamedTuple):
     """What is known of a history without eosctl.
 
-    plain: exactly-once was off at some time; wished: its user removed or altered offsets.
+    plain: exactly-once was off at some time; wished: its user removed or altered offsets;
+    forgets: the connector itself commits offsets that are null.
     """
 
     truth: Truth
     plain: bool = False
     wished: bool = False
+    forgets: bool = False
 
 
 class Judged(NamedTuple):
@@ -89,7 +92,8 @@ def _wrongly_kept(findings: Iterable[Finding], facts: Facts, elsewhere: bool, na
         yield "exactly-once was off"
     if facts.truth.lost:
         yield f"{facts.truth.lost_count} numbers are lost of source partitions {[*facts.truth.lost]}"
-    names = names | (TWICE | NOT_IN_FORCE | {BY_WISH} if elsewhere else set())
+    names = names | ({FORGOTTEN} if facts.forgets else set())
+    names |= TWICE | NOT_IN_FORCE | {BY_WISH} if elsewhere else set()
     naming = [each for each in findings if each["name"] in names]
     for partition, numbers in facts.truth.doubled.items():
         if not any(_names(each, partition) for each in naming):

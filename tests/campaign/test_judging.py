@@ -34,6 +34,8 @@ def report(
         (Facts(DOUBLED), report("held"), Outcome.WRONG),
         (Facts(DOUBLED), report("held", finding("offset-not-taken-over", 1)), Outcome.WRONG),
         (Facts(DOUBLED), report("held", finding("offsets-removed", 1)), Outcome.WRONG),
+        (Facts(DOUBLED, wished=True), report("held", finding("offsets-removed")), Outcome.WRONG),
+        (Facts(DOUBLED, forgets=True), report("held", finding("offsets-removed")), Outcome.HELD),
         (Facts(DOUBLED, wished=True), report("held", finding("offsets-altered", 1)), Outcome.WRONG),
         (Facts(DOUBLED, wished=True), report("altered", finding("offsets-altered", 1), repeated=2), Outcome.ALTERED),
         (Facts(DOUBLED, wished=True), report("altered", finding("offsets-altered", 1), repeated=1), Outcome.WRONG),

@@ -135,7 +135,7 @@ def test_run_is_another_name_of_audit(eosctl, tmp_path: Path):
 
 def test_status_ends_with_1_as_long_as_the_last_run_of_a_job_was_broken(eosctl, store: str):
     ledger = open_ledger(store)
-    for verdict, code in (("broken", 1), ("broken", 1), ("cannot-tell", 0), ("held", 0)):
+    for verdict, code in (("broken", 1), ("broken", 1), ("altered", 1), ("cannot-tell", 0), ("held", 0)):
         state = ledger.state("other", CLUSTER)
         ledger.commit(replace(run_of(state), verdict=verdict))
         assert eosctl("audit", "status", "--store", store).exit_code == code, verdict
