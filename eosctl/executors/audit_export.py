@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eosctl.atomic_write import atomic_file, make_directory
 from eosctl.errors import ConfigError
-from eosctl.model.audit_report import AuditReport, RangeEvidence
+from eosctl.model.audit_report import AuditReport, ConnectorVerdict, RangeEvidence
 from eosctl.model.histograms import bucket_bounds
 
 if TYPE_CHECKING:
@@ -123,17 +123,7 @@ def export_audit(directory: Path, report: AuditReport) -> tuple[Path, ...]:
 
 def _rows(report: AuditReport) -> dict[str, Iterable[Sequence[object]]]:
     return {
-        "connectors": (
-            (
-                each.name,
-                each.verdict.value,
-                each.evidence,
-                each.reasons,
-                *each.repeated_by_change,
-                *each.left_out_by_change,
-            )
-            for each in report.connectors
-        ),
+        "connectors": (_connector(each) for each in report.connectors),
         "findings": (
             (
                 each.id,
@@ -174,6 +164,11 @@ def _rows(report: AuditReport) -> dict[str, Iterable[Sequence[object]]]:
         ),
         "stalls": report.stalls,
     }
+
+
+def _connector(judged: ConnectorVerdict) -> Sequence[object]:
+    what = judged.name, judged.verdict.value, judged.evidence, judged.reasons
+    return (*what, *judged.repeated_by_change, *judged.left_out_by_change)
 
 
 def _range(evidence: RangeEvidence) -> Sequence[object]:

@@ -191,7 +191,7 @@ class AuditReport(Answer):
     """The whole answer of an audit. The same ranges give the same report, whatever engine read them.
 
     sinks are connectors in the timeline that write to no topic of Kafka. earlier is the last run of the same job in the
-    ledger; None where there was none.
+    ledger; None where there was none. newly_read are the data records that this run read, None where that is all.
     """
 
     plan: AuditPlan
@@ -205,6 +205,7 @@ class AuditReport(Answer):
     stalls: tuple[Stall, ...] = ()
     sinks: tuple[str, ...] = ()
     earlier: EarlierAudit | None = None
+    newly_read: int | None = None
     kinds: tuple[FindingKind, ...] = ()
 
     @property

@@ -68,7 +68,8 @@ def figure(header: str, path: str, meaning: str = "") -> Column:
 class Table:
     """The rows at `rows` in the data, one line each; `empty` is said when there are none.
 
-    most is how many of them a terminal shows; None: all.
+    most is how many of them a terminal shows; None: all. tells says which rows tell a person something: where some do,
+    a terminal shows these.
     """
 
     rows: str
@@ -76,6 +77,7 @@ class Table:
     title: str = ""
     empty: str = "none"
     most: int | None = None
+    tells: Callable[[Tree], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from eosctl.model.counts import counted
+from eosctl.model.times import rfc3339
 from eosctl.render.cells import cell, escape_controls
 from eosctl.render.document import Findings, Tone, Tree, look_up
 from eosctl.render.layout import HEADING, Page, first_of, fold, more_words
@@ -11,6 +12,8 @@ from eosctl.render.layout import HEADING, Page, first_of, fold, more_words
 SEVERITIES: Final = {"error": Tone.BAD, "warning": Tone.WARN, "info": Tone.FAINT}
 INDENT: Final = "  "
 NARROWEST: Final = 20
+TIMES: Final = frozenset({"timestamp", "last_write"})
+"""Figures of evidence that are times, in ms since the epoch."""
 
 Group = list[Tree]
 
@@ -111,7 +114,11 @@ def _is_list_of_objects(value: Tree) -> bool:
 
 
 def _figures(named: dict[str, Tree]) -> str:
-    return ", ".join(f"{escape_controls(name)} {cell(value)}" for name, value in named.items())
+    return ", ".join(f"{escape_controls(name)} {_figure(name, value)}" for name, value in named.items())
+
+
+def _figure(name: str, value: Tree) -> str:
+    return rfc3339(value) if name in TIMES and isinstance(value, int) and value >= 0 else cell(value)
 
 
 def _text(row: Tree, path: str) -> str:

@@ -87,6 +87,7 @@ class _Attempt:
     def report(self, as_json: Callable[[AuditReport], str]) -> AuditReport:
         """Runs the plan and commits."""
         result = self._auditor.run(self._plan, self._carried)
+        advances = tuple(self._advances(result.report))
         self._ledger.commit(
             LedgerRun(
                 run_id=str(uuid.uuid4()),
@@ -96,11 +97,12 @@ class _Attempt:
                 findings=len(result.report.findings),
                 report=as_json(result.report),
                 eosctl_version=__version__,
-                advances=tuple(self._advances(result.report)),
+                advances=advances,
                 carried=buckets_of(result.carried),
             )
         )
-        return replace(result.report, earlier=self._earlier())
+        read = sum(each.records for step in advances for each in step.ranges)
+        return replace(result.report, earlier=self._earlier(), newly_read=read if self._state.run_number else None)
 
     def _earlier(self) -> EarlierAudit | None:
         """What the run before concluded; the ledger keeps each report without it, as that of an audit of everything."""

@@ -5,6 +5,7 @@ from typing import Final
 
 from eosctl.model.times import rfc3339
 from eosctl.render.cells import escape_controls
+from eosctl.render.findings import TIMES
 
 LONGEST_LABEL: Final = 28
 NONE: Final = "no known task"
@@ -46,7 +47,7 @@ def words(value: object) -> str:
 
 def named_words(name: str, value: object) -> str:
     """`words(value)`; a timestamp in ms as a time."""
-    if name == "timestamp" and isinstance(value, int) and value >= 0:
+    if name in TIMES and isinstance(value, int) and value >= 0:
         return rfc3339(value)
     return words(value)
 

@@ -21,7 +21,7 @@ from eosctl.render.audit_page.outputs import output_ranges
 from eosctl.render.audit_page.stalls import stalls_figure
 from eosctl.render.audit_page.timeline import timeline_figure
 from eosctl.render.audit_page.transactions import transaction_figures
-from eosctl.render.views.audit import connector_rows, range_row, statistics_row, summary
+from eosctl.render.views.audit import at_most_words, connector_rows, range_row, statistics_row, summary
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -142,7 +142,7 @@ def _totals(report: AuditReport) -> list[tuple[str, str]]:
         ("records read", f"{sum(each.records for each in read):,}"),
         ("stored", size_words(sum(each.size_bytes for each in read))),
         ("partitions", f"{len(read):,}"),
-        ("transactions", f"{sum(each.committed + each.aborted for each in report.transactions):,}"),
+        ("transactions committed", f"{sum(each.committed for each in report.transactions):,}"),
     ]
 
 
@@ -155,7 +155,13 @@ def _environment() -> "Environment":
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"shown": shown, "size": size_words, "duration": duration_words, "figure": _figure}
+    environment.filters |= {
+        "shown": shown,
+        "size": size_words,
+        "duration": duration_words,
+        "figure": _figure,
+        "bound": at_most_words,
+    }
     environment.globals["nobody"] = NONE
     return environment
 

@@ -55,7 +55,7 @@ def _histogram(
         short=short,
         title=title,
         caption=caption,
-        summary=f"{counted(sum(total.values()), 'transaction')} of {counted(len(found), 'connector')}.",
+        summary=_summary([each for each, _ in found], sum(total.values())),
         headers=("From, to", "Transactions"),
         rows=tuple((name, total.get(bucket, 0)) for bucket, name in zip(buckets, titles, strict=True)),
         traces=tuple(
@@ -80,6 +80,14 @@ def _histogram(
         ),
         notes=(f"The {MOST_CONNECTORS} connectors with most transactions are distinguished.",) if rest else (),
     )
+
+
+def _summary(found: Sequence[TransactionStatistics], transactions: int) -> str:
+    """Whose transactions are drawn; what no known task wrote is no connector."""
+    named = sum(each.connector is not None for each in found)
+    whose = [counted(named, "connector")] if named or len(found) == named else []
+    whose += ["producers of no known task"] if len(found) > named else []
+    return f"{counted(transactions, 'committed transaction')} of {' and of '.join(whose)}."
 
 
 def _bucket_words(bucket: int, words: Callable[[int], str]) -> str:

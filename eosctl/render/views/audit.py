@@ -19,7 +19,8 @@ from eosctl.model.audit_report import (
 from eosctl.model.counts import counted
 from eosctl.model.histograms import quantile
 from eosctl.model.times import rfc3339
-from eosctl.render.document import MOST, Column, Document, Findings, Rows, Table, Tone, figure
+from eosctl.render.cells import cell
+from eosctl.render.document import MOST, Align, Column, Document, Findings, Rows, Table, Tone, Tree, figure, look_up
 from eosctl.render.documents.audit import (
     AuditData,
     GrowthRow,
@@ -37,6 +38,17 @@ VERDICT_TONES: Final = {
     AuditVerdict.CANNOT_TELL.value: Tone.WARN,
     AuditVerdict.ALTERED.value: Tone.WARN,
 }
+
+
+def _at_most(header: str, path: str, meaning: str) -> Column:
+    """A column of upper ends of buckets: ≤511 is not known better, 0 and 1 are buckets of their own."""
+    return Column(header, path, meaning, align=Align.RIGHT, brief=lambda row: at_most_words(look_up(row, path)))
+
+
+def at_most_words(bound: Tree) -> str:
+    """The upper end of a histogram's bucket; ≤ where the bucket holds other figures, too."""
+    return f"≤{bound}" if isinstance(bound, int) and bound > 1 else cell(bound)
+
 
 CONNECTORS: Final = Table(
     "connectors",
@@ -73,10 +85,10 @@ TRANSACTIONS: Final = Table(
         figure("COMMITTED", "committed", "transactions that were committed"),
         figure("ABORTED", "aborted", "transactions that were aborted"),
         figure("RECORDS", "records", "records in them"),
-        figure("P50", "median_records", "half of them have at most that many records"),
-        figure("P99", "p99_records", "99% of them have at most that many records"),
-        figure("P50_MS", "median_ms", "half of them took at most that long"),
-        figure("P99_MS", "p99_ms", "99% of them took at most that long"),
+        _at_most("P50", "median_records", "half of them have at most that many records"),
+        _at_most("P99", "p99_records", "99% of them have at most that many records"),
+        _at_most("P50_MS", "median_ms", "half of them took at most that long"),
+        _at_most("P99_MS", "p99_ms", "99% of them took at most that long"),
     ),
     title="Transactions",
     most=MOST,
@@ -137,13 +149,22 @@ def view_audit(report: AuditReport) -> Document:
 
 def summary(report: AuditReport) -> str:
     """The answer in one sentence: how many connectors have which verdict, on how many records it rests."""
-    records, partitions = sum(each.records for each in report.ranges), len(report.ranges)
-    read = f"{counted(records, 'record')} of {counted(partitions, 'partition')} were read"
+    read = _read(report)
     count = Counter(each.verdict for each in report.connectors)
     if not count:
         return f"No connector was judged; {read}."
     said = ", ".join(f"{count[each]:,} {each.value}" for each in WORST_FIRST if count[each])
     return f"Exactly-once, by connector: {said}; {read}.{_changed(report)}{_since(report)}"
+
+
+def _read(report: AuditReport) -> str:
+    """How many records the answer rests on; of an audit that goes on, how many of them its earlier runs read."""
+    records, partitions = sum(each.records for each in report.ranges), len(report.ranges)
+    of = f"of {counted(partitions, 'partition')}"
+    if report.newly_read is None:
+        return f"{counted(records, 'record')} {of} were read"
+    before = max(0, records - report.newly_read)
+    return f"{counted(report.newly_read, 'record')} {of} were read in this run, {before:,} in earlier ones"
 
 
 def _changed(report: AuditReport) -> str:

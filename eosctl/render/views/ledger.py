@@ -10,7 +10,7 @@ from eosctl.model.ledger import (
     RunSummary,
 )
 from eosctl.model.times import rfc3339
-from eosctl.render.document import MOST, Column, Document, Table, Tone, figure
+from eosctl.render.document import MOST, Column, Document, Table, Tone, figure, look_up
 from eosctl.render.documents.audit import CursorRow, GapRow, JobRow, LedgerHistoryData, LedgerStatusData, RunRow
 
 VERDICTS = {"held": Tone.GOOD, "altered": Tone.WARN, "broken": Tone.BAD, "cannot-tell": Tone.WARN}
@@ -53,6 +53,7 @@ CURSORS = Table(
     ),
     title="Cursors",
     most=MOST,
+    tells=lambda row: bool(look_up(row, "offset")),
 )
 
 GAPS = Table(
