@@ -68,8 +68,8 @@ def figure(header: str, path: str, meaning: str = "") -> Column:
 class Table:
     """The rows at `rows` in the data, one line each; `empty` is said when there are none.
 
-    most is how many of them a terminal shows; None: all. tells says which rows tell a person something: where some do,
-    a terminal shows these.
+    most is how many of them a terminal shows; None: all. worth_showing is true of rows that a person looks for: where
+    there are some, a terminal shows these only.
     """
 
     rows: str
@@ -77,7 +77,11 @@ class Table:
     title: str = ""
     empty: str = "none"
     most: int | None = None
-    tells: Callable[[Tree], bool] | None = None
+    worth_showing: Callable[[Tree], bool] | None = None
+
+    def shows(self, row: Tree) -> bool:
+        """Whether a terminal shows this row, where not all are alike in that."""
+        return self.worth_showing is None or self.worth_showing(row)
 
 
 @dataclass(frozen=True, slots=True)

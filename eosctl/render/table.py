@@ -48,8 +48,8 @@ def _table(rows: Tree, block: Table, page: Page) -> Iterator[str]:
     if not isinstance(rows, list) or not rows:
         yield page.paint(block.empty, Tone.FAINT)
         return
-    told = rows if page.width is None or block.tells is None else [row for row in rows if block.tells(row)] or rows
-    columns, lines, alike = _telling(block.columns, [_cells(row, block.columns, page) for row in told], page)
+    shown = rows if page.width is None else [row for row in rows if block.shows(row)] or rows
+    columns, lines, alike = _telling(block.columns, [_cells(row, block.columns, page) for row in shown], page)
     lines = lines if page.width is None else list(first_of(lines, block.most))
     headers = [column.header for column in columns]
     widths = fit([headers, *lines], page.width)

@@ -179,7 +179,7 @@ def offset_changes(
 
 
 class _Key:
-    """One key's passes, told to the stops that they began with."""
+    """One key's passes, added to the stops that they began with."""
 
     def __init__(self, raw: bytes | None, inputs: ChangeInputs, stops: dict[int, _Stop]) -> None:
         self._inputs, self._stops = inputs, stops
@@ -222,14 +222,14 @@ class _Key:
 
     def _begin(self, passes: list[_Pass], last: KeyWrite | None, write: KeyWrite) -> None:
         """A pass begins at a change, in the place of one that nothing came of."""
-        taken_back = passes[-1].change is not None and not passes[-1].writes
-        if taken_back:
+        reverted = passes[-1].change is not None and not passes[-1].writes
+        if reverted:
             passes.pop()
             last = next((each.writes[-1] for each in reversed(passes) if each.writes), None)
         change = change_at(KeyAnomalyKind.ALTERED, write.key, (last or write).placed, write.placed)
         if last is None or write.position != passes[-1].end:
             passes.append(_Pass(write.position, known=True, change=change))
-        elif taken_back:
+        elif reverted:
             self._stop(change)
 
     def _stop(self, change: KeyAnomaly) -> _Stop:
@@ -241,7 +241,7 @@ class _Key:
     def _follow(
         self, stop: _Stop, now: _Pass, before: Sequence[_Pass], spans: Sequence[_Span]
     ) -> tuple[Position, Position] | None:
-        """Tells the stop what this pass repeats; returns what it leaves out."""
+        """Adds to the stop what this pass repeats; returns what it leaves out."""
         if not self._inputs.whole and not spans:
             stop.known = False
         if not spans:
@@ -332,7 +332,7 @@ def _carried(writes: Mapping[bytes | None, Sequence[KeyWrite]], inputs: ChangeIn
         data = inputs.data(each.at)
         if each.at is not None and data is not None:
             kept = tuple(part for part in data if part.topic not in besides and not part.topic.startswith(HEARTBEATS))
-            # Without data, transactions are told apart by nothing, and do not have to be.
+            # Transactions without data are not distinguished, and do not have to be.
             found.setdefault((each.at.producer_id, kept), []).append(each.at)
     return [_Carried(tuple(mine), data) for (_, data), mine in found.items()]
 

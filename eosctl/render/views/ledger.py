@@ -53,7 +53,7 @@ CURSORS = Table(
     ),
     title="Cursors",
     most=MOST,
-    tells=lambda row: bool(look_up(row, "offset")),
+    worth_showing=lambda row: bool(look_up(row, "offset")),
 )
 
 GAPS = Table(

@@ -60,7 +60,7 @@ def judged(report: AuditReport) -> ConnectorVerdict:
     return verdict
 
 
-def said(report: AuditReport) -> tuple[AuditVerdict, tuple[int, int | None], tuple[int, int | None]]:
+def judgement(report: AuditReport) -> tuple[AuditVerdict, tuple[int, int | None], tuple[int, int | None]]:
     verdict = judged(report)
     return verdict.verdict, tuple(verdict.repeated_by_change), tuple(verdict.left_out_by_change)
 
@@ -74,7 +74,7 @@ def test_records_behind_an_offset_that_was_set_back_are_counted(orders):
     alter(orders, value_of(4))
     go_on(orders, range(5, 13))
     report = audit(orders.brokers)
-    assert said(report) == (ALTERED, (18, 18), (0, 0))
+    assert judgement(report) == (ALTERED, (18, 18), (0, 0))
     assert judged(report).evidence == ("EOS206",)
     assert "18 records were written to its topics once more" in judged(report).reasons[0]
     finding = the_change(report)
@@ -89,7 +89,7 @@ def test_a_reset_repeats_all_that_was_there(orders, value):
     alter(orders, value)
     go_on(orders, range(2, 14, 2), records=6)
     expected = (30, 30)
-    assert said(audit(orders.brokers)) == (ALTERED, expected, (0, 0))
+    assert judgement(audit(orders.brokers)) == (ALTERED, expected, (0, 0))
 
 
 def test_transactions_that_are_cut_otherwise_are_counted_by_those_before(orders):
@@ -97,7 +97,7 @@ def test_transactions_that_are_cut_otherwise_are_counted_by_those_before(orders)
     alter(orders, value_of(4))
     orders.write(0, {"a": 7}, 9)
     orders.write(0, {"a": 12}, 15)
-    assert said(audit(orders.brokers)) == (ALTERED, (18, 18), (0, 0))
+    assert judgement(audit(orders.brokers)) == (ALTERED, (18, 18), (0, 0))
 
 
 def test_positions_that_no_transaction_ended_with_leave_bounds(orders):
@@ -105,7 +105,7 @@ def test_positions_that_no_transaction_ended_with_leave_bounds(orders):
     go_on(orders, range(14, 15), records=12)
     alter(orders, value_of(12))
     go_on(orders, range(15, 16), records=9)
-    verdict, repeated, left_out = said(audit(orders.brokers))
+    verdict, repeated, left_out = judgement(audit(orders.brokers))
     assert (verdict, repeated, left_out) == (ALTERED, (0, 9), (0, 0))
 
 
@@ -113,7 +113,7 @@ def test_what_has_not_been_read_again_yet_is_not_counted(orders):
     alter(orders, value_of(4))
     go_on(orders, range(5, 8))
     report = audit(orders.brokers)
-    assert said(report) == (ALTERED, (9, 9), (0, 0))
+    assert judgement(report) == (ALTERED, (9, 9), (0, 0))
     assert "has not come as far again as it was" in judged(report).reasons[0]
 
 
@@ -121,7 +121,7 @@ def test_a_change_that_the_connector_has_not_gone_on_from_has_done_nothing_yet(o
     stop(orders)
     change(orders, {"a": value_of(4)})
     report = audit(orders.brokers)
-    assert said(report) == (HELD, (0, 0), (0, 0))
+    assert judgement(report) == (HELD, (0, 0), (0, 0))
     assert the_change(report).severity is Severity.INFO
 
 
@@ -129,18 +129,18 @@ def test_the_position_that_was_there_changes_nothing(orders):
     alter(orders, value_of(10))
     go_on(orders, range(11, 13))
     report = audit(orders.brokers)
-    assert said(report) == (HELD, (0, 0), (0, 0))
+    assert judgement(report) == (HELD, (0, 0), (0, 0))
     assert [each for each in report.findings if each.counts] == []
 
 
-def test_a_change_that_was_taken_back_before_the_connector_went_on_changes_nothing(orders):
+def test_a_change_that_was_reverted_before_the_connector_went_on_changes_nothing(orders):
     stop(orders)
     change(orders, {"a": value_of(4)})
     change(orders, {"a": value_of(10)})
     resume(orders)
     go_on(orders, range(11, 13))
     report = audit(orders.brokers)
-    assert said(report) == (HELD, (0, 0), (0, 0))
+    assert judgement(report) == (HELD, (0, 0), (0, 0))
     assert the_change(report).severity is Severity.INFO
 
 
@@ -148,7 +148,7 @@ def test_a_jump_ahead_leaves_out_what_nobody_can_count(orders):
     alter(orders, value_of(20))
     go_on(orders, range(21, 23))
     report = audit(orders.brokers)
-    assert said(report) == (ALTERED, (0, 0), (0, None))
+    assert judgement(report) == (ALTERED, (0, 0), (0, None))
     assert "an unknown number of records may have been left out" in judged(report).reasons[0]
 
 
@@ -169,7 +169,7 @@ def test_offsets_of_a_kafka_topic_bound_what_a_jump_ahead_leaves_out(orders):
     resume(orders)
     write(100)
     report = audit(orders.brokers)
-    assert said(report) == (ALTERED, (0, 0), (0, 58))
+    assert judgement(report) == (ALTERED, (0, 0), (0, 58))
     assert "0 to 58 records were left out" in judged(report).reasons[0]
 
 
@@ -178,14 +178,14 @@ def test_who_goes_back_behind_a_jump_ahead_has_left_out_nothing(orders):
     go_on(orders, range(21, 23))
     alter(orders, value_of(10))
     go_on(orders, range(11, 25))
-    assert said(audit(orders.brokers)) == (ALTERED, (6, 6), (0, 0))
+    assert judgement(audit(orders.brokers)) == (ALTERED, (6, 6), (0, 0))
 
 
 def test_each_time_that_records_are_repeated_counts(orders):
     for _ in range(2):
         alter(orders, value_of(4))
         go_on(orders, range(5, 13))
-    assert said(audit(orders.brokers)) == (ALTERED, (18 + 24, 18 + 24), (0, 0))
+    assert judgement(audit(orders.brokers)) == (ALTERED, (18 + 24, 18 + 24), (0, 0))
 
 
 def test_a_transaction_of_several_source_partitions_may_be_repeated_for_one_of_them(orders):
@@ -194,12 +194,12 @@ def test_a_transaction_of_several_source_partitions_may_be_repeated_for_one_of_t
     orders.brokers.tick(MINUTE)
     alter(orders, value_of(11))
     go_on(orders, range(12, 16))
-    assert said(audit(orders.brokers)) == (ALTERED, (6, 6), (0, 0))
+    assert judgement(audit(orders.brokers)) == (ALTERED, (6, 6), (0, 0))
     stop(orders)
     change(orders, {"b": value_of(11)})
     resume(orders)
     orders.write(0, {"b": 13, "a": 16}, 4)
-    verdict, (least, most), _ = said(audit(orders.brokers))
+    verdict, (least, most), _ = judgement(audit(orders.brokers))
     assert (verdict, least, most) == (ALTERED, 6, 6 + 4)
 
 
@@ -208,7 +208,7 @@ def test_positions_without_an_order_leave_the_number_open(orders):
     orders.data(orders.tasks[0], 3)
     orders.offset(orders.tasks[0], "a", b'{"file":"y.log"}')
     orders.tasks[0].commit()
-    assert said(audit(orders.brokers)) == (ALTERED, (0, None), (0, None))
+    assert judgement(audit(orders.brokers)) == (ALTERED, (0, None), (0, None))
 
 
 def test_compaction_leaves_what_lies_behind_it_to_be_counted(orders):
@@ -217,10 +217,10 @@ def test_compaction_leaves_what_lies_behind_it_to_be_counted(orders):
     orders.brokers.compact(place, log.batches[8].base)
     alter(orders, value_of(7))
     go_on(orders, range(8, 13))
-    assert said(audit(orders.brokers)) == (ALTERED, (9, 9), (0, 0))
+    assert judgement(audit(orders.brokers)) == (ALTERED, (9, 9), (0, 0))
     alter(orders, value_of(1))
     go_on(orders, range(2, 14))
-    verdict, (least, most), _ = said(audit(orders.brokers))
+    verdict, (least, most), _ = judgement(audit(orders.brokers))
     assert verdict is ALTERED
     assert least <= 9 + 33 <= most
 
@@ -230,11 +230,11 @@ def test_what_a_broken_connector_repeats_is_counted_beside(orders):
     go_on(orders, range(5, 13))
     orders.brokers.append(TopicPartition("orders", 1), [(None, b"x")] * 2)
     report = audit(orders.brokers)
-    assert said(report) == (BROKEN, (18, 18), (0, 0))
+    assert judgement(report) == (BROKEN, (18, 18), (0, 0))
     assert any("18 records" in each for each in judged(report).reasons)
 
 
-def test_what_cannot_be_told_is_told_first_and_what_was_repeated_beside_it(orders):
+def test_what_is_unknown_comes_first_and_what_was_repeated_beside_it(orders):
     alter(orders, value_of(4))
     go_on(orders, range(5, 13))
     orders.brokers.damage(TopicPartition("orders", 0), 30, magic=True)
@@ -250,16 +250,16 @@ def test_a_move_to_a_topic_of_its_own_with_its_offsets_is_no_change(orders):
     change(orders, {"a": value_of(10)})
     resume(orders)
     go_on(orders, range(11, 14))
-    assert said(audit(orders.brokers)) == (HELD, (0, 0), (0, 0))
+    assert judgement(audit(orders.brokers)) == (HELD, (0, 0), (0, 0))
     alter(orders, value_of(8))
     go_on(orders, range(9, 16))
-    assert said(audit(orders.brokers)) == (ALTERED, (15, 15), (0, 0))
+    assert judgement(audit(orders.brokers)) == (ALTERED, (15, 15), (0, 0))
     stop(orders)
     orders.own = None
     change(orders, {"a": value_of(15)})
     resume(orders)
     go_on(orders, range(16, 18))
-    assert said(audit(orders.brokers)) == (ALTERED, (15, 15), (0, 0))
+    assert judgement(audit(orders.brokers)) == (ALTERED, (15, 15), (0, 0))
 
 
 def test_an_audit_by_runs_says_what_one_of_everything_says(orders):
@@ -276,7 +276,7 @@ def test_an_audit_by_runs_says_what_one_of_everything_says(orders):
     orders.brokers.tick(100 * MINUTE)
     moments.append(orders.brokers.seen())
     by_runs = audit_by_runs(orders.brokers, moments)
-    assert said(by_runs) == (ALTERED, (18, 18), (0, 0))
+    assert judgement(by_runs) == (ALTERED, (18, 18), (0, 0))
     assert text_of(by_runs) == text_of(audit(orders.brokers, moments[-1], everywhere))
 
 
@@ -290,7 +290,7 @@ def test_a_later_run_knows_what_compaction_has_removed_since(orders):
     orders.brokers.compact(place, orders.brokers.logs[place].next - 2)
     go_on(orders, range(13, 15))
     report = audited(orders.brokers, orders.brokers.seen(), carried, whole, first).report
-    assert said(report) == (ALTERED, (18, 18), (0, 0))
+    assert judgement(report) == (ALTERED, (18, 18), (0, 0))
 
 
 def test_data_that_is_gone_is_no_upper_bound(orders):
@@ -299,4 +299,4 @@ def test_data_that_is_gone_is_no_upper_bound(orders):
     go_on(orders, range(5, 13))
     orders.brokers.logs[TopicPartition("orders", 0)].batches[:20] = []
     orders.brokers.logs[TopicPartition("orders", 0)].start = 40
-    assert said(audit(orders.brokers)) == (ALTERED, (18, 18), (0, 0))
+    assert judgement(audit(orders.brokers)) == (ALTERED, (18, 18), (0, 0))
