@@ -13,7 +13,9 @@
    many records these are Kafka does not show. Only positions that are offsets of a Kafka topic bound the number.
 5. One transaction may have offsets of several source partitions, and its records show of which they are for none of
    them. It is repeated as a whole only if all of these are.
-6. Where positions cannot be compared, or are those of snapshots, nothing is known of the number. The same is true of
+6. Debezium's sources have a memory of their own: a replication slot goes on from what was confirmed to it, whatever the
+   offset says. So what passes before covered is only an upper bound.
+7. Where positions cannot be compared, or are those of snapshots, nothing is known of the number. The same is true of
    what lies before the first write that is left.
 """
 
@@ -28,6 +30,7 @@ from eosctl.analysis.audit.advance import Advance, compare_offsets
 from eosctl.analysis.audit.batches import Decode
 from eosctl.analysis.audit.key_anomalies import KeyAnomalyKind, PlacedWrite, change_at, written_at
 from eosctl.analysis.audit.key_resolution import HEARTBEATS, Data, metadata_topic
+from eosctl.analysis.positions.index import debezium_reader
 from eosctl.model.audit_report import RecordCount, total_records
 from eosctl.model.audit_states import KEPT_PLACES, ReadKey
 from eosctl.model.audit_summaries import ConnectorHistory, KeyAnomaly, OffsetsChange, OffsetsWrite, OutputPart
@@ -107,14 +110,15 @@ class _Span(NamedTuple):
 class _Stop:
     """All that is known of the changes during one stop, with what each write of both counts (rule 3) covers.
 
-    known: whether anything is known of the number; before_known: whether the count by the passes before is one.
+    known: whether anything is known of the number; before_known: whether the count by the passes before is one; obeyed:
+    whether the source begins where the offset says (rule 6).
     """
 
     def __init__(self) -> None:
         self.places: list[KeyAnomaly] = []
         self.again: dict[OffsetsWrite, _Covered] = {}
         self.before: dict[OffsetsWrite, _Covered] = {}
-        self.before_known = self.known = True
+        self.before_known = self.known = self.obeyed = True
         self.left_out: list[RecordCount] = []
         self.open = False
 
@@ -146,6 +150,9 @@ class _Order:
 
     def later(self, one: Position, other: Position) -> Position:
         return other if self.is_up_to(one, other) else one
+
+    def is_debezium(self, position: Position) -> bool:
+        return position is not None and debezium_reader(self._fields(position)) is not None
 
     def between(self, low: Position, high: Position) -> RecordCount:
         """How many records lie between two positions at most: known of offsets of a Kafka topic (rule 4)."""
@@ -249,6 +256,7 @@ class _Key:
         if self._is_unclear(now, spans):
             stop.known = False
             return None
+        stop.obeyed &= not self._order.is_debezium(now.writes[0].position)
         for was, write in now.steps():
             _note(stop.again, write, self._covered(was, write.position, spans))
         for span in spans:
@@ -263,7 +271,7 @@ class _Key:
         return (last, now.begin) if self._order.compare(last, now.begin) is Advance.ADVANCED else None
 
     def _is_unclear(self, now: _Pass, spans: Sequence[_Span]) -> bool:
-        """Rule 6."""
+        """Rule 7."""
         ends = [each for span in spans for each in (span.begin, span.end)]
         positions = [now.begin, now.writes[0].position, *ends]
         if any(each is not None and b'"snapshot' in each for each in positions):
@@ -342,6 +350,8 @@ def _change(connector: str, stop: _Stop, carried: Sequence[_Carried], inputs: Ch
     first, before = _count(stop.before, carried)
     if not stop.before_known or _lacks_data(stop.before, inputs) or not _topics(now) <= _topics(before):
         first = first._replace(at_most=None)
+    if not stop.obeyed:
+        first = first._replace(at_least=0)
     if any(inputs.data(each) is None for each in stop.again):
         again = again._replace(at_most=None)
     repeated = _both(again, first) if stop.known else UNKNOWN
