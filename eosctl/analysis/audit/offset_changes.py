@@ -152,7 +152,8 @@ class _Order:
         return other if self.is_up_to(one, other) else one
 
     def is_debezium(self, position: Position) -> bool:
-        return position is not None and debezium_reader(self._fields(position)) is not None
+        fields = None if position is None else self._fields(position)
+        return isinstance(fields, dict) and debezium_reader(fields) is not None
 
     def between(self, low: Position, high: Position) -> RecordCount:
         """How many records lie between two positions at most: known of offsets of a Kafka topic (rule 4)."""
