@@ -40,6 +40,7 @@ from eosctl.model.plan_outcome import ApplyOutcome, StepOutcome, StepResult
 from eosctl.model.preconditions import Check, Standing, cure, needed_first, standings, violations
 from eosctl.model.skipped import Skipped
 from eosctl.model.step_demands import demanded_steps
+from eosctl.model.step_descriptions import describe_step
 from eosctl.model.transaction_steps import AbortTransaction, CommitTransaction
 
 Recheck = Callable[[], None]
@@ -69,15 +70,22 @@ LASTING: Final = (
 
 NOT_JOURNALED: Final = "not journaled"
 UNKNOWN: Final = "whether it was done is not known"
+BY_AN_EARLIER_RUN: Final = "by an earlier run, as the journal says"
 AGAIN: Final = "make room, then `eosctl apply` the same plan again: it finds what is done, and goes on"
 
 
 def check_plan(
-    plan: Plan, done: Collection[int], read_facts: ReadFacts, *, replanned: bool = False
+    plan: Plan,
+    done: Collection[int],
+    read_facts: ReadFacts,
+    *,
+    words: Sequence[str] = (),
+    replanned: bool = False,
 ) -> tuple[tuple[Check, ...], EosctlError | None]:
     """Rule 1, now: each precondition of the steps that are not done, and the error that ends a run at once, if any.
 
-    replanned: offsets are planned again once their connectors are stopped, so they may change until then.
+    replanned: offsets are planned again once their connectors are stopped, so they may change until then. words name
+    the clusters on a command line.
     """
     remaining = [(number, each) for number, each in enumerate(demanded_steps(plan), 1) if number not in done]
     needed = needed_first(planned for _, planned in remaining)
@@ -89,7 +97,7 @@ def check_plan(
         return standings(remaining, needed, Skipped.of(error)), error
     checks = standings(remaining, needed, facts)
     failing = [each.reason for each in checks if each.standing is Standing.FAILS]
-    return checks, Refused("; ".join(failing), hint=cure(needed, facts, plan.operated)) if failing else None
+    return checks, Refused("; ".join(failing), hint=cure(needed, facts, plan, words)) if failing else None
 
 
 class ApplyRun:
@@ -102,6 +110,7 @@ class ApplyRun:
         read_facts: ReadFacts,
         performers: Mapping[type, Performer],
         *,
+        words: Sequence[str] = (),
         on_result: Callable[[StepResult], None] = lambda _: None,
         failpoint: Failpoint = no_failpoint,
     ) -> None:
@@ -110,6 +119,7 @@ class ApplyRun:
         self._journal = journal
         self._read_facts = read_facts
         self._performers = performers
+        self._words = words
         self._on_result = on_result
         self._failpoint = failpoint
         self._results: list[StepResult] = []
@@ -119,7 +129,7 @@ class ApplyRun:
         failure: EosctlError | None = None
         try:
             self._failpoint("opened")
-            _, refused = check_plan(self._plan, self._journal.done, self._read_facts)
+            _, refused = check_plan(self._plan, self._journal.done, self._read_facts, words=self._words)
             if refused is not None:
                 raise refused
             self._failpoint("checked")
@@ -138,12 +148,12 @@ class ApplyRun:
         facts = self._read_facts(preconditions)
         found = violations(preconditions, facts)
         if found:
-            raise Refused("; ".join(found), hint=cure(preconditions, facts, self._plan.operated))
+            raise Refused("; ".join(found), hint=cure(preconditions, facts, self._plan, self._words))
 
     def _perform(self, number: int, planned: PlannedStep) -> StepResult:
         step = planned.step
         if number in self._journal.done:
-            return StepResult(number, step, StepOutcome.DONE_BEFORE)
+            return StepResult(number, step, StepOutcome.DONE_BEFORE, BY_AN_EARLIER_RUN)
         if isinstance(step, ManualStep):
             return StepResult(number, step, StepOutcome.BY_HAND, step.instruction)
         self._require(needed_first([planned]))
@@ -152,7 +162,8 @@ class ApplyRun:
         try:
             detail = self._performers[type(step)](step, lambda: self._require(planned.preconditions))
         except KeyboardInterrupt as interrupt:
-            raise self._failed(number, step, Interrupted(f"interrupted in step {number}: {UNKNOWN}")) from interrupt
+            what = f"interrupted in step {number}, {describe_step(step)}: {UNKNOWN}"
+            raise self._failed(number, step, Interrupted(what)) from interrupt
         except EosctlError as error:
             raise self._failed(number, step, error) from error
         result = StepResult(number, step, StepOutcome.DONE, detail)
@@ -187,8 +198,10 @@ class ApplyRun:
         ended = len(self._results)
         rest = []
         for number, planned in enumerate(self._plan.steps[ended:], ended + 1):
-            done = number in self._journal.done
-            rest.append(StepResult(number, planned.step, StepOutcome.DONE_BEFORE if done else StepOutcome.NOT_BEGUN))
+            if number in self._journal.done:
+                rest.append(StepResult(number, planned.step, StepOutcome.DONE_BEFORE, BY_AN_EARLIER_RUN))
+            else:
+                rest.append(StepResult(number, planned.step, StepOutcome.NOT_BEGUN, "the run ended before it"))
         if rest and failure is not None and ended and self._results[-1].outcome is not StepOutcome.FAILED:
             rest[0] = StepResult(rest[0].number, rest[0].step, rest[0].outcome, failure.message)
         results = (*self._results, *rest)
@@ -203,7 +216,8 @@ def _ended(failure: EosctlError, outcome: ApplyOutcome) -> EosctlError:
     """The error of a run: an interruption stays one, what comes after lasting changes is PartlyApplied."""
     done = outcome.count(StepOutcome.DONE) + outcome.count(StepOutcome.DONE_BEFORE)
     if isinstance(failure, Interrupted):
-        return Interrupted(f"{failure.message}; {done} of {len(outcome.results)} steps are done", hint=failure.hint)
+        counts = f"; {done} of {len(outcome.results)} steps are done" if len(outcome.results) > 1 else ""
+        return Interrupted(f"{failure.message}{counts}", hint=failure.hint)
     if not outcome.changed:
         return failure
     return PartlyApplied(f"{done} of {len(outcome.results)} steps are done, then: {failure.message}", hint=failure.hint)

@@ -48,7 +48,8 @@ class Planned(Answer):
 class Applied(Answer):
     """A plan that was applied: what became of each step, its file, the undo file, and the error that it ended with.
 
-    cluster_id is empty where the cluster no longer answers. finished_by and undone_by are command lines.
+    cluster_id is empty where the cluster no longer answers. finished_by and undone_by are command lines,
+    moved_back_by one that works after the connector has gone on, too; None: there is none.
     """
 
     plan: Plan
@@ -58,6 +59,7 @@ class Applied(Answer):
     undo_file: str
     finished_by: str = field(default="", compare=False)
     undone_by: str = field(default="", compare=False)
+    moved_back_by: str | None = field(default=None, compare=False)
     findings: tuple[Finding, ...] = ()
     error: EosctlError | None = None
 

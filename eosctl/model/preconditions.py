@@ -8,6 +8,7 @@
 3. What could not be read does not hold: unknown is not absent.
 """
 
+import shlex
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,7 +19,7 @@ from eosctl.model.connector_steps import AwaitOperator, ConnectorConfigIs
 from eosctl.model.connectors import connector_path
 from eosctl.model.counts import counted
 from eosctl.model.names import TopicPartition
-from eosctl.model.operated import STOP_BY_RESOURCE, OperatedConnectors
+from eosctl.model.operated import STOP_BY_RESOURCE
 from eosctl.model.plan import (
     AclsPresent,
     ClusterIs,
@@ -29,8 +30,10 @@ from eosctl.model.plan import (
     NoLiveOwner,
     NoOpenTransaction,
     OffsetsUnchanged,
+    Plan,
     PlannedStep,
     Precondition,
+    SetConnectorConfig,
     Step,
     StopConnector,
     TopicIsCompact,
@@ -38,6 +41,7 @@ from eosctl.model.plan import (
     WriteOffsets,
 )
 from eosctl.model.plan_facts import ConnectorFacts, PlanFacts, TopicNow
+from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transaction_steps import TransactionHangs, TransactionUnchanged, why_changed
@@ -137,8 +141,10 @@ def violations(preconditions: Sequence[Precondition], facts: PlanFacts) -> tuple
     return tuple(reason for reason in reasons if reason is not None)
 
 
-def cure(preconditions: Iterable[Precondition], facts: PlanFacts, operated: OperatedConnectors | None = None) -> str:
-    """What to do about those that do not hold; operated are connectors that cannot be stopped over REST.
+def cure(
+    preconditions: Iterable[Precondition], facts: PlanFacts, plan: Plan | None = None, words: Sequence[str] = ()
+) -> str:
+    """What to do about those that do not hold; words name the plan's clusters on a command line.
 
     A new plan would be held up by the same open transaction. Its ID was initialised before a plan looks for it, so it
     is another producer's, or it hangs: a coordinator ended it and forgot a marker, as 4.3.1 does where a partition has
@@ -149,17 +155,52 @@ def cure(preconditions: Iterable[Precondition], facts: PlanFacts, operated: Oper
     commits = any(isinstance(each, TransactionUnchanged) for each in preconditions)
     if commits and any(isinstance(each, TransactionUnchanged | NoLiveOwner) for each in violated):
         return "nothing was committed; ask the owner of the ID again, then plan again: `eosctl transactions commit`"
-    for each in violated:
-        if isinstance(each, NoOpenTransaction):
-            look = f"eosctl transactions hanging --topic {each.topic}"
+    cures = (_cure(each, facts, plan, words) for each in violated)
+    return next(filter(None, cures), "make the plan again: it is made for what was there then")
+
+
+def _cure(violated: Precondition, facts: PlanFacts, plan: Plan | None, words: Sequence[str]) -> str | None:
+    match violated:
+        case NoOpenTransaction(_, topic):
+            look = f"eosctl transactions hanging --topic {topic}"
             return f"wait until it ends, or end it if it hangs (`{look}` shows how); then run the plan again"
-        if isinstance(each, NoLiveOwner):
+        case NoLiveOwner():
             return IN_USE_HINT
-        if isinstance(each, ConnectorStopped) and _keeps_tasks(facts.connectors[each.side, each.connector]):
-            return f"{how_to_stop(each, facts)}; then run the plan again"
-        if isinstance(each, ConnectorStopped) and operated is not None and operated.has(each.connector):
+        case ConnectorStopped(side, connector) if _keeps_tasks(facts.connectors[side, connector]):
+            return f"{how_to_stop(violated, facts)}; then run the plan again"
+        case ConnectorStopped(_, connector) if plan is not None and plan.operated and plan.operated.has(connector):
             return f"{STOP_BY_RESOURCE}; then run the plan again"
-    return "make the plan again: it is made for what was there then"
+        case OffsetsUnchanged(_, _, connector) if plan is not None and (again := moved_again(plan, words)) is not None:
+            return (
+                f"connector {connector} has gone on; `{again}` moves its present position, without repeating a record"
+            )
+    return None
+
+
+SETTING: Final = "offsets.storage.topic"
+
+
+def moved_again(plan: Plan, words: Sequence[str] = ()) -> str | None:
+    """The command that moves the present offsets where a plan or an undo leads that gives one connector another topic.
+
+    None for other plans: between clusters or names, under an operator, without a change of the config.
+    """
+    writes = {each.step.connector: each.step for each in plan.steps if isinstance(each.step, WriteOffsets)}
+    configs = [each.step for each in plan.steps if isinstance(each.step, SetConnectorConfig)]
+    is_elsewhere = any(place.side is Side.TARGET for place in plan.places)
+    if is_elsewhere or plan.operated is not None or len(configs) != 1 or writes.keys() != {configs[0].connector}:
+        return None
+    [config] = configs
+    if config.copied_from is not None or config.changes.keys() != {SETTING}:
+        return None
+    topic, name = config.changes[SETTING], config.connector
+    target = ["--to-worker-topic"] if topic is None else ["--to-topic", topic]
+    group_id = writes[name].transactional_id.removesuffix(f"-{name}-0")
+    configs_topics = [each.config_topic for each in plan.places if each.config_topic not in {None, "connect-configs"}]
+    more = [word for topic in configs_topics if topic is not None for word in ("--config-topic", topic)]
+    flags = ["--stop", "--set-config", "--resume"]
+    options = [*words, "--group-id", group_id, "--connector", name, *target, *more, *flags]
+    return shlex.join(["eosctl", "migrate-offsets", *options])
 
 
 def violation(precondition: Precondition, facts: PlanFacts) -> str | None:  # noqa: C901, PLR0911  # one for each kind

@@ -48,9 +48,12 @@ def describe_step(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912  # one lin
             factor = "the default" if replication_factor < 0 else str(replication_factor)
             return f"create topic {topic}, compact, {counted(partitions, 'partition')}, replication factor {factor}"
         case WriteOffsets():
+            deleted = sum(1 for each in step.records if each.value is None)
+            counts = {"write": len(step.records) - deleted, "delete": deleted}
+            what = " and ".join(f"{verb} {counted(count, 'offset')}" for verb, count in counts.items() if count)
             return (
-                f"write {counted(len(step.records), 'offset')} of connector {step.connector} to topic {step.topic} in "
-                f"one transaction as {step.transactional_id}"
+                f"{what or 'write no offset'} of connector {step.connector} in topic {step.topic} in one transaction "
+                f"as {step.transactional_id}"
             )
         case VerifyOffsets(_, topic, connector):
             return f"read the offsets of connector {connector} in topic {topic} again and compare"

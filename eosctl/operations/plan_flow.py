@@ -10,22 +10,24 @@
 """
 
 from collections.abc import Callable, Collection
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 from eosctl.codecs.plan import plan_digest
-from eosctl.errors import EosctlError, PartlyApplied, Refused, UsageError
+from eosctl.errors import EosctlError, Interrupted, PartlyApplied, Refused, UsageError
 from eosctl.executors.apply import ApplyRun, check_plan
 from eosctl.executors.journal import Journal, leave_undo_file
 from eosctl.model.connector_steps import AwaitOperator
-from eosctl.model.counts import counted
+from eosctl.model.connectors import connector_path
+from eosctl.model.counts import counted, some
 from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.plan import ClusterIs, ConnectorStopped, ManualStep, Plan, StopConnector
 from eosctl.model.plan_outcome import ApplyOutcome
 from eosctl.model.planned import Applied, Planned
-from eosctl.model.preconditions import Standing
+from eosctl.model.preconditions import Standing, moved_again
 from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.step_demands import lacking
@@ -60,9 +62,11 @@ def plan_and_apply(
     operator: ConnectorOperator = NOBODY,
 ) -> Planned | Applied:
     """The plan where it is only to be shown or kept in plan_file, otherwise what became of its steps."""
-    options, make_plan = session.options, partial(_made_here, clusters, make_plan, operator)
+    options, make_plan = session.options, partial(_made_here, session, clusters, make_plan, operator)
     with gc_paused():
         planned = make_plan(()).covering(session.reader.coverage)
+    if not options.dry_run and (lacking := _no_worker(session, clusters, planned.plan)) is not None:
+        raise lacking
     if not (options.dry_run or planned.objections):
         operator.write(planned.plan, options.console.narrate)
     if plan_file is not None:
@@ -81,6 +85,7 @@ def plan_and_apply(
 
 
 def _made_here(
+    session: Session,
     clusters: SourceAndTarget,
     make_plan: MakePlan,
     operator: ConnectorOperator,
@@ -89,21 +94,33 @@ def _made_here(
     """The plan with where it is made, so that `eosctl apply` needs no more than the file."""
     planned = operator.planned(make_plan(just_stopped))
     plan = replace(planned.plan, places=clusters.places)
-    return _with_workers(clusters, replace(planned, plan=plan, digest=plan_digest(plan)))
+    return _with_workers(session, clusters, replace(planned, plan=plan, digest=plan_digest(plan)))
 
 
-def _with_workers(clusters: SourceAndTarget, planned: Planned) -> Planned:
+def _with_workers(session: Session, clusters: SourceAndTarget, planned: Planned) -> Planned:
     """The plan, with an objection for each side of which a step needs a worker and no address is known."""
-    needed = {each.step.side: each.step for each in reversed(planned.plan.steps) if isinstance(each.step, BY_WORKERS)}
+    lacking = _no_worker(session, clusters, planned.plan)
+    if lacking is None:
+        return planned
+    return replace(planned, objections=(lacking.message, *planned.objections), hint=planned.hint or lacking.hint)
+
+
+def _no_worker(session: Session, clusters: SourceAndTarget, plan: Plan) -> Refused | None:
+    """Why the plan cannot be carried out without the address of a worker, if so.
+
+    An address that members of the Connect group advertise is a hint: nothing is written to it before the user names it.
+    """
+    needed = {each.step.side: each.step for each in reversed(plan.steps) if isinstance(each.step, BY_WORKERS)}
     known = {place.side for place in clusters.places if place.connect_urls}
     lacking = {side: step for side, step in needed.items() if side not in known}
     if not lacking:
-        return planned
-    against = tuple(
-        f"to {describe_step(step)}, the Connect workers of the {side} are needed" for side, step in lacking.items()
-    )
-    options = " and ".join("--connect-url" if side is Side.SOURCE else "--to-connect-url" for side in lacking)
-    return replace(planned, objections=(*planned.objections, *against), hint=planned.hint or f"give {options}")
+        return None
+    what = [f"to {describe_step(step)}, the Connect workers of the {side} are needed" for side, step in lacking.items()]
+    hint = "give " + " and ".join("--connect-url" if side is Side.SOURCE else "--to-connect-url" for side in lacking)
+    if Side.SOURCE in lacking and (found := session.advertised_workers()):
+        one = hint.replace("--connect-url", f"--connect-url {found[0]}", 1)
+        hint = f"{one}, if it is a worker of yours: members of the Connect group advertise {some(found)}"
+    return Refused("; ".join(what), hint=hint)
 
 
 def _kept(console: Reporter, clusters: SourceAndTarget, planned: Planned, path: Path) -> Planned:
@@ -127,23 +144,33 @@ def _kept(console: Reporter, clusters: SourceAndTarget, planned: Planned, path: 
 def _stop_and_plan_again(session: Session, clusters: SourceAndTarget, make_plan: MakePlan, planned: Planned) -> Planned:
     """Rule 2."""
     stop_plan = replace(planned.plan, steps=planned.stops)
-    _, failure = run_plan(session, clusters, keep_plan(stop_plan, own_plan_path(stop_plan)))
-    if failure is not None:
-        raise failure
     stopped = [each.step for each in planned.stops if isinstance(each.step, StopConnector | AwaitOperator)]
+    session.options.console.narrate(f"stopping connector {some([step.connector for step in stopped])}")
+    _, failure = run_plan(session, clusters, keep_plan(stop_plan, own_plan_path(stop_plan)), narrated=False)
+    if failure is not None:
+        if isinstance(failure, Interrupted):
+            failure.hint = f"run the same command again, or let it go on as before: {_resuming(clusters, planned)}"
+        raise failure
     try:
         now = make_plan(tuple(ConnectorStopped(step.side, step.connector) for step in stopped))
         if now.failure is not None:
             raise now.failure
     except EosctlError as error:
         names = ", ".join(step.connector for step in stopped)
-        operated = planned.plan.operated is not None
-        resume = "apply its resource as it was" if operated else f"resume with PUT /connectors/{names}/resume"
         raise PartlyApplied(
             f"connector {names} was stopped, then: {error.message}",
-            hint=f"nothing else was changed; {resume}, or run this again",
+            hint=f"nothing else was changed; resume it: {_resuming(clusters, planned)}; or run this again",
         ) from error
     return now
+
+
+def _resuming(clusters: SourceAndTarget, planned: Planned) -> str:
+    """How the connectors that a plan stops are resumed without it."""
+    if planned.plan.operated is not None:
+        return "apply its resource as it was"
+    steps = [each.step for each in planned.stops if isinstance(each.step, StopConnector)]
+    urls = {side: next(iter(clusters.access(side).connect_urls), "") for side in Side}
+    return "; ".join(f"curl -X PUT {urls[step.side]}{connector_path(step.connector)}/resume" for step in steps)
 
 
 def apply_file(
@@ -185,6 +212,7 @@ def _apply(
     against = dict.fromkeys(lacking(file.plan), "eosctl makes no such plan: make it again, and ask who made this one")
     against |= still_operated(file.plan, operator.operated)
     planned = _with_workers(
+        session,
         clusters,
         Planned(
             plan=file.plan,
@@ -207,7 +235,7 @@ def _checked(
 ) -> Planned:
     """The plan with its preconditions as they are now, and as an objection each that would end a run."""
     read = partial(read_plan_facts, clusters.access, folds=FOLDS)
-    checks, error = check_plan(planned.plan, done, read, replanned=replanned)
+    checks, error = check_plan(planned.plan, done, read, words=clusters.words, replanned=replanned)
     failing = (each.reason for each in checks if each.standing is Standing.FAILS)
     return replace(
         planned,
@@ -266,20 +294,30 @@ def apply_plan(session: Session, clusters: SourceAndTarget, file: PlanFile) -> A
         undo_file=str(file.undo),
         finished_by=clusters.command("apply", file.path),
         undone_by=clusters.command("undo", file.undo),
+        moved_back_by=moved_again(undoing.undo_plan(file.plan), clusters.words),
         error=error,
     )
 
 
+def _say_nothing(_: str) -> None:
+    """Of steps that a plan which is made again does and says again."""
+
+
 def run_plan(
-    session: Session, clusters: SourceAndTarget, file: PlanFile, *, failpoint: Failpoint = no_failpoint
+    session: Session,
+    clusters: SourceAndTarget,
+    file: PlanFile,
+    *,
+    failpoint: Failpoint = no_failpoint,
+    narrated: bool = True,
 ) -> tuple[ApplyOutcome, EosctlError | None]:
-    """Leaves the undo file, then performs the steps that are not done yet."""
+    """Leaves the undo file, then performs the steps that are not done yet. narrated: each that is done is said."""
     console = session.options.console
     total = len(file.plan.steps)
     with (
         Journal(file.journal, plan_digest(file.plan)) as journal,
         gc_paused(),
-        console.results("applying", total, unit="steps") as say,
+        console.results("applying", total, unit="steps") if narrated else nullcontext(_say_nothing) as say,
     ):
         leave_undo_file(file.undo, undoing.undo_plan(file.plan))
         return ApplyRun(
@@ -287,6 +325,7 @@ def run_plan(
             journal,
             lambda preconditions: read_plan_facts(clusters.access, preconditions, FOLDS),
             performers_on(clusters.access, failpoint, say),
+            words=clusters.words,
             on_result=lambda result: say(
                 f"{result.number}. {result.outcome.value}: {result.detail or describe_step(result.step)}"
             ),

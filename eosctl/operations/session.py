@@ -20,6 +20,7 @@ from eosctl.codecs.tls_limits import decode_tls_limits, limits_not_kept
 from eosctl.errors import ConfigError, EosctlError, NotAuthorized, OtherCluster, Refused, UsageError
 from eosctl.files import COMMAND_CONFIG, read_content
 from eosctl.model.client_keys import keys_not_followed, unknown_keys
+from eosctl.model.connect_groups import ConnectGroup
 from eosctl.model.counts import some
 from eosctl.model.kafka_acls import granting_command
 from eosctl.operations.session_options import SessionOptions
@@ -207,6 +208,13 @@ class Session:
             )
         self.found_group_id = None if known is not None else found
         return found
+
+    def advertised_workers(self) -> tuple[str, ...]:
+        """The REST addresses that members of the Connect group advertise; none of them is asked."""
+        group_id = self.options.group_id or self.found_group_id
+        group = None if group_id is None else self.reader.connect_group(group_id)
+        members = group.members if isinstance(group, ConnectGroup) else ()
+        return tuple(each.url.rstrip("/") for each in members if each.url)
 
     def require_no_choice(self) -> None:
         """UsageError where there are several Connect groups and none was named: an answer would be about none."""

@@ -1,6 +1,5 @@
 """What the user said with the options that commands share."""
 
-import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,13 +60,14 @@ class SessionOptions:
         """Take user and password out of the text of every REST address."""
         object.__setattr__(self, "connect_urls", tuple(map(WorkerUrl, self.connect_urls)))
 
-    def command(self, verb: str, file: Path, more: Iterable[str] = ()) -> str:
-        """`eosctl VERB FILE` with the options that name the same clusters and identity, to be pasted into a shell.
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The options that name the same clusters and identity on a command line that is printed.
 
         What variables and the current profile give is left out: they give it again. What may be secret is hidden.
         """
         profile = None if self.profile is None else self.profile.name
-        words = as_words(
+        return as_words(
             {
                 "--profile": (profile,) if self._is_typed("profile") else (),
                 "-b": (self.bootstrap_servers,) if self._is_typed("bootstrap_server") else (),
@@ -76,7 +76,6 @@ class SessionOptions:
                 "--connect-url": typed_urls(self.connect_urls) if self._is_typed("connect_url") else (),
             }
         )
-        return shlex.join(["eosctl", verb, str(file), *words, *more])
 
     def _is_typed(self, name: str) -> bool:
         """Whether the option is from the command line, as far as is known."""

@@ -1,5 +1,6 @@
 """Source and target of a plan, as the command line names them: -b and its like, and --to-… for the target."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -91,7 +92,12 @@ class SourceAndTarget:
 
     def command(self, verb: str, file: Path) -> str:
         """`eosctl VERB FILE` with the options by which the user named both sides, as it can be pasted into a shell."""
-        return self._session.options.command(verb, file, self._target.words)
+        return shlex.join(["eosctl", verb, str(file), *self.words])
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The options by which the user named both sides, for a printed command line."""
+        return (*self._session.options.words, *self._target.words)
 
     def unnamed(self) -> dict[str, bool]:
         """Addresses of brokers and workers that the user did not name, and whether credentials would be shown there."""

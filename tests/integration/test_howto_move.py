@@ -115,7 +115,7 @@ def renamed_and_taken_back(page: Howto, orders: Lines, directory: Path) -> None:
     home = orders.place.home
     page.type("rm -r before && eosctl offsets export before/ -b broker:9092 --connect-url http://worker:8083")
     stay = page.follow("eosctl migrate-offsets", "--yes", stay=True)
-    [undo] = re.findall(r"to roll it back: eosctl undo\s+(\S+)", stay)
+    [undo] = re.findall(r"to roll it back[^:]*: eosctl undo\s+(\S+)", stay)
     assert "delete connector orders once orders2 runs" in stay
     diff = "eosctl offsets diff before/ live -b broker:9092 --connect-url http://worker:8083"
     page.type(f"{diff} --connector orders --rename-to orders2", shows="0 offsets differ")
@@ -147,7 +147,7 @@ def test_a_move_to_another_cluster_is_taken_back_as_the_page_says(
             "--stop", "--set-config", "--resume", "--yes",
         )  # fmt: skip
         assert moved.exit_code == 0, moved.stderr
-        [printed] = re.findall(r"to roll it back: eosctl (.+)", moved.stdout)
+        [printed] = re.findall(r"to roll it back[^:]*: eosctl (.+)", moved.stdout)
         taken_back = eosctl(*shlex.split(printed), "--yes")
         assert taken_back.exit_code == 0, taken_back.stderr
         assert "delete connector orders, which the plan created" in taken_back.stdout

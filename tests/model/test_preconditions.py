@@ -12,6 +12,7 @@ from eosctl.model.plan import (
     FenceProducers,
     NoOpenTransaction,
     OffsetsUnchanged,
+    Plan,
     PlannedStep,
     ResumeConnector,
     StopConnector,
@@ -84,7 +85,7 @@ def test_a_connector_that_shows_tasks_although_it_is_stopped_is_to_be_stopped_ag
     told = cure([wanted], connector(ConnectorFacts("STOPPED", 1)))
     assert told.startswith("stop it again (PUT /connectors/c/stop, or --stop with --connect-url)")
     assert told.endswith("; then run the plan again")
-    operated = OperatedConnectors(states={"c": "running"})
+    operated = Plan("migrate-offsets", 1, (), operated=OperatedConnectors(states={"c": "running"}))
     assert cure([wanted], connector(ConnectorFacts("STOPPED", 1)), operated) == told
     assert cure([wanted], connector(ConnectorFacts("RUNNING", 1)), operated).startswith("set state: stopped in its")
     assert cure([wanted], connector(ConnectorFacts("RUNNING", 1))).startswith("make the plan again")

@@ -1,5 +1,6 @@
 """Planning the ACLs of Connect clusters, and comparing them with those of the Kafka cluster."""
 
+import shlex
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -129,7 +130,8 @@ def _keep(session: Session, report: AclReport, acls: ClusterAcls, path: Path, *,
     )
     here = Place(Side.SOURCE, session.client_properties.bootstrap_servers)
     keep_plan(replace(changes, places=(here,)), path)
-    session.options.console.narrate(f"the plan is in {path}; `{session.options.command('apply', path)}` carries it out")
+    words = ["eosctl", "apply", str(path), *session.options.words]
+    session.options.console.narrate(f"the plan is in {path}; `{shlex.join(words)}` carries it out")
 
 
 def _explained(report: AclReport, request: AclRequest, acls: ClusterAcls, super_users: Sequence[str]) -> AclReport:

@@ -94,8 +94,7 @@ def view_plan(planned: Planned) -> Document:
     steps = demanded_steps(plan)
     checked = _unchecked(steps) if planned.checks is None else [_check_row(each) for each in planned.checks]
     rows = [row for each in plan.steps for row in _offset_rows(each.step)]
-    writes = f", {counted(len(rows), 'offset')} to write" if _can_be_undone(plan) else ""
-    prose = f"Plan {plan.kind}: {counted(len(plan.steps), 'step')}{writes}."
+    prose = f"Plan {plan.kind}: {', '.join(_counts(plan))}."
     data: PlanData = {
         "digest": planned.digest,
         "steps": [_step_row(number, each) for number, each in enumerate(steps, 1)],
@@ -119,7 +118,7 @@ def view_plan(planned: Planned) -> Document:
         cluster_id=planned.cluster_id,
         data=data,
         blocks=(
-            STEPS,
+            *([STEPS] if plan.steps else []),
             *([PRECONDITIONS if planned.checks is None else CHECKS] if checked else []),
             *([OFFSETS] if rows else []),
             *([Findings()] if planned.findings else []),
@@ -127,6 +126,17 @@ def view_plan(planned: Planned) -> Document:
         prose=(prose, *map(_made_at, plan.places), *([f"Its digest: {planned.digest}."] if planned.digest else [])),
         notes=tuple(f"warning: {each}" for each in planned.warnings),
     )
+
+
+def _counts(plan: Plan) -> list[str]:
+    """How many steps, and offsets that they write and delete."""
+    records = [
+        each for planned in plan.steps if isinstance(planned.step, WriteOffsets) for each in planned.step.records
+    ]
+    deleted = sum(1 for each in records if each.value is None)
+    counts = {"to write": len(records) - deleted, "to delete": deleted}
+    offsets = [f"{counted(count, 'offset')} {what}" for what, count in counts.items() if count]
+    return [counted(len(plan.steps), "step") if plan.steps else "no step can be planned", *offsets]
 
 
 def _made_at(place: Place) -> str:
@@ -196,8 +206,13 @@ def view_applied(applied: Applied) -> Document:
     plan, outcome = applied.plan, applied.outcome
     done = outcome.count(StepOutcome.DONE) + outcome.count(StepOutcome.DONE_BEFORE)
     by_hand = [each.detail for each in outcome.results if each.outcome is StepOutcome.BY_HAND]
+    left = f", {len(by_hand)} more {'is' if len(by_hand) == 1 else 'are'} left to do by hand" if by_hand else ""
+    begun = outcome.changed or outcome.count(StepOutcome.FAILED)
     finished_by = f"to finish it: {applied.finished_by}"
-    undone_by = f"to roll it back: {applied.undone_by}"
+    names = dict.fromkeys(each.step.connector for each in plan.steps if isinstance(each.step, WriteOffsets))
+    condition = f", as long as connector {', '.join(names)} has not gone on" if names else ""
+    undone_by = f"to roll it back{condition}: {applied.undone_by}"
+    moved_back_by = f"to go back after that: {applied.moved_back_by}"
     data: AppliedData = {
         "results": [_result_row(each) for each in outcome.results],
         "changed": outcome.changed,
@@ -211,11 +226,12 @@ def view_applied(applied: Applied) -> Document:
         cluster_id=applied.cluster_id,
         data=data,
         blocks=(RESULTS, *([Findings()] if applied.findings else [])),
-        prose=(f"{done} of {len(outcome.results) - len(by_hand)} steps are done.",),
+        prose=(f"{done} of {len(outcome.results) - len(by_hand)} steps are done{left}.",),
         notes=(
             *(f"left to do by hand: {each}" for each in by_hand),
-            *([finished_by] if outcome.changed and applied.error is not None else []),
+            *([finished_by] if begun and applied.error is not None else []),
             *([undone_by] if outcome.changed and _can_be_undone(plan) else []),
+            *([moved_back_by] if outcome.changed and applied.moved_back_by is not None else []),
         ),
     )
 

@@ -1,0 +1,108 @@
+"""Moves of a connector that goes on copying: what is printed is true at that moment, and works when it is pasted."""
+
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from eosctl.executors import connectors
+from eosctl.sandbox.sandbox import Sandbox
+from tests.commands.conftest import Ran
+from tests.integration.moves import SETTING, Home, Lines, flowing, worker_of
+from tests.waiting import eventually
+
+pytestmark = [pytest.mark.kafka, pytest.mark.timeout(180)]
+
+Eosctl = Callable[..., Ran]
+
+
+@pytest.fixture
+def lines(connect_sandbox: Sandbox, fresh_name: Callable[[str], str], tmp_path: Path) -> Iterator[Lines]:
+    """A connector that runs and has copied what there was."""
+    home = Home(connect_sandbox)
+    made = Lines(home, fresh_name("flowing"), tmp_path)
+    yield made
+    home.delete_now(made.topic)
+
+
+@pytest.fixture
+def move(lines: Lines, eosctl: Eosctl) -> Callable[..., Ran]:
+    """`move("--stop", …)`: to a topic of its own."""
+    home = lines.place.home
+    here = ("-b", home.servers, "--group-id", home.group_id, "--connector", lines.topic)
+    size = ("--partitions", 1, "--replication-factor", 1)
+    return lambda *more: eosctl("migrate-offsets", *here, "--to-topic", f"{lines.topic}-own", *size, *more)
+
+
+def own_topic(lines: Lines) -> str | None:
+    """The offsets topic that its config names."""
+    return worker_of(lines.place.home).ask("GET", f"/connectors/{lines.topic}/config").get(SETTING)
+
+
+def test_an_undo_after_the_connector_went_on_names_the_command_that_takes_it_back(
+    lines: Lines, move: Callable[..., Ran], eosctl: Eosctl
+):
+    url = ("--connect-url", lines.place.home.url)
+    with flowing(lines):
+        moved = move(*url, "--stop", "--set-config", "--resume", "--yes")
+        assert moved.exit_code == 0, moved.stderr
+        condition = f"to roll it back, as long as connector {lines.topic} has not gone on: eosctl "
+        [undo] = re.findall(re.escape(condition) + "(.+)", moved.stdout)
+        [later] = re.findall(r"to go back after that: eosctl (.+)", moved.stdout)
+        eventually(lambda: eosctl(*shlex.split(undo), "--dry-run").exit_code == 8, "the connector to have gone on")
+        refused = eosctl(*shlex.split(undo), "--yes")
+        assert refused.exit_code == 8
+        [named] = re.findall(
+            rf"hint: connector {lines.topic} has gone on; `eosctl (.+)` moves its present", refused.stderr
+        )
+        assert named == later
+        back = eosctl(*shlex.split(named), "--yes")
+        assert back.exit_code == 0, back.stderr
+    assert own_topic(lines) is None
+    lines.check_exactly_once()
+
+
+def test_each_step_is_said_once_also_the_stop(lines: Lines, move: Callable[..., Ran]):
+    moved = move("--connect-url", lines.place.home.url, "--stop", "--yes", "-o", "json")
+    assert moved.exit_code == 0, moved.stderr
+    assert moved.stderr.count(f"connector {lines.topic} is STOPPED and has no tasks") == 1
+    assert f"stopping connector {lines.topic}" in moved.stderr
+
+
+def test_ctrl_c_while_it_is_stopped_says_which_connector_may_be_stopped_and_what_to_do(
+    lines: Lines, move: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+):
+    url = lines.place.home.url
+    send_stop = connectors.send_stop
+
+    def interrupted(rest: object, connector: str) -> None:
+        send_stop(rest, connector)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(connectors, "send_stop", interrupted)
+        ran = move("--connect-url", url, "--stop", "--set-config", "--resume", "--yes")
+    assert ran.exit_code == 130
+    assert (
+        f"eosctl: error: interrupted in step 1, stop connector {lines.topic} and wait until it has no tasks: whether "
+        "it was done is not known\n"
+    ) in ran.stderr
+    [told] = re.findall(r"hint: run the same command again, or let it go on as before: curl (.+)", ran.stderr)
+    assert told == f"-X PUT {url}/connectors/{lines.topic}/resume"
+    assert lines.place.home.ask("PUT", told.removeprefix(f"-X PUT {url}")) < 400
+    lines.check_exactly_once()
+    assert move("--connect-url", url, "--stop", "--set-config", "--resume", "--yes").exit_code == 0
+    lines.check_exactly_once()
+
+
+def test_a_worker_that_is_needed_is_named_and_not_written_to_before_the_user_names_it(
+    lines: Lines, move: Callable[..., Ran]
+):
+    ran = move("--stop", "--yes")
+    assert ran.exit_code == 8
+    hint = f"hint: give --connect-url {lines.place.home.url}, if it is a worker of yours: members of the Connect group"
+    assert hint in ran.stderr
+    assert "Plan migrate-offsets" not in ran.stderr
+    lines.check_exactly_once()
