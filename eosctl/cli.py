@@ -53,6 +53,7 @@ COMMANDS: Final = (
     Entry("acl-plan", "Plan the ACLs that workers and connectors need.", "Access"),
     Entry("apply", "Apply a plan file; refuse if the cluster has changed.", "Plans"),
     Entry("undo", "Roll back an applied plan.", "Plans"),
+    Entry("plans", "List plan files, and what became of each.", "Plans"),
     Entry("audit", "Prove from the record batches whether exactly-once held.", "Prove"),
     Entry("mirror", "Prove that a target cluster holds what its source committed.", "Prove"),
     Entry("spark-bundle", "Write what spark-submit needs to run an audit.", "Prove"),

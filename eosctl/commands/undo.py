@@ -15,6 +15,7 @@ from eosctl.commands.plan_options import (
     ToConnectUrl,
     operator_of,
 )
+from eosctl.errors import UsageError
 from eosctl.operations.two_clusters import TargetOptions
 from eosctl.render.views.plan import view_plan, view_plan_answer
 from eosctl.shell.answering import answer, previewing
@@ -27,7 +28,12 @@ app = typer.Typer()
 @writing
 def undo(
     options: GlobalOptions,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The undo file, PLAN.undo.")],
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="The undo file, PLAN.undo.", show_default=False)
+    ] = None,
+    last: Annotated[
+        bool, typer.Option("--last", help="The undo file of the newest plan that eosctl has kept and carried out.")
+    ] = False,
     to_bootstrap_server: ToBootstrapServer = None,
     to_command_config: ToCommandConfig = None,
     to_connect_url: ToConnectUrl = None,
@@ -63,6 +69,11 @@ def undo(
     from eosctl.operations import plan_files, plan_flow, plan_places
 
     target = TargetOptions(to_bootstrap_server, to_command_config, tuple(to_connect_url or ()), to_config_topic)
+    if (file is None) is not last:
+        raise UsageError("name the undo file, or give --last", hint="`eosctl plans list` shows which there are")
+    if file is None:
+        file = plan_files.last_undo_file()
+        options.console.narrate(f"the undo file is {file}")
     read = plan_files.read_plan(file, require_digest)
     with plan_places.PlanPlaces(options, read, config_topic, target) as (session, clusters):
         operator = operator_of(options, managed_by)

@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 from eosctl.errors import Unreachable
@@ -16,6 +17,7 @@ from eosctl.executors.completion_cache import cache_names, evict_old_names, read
 from eosctl.model.completion_cache import CachedNames
 from eosctl.model.config_topic import ConnectorConfigRecord
 from eosctl.model.skipped import Skipped
+from eosctl.operations.plan_files import own_plans
 from eosctl.operations.profiles import known_profiles
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import SessionOptions
@@ -32,6 +34,15 @@ Read = Callable[[Session], Iterable[str]]
 def profile_names() -> Names:
     """The profiles, by name."""
     return tuple(sorted(known_profiles().profiles))
+
+
+def plan_names(typed: str, suffix: str) -> tuple[str, ...]:
+    """Plan files that a word which begins so may stand for: beside it, and by their names alone those that are kept."""
+    place = typed.rpartition("/")[0]
+    there = Path(place) if place or typed.startswith("/") else Path()
+    beside = (f"{typed[: len(place) + 1] if '/' in typed else ''}{each.name}" for each in there.glob(f"*{suffix}"))
+    kept = () if "/" in typed else (each.name for each in own_plans().glob(f"*{suffix}"))
+    return tuple(sorted({*beside, *kept}))
 
 
 def topic_names(options: SessionOptions) -> Names:

@@ -25,7 +25,7 @@ from eosctl.operations.migration_request import (
     migration_request,
     named_connectors,
 )
-from eosctl.operations.plan_files import own_plans
+from eosctl.operations.plan_files import own_plans, short_name
 from eosctl.operations.plan_flow import plan_and_apply
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, States
@@ -57,7 +57,9 @@ def migrate(
         )
     cluster_id = clusters.access(Side.SOURCE).wire.cluster_id
     if (begun := unfinished_plan(own_plans(), KIND, cluster_id, named_connectors(options))) is not None:
-        session.options.console.warn(f"an earlier run was cut short: `{clusters.command('apply', begun)}` finishes it")
+        session.options.console.warn(
+            f"an earlier run was cut short: `{clusters.command('apply', short_name(begun))}` finishes it"
+        )
     return plan_and_apply(session, clusters, make_plan, show, plan_file=options.plan_file, operator=operator)
 
 

@@ -34,7 +34,7 @@ from eosctl.model.step_demands import lacking
 from eosctl.model.step_descriptions import describe_step
 from eosctl.operations.agreement import Show, agree
 from eosctl.operations.connector_operator import NOBODY, ConnectorOperator, still_operated
-from eosctl.operations.plan_files import PlanFile, keep_plan, own_plan_path, steps_done
+from eosctl.operations.plan_files import PlanFile, keep_plan, own_plan_path, short_name, steps_done
 from eosctl.operations.plan_performers import FOLDS, performers_on
 from eosctl.operations.reporter import Reporter
 from eosctl.operations.session import Session, gc_paused
@@ -78,7 +78,8 @@ def plan_and_apply(
         planned = _stop_and_plan_again(session, clusters, make_plan, planned)
     file = keep_plan(planned.plan, own_plan_path(planned.plan))
     options.console.narrate(
-        f"the plan is kept in {file.path}; if this is cut short, `{clusters.command('apply', file.path)}` finishes it"
+        f"the plan is kept in {file.path}; if this is cut short, `{clusters.command('apply', short_name(file.path))}` "
+        "finishes it"
     )
     applied = apply_plan(session, clusters, file)
     return replace(applied, findings=planned.findings, coverage=session.reader.coverage)
@@ -292,8 +293,8 @@ def apply_plan(session: Session, clusters: SourceAndTarget, file: PlanFile) -> A
         outcome=outcome,
         plan_file=str(file.path),
         undo_file=str(file.undo),
-        finished_by=clusters.command("apply", file.path),
-        undone_by=clusters.command("undo", file.undo),
+        finished_by=clusters.command("apply", short_name(file.path)),
+        undone_by=clusters.command("undo", short_name(file.undo)),
         moved_back_by=moved_again(undoing.undo_plan(file.plan), clusters.words),
         error=error,
     )

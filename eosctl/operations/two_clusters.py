@@ -90,7 +90,7 @@ class SourceAndTarget:
         target, limit = self._target_session, self._session.options.max_answer_bytes
         return tuple(WorkerUrl(url, lambda: target.client_properties, limit) for url in self._target.connect_urls)
 
-    def command(self, verb: str, file: Path) -> str:
+    def command(self, verb: str, file: Path | str) -> str:
         """`eosctl VERB FILE` with the options by which the user named both sides, as it can be pasted into a shell."""
         return shlex.join(["eosctl", verb, str(file), *self.words])
 

@@ -2,22 +2,29 @@
 
 1. A source partition is found among the connector's keys by what its JSON says, and that key's bytes are written again:
    encoded again they may come in another order, and then the connector would not find them.
-2. A partition that no key stands for is written only if it is known how: it has one member or none, or the connector's
-   other keys with these members have them all in one order, or the user says that the file has the right order.
+2. A partition that no key stands for is written only if the user says so, and if it is known how: it has one member or
+   none, or the connector's other keys with these members have them all in one order, otherwise in the file's.
 3. An offset of null deletes. Where the connector has two stores, deletions go to the workers' topic first and must have
    succeeded there before its own topic is written (KAFKA-15018): if not, the old value would come back.
 4. Partitions that the file does not name keep their offsets.
-5. An offset that is there already is written again where a later one follows it whose transaction was not committed:
+5. An offset of another shape than the one that it replaces, and one behind it, is written only if the user says so.
+6. An offset that is there already is written again where a later one follows it whose transaction was not committed:
    workers that are not enabled read that one.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from eosctl.analysis.catalogue.migration import CONNECTOR_UNKNOWN, SOURCE_PARTITION_UNCLEAR
 from eosctl.codecs.offsets_digest import entries_by_connector, offsets_now, value_digest
-from eosctl.codecs.offsets_topic import canonical, encode_offsets_key, encode_offsets_value
+from eosctl.codecs.offsets_topic import (
+    canonical,
+    decode_offsets_key,
+    decode_offsets_value,
+    encode_offsets_key,
+    encode_offsets_value,
+)
 from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
@@ -47,7 +54,7 @@ from eosctl.planning.created_connectors import PARTITIONS, NewConnector, creatin
 from eosctl.planning.manual_steps import resumed_by_hand
 from eosctl.planning.merge import after_writing, text
 from eosctl.planning.producing_elsewhere import find_clusters
-from eosctl.planning.source_positions import find_positions, unknown_source
+from eosctl.planning.source_positions import find_differences, find_positions, unknown_source
 from eosctl.planning.unused_ids import unused_ids
 
 KIND: Final = "offsets.restore"
@@ -60,7 +67,8 @@ class RestoreRequest:
 
     own_topic says that the last of them is the connector's, named that the user named it; force is as with a move.
     new: the connector is created with the plan.
-    create_keys: the members of a source partition that no key stands for are to be written as they stand in the file.
+    create_keys: source partitions that no key stands for are to be written, with their members as in the file where
+    the connector's order is not known.
     """
 
     connector: str
@@ -80,7 +88,12 @@ class RestoreRequest:
 def plan_restore(request: RestoreRequest, facts: MigrationFacts) -> Planned:
     """The plan by the rules above, with what speaks against it."""
     planner = _Planner(request, facts)
-    findings = (*planner.findings, *planner.misspelt(), *find_clusters(in_place(request), facts))
+    findings = (
+        *planner.findings,
+        *planner.misspelt(),
+        *find_clusters(in_place(request), facts),
+        *planner.differences(),
+    )
     findings += tuple(find_positions(request.connector, request.offsets, facts.source))
     against = [*planner.objections(), *unknown_source(facts.source)]
     against += [(each.message, each.cure) for each in findings if each.severity is Severity.ERROR]
@@ -138,8 +151,41 @@ class _Planner:
                 self._object(
                     made, "is not in the topic, and in which order the connector writes its members is unknown"
                 )
+            elif self._request.new is None and not self._request.create_keys:
+                self._object(made, f"is not in the topic: {self._present()}; --create-keys writes it")
             else:
+                self._warn_of_members(made, each.partition)
                 yield made, value
+
+    def _present(self) -> str:
+        """Of which members the connector's keys are."""
+        members = sorted(", ".join(sorted(each)) for each in self._orders if each)
+        return f"the connector's keys have the members {'; or '.join(members)}" if members else "it has no key there"
+
+    def _warn_of_members(self, key: bytes, partition: SourcePartition) -> None:
+        if self._orders and frozenset(partition) not in self._orders:
+            what = f"{text(key)} has other members than the connector's keys: {self._present()}"
+            finding = SOURCE_PARTITION_UNCLEAR.finding(self._request.connector, what, severity=Severity.WARNING)
+            self.findings.append(finding)
+
+    def differences(self) -> Iterator[Finding]:
+        """What is odd about offsets that take the place of others; what the connector's own topic has counts first."""
+        for raw, value in self._wanted.items():
+            key, after = decode_offsets_key(raw), decode_offsets_value(value)
+            held = (
+                decode_offsets_value(each)
+                for topic in reversed(self._request.topics)
+                for each in self._values(topic, raw)
+            )
+            before = next((each for each in held if isinstance(each, Mapping)), None)
+            if before is not None and isinstance(after, Mapping) and isinstance(key, OffsetKey):
+                connector = self._request.connector
+                # What a connector of that name left behind is written over only where the user says so.
+                force = self._request.force or self._request.new is not None
+                yield from find_differences(connector, key.partition or {}, before, after, force=force)
+
+    def _values(self, topic: str, raw: bytes) -> Iterator[bytes | None]:
+        return (each.committed.value for key, each in self._entries[topic] if key.raw == raw and each.committed)
 
     def _ordered(self, partition: SourcePartition) -> tuple[SourcePartition, bool]:
         """The partition with its members in the connector's own order, and whether that is known."""

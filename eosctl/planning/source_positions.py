@@ -3,17 +3,24 @@
 1. With what was read of a Debezium PostgreSQL's server, each position is held against its slot. What could not be read
    speaks against the plan: the user asked for it.
 2. Of other kinds of sources, and without that, the plan says what to look at, once for each kind.
+3. A position is held against the one that it replaces: a file is edited by hand, and misspelt.
 """
 
 import json
 from collections.abc import Iterable, Iterator
 
-from eosctl.analysis.catalogue.migration import POSITION_AT_SOURCE
-from eosctl.analysis.positions.index import explain_position, meaning_of_rewind, position_reader
+from eosctl.analysis.catalogue.migration import OFFSET_UNLIKE_BEFORE, POSITION_AT_SOURCE, RECORDS_SKIPPED
+from eosctl.analysis.positions.index import (
+    compare_positions,
+    explain_position,
+    meaning_of_rewind,
+    position_reader,
+)
 from eosctl.analysis.positions.postgresql import POSTGRESQL
 from eosctl.analysis.positions.replication_slots import at_source
 from eosctl.model.exported_offsets import ConnectorOffset
-from eosctl.model.positions import Served
+from eosctl.model.offsets import SourceOffset, SourcePartition
+from eosctl.model.positions import Order, Served
 from eosctl.model.replication_slots import SourceRead
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
@@ -42,6 +49,50 @@ def _held_against(connector: str, each: ConnectorOffset, source: SourceRead) -> 
     message = f"{partition}: {position}; {found.words}" if position else f"{partition}: {found.words}"
     severity = Severity.INFO if found.served is Served.SERVED else Severity.WARNING
     yield POSITION_AT_SOURCE.finding(connector, message, severity=severity)
+
+
+def find_differences(
+    connector: str, partition: SourcePartition, before: SourceOffset, after: SourceOffset, *, force: bool
+) -> Iterator[Finding]:
+    """What is odd about an offset that takes the place of another one of the same source partition.
+
+    force: the user wants it as it is.
+    """
+    place = json.dumps(dict(partition), ensure_ascii=False)
+    if (odd := _shape(partition, before, after)) is not None:
+        words, is_needed = odd
+        severity = Severity.ERROR if is_needed and not force else Severity.WARNING
+        yield OFFSET_UNLIKE_BEFORE.finding(connector, f"{place}: {words}", severity=severity)
+    elif compare_positions(partition, before, after) is Order.AFTER:
+        then, now = (explain_position(partition, each) for each in (before, after))
+        what = f"{place}: forward from {then} to {now}; records between them are never copied"
+        severity = Severity.WARNING if force else Severity.ERROR
+        yield RECORDS_SKIPPED.finding(connector, what, severity=severity)
+
+
+def _shape(partition: SourcePartition, before: SourceOffset, after: SourceOffset) -> tuple[str, bool] | None:
+    """What is unlike before, and whether the connector needs that; None where nothing is.
+
+    Of an unknown kind of source all members are needed.
+    """
+    reader = position_reader(partition, before)
+    needs = before.keys() if reader is None else reader.needs
+    gone, more = sorted(before.keys() - after.keys()), sorted(after.keys() - before.keys())
+    if gone or more:
+        counted = ((f"lacks {', '.join(gone)}", gone), (f"has {', '.join(more)} more", more))
+        return f"the offset {' and '.join(what for what, names in counted if names)}", bool(needs & set(gone))
+    both = ((name, before[name], after[name]) for name in before if None not in (before[name], after[name]))
+    for name, was, now in both:
+        if type(was) is not type(now):
+            return f"{name} is {_typed(now)}, and {_typed(was)} now", name in needs
+        if name in needs and isinstance(now, int) and isinstance(was, int) and now < 0 <= was:
+            return f"{name} is {now}: no source has a negative one", True
+    return None
+
+
+def _typed(value: object) -> str:
+    kinds = {str: "text", int: "a whole number", float: "a number with a point", bool: "true or false"}
+    return f"{kinds.get(type(value), 'another type')} ({json.dumps(value, ensure_ascii=False)})"
 
 
 def unknown_source(source: SourceRead | None) -> Iterator[tuple[str, str]]:

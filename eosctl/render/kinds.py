@@ -16,6 +16,7 @@ from eosctl.render.documents.inspection import ConfigHistoryData, InspectionData
 from eosctl.render.documents.mirror import MirrorData
 from eosctl.render.documents.offsets import OffsetsData, OffsetsDifferenceData, OffsetsExportData
 from eosctl.render.documents.plan import AppliedData, PlanData
+from eosctl.render.documents.plans import KeptPlansData
 from eosctl.render.documents.probe import ProbeData, ProbePlanData
 from eosctl.render.documents.profile import ConnectionCheckData, ProfileData, ProfilesData, SettingsData
 from eosctl.render.documents.sandbox import EnvironmentData, StartedData, StatusData, StoppedData
@@ -40,6 +41,7 @@ from eosctl.render.views import (
     mirror,
     offsets,
     plan,
+    plans,
     probe,
     sandbox,
     tracing,
@@ -125,6 +127,7 @@ KINDS: Final = (
     DocumentKind("acl-plan.plan", PlanData, ("acl-plan", "apply"), (plan.STEPS, plan.PRECONDITIONS)),
     DocumentKind("acl-plan.applied", AppliedData, ("acl-plan", "apply"), (plan.RESULTS,)),
     *_of_plans(),
+    DocumentKind("plans", KeptPlansData, ("plans list",), (plans.PLANS,)),
     DocumentKind("audit", AuditData, ("audit",), (audit.CONNECTORS, audit.RANGES, audit.TRANSACTIONS, audit.STALLS)),
     DocumentKind("audit.plan", AuditPlanData, ("audit",), (audit_plan.TOPICS, audit_plan.RANGES)),
     DocumentKind("audit.status", LedgerStatusData, ("audit status",), (ledger.JOBS, ledger.GAPS, ledger.CURSORS)),

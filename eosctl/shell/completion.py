@@ -15,6 +15,8 @@ from eosctl.shell.shared_options import CONNECTION_OPTIONS
 if TYPE_CHECKING:
     import typer
 
+PLAN_FILES: Final = {("eosctl apply", "plan"): ".plan", ("eosctl undo", "file"): ".plan.undo"}
+"""The arguments that are plan files, and how the names of these end."""
 CONNECTORS: Final = frozenset({"connector", "connectors"})
 
 
@@ -26,7 +28,7 @@ def complete(root: Any, line: str) -> list[str]:  # noqa: ANN401  # Typer's comm
     incomplete = "" if line[-1:].isspace() or not words else words.pop()
     context = _resolve_context(root, {}, str(root.name), list(words))
     parameter, incomplete = _resolve_incomplete(context, words, incomplete)
-    read = _names_of(parameter, words, cast("typer.Context", context))
+    read = _names_of(parameter, words, cast("typer.Context", context), incomplete)
     if read is None:
         items = [
             (item.value, item.help) for item in parameter.shell_complete(context, incomplete) if item.type == "plain"
@@ -50,14 +52,18 @@ def _names_of(
     parameter: Any,  # noqa: ANN401  # Typer's parameter classes are its own
     words: list[str],
     context: "typer.Context",
+    incomplete: str,
 ) -> Callable[[], tuple[str, ...]] | None:
-    """How to read the names that can stand for the parameter; None where it is no profile, connector or topic."""
+    """How to read the names that can stand for the parameter; None where it is no profile, plan, connector or topic."""
+    suffix = PLAN_FILES.get((context.command_path, parameter.name))
     is_profile = parameter.name == "name" and context.command_path.startswith("eosctl profile ")
     is_topic = "TOPIC" in (getattr(parameter, "metavar", None) or "")
-    if not (is_profile or words[-1:] == ["--profile"] or parameter.name in CONNECTORS or is_topic):
+    if not (suffix or is_profile or words[-1:] == ["--profile"] or parameter.name in CONNECTORS or is_topic):
         return None
     from eosctl.operations import completion
 
+    if suffix is not None:
+        return lambda: completion.plan_names(incomplete, suffix)
     if is_profile or words[-1:] == ["--profile"]:
         return completion.profile_names
     if is_topic and parameter.name not in CONNECTORS:

@@ -65,6 +65,7 @@ NAMES = """
     400 no-offsets  401 source-topic-assumed  402 foreign-keys  403 target-connector-unknown
     404 target-connector-exists  405 workers-answer-otherwise  406 key-in-foreign-partition  407 offsets-conflict
     408 offsets-only-in-target  409 source-partition-unclear  410 connector-unknown  411 position-at-source
+    412 offset-unlike-before  413 records-skipped
 """
 """Every ID with its name. Both stay: a line is added here, never changed or taken away."""
 REPORTED_BY = {

@@ -29,6 +29,22 @@ def test_a_tab_after_nothing_offers_every_command():
     assert {"sandbox", "demo", "snapshot", "inspect-config", "fence"} <= set(offers("eosctl "))
 
 
+def test_apply_and_undo_are_offered_plan_files_and_nothing_else(tmp_path, monkeypatch):
+    kept, here = tmp_path / "state" / "eosctl" / "plans", tmp_path / "here"
+    for directory in (kept, here / "changes"):
+        directory.mkdir(parents=True)
+    for path in (kept / "1-a.plan", kept / "1-a.plan.undo", kept / "1-a.plan.journal", here / "b.plan", here / "b.txt"):
+        path.touch()
+    (here / "changes" / "c.plan").touch()
+    monkeypatch.chdir(here)
+    user = {**home(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
+    assert offers("eosctl apply ", **user) == ["1-a.plan", "b.plan"]
+    assert offers("eosctl apply b", **user) == ["b.plan"]
+    assert offers("eosctl apply changes/", **user) == ["changes/c.plan"]
+    assert offers(f"eosctl apply {here}/", **user) == [f"{here}/b.plan"]
+    assert offers("eosctl undo ", **user) == ["1-a.plan.undo"]
+
+
 def test_profiles_are_offered_wherever_one_is_named(tmp_path):
     user = home(tmp_path)
     for line in ("eosctl fence --profile ", "eosctl --profile ", "eosctl profile use ", "eosctl profile show "):

@@ -107,7 +107,7 @@ def cut_short(page: Howto, directory: Path) -> None:
     [plan] = re.findall(r"the plan is kept in (\S+);", killed.stderr)
     page.call(PLAN=plan)
     again = page.type(f"{line} --dry-run", codes=FOUND)
-    assert f"an earlier run was cut short: `eosctl apply {plan} -b " in again
+    assert f"an earlier run was cut short: `eosctl apply {Path(plan).name} -b " in again
 
 
 def renamed_and_taken_back(page: Howto, orders: Lines, directory: Path) -> None:

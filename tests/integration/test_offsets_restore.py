@@ -67,7 +67,16 @@ def test_deletions_go_to_the_workers_topic_first(ground: Ground, restore: Callab
 
 
 def test_a_new_key_is_written_only_if_there_is_one_way_to(ground: Ground, restore: Callable[..., Ran]):
-    assert restore({"offsets": [entry({"g": "new"}, {"p": 1})]}).exit_code == 0
+    new = {"offsets": [entry({"g": "new"}, {"p": 1})]}
+    before, ran = ground.held(), restore(new)
+    assert (ran.exit_code, ground.held()) == (8, before)
+    assert (
+        '["stopped",{"g":"new"}] is not in the topic: the connector\'s keys have the members a, z; or f' in ran.stderr
+    )
+    ran = restore(new, "--create-keys")
+    assert ran.exit_code == 0, ran.stderr
+    [told] = [each for each in json.loads(ran.stdout)["data"]["findings"] if each["id"] == "EOS409"]
+    assert told["severity"] == "warning"
     assert ground.held()[b'["stopped",{"g":"new"}]'] == b'{"p":1}'
     unknown = {"offsets": [entry({"g": "x", "h": "y"}, {"p": 1})]}
     ran = restore(unknown)
@@ -78,7 +87,7 @@ def test_a_new_key_is_written_only_if_there_is_one_way_to(ground: Ground, restor
 
 
 def test_a_new_key_takes_the_order_of_the_connectors_other_keys(ground: Ground, restore: Callable[..., Ran]):
-    assert restore({"offsets": [entry({"a": 3.0, "z": "2"}, {"p": 1})]}).exit_code == 0
+    assert restore({"offsets": [entry({"a": 3.0, "z": "2"}, {"p": 1})]}, "--create-keys").exit_code == 0
     assert ground.held()[b'["stopped",{"z":"2","a":3.0}]'] == b'{"p":1}'
 
 
@@ -92,6 +101,42 @@ def test_offsets_of_a_connector_that_was_deleted_go_where_it_had_them(ground: Gr
         ground.put(ground.configs, key, None, 0)
     ran = restore({"offsets": [entry({"f": 1}, {"p": 3})]}, "--dry-run")
     assert [row["topic"] for row in json.loads(ran.stdout)["data"]["offsets"]] == [own]
+
+
+@pytest.mark.parametrize(
+    ("offset", "told"),
+    [
+        ({"positon": 3893}, '{"filename": "f"}: the offset lacks position and has positon more'),
+        ({"position": "3893"}, 'position is text ("3893"), and a whole number (4643) now'),
+        ({"position": -5}, "position is -5: no source has a negative one"),
+        (
+            {"position": 99999999},
+            "forward from FileStreamSource: byte 4643 of the file to FileStreamSource: byte 99999999 of the file; "
+            "records between them are never copied",
+        ),
+    ],
+)
+def test_a_position_that_is_misspelt_impossible_or_skips_records_needs_force(
+    ground: Ground, restore: Callable[..., Ran], offset: dict[str, object], told: str
+):
+    key = b'["stopped",{"filename":"f"}]'
+    ground.put(ground.offsets, key, b'{"position":4643}')
+    body = {"offsets": [entry({"filename": "f"}, offset)]}
+    ran = restore(body)
+    assert (ran.exit_code, ground.held()[key]) == (8, b'{"position":4643}')
+    assert told in ran.stderr
+    ran = restore(body, "--force")
+    assert ran.exit_code == 0, ran.stderr
+    assert json.loads(ground.held()[key]) == offset
+    [found] = [each for each in json.loads(ran.stdout)["data"]["findings"] if each["id"] in {"EOS412", "EOS413"}]
+    assert found["severity"] == "warning"
+
+
+def test_an_earlier_position_of_a_known_shape_is_restored(ground: Ground, restore: Callable[..., Ran]):
+    ground.put(ground.offsets, b'["stopped",{"filename":"f"}]', b'{"position":4643}')
+    ran = restore({"offsets": [entry({"filename": "f"}, {"position": 3893})]})
+    assert ran.exit_code == 0, ran.stderr
+    assert {"EOS412", "EOS413"}.isdisjoint(each["id"] for each in json.loads(ran.stdout)["data"]["findings"])
 
 
 @pytest.mark.parametrize(

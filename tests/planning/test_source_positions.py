@@ -9,7 +9,7 @@ from eosctl.model.replication_slots import ReplicationSlot, SourceRead, SourceSe
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
 from eosctl.planning.restore import plan_restore
-from eosctl.planning.source_positions import find_positions
+from eosctl.planning.source_positions import find_differences, find_positions
 from tests.planning.test_created_connectors import FACTS, WISH
 
 SERVER = SourceServer(0x300, {"shop": ReplicationSlot(False, 0x100, 0x200)})
@@ -61,3 +61,32 @@ def test_a_position_that_the_slot_has_left_is_a_warning_and_stands_in_nobodys_wa
     planned = plan_restore(WISH, replace(FACTS, source=READ))
     assert planned.objections == ()
     assert [(each.id, each.severity) for each in planned.findings] == [("EOS411", Severity.WARNING)]
+
+
+LSN, FILE = {"server": "db"}, {"filename": "f"}
+STREAMED = {"lsn": 9, "lsn_proc": 9, "txId": 3, "ts_usec": 1}
+
+
+@pytest.mark.parametrize(
+    ("partition", "before", "after", "found"),
+    [
+        (FILE, {"position": 9}, {"position": 5}, None),
+        (FILE, {"position": 9}, {"position": 9}, None),
+        (FILE, {"position": 9}, {"position": 10}, ("EOS413", "error")),
+        (FILE, {"position": 9}, {"positon": 5}, ("EOS412", "error")),
+        (FILE, {"position": 9}, {"position": "5"}, ("EOS412", "error")),
+        (FILE, {"position": 9}, {"position": 5.0}, ("EOS412", "error")),
+        (FILE, {"position": 9}, {"position": -1}, ("EOS412", "error")),
+        (FILE, {"position": 9}, {"position": 5, "more": 1}, ("EOS412", "warning")),
+        (LSN, STREAMED, {**STREAMED, "lsn": 5, "snapshot": True}, ("EOS412", "warning")),
+        (LSN, STREAMED, {"snapshot": True}, ("EOS412", "error")),
+        ({"f": 1}, {"p": 9}, {"p": 10}, None),
+        ({"f": 1}, {"p": 9}, {"q": 9}, ("EOS412", "error")),
+        ({"f": 1}, {"p": 9}, {"p": None}, None),
+    ],
+)
+def test_an_offset_is_held_against_the_one_that_it_replaces(partition, before, after, found):
+    told = [(each.id, each.severity) for each in find_differences("c", partition, before, after, force=False)]
+    assert told == ([] if found is None else [found])
+    forced = find_differences("c", partition, before, after, force=True)
+    assert [(each.id, each.severity) for each in forced] == ([] if found is None else [(found[0], "warning")])

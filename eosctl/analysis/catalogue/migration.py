@@ -134,6 +134,30 @@ POSITION_AT_SOURCE: Final = FindingKind(
     source="KIP-875; StartLogicalReplication of PostgreSQL",
     commands=("offsets restore", "offsets create-connector"),
 )
+OFFSET_UNLIKE_BEFORE: Final = FindingKind(
+    id="EOS412",
+    name="offset-unlike-before",
+    title="offset of another shape than the connector's",
+    severity=Severity.ERROR,
+    cause="The offset has other members than the one that it replaces, or values of other types, or a number that no "
+    "source has, as a misspelt or edited file has. A task that does not find its member begins from nothing, or fails. "
+    "A warning where only members that the kind of source does not need differ, as in Debezium's snapshots, or with "
+    "--force.",
+    fix="compare with BEFORE in the plan, correct the file; --force writes it as it is",
+    source="KIP-875",
+    commands=("offsets restore", "offsets create-connector"),
+)
+RECORDS_SKIPPED: Final = FindingKind(
+    id="EOS413",
+    name="records-skipped",
+    title="records would never be copied",
+    severity=Severity.ERROR,
+    cause="The offset lies behind the one that the connector has: it goes on there, and nothing ever reads what lies "
+    "between. A warning with --force.",
+    fix="restore an offset that is not later than the present one; --force skips the records",
+    source="KIP-875",
+    commands=("offsets restore", "offsets create-connector"),
+)
 KINDS: Final = (
     NO_OFFSETS,
     SOURCE_TOPIC_ASSUMED,
@@ -147,4 +171,6 @@ KINDS: Final = (
     SOURCE_PARTITION_UNCLEAR,
     CONNECTOR_UNKNOWN,
     POSITION_AT_SOURCE,
+    OFFSET_UNLIKE_BEFORE,
+    RECORDS_SKIPPED,
 )

@@ -11,7 +11,6 @@ from eosctl.commands.plan_options import (
     ConnectorResources,
     EmitResources,
     EmitTo,
-    ForceFencing,
     ManagedBy,
     PlanFile,
     ResumeAfter,
@@ -32,7 +31,17 @@ RestoredFile: TypeAlias = Annotated[
 RestoredConnector: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help="The connector.")]
 CreateKeys: TypeAlias = Annotated[
     bool,
-    typer.Option("--create-keys", help="Write partitions that the topic lacks with their members as in FILE."),
+    typer.Option(
+        "--create-keys", help="Write partitions that the topic lacks, too; members in FILE's order if need be."
+    ),
+]
+Force: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Write offsets that skip records or are unlike those that they replace; fence its IDs although a task of "
+        "another connector has them, or may.",
+    ),
 ]
 
 
@@ -52,7 +61,7 @@ def restore(
     managed_by: ManagedBy = None,
     emit: EmitResources = None,
     emit_to: EmitTo = None,
-    force: ForceFencing = False,
+    force: Force = False,
     plan_file: PlanFile = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
@@ -60,10 +69,11 @@ def restore(
 
     Use it to go back to a position that was exported before, or to set one by hand. Source partitions are found by
     what they say, and the bytes of their keys in the topic are written again. An offset of null deletes; partitions
-    that the file does not name keep theirs. A partition that the topic lacks is written if the order of its members is
-    known, from the connector's other keys, or, with --create-keys, from the file. As with migrate-offsets the
-    connector must be STOPPED, nothing may have changed meanwhile, all is written in one transaction, and there is an
-    undo file. --source-dsn has the plan say whether a PostgreSQL that Debezium reads still has what follows.
+    that the file does not name keep theirs. A partition that the topic lacks is written with --create-keys, its members
+    in the order of the connector's other keys, or of the file. An offset behind the present one skips records, and one
+    with other members or types is most likely misspelt: both need --force. As with migrate-offsets the connector must
+    be STOPPED, nothing may have changed meanwhile, all is written in one transaction, and there is an undo file.
+    --source-dsn has the plan say whether a PostgreSQL that Debezium reads still has what follows.
 
     Examples:
       eosctl offsets restore orders.json --connector orders -b broker:9092 --group-id connect-cluster --dry-run
