@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 FIND_COORDINATOR, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP = (10, 0), (11, 2), (12, 0), (13, 0), (14, 0)
+SASL_HANDSHAKE, SASL_AUTHENTICATE = (17, 1), (36, 0)
+Login = tuple[str, str]
+"""User and password."""
+
 COORDINATOR_COMES = {14, 15, 16}
 """It loads the group's partition, or there was no group before."""
 SESSION_MS = 60_000
@@ -23,12 +27,19 @@ def _blob(value: bytes) -> bytes:
 
 
 class _Member:
-    def __init__(self, address: str, group_id: str, url: str) -> None:
+    def __init__(self, address: str, group_id: str, url: str, login: Login | None) -> None:
         host, _, port = address.rpartition(":")
         self._socket = socket.create_connection((host, int(port)), 120)
         self._group, self._member, self._generation = _text(group_id), "", 0
         subscription = struct.pack(">h", SESSIONED) + _text(url) + struct.pack(">qi", 0, -1)
+        if login is not None:
+            self._log_in(*login)
         self._protocols = struct.pack(">i", 1) + _text("sessioned") + _blob(subscription)
+
+    def _log_in(self, user: str, password: str) -> None:
+        shown = _blob(f"\0{user}\0{password}".encode())
+        for request, body in ((SASL_HANDSHAKE, _text("PLAIN")), (SASL_AUTHENTICATE, shown)):
+            assert self._ask(request, body)[:2] == bytes(2), request
 
     def _ask(self, request: tuple[int, int], body: bytes) -> bytes:
         self._socket.sendall(_blob(struct.pack(">hhi", *request, 1) + _text("evil") + body))
@@ -78,9 +89,9 @@ class _Member:
 
 
 @contextmanager
-def member_of(group_id: str, bootstrap: str, url: str) -> Iterator[None]:
-    """A member of the group, with this address, while the block runs."""
-    member, over = _Member(bootstrap, group_id, url), threading.Event()
+def member_of(group_id: str, bootstrap: str, url: str, login: Login | None = None) -> Iterator[None]:
+    """A member of the group, with this address, while the block runs; as this user of SASL/PLAIN."""
+    member, over = _Member(bootstrap, group_id, url, login), threading.Event()
     member.join()
 
     def stay() -> None:

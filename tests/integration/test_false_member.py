@@ -1,6 +1,8 @@
 """A false member of a real Connect group redirects what is sent to it to a real worker."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -10,13 +12,17 @@ import httpx
 import pytest
 
 from eosctl.clients.wire import Wire
+from eosctl.model.acls import AclBinding, Operation, ResourcePattern, ResourceType
 from eosctl.model.client_properties import ClientProperties
+from eosctl.sandbox.sandbox import Sandbox
 from tests.attack.group_member import member_of
 from tests.conftest import MakeSandbox
+from tests.integration.acl_broker import AclBroker
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
 GROUP = "connect-cluster"
+GROUP_AUTHORIZATION_FAILED = 30
 PLUGIN = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 COMMANDS = (
     ("doctor", "--preflight"),
@@ -60,6 +66,20 @@ def evil(victim: str, cluster_id: str, status: int, config: dict[str, str], seen
     return ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 
 
+@contextmanager
+def who_may_read_the_group(sandbox: Sandbox, url: str) -> Iterator[None]:
+    """A member of the group that is a user whom ACLs give Read on the group, and nothing else."""
+    login = ("tool", sandbox.users["tool"])
+    refused = pytest.raises(AssertionError, match=str(GROUP_AUTHORIZATION_FAILED))
+    with refused, member_of(GROUP, sandbox.sasl_bootstrap_servers, url, login):
+        pass
+    read = AclBinding("User:tool", Operation.READ, ResourcePattern(ResourceType.GROUP, GROUP))
+    with AclBroker(sandbox) as acls:
+        acls.set([read])
+        with member_of(GROUP, sandbox.sasl_bootstrap_servers, url, login):
+            yield
+
+
 def test_no_write_reaches_a_worker_by_way_of_a_member_that_the_user_did_not_name(
     make_sandbox: MakeSandbox, eosctl: Any, tmp_path: Path
 ) -> None:
@@ -76,13 +96,19 @@ def test_no_write_reaches_a_worker_by_way_of_a_member_that_the_user_did_not_name
     servers = [evil(victim, cluster_id, each, {"name": "evil", **config}, seen) for each in (307, 308)]
     for server in servers:
         Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    for server in servers:
-        with member_of(GROUP, sandbox.bootstrap_servers, f"http://127.0.0.1:{server.server_port}/"):
+    addresses = [f"http://127.0.0.1:{each.server_port}/" for each in servers]
+    members = (
+        member_of(GROUP, sandbox.bootstrap_servers, addresses[0]),
+        who_may_read_the_group(sandbox, addresses[1]),
+    )
+    for member, server in zip(members, servers, strict=True):
+        seen.clear()
+        with member:
             for command in COMMANDS:
                 eosctl(*command, "-b", sandbox.bootstrap_servers, "-o", "json")
         server.shutdown()
         server.server_close()
-    assert ("GET", "/") in seen, "the member was asked"
-    assert [each for each in seen if each[0] != "GET"] == []
+        assert ("GET", "/") in seen, "the member was asked"
+        assert [each for each in seen if each[0] != "GET"] == []
     assert httpx.get(f"{victim}/connectors", trust_env=False).json() == ["pay"]
     assert status()["connector"]["state"] == "RUNNING"
