@@ -130,7 +130,7 @@ class Undecodable(EosctlError):
         offset: int | None = None,
         hint: str | None = None,
     ) -> None:
-        where = "" if partition is None else f"-{partition} offset {offset}"
+        where = "" if partition is None else f"-{partition}@{offset}"
         place = "" if topic is None else f"{topic}{where}: "
         super().__init__(f"{place}{reason}", hint=hint)
         self.reason = reason

@@ -2,7 +2,7 @@
 
 1. ConnectorOffsetBackingStore.get puts what the connector-specific store answers over what the worker-global one
    answers. Each store answers every key it is asked for, null where it has none (KafkaOffsetBackingStore.get), and null
-   is put over a value like anything else: with two stores, the worker-global one is never used. (The null shadow.)
+   is put over a value like anything else: with two stores, the worker-global one is never used. (A shadowed offset.)
 2. KIP-618: the connector-specific offset, and where there is none the worker-global one.
 3. A value that is not JSON, or not an object without nested members, is answered as null (OffsetStorageReaderImpl).
 4. Workers from 4.2 on write offsets of a null source partition and look them up in vain: OffsetStorageReaderImpl makes
@@ -155,7 +155,7 @@ class Merger:
         if isinstance(kafka, Skipped):
             return kafka.reason
         if kafka is not None:
-            words = f"{stores.kind} store, {kafka.topic_partition} offset {kafka.record.offset}"
+            words = f"{stores.kind} store, {kafka.topic_partition}@{kafka.record.offset}"
         elif shadowed:
             words = f"nothing in {stores.primary.place} hides the offset in {self.worker_place}: it begins from nothing"
         else:

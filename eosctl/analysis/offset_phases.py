@@ -89,7 +89,7 @@ def uncommitted_offsets(connector: ConnectorOffsets, worker: WorkerSettings) -> 
 
 def _shown(answer: StoredOffset | Skipped | None) -> str:
     if isinstance(answer, StoredOffset):
-        return f"{answer.value} ({answer.topic_partition} offset {answer.record.offset})"
+        return f"{answer.value} ({answer.topic_partition}@{answer.record.offset})"
     return "nothing" if answer is None else f"what is not known ({answer.reason})"
 
 

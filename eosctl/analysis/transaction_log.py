@@ -181,7 +181,7 @@ def _without_timeout(name: str, value: TransactionLogValue) -> list[Finding]:
 def _newer(folded: FoldedLog) -> list[Finding]:
     return [
         kinds.NEWER_RECORD.finding(
-            f"__transaction_state-{each.partition} offset {each.offset}",
+            f"__transaction_state-{each.partition}@{each.offset}",
             f"a record with key version {each.key_version}, which a newer Kafka wrote",
             {"key_version": each.key_version},
         )

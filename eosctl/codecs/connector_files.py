@@ -15,7 +15,7 @@ from eosctl.codecs.json_limits import load_json
 from eosctl.codecs.properties import decode_properties
 from eosctl.codecs.strimzi_connect import kafka_connectors
 from eosctl.codecs.strimzi_resources import decode_resources, is_resource
-from eosctl.errors import ConfigError, Undecodable
+from eosctl.errors import ConfigError
 from eosctl.model.client_properties import REFERENCE, Property
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.strimzi import CLUSTER_LABEL
@@ -25,7 +25,7 @@ UNKNOWN_CLASS: Final = {"connector.class": "unknown"}
 
 
 def decode_connectors(text: str, origin: str) -> tuple[ConnectorConfig, ...]:
-    """The connectors in the text of file `origin`. Raises Undecodable for broken JSON, ConfigError for the rest."""
+    """The connectors in the text of file `origin`. Raises ConfigError for anything else."""
     if is_resource(text):
         return tuple(_operated(text, origin))
     if not text.lstrip().startswith(("{", "[")):
@@ -34,7 +34,7 @@ def decode_connectors(text: str, origin: str) -> tuple[ConnectorConfig, ...]:
         value = load_json(text)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno} column {error.colno}"
-        raise Undecodable(f"{origin} is not JSON at {where}: {error.msg}", hint="is the file cut?") from error
+        raise ConfigError(f"{origin} is not JSON at {where}: {error.msg}", hint="is the file cut?") from error
     entries = value if isinstance(value, list) else [value]
     return tuple(_entry(entry, origin) for entry in entries)
 

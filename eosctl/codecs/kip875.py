@@ -13,7 +13,7 @@ from typing import Final
 
 from eosctl.codecs.connect_json import long_value
 from eosctl.codecs.json_limits import load_json
-from eosctl.errors import Undecodable
+from eosctl.errors import ConfigError
 from eosctl.model.exported_offsets import ConnectorOffset
 from eosctl.model.unseen import escaped_in_json
 
@@ -33,14 +33,14 @@ def encode_kip875(offsets: Iterable[ConnectorOffset]) -> str:
 
 
 def decode_kip875(text: str, origin: str) -> tuple[ConnectorOffset, ...]:
-    """The entries of the body in `text`; Undecodable names `origin` (the file), line and field."""
+    """The entries of the body in `text`; ConfigError names `origin` (the file), line and field."""
     try:
         body = load_json(text)
     except json.JSONDecodeError as error:
-        raise Undecodable(f"{origin} line {error.lineno}: not JSON ({error.msg})", hint=HINT) from error
+        raise ConfigError(f"{origin} line {error.lineno}: not JSON ({error.msg})", hint=HINT) from error
     entries = body.get("offsets") if isinstance(body, dict) else None
     if not isinstance(entries, list) or len(body) != 1:
-        raise Undecodable(f'{origin} line 1: not an object with the one member "offsets", a list', hint=HINT)
+        raise ConfigError(f'{origin} line 1: not an object with the one member "offsets", a list', hint=HINT)
     return tuple(_Entries(text, origin).read(entries))
 
 
@@ -78,8 +78,8 @@ class _Entries:
             if type(value) is int and value != long_value(value):
                 raise self._wrong(number, f"{place}.{name}", "is beyond 64 bits")
 
-    def _wrong(self, number: int, place: str, what: str) -> Undecodable:
-        return Undecodable(f"{self._origin} line {self._line(number)}: {place} {what}", hint=HINT)
+    def _wrong(self, number: int, place: str, what: str) -> ConfigError:
+        return ConfigError(f"{self._origin} line {self._line(number)}: {place} {what}", hint=HINT)
 
     def _line(self, number: int) -> int:
         """The line where entry `number` begins: the text is walked entry by entry, now that one is wrong."""

@@ -118,11 +118,11 @@ def audit(
       COMMITTED   transactions that were committed
       P50         half of the transactions have at most that many records
       P99         99% of them have at most that many records
-      P50_MS      half of them took at most that long
-      P99_MS      99% of them took at most that long
+      P50-MS      half of them took at most that long
+      P99-MS      99% of them took at most that long
       OFFSET      where the last stable offset did not move
       TIME        since when, UTC
-      HELD_S      for how long; until the audit, where the transaction is still open
+      HELD-S      for how long; until the audit, where the transaction is still open
       BY          whose transaction was open
       ROLE        (--plan) offsets: decoded; config: replayed; output: batch headers are enough
       PARTITIONS  (--plan) partitions that will be read
@@ -181,7 +181,7 @@ def status(options: GlobalOptions, store: KeptLedger = None) -> int:
 
     Columns:
       JOB           the job's name
-      CLUSTER_ID    the Kafka cluster that it audits
+      CLUSTER-ID    the Kafka cluster that it audits
       PARTITIONS    partitions that it follows
       LAST-RUN      when its last run was planned, UTC
       VERDICT       that run's verdict: held, altered, broken or cannot-tell

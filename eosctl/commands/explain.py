@@ -76,7 +76,7 @@ def explain(
       CAUSE        what it means for Connect
       NEXT         what to do next
       SOURCE       where it comes from
-      REPORTED_BY  commands that report it
+      REPORTED-BY  commands that report it
       TITLE        (--list) what it is about
       THEME        (--list) what its theme is about
     """

@@ -97,7 +97,7 @@ def fence(
       BEFORE            producer ID/epoch before
       AFTER             producer ID/epoch now
       ATTEMPTS          how often InitProducerId was answered
-      ELAPSED_MS        from queueing the first request to the last answer
+      ELAPSED-MS        from queueing the first request to the last answer
       PROOF             what was seen afterwards
       ERROR             why it failed or was skipped
     """

@@ -105,10 +105,10 @@ def list_(options: GlobalOptions) -> None:
 
     Columns:
       NAME              of the profile, as --profile takes it
-      IN_USE            whether it is taken where none is named
-      BOOTSTRAP_SERVER  brokers to start from
-      GROUP_ID          the Connect cluster
-      CLUSTER_ID        the Kafka cluster that may be written to
+      IN-USE            whether it is taken where none is named
+      BOOTSTRAP-SERVER  brokers to start from
+      GROUP-ID          the Connect cluster
+      CLUSTER-ID        the Kafka cluster that may be written to
       PROTECTED         whether --yes needs --profile beside it
       WAIVERS           how many waivers for findings it has
       FILE              that describes it
@@ -215,10 +215,10 @@ def trust(options: GlobalOptions, file: ProjectFile = None) -> None:
 
     Columns:
       NAME              of the profile, as --profile takes it
-      IN_USE            whether the file names it as the one that is taken where none is named
-      BOOTSTRAP_SERVER  brokers to start from
-      GROUP_ID          the Connect cluster
-      CLUSTER_ID        the Kafka cluster that may be written to
+      IN-USE            whether the file names it as the one that is taken where none is named
+      BOOTSTRAP-SERVER  brokers to start from
+      GROUP-ID          the Connect cluster
+      CLUSTER-ID        the Kafka cluster that may be written to
       PROTECTED         whether --yes needs --profile beside it
       WAIVERS           how many waivers for findings it has
       FILE              that describes it

@@ -129,12 +129,12 @@ def watch(
       LABELS            its labels, without that of the profile
       VALUE             its value
       PARTITION         of --live: topic and partition
-      SINCE_S           for how many seconds
+      SINCE-S           for how many seconds
       TRANSACTIONAL-ID  whose transaction it is
       TASK              its connector and task
       STATE             the coordinator's state of the transaction
       ADVICE            what to do: abort, fence or wait
-      RATIO             SINCE_S divided by the longest interval between two commits of the task before
+      RATIO             SINCE-S divided by the longest interval between two commits of the task before
       COMMAND           who needs a fact that was not read
       WHAT              the fact
       CAUSE             why it was not read

@@ -69,7 +69,7 @@ class OffsetStores:
 
     @property
     def both(self) -> bool:
-        """Whether there are two: then Kafka's null shadow applies, and KIP-618 promises a fallback."""
+        """Whether there are two: then an offset may be shadowed (EOS080), and KIP-618 promises a fallback."""
         return self.worker_global is not None and self.connector_specific is not None
 
     @property

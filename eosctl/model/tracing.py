@@ -162,6 +162,5 @@ class Trace(Answer):
 
     @property
     def found(self) -> bool:
-        """Whether there is certainly no record, and no marker either."""
-        unsure = {Absence.MARKER, Absence.NOT_FOUND}
-        return isinstance(self.record, NoRecord) and self.record.absence not in unsure
+        """Whether there is certainly no record."""
+        return isinstance(self.record, NoRecord) and self.record.absence is not Absence.NOT_FOUND

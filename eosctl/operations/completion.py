@@ -1,6 +1,6 @@
-"""Names that a TAB offers: profiles, topics, connectors; what a cluster answered is kept for the next TAB.
+"""Names that a TAB offers: profiles, topics, connectors, transactional IDs.
 
-A TAB never asks anything, says nothing when something fails, and waits for a cluster no longer than `budget_s`; what it
+A TAB never asks anything, says nothing when something fails, and waits for a cluster no longer than `budget_s`. What it
 read is kept in the user's cache (model.completion_cache says for how long).
 """
 
@@ -48,6 +48,15 @@ def plan_names(typed: str, suffix: str) -> tuple[str, ...]:
 def topic_names(options: SessionOptions) -> Names:
     """The topics of the cluster that the options name."""
     return _cached(options, "topics", lambda session: {place.topic for place in session.reader.partitions({})})
+
+
+def transactional_ids(options: SessionOptions) -> Names:
+    """The transactional IDs that the cluster's coordinators list."""
+    return _cached(
+        options,
+        "transactional IDs",
+        lambda session: (each.transactional_id for each in session.reader.transactional_ids().transactions),
+    )
 
 
 def connector_names(options: SessionOptions, config_topic: str) -> Names:

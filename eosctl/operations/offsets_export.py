@@ -121,6 +121,8 @@ def diff_offsets(
     offsets_a, read_a = _side(session, request, a, store)
     offsets_b, read_b = _side(session, there, b, store)
     sides = as_renamed(_only(request.connectors, offsets_a), _only(there.connectors, offsets_b), names)
+    for name, side, other in ((a, offsets_a, offsets_b), (b, offsets_b, offsets_a)):
+        _warn_of_a_name(session, request, name, side, other)
     difference = compare_offsets(a, sides[0], b, sides[1])
     if source_dsn is None:
         return difference.covering(read_a + read_b)
@@ -128,6 +130,22 @@ def diff_offsets(
     answers = [fact for each in difference.changes for fact in (each.source_a, each.source_b)]
     asked = Coverage(("the source",), tuple(gap for each in answers for gap in unread_in("the source", each)))
     return difference.covering(read_a + read_b + asked)
+
+
+def _warn_of_a_name(
+    session: Session, request: OffsetsRequest, name: str, side: OffsetsById, other: OffsetsById
+) -> None:
+    """Says for which connector a file is taken where only its name says so, and the other side does not have it."""
+    taken = {each.connector for each in side}
+    if name.endswith(SUFFIX) and not request.connectors and len(taken) == 1 and taken.isdisjoint(_connectors(other)):
+        session.options.console.warn(
+            f"{name} is taken for the offsets of connector {min(taken)}, after its name, and the other side has no "
+            "offsets of it: --connector NAME says of which connector the file is"
+        )
+
+
+def _connectors(offsets: OffsetsById) -> set[str]:
+    return {each.connector for each in offsets}
 
 
 def _asking_the_source(

@@ -16,7 +16,9 @@ from eosctl.operations.trace_extent import FIRST_WINDOW
 from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem
 from eosctl.sources.record_log import RecordLog
 
-PLACE: Final = re.compile(r"(?P<topic>[^:@]+)(?::(?P<partition>\d+))?(?:@(?P<offset>\d+))?", re.ASCII)
+PLACE: Final = re.compile(
+    r"(?P<topic>[^:@]+?)(?:[:-](?P<partition>\d+)@(?P<offset>\d+)|:(?P<searched>\d+)|@(?P<alone>\d+))?", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +41,16 @@ class Located:
 
 
 def parse_place(text: str, key: str | None, time_ms: int | None) -> Wish:
-    """TOPIC:PARTITION@OFFSET, or TOPIC[:PARTITION] with a key or a time. Raises UsageError for anything else."""
+    """TOPIC-PARTITION@OFFSET (or with a colon), or TOPIC[:PARTITION] with a key or a time; otherwise UsageError.
+
+    Without an offset a topic may be called orders-0.
+    """
     match = PLACE.fullmatch(text)
     if match is None:
-        raise UsageError(f"invalid record {text!r}: expected TOPIC:PARTITION@OFFSET", hint="for example orders:0@1042")
-    partition, offset = match["partition"], match["offset"]
+        raise UsageError(f"invalid record {text!r}: expected TOPIC-PARTITION@OFFSET", hint="for example orders-0@1042")
+    partition, offset = match["partition"] or match["searched"], match["offset"] or match["alone"]
     if offset is not None and (partition is None or key is not None or time_ms is not None):
-        raise UsageError("an offset needs its partition, and neither --key nor --timestamp", hint="orders:0@1042")
+        raise UsageError("an offset needs its partition, and neither --key nor --timestamp", hint="orders-0@1042")
     if offset is None and key is None and time_ms is None:
         raise UsageError(f"{text} names no record", hint=f"give {text}@OFFSET, --key or --timestamp")
     return Wish(

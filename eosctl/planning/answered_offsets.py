@@ -4,7 +4,7 @@ Settings can be misread: another offsets topic, another Connect cluster with a c
 answer from where they look, so their answer is compared with the topic before a move and before a connector is resumed.
 
 1. Workers list the source partitions of all stores, and look each of them up under the key that they encode. They
-   answer null where the first store has none (the null shadow), and where the connector writes its key in other bytes:
+   answer null where the first store has none (shadowed), and where the connector writes its key in other bytes:
    members in another order than a HashMap's.
 2. A null source partition is not listed, nor one that was deleted. Doubles come back changed (-0.0 as 0.0), so source
    partitions with one are left out here; and nothing is compared where a value of the connector cannot be used.

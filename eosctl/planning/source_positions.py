@@ -8,6 +8,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from eosctl.analysis.catalogue.migration import OFFSET_UNLIKE_BEFORE, POSITION_AT_SOURCE, RECORDS_SKIPPED
 from eosctl.analysis.positions.index import (
@@ -25,6 +26,12 @@ from eosctl.model.replication_slots import SourceRead
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
 
+LOOK_YOURSELF: Final = (
+    "eosctl cannot ask this kind of source: look there whether it still has what follows the position"
+)
+SNAPSHOT: Final = "rows that the source no longer streams are sent again by a new snapshot"
+NOTHING: Final = "nothing: the source has what follows"
+
 
 def find_positions(connector: str, offsets: Iterable[ConnectorOffset], source: SourceRead | None) -> Iterator[Finding]:
     """What there is to say of each offset whose kind of source is known."""
@@ -37,7 +44,8 @@ def find_positions(connector: str, offsets: Iterable[ConnectorOffset], source: S
             said.add(reader.source)
             meaning = meaning_of_rewind(each.partition, each.offset)
             message = f"whether the source still has what follows was not asked. {reader.source}: {meaning}"
-            yield POSITION_AT_SOURCE.finding(connector, message, severity=Severity.INFO)
+            cure = None if reader is POSTGRESQL else LOOK_YOURSELF
+            yield POSITION_AT_SOURCE.finding(connector, message, cure=cure, severity=Severity.INFO)
 
 
 def _held_against(connector: str, each: ConnectorOffset, source: SourceRead) -> Iterator[Finding]:
@@ -48,7 +56,8 @@ def _held_against(connector: str, each: ConnectorOffset, source: SourceRead) -> 
     partition = json.dumps(dict(each.partition), ensure_ascii=False)
     message = f"{partition}: {position}; {found.words}" if position else f"{partition}: {found.words}"
     severity = Severity.INFO if found.served is Served.SERVED else Severity.WARNING
-    yield POSITION_AT_SOURCE.finding(connector, message, severity=severity)
+    cure = NOTHING if found.served is Served.SERVED else SNAPSHOT
+    yield POSITION_AT_SOURCE.finding(connector, message, cure=cure, severity=severity)
 
 
 def find_differences(

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -16,7 +17,7 @@ from eosctl.model.unseen import escaped_in_lines
 from eosctl.render.cells import escape_controls
 from eosctl.render.document import Document, error_envelope
 from eosctl.render.formats import Output, pieces_of, text_of, text_of_envelope
-from eosctl.render.layout import Page
+from eosctl.render.layout import Page, columns_across, fold
 from eosctl.render.whole_terminal import WholeTerminal
 
 Advance = Callable[[int], None]
@@ -96,6 +97,10 @@ class OutputOptions:
     command: str = ""
     gates: Mapping[Path, Callable[[Gate], str]] = field(default_factory=dict)
     """Files for a pipeline, and how what `command` answers is written there."""
+
+
+COMMAND: Final = re.compile(r"(?:^|(?<=:) )((?:eosctl [a-z]|kafka-[a-z-]+\.sh ).*)$")
+"""A command that ends a line."""
 
 
 class Console:
@@ -183,7 +188,7 @@ class Console:
     def narrate(self, text: str, *, verbosity: int = 0) -> None:
         """Say what goes on; silent under -q, and below that many -v."""
         if not self._options.quiet and self._options.verbosity >= verbosity:
-            self._write(self._terminal.stderr, f"{_lines(text)}\n")
+            self._write(self._terminal.stderr, f"{self._folded(text)}\n")
 
     def waiting(self, text: str) -> None:
         """Say what takes long; on a terminal only, silent under -q."""
@@ -207,7 +212,7 @@ class Console:
             self._answered = True
         self._say("error", "bold red", error.message)
         if error.hint:
-            self._write(self._terminal.stderr, f"hint: {_lines(error.hint)}\n")
+            self._write(self._terminal.stderr, f"{self._folded(f'hint: {error.hint}')}\n")
 
     def confirm(self, question: str, *, yes: bool, name: str | None = None) -> None:
         """Return if the user agrees or gave --yes; otherwise raise Refused. The default answer is no.
@@ -260,7 +265,18 @@ class Console:
     def _say(self, what: str, style: str, text: str) -> None:
         stderr = self._terminal.stderr
         page = Page(None, self._terminal.coloured(stderr, self._options.colour))
-        self._write(stderr, f"eosctl: {page.paint(what + ':', style)} {_lines(text)}\n")
+        said = self._folded(f"eosctl: {what}: {text}").removeprefix(f"eosctl: {what}:")
+        self._write(stderr, f"eosctl: {page.paint(what + ':', style)}{said}\n")
+
+    def _folded(self, text: str) -> str:
+        """Folded at spaces to the width of stderr; a command at the end of a line stays whole, to be copied."""
+        width, lines = self._terminal.stderr.width, _lines(text).split("\n")
+        if width is None or all(columns_across(line) <= width for line in lines):
+            return "\n".join(lines)
+        pieces = (COMMAND.split(line, maxsplit=1) for line in lines)
+        return "\n".join(
+            part for said, *command in pieces for part in (*(fold(said, width) if said else ()), *filter(None, command))
+        )
 
     def _write(self, stream: Stream, text: str | Iterable[str]) -> None:
         with contextlib.suppress(BrokenPipeError):

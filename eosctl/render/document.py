@@ -42,7 +42,7 @@ class Tone(StrEnum):
 class Column:
     """One column of a table, or one line of Fields.
 
-    header has no spaces and carries the unit (`AGE_S`, `TIMEOUT_MS`); path leads from the row to the value (dots go
+    header has no spaces and carries the unit (`AGE-S`, `TIMEOUT-MS`); path leads from the row to the value (dots go
     into nested objects); meaning is the glossary's sentence; tones colours a cell by its text. brief makes of a row the
     short form of the value, for tables on a terminal.
     """
@@ -55,8 +55,8 @@ class Column:
     brief: Callable[[Tree], str] | None = None
 
     def __post_init__(self) -> None:
-        if not self.header or any(char.isspace() for char in self.header):
-            raise ValueError(f"a header is one word: {self.header!r}")
+        if not self.header or any(char.isspace() or char == "_" for char in self.header):
+            raise ValueError(f"a header is one word, and a hyphen joins its parts: {self.header!r}")
 
 
 def figure(header: str, path: str, meaning: str = "") -> Column:
@@ -155,7 +155,7 @@ class Document:
         """The same with the rows of one table in the order of column `sort` (`-` before it: backwards), and only the
         first `limit` of them: of the first table that has the column. UsageError where none has it."""
         tables = [block for block in self.blocks if isinstance(block, Table)]
-        header = (sort or "").removeprefix("-").upper()
+        header = (sort or "").removeprefix("-").upper().replace("_", "-")
         found = [(table, each.path) for table in tables for each in table.columns if each.header == header]
         if sort is not None and not found:
             known = ", ".join(each.header for each in tables[0].columns) if tables else "none"

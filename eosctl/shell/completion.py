@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 PLAN_FILES: Final = {("eosctl apply", "plan"): ".plan", ("eosctl undo", "file"): ".plan.undo"}
 """The arguments that are plan files, and how the names of these end."""
 CONNECTORS: Final = frozenset({"connector", "connectors"})
+TRANSACTIONAL_IDS: Final = frozenset({"transactional_id", "transactional_ids"})
 
 
 def complete(root: Any, line: str) -> list[str]:  # noqa: ANN401  # Typer's command classes are its own
@@ -54,11 +55,16 @@ def _names_of(
     context: "typer.Context",
     incomplete: str,
 ) -> Callable[[], tuple[str, ...]] | None:
-    """How to read the names that can stand for the parameter; None where it is no profile, plan, connector or topic."""
+    """How to read the names that can stand for the parameter; None where it is none of those that are read."""
+    if parameter.name == "words" and context.command_path == "eosctl explain":
+        from eosctl.operations import explain
+
+        return explain.finding_words
     suffix = PLAN_FILES.get((context.command_path, parameter.name))
     is_profile = parameter.name == "name" and context.command_path.startswith("eosctl profile ")
     is_topic = "TOPIC" in (getattr(parameter, "metavar", None) or "")
-    if not (suffix or is_profile or words[-1:] == ["--profile"] or parameter.name in CONNECTORS or is_topic):
+    is_named = parameter.name in CONNECTORS | TRANSACTIONAL_IDS or is_topic
+    if not (suffix or is_profile or words[-1:] == ["--profile"] or is_named):
         return None
     from eosctl.operations import completion
 
@@ -66,6 +72,8 @@ def _names_of(
         return lambda: completion.plan_names(incomplete, suffix)
     if is_profile or words[-1:] == ["--profile"]:
         return completion.profile_names
+    if parameter.name in TRANSACTIONAL_IDS:
+        return lambda: completion.transactional_ids(_options(context))
     if is_topic and parameter.name not in CONNECTORS:
         return lambda: completion.topic_names(_options(context))
     topic = context.params.get("config_topic") or "connect-configs"

@@ -28,7 +28,7 @@ def test_with_one_store_kafka_and_kip_618_agree() -> None:
     row = merged(topic("global", [record(0, KEY, '{"p":1}')]), configs={"c": {}})
     assert (value(row.kafka_effective), value(row.kip618_effective)) == ({"p": 1}, {"p": 1})
     assert row.connector_specific is None
-    assert row.provenance == "connector-specific store, global-0 offset 0"
+    assert row.provenance == "connector-specific store, global-0@0"
 
 
 def test_the_offset_that_a_task_starts_from_is_said_in_the_connector_s_own_terms() -> None:

@@ -74,7 +74,7 @@ def test_it_is_an_error_where_workers_read_it_and_an_info_where_they_may_later(s
     findings = report(log(COMMITTED, ABORTED), configs=ONE, settings=worker(support)).findings
     [found] = [each for each in findings if each.id == "EOS092"]
     assert (found.severity, found.subject, found.evidence["offsets"]) == (severity, "c", 1)
-    assert "in the first {'p': 1} (global-0 offset 1) instead of {'p': 0} (global-0 offset 0)" in found.message
+    assert "in the first {'p': 1} (global-0@1) instead of {'p': 0} (global-0@0)" in found.message
     assert "eosctl offsets export c.json --connector c --exactly-once enabled" in found.cure
 
 

@@ -37,8 +37,7 @@ def test_a_batch_that_would_become_large_is_named_with_its_place_in_little_memor
     bomb = of_zeros(codec)
     assert len(bomb) < 13 << 20
     assert refused(bomb) == (
-        "connect-offsets-3 offset 0: its records take more than 67108864 bytes once they are unpacked "
-        "(eosctl.batch.max.bytes)"
+        "connect-offsets-3@0: its records take more than 67108864 bytes once they are unpacked (eosctl.batch.max.bytes)"
     )
     assert peak_mib(lambda: refused(bomb)) < 150
 
@@ -90,7 +89,7 @@ ODD_SNAPPY = {
 def test_what_snappy_says_of_itself_is_not_believed(name: str, monkeypatch):
     monkeypatch.setitem(bombs.PACK, Codec.SNAPPY, lambda _: ODD_SNAPPY[name])
     data = batch(Codec.SNAPPY, b"", 1)
-    assert "connect-offsets-3 offset 0: " in refused(data)
+    assert "connect-offsets-3@0: " in refused(data)
     assert peak_mib(lambda: refused(data)) < 100
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosctl.codecs.kip875 import decode_kip875, encode_kip875
-from eosctl.errors import Undecodable
+from eosctl.errors import ConfigError
 from eosctl.model.exported_offsets import ConnectorOffset
 
 VALUES = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text()
@@ -56,7 +56,7 @@ def test_what_is_written_is_read_back(offsets: list[ConnectorOffset]) -> None:
     ],
 )
 def test_an_error_names_the_line_and_the_field(text: str, message: str) -> None:
-    with pytest.raises(Undecodable, match=message):
+    with pytest.raises(ConfigError, match=message):
         decode_kip875(text, "f.json")
 
 
@@ -64,5 +64,5 @@ def test_an_error_names_the_line_and_the_field(text: str, message: str) -> None:
 def test_any_text_is_a_body_or_undecodable(text: str) -> None:
     try:
         decode_kip875(text, "f")
-    except Undecodable:
+    except ConfigError:
         return

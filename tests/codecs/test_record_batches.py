@@ -71,7 +71,7 @@ def test_a_batch_that_is_cut_off_is_left_out(length):
 def test_a_batch_before_kafka_0_11_is_refused_with_its_place():
     data = bytearray(batch_bytes(base_offset=40))
     data[16] = 1
-    with pytest.raises(Undecodable, match="orders-2 offset 40: message format 1"):
+    with pytest.raises(Undecodable, match="orders-2@40: message format 1"):
         list(iter_batches(data, topic_partition=ORDERS))
 
 
@@ -80,7 +80,7 @@ def test_a_flipped_byte_is_noticed_by_its_crc(place):
     data = bytearray(batch_bytes(base_offset=40))
     data[place] ^= 0x01
     [batch] = iter_batches(data)
-    with pytest.raises(Undecodable, match="orders-2 offset 40: CRC does not match"):
+    with pytest.raises(Undecodable, match="orders-2@40: CRC does not match"):
         decode_records(batch, topic_partition=ORDERS)
 
 

@@ -84,7 +84,7 @@ def test_a_key_is_read_and_a_newer_one_is_told_apart():
 
 
 def test_a_bad_record_is_told_with_its_place():
-    with pytest.raises(Undecodable, match=r"__transaction_state-9 offset 4: value version 3"):
+    with pytest.raises(Undecodable, match=r"__transaction_state-9@4: value version 3"):
         decode_log_record(9, Record(4, 1, encode_transaction_log_key("a"), b"\0\3"))
-    with pytest.raises(Undecodable, match=r"__transaction_state-9 offset 4: 2 bytes were to follow"):
+    with pytest.raises(Undecodable, match=r"__transaction_state-9@4: 2 bytes were to follow"):
         decode_log_record(9, Record(4, 1, None, ONGOING_V0))

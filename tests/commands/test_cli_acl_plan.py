@@ -261,7 +261,7 @@ BROKEN_JAAS = {"sasl_jaas_config": 'PlainLoginModule required username="worker p
         (NO_KEYSTORE, CONNECTOR, [], 2, "no principal is known for worker: keystore /none.p12"),
         ({"group_id": ""}, CONNECTOR, [], 2, "has no group.id"),
         ({"exactly_once_source_support": "on"}, CONNECTOR, [], 2, "must be one of disabled, preparing, enabled"),
-        ({}, '{"name": "c", ', [], 7, "is not JSON at line 1"),
+        ({}, '{"name": "c", ', [], 2, "is not JSON at line 1"),
         ({}, {"config": {"connector.class": "X"}}, [], 2, "has no name"),
         ({}, {"name": "c", "config": {"topic": "x"}}, [], 2, "has no connector.class"),
         ({}, {"name": "c", "connector.class": "X", "tasks.max": "many"}, [], 2, "tasks.max of connector c is 'many'"),

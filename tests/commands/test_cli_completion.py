@@ -18,6 +18,8 @@ from keyboard import keyboard
         ("eosctl fence -o js", ["json", "jsonl"]),
         ("eosctl fence --output=js", ["json", "jsonl"]),
         ("eosctl fence --ids-file ", []),
+        ("eosctl explain EOS08", [f"EOS08{digit}" for digit in range(10)]),
+        ("eosctl explain shadow", ["shadowed-offset"]),
         ("eosctl fence 'unfinished", []),
     ],
 )

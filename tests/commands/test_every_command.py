@@ -44,7 +44,7 @@ CONNECTING |= {
     "eosctl transactions lso": "transactions lso -b {mute}",
     "eosctl transactions abort": "transactions abort --topic orders --partition 0 --yes -b {mute}",
     "eosctl transactions commit": "transactions commit sink-0 --producer-id 1 --producer-epoch 0 --yes -b {mute}",
-    "eosctl transactions trace": "transactions trace orders:0@1 -b {mute}",
+    "eosctl transactions trace": "transactions trace orders-0@1 -b {mute}",
     "eosctl transactions log": "transactions log -b {mute}",
     "eosctl migrate-offsets": "migrate-offsets --connector orders --to-topic own -b {mute}",
     "eosctl mirror audit": "mirror audit --source-bootstrap-server {mute} -b {mute}",

@@ -15,7 +15,7 @@ def explained(ran):
 
 def test_a_finding_is_explained_by_its_id_and_by_its_name(eosctl):
     [shadow] = explained(eosctl("explain", "eos080", "-o", "json"))
-    assert (shadow["id"], shadow["name"], shadow["title"]) == ("EOS080", "shadowed-offset", "null shadow")
+    assert (shadow["id"], shadow["name"], shadow["title"]) == ("EOS080", "shadowed-offset", "shadowed offset")
     assert shadow["severity"] == "error"
     assert "eosctl migrate-offsets --connector <connector>" in shadow["commands"][0]
     assert shadow["reported_by"] == ["doctor", "upgrade-check", "offsets show"]
@@ -34,7 +34,7 @@ def test_a_name_that_three_topics_share_explains_each(eosctl):
 def test_people_read_the_fix_and_who_reports_it(eosctl):
     lines = eosctl("explain", "EOS203").stdout.splitlines()
     assert lines[0] == "FINDING      zombie wrote source offsets"
-    assert lines[-1] == "REPORTED_BY  audit"
+    assert lines[-1] == "REPORTED-BY  audit"
 
 
 def test_an_error_is_explained_as_before_and_has_no_severity(eosctl):

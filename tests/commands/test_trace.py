@@ -61,16 +61,17 @@ def test_a_record_of_each_fate_is_traced_to_both_ends_of_its_transaction(trace: 
         (8, "committed", (7, 8, 12, "whole")),
         (10, "open", (10, 11, None, "whole")),
     ):
-        answer = trace(log, f"orders:0@{offset}")
+        answer = trace(log, f"orders-0@{offset}")
         assert answer["record"]["state"] == state
         assert extents(answer) == {"orders-0": extent}
-    assert trace(log, "orders:0@8")["record"]["visible"] is True
-    assert trace(log, "orders:0@10")["record"]["visible"] is False
+    assert trace(log, "orders-0@8") == trace(log, "orders:0@8")
+    assert trace(log, "orders-0@8")["record"]["visible"] is True
+    assert trace(log, "orders-0@10")["record"]["visible"] is False
 
 
 def test_what_was_written_outside_a_transaction_is_said_to_be(trace: Trace):
     log = [data(0, 0, PLAIN), data(2, 0, Writer(9, 0))]
-    plain, idempotent = trace(log, "orders:0@0"), trace(log, "orders:0@3")
+    plain, idempotent = trace(log, "orders-0@0"), trace(log, "orders-0@3")
     assert (plain["record"]["transactional"], plain["record"]["producer_id"]) == (False, None)
     assert (idempotent["record"]["transactional"], idempotent["record"]["producer_id"]) == (False, 9)
     assert plain["partitions"] == idempotent["partitions"] == []
@@ -80,8 +81,8 @@ def test_where_no_record_lies_it_is_said_what_does(trace: Trace):
     left = data_batch(4, [Written(1, NOW, b"k", b"v")], TASK, last_delta=2, sequence=2)
     log = [data(2), left, marker(9, COMMIT), damaged(data(10)), data(12)]
 
-    def why(offset: int, code: int = 1) -> tuple[str, str]:
-        record = trace(log, f"orders:0@{offset}", base=2, code=code)["record"]
+    def why(offset: int) -> tuple[str, str]:
+        record = trace(log, f"orders-0@{offset}", base=2, code=1)["record"]
         return record["absent"], record["reason"]
 
     assert why(0) == ("deleted", "deleted: the log starts at offset 2 (retention, or DeleteRecords)")
@@ -89,27 +90,27 @@ def test_where_no_record_lies_it_is_said_what_does(trace: Trace):
     assert why(8) == ("compacted", "compacted away: the next batch that is left begins at offset 9")
     assert why(11) == ("damaged", "the log is damaged there: CRC does not match")
     assert why(14) == ("not-written", "the log ends before offset 14")
-    assert why(9, code=0) == ("marker", "the commit marker of producer 7/0, which no consumer sees")
+    assert why(9) == ("marker", "the commit marker of producer 7/0, which no consumer sees")
 
 
 def test_a_marker_leads_to_its_transaction_also_where_its_epoch_is_the_next_one(trace: Trace):
     log = [data(0), marker(2, COMMIT, Writer(7, 1)), data(3, 0, Writer(7, 1, transactional=True))]
-    answer = trace(log, "orders:0@2")
+    answer = trace(log, "orders-0@2", code=1)
     assert extents(answer) == {"orders-0": (0, 1, 2, "whole")}
-    assert extents(trace(log, "orders:0@3")) == {"orders-0": (3, 4, None, "whole")}
+    assert extents(trace(log, "orders-0@3")) == {"orders-0": (3, 4, None, "whole")}
 
 
 def test_beyond_the_limit_and_before_the_log_start_the_first_offset_is_not_claimed(trace: Trace):
     many = [data(offset, offset + 2) for offset in range(0, 6_000, 2)]
     log = [*many, marker(6_000, COMMIT)]
-    near = trace(log, "orders:0@5999", "--within", "1000", code=3)
+    near = trace(log, "orders-0@5999", "--within", "1000", code=3)
     assert extents(near) == {"orders-0": (4_998, 5_999, 6_000, "first-unknown")}
-    assert extents(trace(log, "orders:0@5999")) == {"orders-0": (0, 5_999, 6_000, "whole")}
-    cut = trace([data(8, 8), marker(10, COMMIT)], "orders:0@8", base=8)
+    assert extents(trace(log, "orders-0@5999")) == {"orders-0": (0, 5_999, 6_000, "whole")}
+    cut = trace([data(8, 8), marker(10, COMMIT)], "orders-0@8", base=8)
     assert extents(cut) == {"orders-0": (8, 9, 10, "first-deleted")}
-    lost = trace(log[1_000:], "orders:0@2000", "--within", "100", base=2_000, code=0)
+    lost = trace(log[1_000:], "orders-0@2000", "--within", "100", base=2_000, code=0)
     assert lost["record"]["state"] == "committed", "the log knows what was aborted, whatever the limit"
-    opened = trace(many, "orders:0@0", "--within", "100", code=3)
+    opened = trace(many, "orders-0@0", "--within", "100", code=3)
     assert "no marker within 100 offsets" in opened["record"]["state"]["skipped"]
 
 
@@ -122,7 +123,7 @@ def test_what_was_committed_with_it_is_shown_from_the_other_partitions(trace: Tr
         "__consumer_offsets-3": [group, marker(1, COMMIT)],
         "unrelated-0": [data(0, 0, OTHER), marker(2, COMMIT, OTHER)],
     }
-    answer = trace([data(0), marker(2, COMMIT), data(3, 2), marker(5, COMMIT, at=later)], "orders:0@1", others=others)
+    answer = trace([data(0), marker(2, COMMIT), data(3, 2), marker(5, COMMIT, at=later)], "orders-0@1", others=others)
     assert extents(answer) == {
         "orders-0": (0, 1, 2, "whole"),
         "connect-offsets-0": (0, 0, 1, "by-time"),
@@ -135,7 +136,7 @@ def test_what_was_committed_with_it_is_shown_from_the_other_partitions(trace: Tr
 
 def test_of_several_that_ended_close_together_the_nearest_is_said_to_be_one_by_time(trace: Trace):
     others = {"other-0": [data(0), marker(2, COMMIT, at=NOW - 40), data(3, 2), marker(5, COMMIT, at=NOW + 1)]}
-    answer = trace([data(0), marker(2, COMMIT)], "orders:0@0", others=others)
+    answer = trace([data(0), marker(2, COMMIT)], "orders-0@0", others=others)
     assert extents(answer)["other-0"] == (3, 4, 5, "by-time")
 
 
@@ -150,6 +151,8 @@ def test_a_record_is_found_by_its_key_and_by_its_time(trace: Trace):
     assert (cut["absent"], "within 3 offsets (--within)" in cut["reason"]) == ("not-found", True)
 
 
-@pytest.mark.parametrize("words", [["orders"], ["orders:x@1"], ["orders@1"], ["orders:0@1", "--key", "k"], ["a:0:1"]])
+@pytest.mark.parametrize(
+    "words", [["orders"], ["orders:x@1"], ["orders-x@1"], ["orders@1"], ["orders-0@1", "--key", "k"], ["a:0:1"]]
+)
 def test_what_names_no_record_is_an_error_of_usage(eosctl: Callable[..., Ran], tmp_path: Path, words: list[str]):
     assert eosctl("transactions", "trace", *words, "--log-dir", tmp_path).exit_code == 2

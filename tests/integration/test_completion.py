@@ -6,6 +6,7 @@ from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.completion import home, offers
 from tests.integration.config_topic import CONFIG_TOPIC
 from tests.integration.connect import Worker
+from tests.integration.producers import transactional_producer
 
 pytestmark = pytest.mark.kafka
 
@@ -21,6 +22,10 @@ def test_topics_and_connectors_of_the_cluster_are_offered(connect_sandbox: Sandb
         assert CONFIG_TOPIC in offers(f"eosctl transactions producers {cluster} ", **user)
         assert CONFIG_TOPIC in offers(f"eosctl fence {cluster} --config-topic connect-", **user)
         assert name in offers(f"eosctl fence {cluster} --connector off", **user)
+        with_id = transactional_producer(connect_sandbox.bootstrap_servers, f"{name}-id")
+        for typed in (f"transactions describe {cluster}", f"fence {cluster} --transactional-id"):
+            assert offers(f"eosctl {typed} {name}", **user) == [f"{name}-id"]
+        assert with_id is not None
         assert name in offers(f"eosctl fence --connect-url {worker.url} --connector off", **user)
     finally:
         worker.ask("DELETE", f"/connectors/{name}")

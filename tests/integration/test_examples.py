@@ -168,7 +168,7 @@ class Stage:
             "--engine spark --master local[4]": "--engine local",  # tests/spark runs it on Spark
             "--start-offset 1042": f"--start-offset {self.hung_at}",
             "--producer-id 42 --producer-epoch 3": self.left,
-            "orders:0@1042": f"orders:0@{self.hung_at}",
+            "orders-0@1042": f"orders-0@{self.hung_at}",
             "/var/lib/kafka/data": str(next(self.sandbox.directory.glob("broker-1/**/orders-0")).parent),
             "/var/lib/eosctl": str(home),
         }

@@ -148,7 +148,7 @@ def test_an_earlier_position_of_a_known_shape_is_restored(ground: Ground, restor
 )
 def test_a_file_with_an_error_is_reported_by_line_and_field(restore: Callable[..., Ran], body: str, message: str):
     ran = restore(body)
-    assert ran.exit_code == 7
+    assert ran.exit_code == 2
     assert message in ran.stderr
 
 

@@ -76,9 +76,9 @@ def dumped(broker: Sandbox, places: list[TopicPartition]) -> dict[TopicPartition
     return found
 
 
-def trace(eosctl: Eosctl, place: TopicPartition, offset: int, *where: object) -> dict[str, Any]:
-    ran = eosctl("transactions", "trace", f"{place.topic}:{place.partition}@{offset}", *where, "-o", "json")
-    assert ran.exit_code == 0, ran.stderr + ran.stdout
+def trace(eosctl: Eosctl, place: TopicPartition, offset: int, *where: object, code: int = 0) -> dict[str, Any]:
+    ran = eosctl("transactions", "trace", f"{place}@{offset}", *where, "-o", "json")
+    assert ran.exit_code == code, ran.stderr + ran.stdout
     return dict(json.loads(ran.stdout)["data"])
 
 
@@ -130,7 +130,7 @@ def test_where_there_is_no_record_it_is_said_why(
     client = GoneClient(wire, fresh_name("absent"))
     client.write(place, b"one", b"two")
     assert client.end(commit=True) == 0
-    marker = trace(eosctl, place, 2, "-b", broker.bootstrap_servers)
+    marker = trace(eosctl, place, 2, "-b", broker.bootstrap_servers, code=1)
     assert (marker["record"]["absent"], marker["record"]["reason"].split()[1]) == ("marker", "commit")
     assert [(row["first_offset"], row["last_offset"]) for row in marker["partitions"]] == [(0, 1)]
     for offset, reason in ((3, "the log ends before offset 3"), (99, "the log ends before offset 3")):

@@ -44,6 +44,15 @@ def test_what_to_look_at_is_said_once_for_each_kind_of_source_that_was_not_asked
     assert "look at SHOW BINARY LOGS" in found[0]
 
 
+def test_only_a_postgresql_is_said_to_be_asked_by_source_dsn():
+    lines = ConnectorOffset({"filename": "a"}, {"position": 3})
+    rows = ConnectorOffset(SHOP, {"lsn": 0x1FF})
+    file, mysql, slot = find_positions("shop", [lines, MYSQL, rows], None)
+    assert ["--source-dsn" in each.cure for each in (file, mysql, slot)] == [False, False, True]
+    [asked] = find_positions("shop", [rows], READ)
+    assert "--source-dsn" not in asked.cure
+
+
 def test_an_unknown_kind_of_source_is_not_spoken_of():
     assert list(find_positions("shop", [ConnectorOffset({"a": 1}, {"b": 2})], READ)) == []
 

@@ -84,7 +84,7 @@ def test_no_line_is_wider_than_the_terminal(width):
 def test_tables_stay_tables_on_80_columns():
     lines = lines_at(80)
     assert "TOPIC            PARTITION  FROM      TO  RECORDS  ABORTED  PLAIN  GAPS" in lines
-    assert "CONNECTOR         COMMITTED  ABORTED  RECORDS   P50    P99  P50_MS  P99_MS" in lines
+    assert "CONNECTOR         COMMITTED  ABORTED  RECORDS   P50    P99  P50-MS  P99-MS" in lines
 
 
 def test_programs_get_the_same_connectors_as_people():

@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 
 from eosctl.errors import ConfigError, Refused
-from eosctl.render.console import Console, OutputOptions, Stream, Terminal, terminal_of, write_output_file
+from eosctl.render.console import ColourChoice, Console, OutputOptions, Stream, Terminal, terminal_of, write_output_file
 from eosctl.render.document import Column, Document, Table
 from eosctl.render.formats import Output
 
@@ -120,3 +120,25 @@ def test_what_the_answer_says_again_on_the_same_terminal_is_only_counted_on_the_
             say("1. done: stopped")
         assert ("1. done: stopped\n" in stderr.getvalue()) is said
         assert ("1/1 steps" in stderr.getvalue()) is not said
+
+
+def test_what_is_said_on_a_terminal_is_folded_at_spaces_and_commands_stay_whole():
+    error = ConfigError(
+        "profile lab exists in /etc/users/me/config/eosctl", hint="take another name: eosctl profile add N -b B"
+    )
+    console, _, stderr = console_at(30, OutputOptions(colour=ColourChoice.NEVER))
+    console.error(error)
+    console.narrate("to name a cluster, in the user's file:\neosctl profile add NAME -b HOST:PORT")
+    assert stderr.getvalue().splitlines() == [
+        "eosctl: error: profile lab",
+        "exists in",
+        "/etc/users/me/config/eosctl",
+        "hint: take another name:",
+        "eosctl profile add N -b B",
+        "to name a cluster, in the",
+        "user's file:",
+        "eosctl profile add NAME -b HOST:PORT",
+    ]
+    console, _, stderr = console_at(None)
+    console.error(error)
+    assert stderr.getvalue() == f"eosctl: error: {error.message}\nhint: {error.hint}\n"

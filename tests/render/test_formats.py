@@ -18,7 +18,7 @@ CONNECTORS = Table(
     (
         Column("CONNECTOR", "name"),
         figure("TASKS", "task_count"),
-        Column("NEXT_START", "next_start.rule", tones={"fence": Tone.WARN}),
+        Column("NEXT-START", "next_start.rule", tones={"fence": Tone.WARN}),
         Column("PENDING", "pending_fencing"),
         Column("LSO", "lso"),
     ),
@@ -67,7 +67,7 @@ DOCUMENT = Document(
 
 TABLE = r"""the next start of orders will fence 3 producers
 
-CONNECTOR         TASKS  NEXT_START  PENDING  LSO
+CONNECTOR         TASKS  NEXT-START  PENDING  LSO
 orders                3  fence       yes      unknown
 a\tb\c\x1b[2J         -  none        no       12
 
@@ -151,13 +151,13 @@ IDS = Document(
             for task, state in enumerate(("Ongoing", "Empty"))
         ]
     },
-    blocks=(Table("results", (Column("TRANSACTIONAL_ID", "id"), Column("STATE", "state"), Column("OWNER", "owner"))),),
+    blocks=(Table("results", (Column("TRANSACTIONAL-ID", "id"), Column("STATE", "state"), Column("OWNER", "owner"))),),
 )
 
 
 def test_long_cells_wrap_at_words_where_the_terminal_is_narrow():
     assert text_of(IDS, Output.TABLE, Page(54, colour=False)) == (
-        "TRANSACTIONAL_ID             STATE    OWNER\n"
+        "TRANSACTIONAL-ID             STATE    OWNER\n"
         "connect-cluster-inventory-0  Ongoing  task 0 of\n"
         "                                      connector\n"
         "                                      inventory\n"
@@ -169,12 +169,12 @@ def test_long_cells_wrap_at_words_where_the_terminal_is_narrow():
 
 def test_a_table_that_cannot_share_the_width_is_drawn_row_by_row_and_names_stay_whole():
     assert text_of(IDS, Output.TABLE, Page(38, colour=False)) == (
-        "TRANSACTIONAL_ID  connect-cluster-inventory-0\n"
+        "TRANSACTIONAL-ID  connect-cluster-inventory-0\n"
         "STATE             Ongoing\n"
         "OWNER             task 0 of connector\n"
         "                  inventory\n"
         "\n"
-        "TRANSACTIONAL_ID  connect-cluster-inventory-1\n"
+        "TRANSACTIONAL-ID  connect-cluster-inventory-1\n"
         "STATE             Empty\n"
         "OWNER             task 1 of connector\n"
         "                  inventory\n"

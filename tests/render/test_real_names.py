@@ -45,7 +45,7 @@ def test_wide_has_offsets_and_owners_whole() -> None:
 def test_csv_has_a_header_and_every_value_whole() -> None:
     rows = list(csv.DictReader(StringIO(text_of(ANSWERS["transactions-list"](), Output.CSV, PIPED))))
     assert [row["TRANSACTIONAL-ID"] for row in rows][:1] == [f"connect-commerce-{CONNECTORS[0]}-0"]
-    assert (rows[0]["RUNNING_S"], rows[1]["RUNNING_S"], rows[5]["OWNER"]) == (
+    assert (rows[0]["RUNNING-S"], rows[1]["RUNNING-S"], rows[5]["OWNER"]) == (
         *("", "12.3"),
         "unknown, shape of Kafka Streams",
     )

@@ -60,7 +60,7 @@ def test_who_holds_readers_back_and_all_else_is_named_with_its_figures():
         *("HELD-BACK  2, the longest for 62 min", "HANGING    1, the longest for 60 min; 2 undecided"),
         *("OPEN       1, the longest for 2.1 min", "FENCING    a round is pending of orders-source"),
         *("EPOCHS     3 near exhaustion", "EXPIRY     not known", "UNREAD     1"),
-        "OFFSETS    of 2 connectors, the oldest 2.0 h (other); null shadows of orders-source",
+        "OFFSETS    of 2 connectors, the oldest 2.0 h (other); shadowed offsets of orders-source",
         "TASKS      last commits 2.0 s to 4.0 h ago; 1 connector quieter than ever (EOS160)",
         *("FINDINGS   1 error (EOS110), 1 warning (EOS160)", "READ       doctor 3.0 s ago, transactions lso 2.0 s ago"),
     ):

@@ -51,7 +51,7 @@ def trouble_at(
 def shown(place: TopicPartition, write: Write) -> str:
     """Partition, offset and value of a write."""
     value = "tombstone" if write.value is None else write.value[:200].decode("utf-8", "backslashreplace")
-    return f"{place} offset {write.offset}: {value}"
+    return f"{place}@{write.offset}: {value}"
 
 
 def change_at(kind: KeyAnomalyKind, key: ReadKey, was: PlacedWrite, now: PlacedWrite, more: str = "") -> KeyAnomaly:

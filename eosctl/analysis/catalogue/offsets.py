@@ -25,7 +25,7 @@ UNDELETABLE: Final = FindingKind(
 SHADOWED_OFFSET: Final = FindingKind(
     id="EOS080",
     name="shadowed-offset",
-    title="null shadow",
+    title="shadowed offset",
     severity=Severity.ERROR,
     cause="The merged view puts a missing offset of the own topic over the worker's: the connector begins from nothing "
     "and copies everything again. Measured: 1,000 duplicates of 1,000 records.",

@@ -70,7 +70,7 @@ def _answer_samples(answers: Answers) -> Iterator[Sample]:
 
 
 def offset_samples(report: OffsetsReport) -> Iterator[Sample]:
-    """Of each connector its null shadows, those with the most first, and the age of its newest offset."""
+    """Of each connector its shadowed offsets, those with the most first, and the age of its newest offset."""
     found = []
     for each in report.connectors:
         unknown = isinstance(each.stores, Skipped) or any(isinstance(o.kafka_effective, Skipped) for o in each.offsets)

@@ -36,8 +36,8 @@ def describe(
       STATE             the coordinator's state of it
       PRODUCER-ID       the producer that holds it
       EPOCH             the producer's epoch
-      RUNNING_S         how long its transaction has been open
-      TIMEOUT_S         its transaction timeout
+      RUNNING-S         how long its transaction has been open
+      TIMEOUT-S         its transaction timeout
       STARTED           when its open transaction began, UTC
       OPEN-IN           partitions of the open transaction; in Prepare* those that lack their marker
       COORDINATOR       the broker that coordinates it

@@ -53,7 +53,7 @@ def hanging(
       PRODUCER-ID       the producer that wrote it
       EPOCH             its epoch
       START-OFFSET      where the transaction begins
-      OPEN_S            since its last batch
+      OPEN-S            since its last batch
       HELD-BACK         offsets that read_committed consumers do not see
       TRANSACTIONAL-ID  the ID that holds the producer ID; - where none does
       OWNER             who uses it, or the shape of its name

@@ -61,8 +61,8 @@ def list_(
       STATE             the coordinator's state of it
       PRODUCER-ID       the producer that holds it
       EPOCH             the producer's epoch
-      RUNNING_S         how long its transaction has been open
-      TIMEOUT_S         its transaction timeout, after which the coordinator aborts
+      RUNNING-S         how long its transaction has been open
+      TIMEOUT-S         its transaction timeout, after which the coordinator aborts
       PARTITIONS        partitions in its open transaction
       COORDINATOR       the broker that coordinates it
       OWNER             who uses it, or the shape of its name

@@ -57,7 +57,7 @@ def lso(
       LAST-STABLE     the last stable offset: where read_committed consumers end
       HIGH-WATERMARK  where its records end
       HELD-BACK       offsets between the two
-      HELD_S          since the first of them was written
+      HELD-S          since the first of them was written
       STATE           the coordinator's state of the transaction that holds it back
       BY              its transactional ID and owner, or its producer ID/epoch
       WAITS           (--group) whether the group may wait there: it committed nothing beyond the last stable offset

@@ -15,7 +15,7 @@ from eosctl.shell.options import GlobalOptions, connecting
 app = typer.Typer()
 
 TracedPlace: TypeAlias = Annotated[
-    str, typer.Argument(metavar="TOPIC:PARTITION@OFFSET", help="The record; without @OFFSET give one of the options.")
+    str, typer.Argument(metavar="TOPIC-PARTITION@OFFSET", help="The record; without @OFFSET give one of the options.")
 ]
 TracedKey: TypeAlias = Annotated[
     str | None, typer.Option(metavar="TEXT", help="The last record with this key, or the first from --timestamp on.")
@@ -57,13 +57,13 @@ def trace(
     transaction reaches in each partition, and which source offsets or group offsets were committed with it. The
     partitions are from the transaction log where that still has the transaction, otherwise from reading where its
     producer is known; each row says how its offsets are known. Where there is no record it says why: deleted, compacted
-    away, not written yet, or a marker, whose transaction it shows. The exit code is 1 then. Needs Read on the topics,
-    on __transaction_state, and Describe on the TransactionalId.
+    away, not written yet, or a marker, whose transaction it shows. The exit code is 1 then, also of a marker. Needs
+    Read on the topics, on __transaction_state, and Describe on the TransactionalId.
 
     Examples:
-      eosctl transactions trace orders:0@1042 -b broker:9092 --group-id connect-cluster
+      eosctl transactions trace orders-0@1042 -b broker:9092 --group-id connect-cluster
       eosctl transactions trace orders --key customer-17 --timestamp 2026-01-31T12:00:00Z -b broker:9092 -o json
-      eosctl transactions trace orders:0@1042 --log-dir /var/lib/kafka/data
+      eosctl transactions trace orders-0@1042 --log-dir /var/lib/kafka/data
 
     Columns:
       TOPIC      the topic

@@ -22,7 +22,7 @@ FINDING: Final = (
     NAME,
     Column("SEVERITY", "severity", "the worst that it can be"),
     *NEXT,
-    Column("REPORTED_BY", "reporters", "commands that report it"),
+    Column("REPORTED-BY", "reporters", "commands that report it"),
 )
 ERRORS: Final = Table("errors", (ID, ERROR[0]), title="Errors")
 FINDINGS: Final = Table(

@@ -53,7 +53,7 @@ RESULT_TABLE = Table(
         Column("BEFORE", "before.identity", "producer ID/epoch before"),
         Column("AFTER", "after.identity", "producer ID/epoch now: the old producer is behind it"),
         figure("ATTEMPTS", "attempts", "how often InitProducerId was sent"),
-        figure("ELAPSED_MS", "elapsed_ms", "from the first attempt to the answer"),
+        figure("ELAPSED-MS", "elapsed_ms", "from the first attempt to the answer"),
         Column(
             "PROOF", "proof.verdict", "what was seen afterwards", tones={"proved": Tone.GOOD, "not proved": Tone.BAD}
         ),

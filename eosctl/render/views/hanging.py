@@ -44,7 +44,7 @@ HANGING = Table(
         figure("PRODUCER-ID", "producer_id", "the producer that wrote it"),
         figure("EPOCH", "producer_epoch", "its epoch"),
         figure("START-OFFSET", "start_offset", "where the transaction begins"),
-        figure("OPEN_S", "open_s", "since its last batch"),
+        figure("OPEN-S", "open_s", "since its last batch"),
         figure("HELD-BACK", "held_back", "offsets that read_committed consumers do not see"),
         Column("TRANSACTIONAL-ID", "transactional_id", "the ID that holds the producer ID"),
         OWNER,

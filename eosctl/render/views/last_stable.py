@@ -22,7 +22,7 @@ PARTITIONS = Table(
         figure("LAST-STABLE", "last_stable_offset", "where read_committed consumers end"),
         figure("HIGH-WATERMARK", "high_watermark", "where its records end"),
         figure("HELD-BACK", "held_back", "offsets between the two"),
-        figure("HELD_S", "held_s", "since the first of them was written"),
+        figure("HELD-S", "held_s", "since the first of them was written"),
         Column("STATE", "state", "of the transaction that holds it back", tones={"unknown": Tone.WARN}),
         Column("BY", "by", "who holds it back"),
     ),

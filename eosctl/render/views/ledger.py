@@ -19,7 +19,7 @@ JOBS = Table(
     "jobs",
     (
         Column("JOB", "job", "the job's name"),
-        Column("CLUSTER_ID", "cluster_id", "the Kafka cluster that it audits"),
+        Column("CLUSTER-ID", "cluster_id", "the Kafka cluster that it audits"),
         figure("PARTITIONS", "partitions", "partitions that it follows"),
         Column("LAST-RUN", "last_run.as_of", "when its last run was planned, UTC"),
         Column(

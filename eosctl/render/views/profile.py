@@ -15,10 +15,10 @@ PROFILES = Table(
     "profiles",
     (
         Column("NAME", "name"),
-        Column("IN_USE", "in_use"),
-        Column("BOOTSTRAP_SERVER", "bootstrap_server"),
-        Column("GROUP_ID", "group_id"),
-        Column("CLUSTER_ID", "cluster_id"),
+        Column("IN-USE", "in_use"),
+        Column("BOOTSTRAP-SERVER", "bootstrap_server"),
+        Column("GROUP-ID", "group_id"),
+        Column("CLUSTER-ID", "cluster_id"),
         Column("PROTECTED", "protected"),
         figure("WAIVERS", "waiver_count"),
         Column("FILE", "file"),
@@ -96,5 +96,5 @@ def view_profile(profile: Profile) -> Document:
         "properties": sorted(profile.properties),
         "timeout_s": profile.timeout_s,
     }
-    columns = tuple(Column(key.upper(), key) for key in data)
+    columns = tuple(Column(key.upper().replace("_", "-"), key) for key in data)
     return Document("profile", data, blocks=(Fields(columns),))

@@ -139,7 +139,7 @@ def _offset_row(offset: CommittedOffset) -> CommittedOffsetRow:
 
 def _prose(traced: Trace) -> list[str]:
     record = traced.record
-    where = f"{record.topic_partition.topic}:{record.topic_partition.partition}@{record.offset}"
+    where = f"{record.topic_partition}@{record.offset}"
     if isinstance(record, NoRecord):
         said = [f"{where} is no record: {record.reason}." if record.offset >= 0 else f"{record.reason}."]
     else:

@@ -19,7 +19,7 @@ NOT_KNOWN: Final = "not known"
 QUIET: Final = "EOS160"
 TASK: Final = Column("TASK", "task", "its connector and task")
 ID: Final = Column("TRANSACTIONAL-ID", "transactional_id", "the transactional ID")
-AGE: Final = figure("SINCE_S", "since_s", "for how many seconds")
+AGE: Final = figure("SINCE-S", "since_s", "for how many seconds")
 PLACE: Final = Column("PARTITION", "partition", "topic and partition")
 TABLES: Final = {
     "held_back": ("Read_committed consumers are held back", (PLACE, AGE, ID, TASK)),
@@ -148,7 +148,7 @@ class _Read:
             if ages
             else []
         )
-        parts += [f"null shadows of {some(shadows)}"] if shadows else []
+        parts += [f"shadowed offsets of {some(shadows)}"] if shadows else []
         return "; ".join(parts) or NOT_KNOWN, Tone.BAD if shadows else None
 
     def _quiet(self) -> tuple[str, Tone | None]:
