@@ -9,9 +9,6 @@ from eosctl.render.console import Console
 from eosctl.render.views.watch_live import view_live
 
 DRAWN_EVERY_S: Final = 0.5
-SUMMARY_LINES: Final = 18
-"""What a cluster takes beside the rows of its tables."""
-TABLES: Final = 4
 
 
 class LiveScreen:
@@ -35,19 +32,33 @@ class LiveScreen:
         """Draws the last observation of each profile until q is pressed."""
 
         def frame(columns: int, lines: int) -> str:
-            found = latest()
-            most = max(1, (lines // max(1, len(profiles)) - SUMMARY_LINES) // TABLES)
-            return "\n".join(self._parts(profiles, found, columns, most))
+            found, now_ms = latest(), self._now()
+
+            def drawn(most: int) -> str:
+                return "\n".join(self._parts(profiles, found, now_ms, columns, most))
+
+            return tallest(drawn, lines)
 
         self._terminal.draw(frame, DRAWN_EVERY_S)
 
     def _parts(
-        self, profiles: Sequence[str], found: Mapping[str, Observation], columns: int, most: int
+        self, profiles: Sequence[str], found: Mapping[str, Observation], now_ms: int, columns: int, most: int
     ) -> Iterator[str]:
         for profile in profiles:
             if profile in found:
-                yield self._terminal.text(view_live(found[profile], self._now(), most), columns)
+                yield self._terminal.text(view_live(found[profile], now_ms, most), columns)
             else:
                 yield f"{escape_controls(profile) or 'the cluster'}: no cycle has ended yet; q ends it\n"
         if self._said:
             yield escape_controls(self._said)[:columns]
+
+
+def tallest(drawn: Callable[[int], str], lines: int) -> str:
+    """What is drawn with the most rows of each table that a screen of so many lines holds; with one row at least."""
+    text = drawn(1)
+    for most in range(2, lines):
+        more = drawn(most)
+        if more == text or more.count("\n") >= lines:
+            break
+        text = more
+    return text

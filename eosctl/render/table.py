@@ -1,7 +1,8 @@
 """The answer for a person: sentences, tables and findings, as wide as the terminal.
 
 Nothing is ever cut short: a transactional ID that a person copies from the screen must be whole. Sentences wrap, names
-do not; a table whose columns cannot share the width is drawn one row at a time, a line per column.
+do not; a table whose columns cannot share the width is drawn one row at a time, a line per column. Where that is due to
+few rows with a long name, the name stands on a line of its own above the rest of its row.
 """
 
 from collections.abc import Iterable, Iterator
@@ -52,19 +53,36 @@ def _table(rows: Tree, block: Table, page: Page) -> Iterator[str]:
     columns, lines, alike = _telling(block.columns, [_cells(row, block.columns, page) for row in shown], page)
     lines = lines if page.width is None else list(first_of(lines, block.most))
     headers = [column.header for column in columns]
+    lone = frozenset[int]()
     widths = fit([headers, *lines], page.width)
+    if widths is None and page.width is not None:
+        lone = _with_long_names(lines, page.width)
+        widths = fit([headers, *_beside(lines, lone)], page.width) if lone else None
     if widths is None:
         yield from _expanded(lines, columns, page)
     else:
         aligns = [column.align for column in columns]
         yield from rows_of_lines(headers, [HEADING] * len(columns), widths, aligns, page)
-        for values in lines:
+        for number, (cells, values) in enumerate(zip(lines, _beside(lines, lone), strict=True)):
+            if number in lone:
+                yield from (page.paint(each, columns[0].tones.get(cells[0])) for each in fold(cells[0], page.width))
             styles = [column.tones.get(text) for column, text in zip(columns, values, strict=True)]
             yield from rows_of_lines(values, styles, widths, aligns, page)
     if alike:
         yield from (page.paint(line, Tone.FAINT) for line in fold(f"all: {alike}", page.width))
     if len(lines) < len(rows):
         yield page.paint(more_words(len(rows) - len(lines)), Tone.FAINT)
+
+
+def _with_long_names(lines: list[list[str]], width: int) -> frozenset[int]:
+    """The rows whose first cell takes more than a third of the page, where they are at most half of all."""
+    found = frozenset(number for number, cells in enumerate(lines) if columns_across(cells[0]) > width // 3)
+    return found if len(found) <= len(lines) // 2 else frozenset()
+
+
+def _beside(lines: list[list[str]], lone: frozenset[int]) -> list[list[str]]:
+    """The rows without those first cells, which get a line of their own."""
+    return [["", *cells[1:]] if number in lone else cells for number, cells in enumerate(lines)]
 
 
 def _cells(row: Tree, columns: tuple[Column, ...], page: Page) -> list[str]:

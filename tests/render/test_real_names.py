@@ -143,3 +143,20 @@ def test_an_owner_in_short() -> None:
     assert brief_owner({"owner": "…", "owners": [task, leader]}) == "orders/0 or leader"
     assert brief_owner({"owner": "unknown", "owners": []}) == "unknown"
     assert brief_owner({"owner": "…", "owners": [{"connector": "a\x1b[2J", "task": 1}]}) == r"a\x1b[2J/1"
+
+
+def test_one_long_name_stands_above_its_row_and_the_others_stay_a_table() -> None:
+    name = "commerce.checkout.postgresql-change-data-capture.europe-west-1.production"
+    rows = [
+        {"name": "orders", "kind": "sink", "count": 3, "note": "runs"},
+        {"name": name, "kind": "source", "count": 12, "note": "stands"},
+        {"name": "payments", "kind": "source", "count": 3, "note": "runs"},
+    ]
+    assert lines(*rows, width=60) == [
+        "NAME      KIND    COUNT  NOTE",
+        "orders    sink        3  runs",
+        name,
+        "          source     12  stands",
+        "payments  source      3  runs",
+    ]
+    assert lines(rows[1], rows[1] | {"count": 1}, rows[2], width=60)[0] == f"NAME   {name}"

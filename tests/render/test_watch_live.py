@@ -9,6 +9,7 @@ from eosctl.model.skipped import Cause
 from eosctl.model.watch import Cycle, Observation
 from eosctl.render.formats import Output, text_of
 from eosctl.render.layout import Page
+from eosctl.render.live import tallest
 from eosctl.render.views.watch_live import view_live
 
 NOW = 1_790_000_000_000
@@ -105,3 +106,16 @@ def test_further_rows_are_counted_and_names_cannot_move_the_screen():
     drawn = text_of(view_live(replace(observation(), samples=(forged,)), NOW, 5), Output.TABLE, Page(80, colour=False))
     assert "\x1b" not in drawn
     assert "\\x1b[2Jq\\n" in drawn
+
+
+def test_a_screen_has_as_many_rows_as_it_holds():
+    many = [Sample(metrics.SINCE_COMMIT, (f"c{number}", "0"), 9) for number in range(9)]
+
+    def drawn(most: int) -> str:
+        return "\n".join(lines(observation(*many), most=most))
+
+    frame = tallest(drawn, 20)
+    assert len(frame.splitlines()) == 20
+    assert "Since the last commit: 4 of 9" in frame
+    assert tallest(drawn, 40) == drawn(9)
+    assert tallest(drawn, 3) == drawn(1)

@@ -147,7 +147,7 @@ def view_transactions(found: TransactionList) -> Document:
         cluster_id=found.cluster_id,
         data=data,
         blocks=(LISTED,),
-        prose=(f"{len(found.transactions)} transactional IDs, {open_now} with a transaction in progress.",),
+        prose=(f"{counted(len(found.transactions), 'transactional ID')}, {open_now} with a transaction in progress.",),
         notes=(*found.missing, *found.notes),
     )
 
