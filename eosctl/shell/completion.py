@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 PLAN_FILES: Final = {("eosctl apply", "plan"): ".plan", ("eosctl undo", "file"): ".plan.undo"}
 """The arguments that are plan files, and how the names of these end."""
 CONNECTORS: Final = frozenset({"connector", "connectors"})
+EXPLAINED: Final = ("eosctl explain", "words")
 TRANSACTIONAL_IDS: Final = frozenset({"transactional_id", "transactional_ids"})
 
 
@@ -56,28 +57,32 @@ def _names_of(
     incomplete: str,
 ) -> Callable[[], tuple[str, ...]] | None:
     """How to read the names that can stand for the parameter; None where it is none of those that are read."""
-    if parameter.name == "words" and context.command_path == "eosctl explain":
+    suffix = PLAN_FILES.get((context.command_path, parameter.name))
+    if (context.command_path, parameter.name) == EXPLAINED:
         from eosctl.operations import explain
 
         return explain.finding_words
-    suffix = PLAN_FILES.get((context.command_path, parameter.name))
     is_profile = parameter.name == "name" and context.command_path.startswith("eosctl profile ")
+    if not (suffix or is_profile or words[-1:] == ["--profile"]):
+        return _names_in_cluster(parameter, context)
+    from eosctl.operations import completion
+
+    return completion.profile_names if suffix is None else lambda: completion.plan_names(incomplete, suffix)
+
+
+def _names_in_cluster(parameter: Any, context: "typer.Context") -> Callable[[], tuple[str, ...]] | None:  # noqa: ANN401
+    """The same for names that the cluster has."""
     is_topic = "TOPIC" in (getattr(parameter, "metavar", None) or "")
-    is_named = parameter.name in CONNECTORS | TRANSACTIONAL_IDS or is_topic
-    if not (suffix or is_profile or words[-1:] == ["--profile"] or is_named):
+    if parameter.name not in CONNECTORS | TRANSACTIONAL_IDS and not is_topic:
         return None
     from eosctl.operations import completion
 
-    if suffix is not None:
-        return lambda: completion.plan_names(incomplete, suffix)
-    if is_profile or words[-1:] == ["--profile"]:
-        return completion.profile_names
     if parameter.name in TRANSACTIONAL_IDS:
         return lambda: completion.transactional_ids(_options(context))
-    if is_topic and parameter.name not in CONNECTORS:
-        return lambda: completion.topic_names(_options(context))
-    topic = context.params.get("config_topic") or "connect-configs"
-    return lambda: completion.connector_names(_options(context), topic)
+    if parameter.name in CONNECTORS:
+        topic = context.params.get("config_topic") or "connect-configs"
+        return lambda: completion.connector_names(_options(context), topic)
+    return lambda: completion.topic_names(_options(context))
 
 
 def _options(context: "typer.Context") -> GlobalOptions:
