@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from eosctl.analysis.catalogue.index import KINDS
 from eosctl.errors import Unreachable
 from eosctl.executors.completion_cache import cache_names, evict_old_names, read_cached_names
 from eosctl.model.completion_cache import CachedNames
@@ -43,6 +44,11 @@ def plan_names(typed: str, suffix: str) -> tuple[str, ...]:
     beside = (f"{typed[: len(place) + 1] if '/' in typed else ''}{each.name}" for each in there.glob(f"*{suffix}"))
     kept = () if "/" in typed else (each.name for each in own_plans().glob(f"*{suffix}"))
     return tuple(sorted({*beside, *kept}))
+
+
+def finding_words() -> Names:
+    """The IDs of all kinds of findings, and then their names."""
+    return (*(kind.id for kind in KINDS), *sorted({kind.name for kind in KINDS}))
 
 
 def topic_names(options: SessionOptions) -> Names:

@@ -31,11 +31,6 @@ def _near(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(spelt[match] for match in found))[:MOST_NEAR]
 
 
-def finding_words() -> tuple[str, ...]:
-    """The IDs of all kinds of findings, and then their names."""
-    return (*(kind.id for kind in KINDS), *sorted({kind.name for kind in KINDS}))
-
-
 def list_explanations() -> KnownExplanations:
     """Everything that can be explained."""
     return KnownExplanations(

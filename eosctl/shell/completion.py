@@ -57,32 +57,38 @@ def _names_of(
     incomplete: str,
 ) -> Callable[[], tuple[str, ...]] | None:
     """How to read the names that can stand for the parameter; None where it is none of those that are read."""
-    suffix = PLAN_FILES.get((context.command_path, parameter.name))
-    if (context.command_path, parameter.name) == EXPLAINED:
-        from eosctl.operations import explain
-
-        return explain.finding_words
-    is_profile = parameter.name == "name" and context.command_path.startswith("eosctl profile ")
-    if not (suffix or is_profile or words[-1:] == ["--profile"]):
-        return _names_in_cluster(parameter, context)
-    from eosctl.operations import completion
-
-    return completion.profile_names if suffix is None else lambda: completion.plan_names(incomplete, suffix)
-
-
-def _names_in_cluster(parameter: Any, context: "typer.Context") -> Callable[[], tuple[str, ...]] | None:  # noqa: ANN401
-    """The same for names that the cluster has."""
-    is_topic = "TOPIC" in (getattr(parameter, "metavar", None) or "")
-    if parameter.name not in CONNECTORS | TRANSACTIONAL_IDS and not is_topic:
+    kind = _kind_of(parameter, words, context)
+    if kind is None:
         return None
     from eosctl.operations import completion
 
-    if parameter.name in TRANSACTIONAL_IDS:
-        return lambda: completion.transactional_ids(_options(context))
-    if parameter.name in CONNECTORS:
-        topic = context.params.get("config_topic") or "connect-configs"
-        return lambda: completion.connector_names(_options(context), topic)
-    return lambda: completion.topic_names(_options(context))
+    topic = context.params.get("config_topic") or "connect-configs"
+    return {
+        "plans": lambda: completion.plan_names(incomplete, PLAN_FILES[context.command_path, parameter.name]),
+        "findings": completion.finding_words,
+        "profiles": completion.profile_names,
+        "transactional IDs": lambda: completion.transactional_ids(_options(context)),
+        "connectors": lambda: completion.connector_names(_options(context), topic),
+        "topics": lambda: completion.topic_names(_options(context)),
+    }[kind]
+
+
+def _kind_of(
+    parameter: Any,  # noqa: ANN401  # Typer's parameter classes are its own
+    words: list[str],
+    context: "typer.Context",
+) -> str | None:
+    """What the parameter names, of what is read; None for all else."""
+    path = context.command_path
+    kinds = {
+        "plans": (path, parameter.name) in PLAN_FILES,
+        "findings": (path, parameter.name) == EXPLAINED,
+        "profiles": words[-1:] == ["--profile"] or (parameter.name == "name" and path.startswith("eosctl profile ")),
+        "transactional IDs": parameter.name in TRANSACTIONAL_IDS,
+        "connectors": parameter.name in CONNECTORS,
+        "topics": "TOPIC" in (getattr(parameter, "metavar", None) or ""),
+    }
+    return next((kind for kind, is_it in kinds.items() if is_it), None)
 
 
 def _options(context: "typer.Context") -> GlobalOptions:
