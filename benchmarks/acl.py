@@ -23,7 +23,7 @@ from benchmarks.measure import write_result
 from eosctl.cli import tune_gc
 from eosctl.codecs.connector_files import connector_of
 from eosctl.codecs.worker_files import worker_of
-from eosctl.model.acl_plan import AclDifference, AclPlan, AclReport, AclRequest
+from eosctl.model.acl_plan import AclDifference, AclPlan, AclReport, AclRequest, PlannedPhase
 from eosctl.model.acls import AclBinding, Operation, transactional_id
 from eosctl.model.client_roles import ConnectCluster
 from eosctl.model.offset_stores import SourceSupport
@@ -122,7 +122,13 @@ def _shown(difference: AclDifference) -> tuple[int, float, int]:
     """The whole answer as json: its characters, CPU seconds, and by how many KiB the process's peak memory grew."""
     before, cpu = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
     report = AclReport(
-        group_ids=("connect",), as_of=0, cluster_id=None, cluster=HERE, plan=AclPlan((), ()), difference=difference
+        group_ids=("connect",),
+        as_of=0,
+        cluster_id=None,
+        cluster=HERE,
+        plan=AclPlan((), ()),
+        difference=difference,
+        planned_for=(PlannedPhase("connect", SourceSupport.ENABLED, "the benchmark"),),
     )
     document = view_acl_plan(report)
     size = sum(map(len, pieces_of(document, Output.JSON, Page(None, colour=False))))

@@ -17,11 +17,12 @@ from typing import Final
 
 from eosctl.analysis.catalogue.offsets import UNCOMMITTED_OFFSET
 from eosctl.analysis.catalogue.workers import TWO_STEPS_AWAY
+from eosctl.analysis.phases import worker_phases
 from eosctl.analysis.rules.client_configs import FLOWS, UNREAD, servers_elsewhere
 from eosctl.analysis.rules.registry import EXPECTED_WHILE_ROLLING, RULES, diagnose
 from eosctl.model.counts import counted
 from eosctl.model.coverage import Coverage
-from eosctl.model.evidence import Evidence, WorkerEvidence, declared_support
+from eosctl.model.evidence import Evidence
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Doubt, Finding, Severity
 from eosctl.model.rules import Diagnosis, Rule
@@ -40,8 +41,8 @@ def check_upgrade(evidence: Evidence, target: Phase, coverage: Coverage = NOTHIN
 
     coverage is that of the evidence: what it lacks is no yes.
     """
-    workers = tuple(worker_phases(evidence))
-    diagnosis = diagnose(evidence, [rule for rule in RULES if target in rule.blocks])
+    workers = tuple(worker_phases(evidence.workers, evidence.worker_files))
+    diagnosis = diagnose(_at(evidence, target), [rule for rule in RULES if target in rule.blocks])
     blockers = (*_two_steps_away(workers, target), *_blockers(diagnosis))
     unknown_phases = tuple(_unknown_phases(workers, target))
     unknown = (*unknown_phases, *_unknown_rules(diagnosis), *map(str, coverage.gaps))
@@ -70,27 +71,12 @@ def check_upgrade(evidence: Evidence, target: Phase, coverage: Coverage = NOTHIN
     )
 
 
-def worker_phases(evidence: Evidence) -> Iterator[WorkerPhase]:
-    """The phase of each worker: its own answer first, then its properties file."""
-    for worker in evidence.answering:
-        yield _phase(evidence, worker)
-    for url, reason in evidence.silent.items():
-        yield WorkerPhase(url, Phase.UNKNOWN, reason.reason)
-
-
-def _phase(evidence: Evidence, worker: WorkerEvidence) -> WorkerPhase:
-    if isinstance(worker.enabled, Skipped):
-        return WorkerPhase(worker.url, Phase.UNKNOWN, worker.enabled.reason)
-    if worker.enabled:
-        return WorkerPhase(worker.url, Phase.ENABLED, "its own answer")
-    files = {} if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
-    declared = declared_support(files[worker.url]) if worker.url in files else None
-    if declared is SourceSupport.ENABLED:
-        return WorkerPhase(worker.url, Phase.NOT_ENABLED, "its own answer; its file says enabled: it was not restarted")
-    if declared is None:
-        said = "its own answer, which does not distinguish preparing from disabled"
-        return WorkerPhase(worker.url, Phase.NOT_ENABLED, said)
-    return WorkerPhase(worker.url, Phase(declared.value), "its own answer (not enabled) and its file")
+def _at(evidence: Evidence, target: Phase) -> Evidence:
+    """The same with what the workers need when they are at the target, in place of what they need now."""
+    needed = evidence.acl_differences
+    return replace(
+        evidence, acl_in_force=needed if isinstance(needed, Skipped) else needed[SourceSupport(target.value)]
+    )
 
 
 def _two_steps_away(workers: tuple[WorkerPhase, ...], target: Phase) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from eosctl.errors import ConfigError
 from eosctl.model.client_keys import MIRROR_CLIENT_KEYS
 from eosctl.model.client_properties import REFERENCE, Property, listed
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, WorkerConfig
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.offset_stores import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.strimzi import KAFKA_MIRROR_MAKER_2
 
 REQUIRED = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
@@ -79,14 +79,14 @@ def worker_of(properties: Mapping[str, str], origin: str) -> WorkerConfig:
         if not properties.get(key, "").strip():
             raise ConfigError(f"{origin} has no {key}", hint="give the properties file of a distributed worker")
         require_value(key, properties[key], origin)
-    require_value("exactly.once.source.support", properties.get("exactly.once.source.support", ""), origin)
+    require_value(SOURCE_SUPPORT, properties.get(SOURCE_SUPPORT, ""), origin)
     worker = WorkerConfig({key: Property(value, f"{origin} {key}") for key, value in properties.items()})
     try:
         worker.phase  # noqa: B018  # its value is checked here
     except ValueError:
-        given = worker.get("exactly.once.source.support")
+        given = worker.get(SOURCE_SUPPORT)
         raise ConfigError(
-            f"{origin}: exactly.once.source.support is {given!r}; it must be one of {', '.join(SourceSupport)}"
+            f"{origin}: {SOURCE_SUPPORT} is {given!r}; it must be one of {', '.join(SourceSupport)}"
         ) from None
     return worker
 

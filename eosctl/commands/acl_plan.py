@@ -49,7 +49,7 @@ Phase: TypeAlias = Annotated[
     SourceSupport | None,
     typer.Option(
         metavar="|".join(SourceSupport),
-        help="Plan for this exactly.once.source.support. [default: each worker's own]",
+        help="Plan for this exactly.once.source.support. [default: what --worker-config or the workers say]",
         show_default=False,
     ),
 ]
@@ -153,10 +153,12 @@ def acl_plan(
     """Plan the ACLs that workers and connectors need.
 
     Use it before you enable exactly-once (--phase preparing, then enabled), before you create a connector, and when
-    something is not authorised. Every client of Connect is distinguished, because each may be another principal: the
-    worker, and of each connector the producer, the offsets consumer, and the admin client, which fences. With -b the
-    plan is compared with the cluster's ACLs as its authorizer decides, and connectors are read from the config topic;
-    with --connect-url from a worker. Nothing is changed: --plan-file keeps the plan for `eosctl apply`.
+    something is not authorised. The plan is for the phase of the workers, and its first line says which: that of
+    --phase or of their files, otherwise what they answer. Where that is not known, nothing is planned. Every client of
+    Connect is distinguished, because each may be another principal: the worker, and of each connector the producer, the
+    offsets consumer, and the admin client, which fences. With -b the plan is compared with the cluster's ACLs as its
+    authorizer decides, and connectors are read from the config topic; with --connect-url from a worker. Nothing is
+    changed: --plan-file keeps the plan for `eosctl apply`.
 
     Only what Kafka really checks is planned: Write implies Describe, and transactional producers need no
     IdempotentWrite. Optional bindings are marked. --explain says of each binding what needs it, in which phases, which
@@ -166,7 +168,7 @@ def acl_plan(
       eosctl acl-plan --worker-config worker.properties --connector-config orders.json
       eosctl acl-plan -b broker:9092 --worker-config worker.properties --phase enabled --check
       eosctl acl-plan -b broker:9092 --worker-config worker.properties --explain
-      eosctl acl-plan --worker-config worker.properties --connector-config orders.json --emit kafka-acls
+      eosctl acl-plan --worker-config worker.properties --connector-config orders.json --emit shell
       eosctl acl-plan -b broker:9092 --worker-config worker.properties --prune --plan-file acls.plan
 
     Columns:
@@ -220,4 +222,5 @@ def _view(
     around = EmitOptions(
         options.bootstrap_servers or "", config, strimzi_cluster, msk_cluster, text_cells=options.console.csv_text
     )
-    return partial(emit_acl_plan, form=form, around=around, warn=options.console.warn)
+    console = options.console
+    return partial(emit_acl_plan, form=form, around=around, narrate=console.narrate, warn=console.warn)

@@ -93,10 +93,10 @@ def same_cluster(one: frozenset[str], other: frozenset[str]) -> bool:
 class AclRequest:
     """What to plan for.
 
-    phase None takes each worker's own. headroom is tasks beyond those known of. principals are the named ones, by role
-    and connector, or by role and None for every connector. topics_known maps a topic to whether it exists, for those
-    of which that is known, in the cluster that has the addresses `here` (None: in any). mapping_rules are the brokers'
-    ssl.principal.mapping.rules.
+    phase None takes each worker's own, which has to be known. headroom is tasks beyond those known of. principals are
+    the named ones, by role and connector, or by role and None for every connector. topics_known maps a topic to whether
+    it exists, for those of which that is known, in the cluster that has the addresses `here` (None: in any).
+    mapping_rules are the brokers' ssl.principal.mapping.rules.
     """
 
     clusters: tuple[ConnectCluster, ...]
@@ -137,6 +137,28 @@ class AclDifference:
         return tuple(each for each in self.missing if not each.is_optional)
 
 
+class PlannedPhase(NamedTuple):
+    """An exactly.once.source.support that is planned for of a Connect cluster, and from where it is known."""
+
+    group_id: str
+    phase: SourceSupport
+    known_by: str
+
+
+def planned_phases(request: AclRequest) -> tuple[PlannedPhase, ...]:
+    """What the request plans for, the last phase first; each phase of a Connect cluster once."""
+    found: dict[tuple[str, SourceSupport], PlannedPhase] = {}
+    for cluster in request.clusters:
+        for worker in cluster.workers:
+            phase, known_by = (
+                (worker.phase, worker.phase_known_by) if request.phase is None else (request.phase, "--phase")
+            )
+            assert phase is not None, "AclRequest asks for workers whose phase is known"
+            found.setdefault((cluster.group_id, phase), PlannedPhase(cluster.group_id, phase, known_by))
+    order = tuple(SourceSupport)
+    return tuple(sorted(found.values(), key=lambda each: -order.index(each.phase)))
+
+
 Phases = Mapping[AclBinding, Sequence[SourceSupport]]
 """In which phases each binding is needed."""
 
@@ -154,11 +176,11 @@ class LeftOut:
 class AclReport(Answer):
     """The plan for Connect clusters with these group IDs, against the ACLs of the Kafka cluster.
 
-    cluster is how configs name that cluster; difference is what decides, explained the same over all phases, with
-    those that need each binding. missing are the findings of a check: required bindings that the cluster lacks;
-    unchecked says why that is not known of some. is_for_tools: the plan is to be written for another tool, whatever was
-    found. merged is the text of the KafkaUsers that were given, with the plan's ACLs. left_out are the bindings that
-    the other tool's format cannot say.
+    cluster is how configs name that cluster; planned_for the phases of the plan; phases are all those that need each of
+    its bindings, beyond how many more each phase needs, where they were asked for. missing are the findings of a check:
+    required bindings that the cluster lacks; unchecked says why that is not known of some. is_for_tools: the plan is to
+    be written for another tool, whatever was found. merged is the text of the KafkaUsers that were given, with the
+    plan's ACLs. left_out are the bindings that the other tool's format cannot say.
     """
 
     group_ids: tuple[str, ...]
@@ -167,8 +189,9 @@ class AclReport(Answer):
     cluster: frozenset[str]
     plan: AclPlan
     difference: AclDifference
-    explained: AclDifference | None = None
+    planned_for: tuple[PlannedPhase, ...]
     phases: Phases | None = None
+    beyond: Mapping[SourceSupport, int] = field(default_factory=dict)
     missing: tuple[Finding, ...] = ()
     unchecked: tuple[Doubt, ...] = ()
     is_for_tools: bool = False
@@ -188,10 +211,8 @@ class AclReport(Answer):
 
     @property
     def reported(self) -> tuple[Finding, ...]:
-        """The findings of what is shown: those that decide, then those of the other phases that are explained."""
-        others = () if self.explained is None else self.explained.findings
-        decide = (*self.missing, *self.difference.findings)
-        return (*decide, *(each for each in others if each not in decide))
+        """What a check misses, then what was found while planning."""
+        return (*self.missing, *self.difference.findings)
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
@@ -199,6 +220,5 @@ class AclReport(Answer):
         return (*self.unchecked, *unread_doubts(self.coverage))
 
     def fails(self, finding: Finding) -> bool:
-        """Whether it does, and is not only of phases that are explained beside the one that is planned for."""
-        decides = self.explained is None or finding in (*self.missing, *self.difference.findings)
-        return decides and not self.is_for_tools and self.triage.fails(finding)
+        """Whether it does: nothing that was found keeps back a text for another tool."""
+        return not self.is_for_tools and self.triage.fails(finding)

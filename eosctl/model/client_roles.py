@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from eosctl.model.client_properties import Property
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.offset_stores import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.model.whole_numbers import MOST_TASK_DIGITS
@@ -80,9 +80,20 @@ class WorkerConfig:
         return (self.config_topic, self.offsets_topic, self.status_topic)
 
     @property
-    def phase(self) -> SourceSupport:
-        """exactly.once.source.support; disabled where it is not set."""
-        return SourceSupport(self.get("exactly.once.source.support", SourceSupport.DISABLED).strip().lower())
+    def phase(self) -> SourceSupport | None:
+        """exactly.once.source.support; Kafka's default where it is not set; None: it may be among those unread."""
+        if SOURCE_SUPPORT not in self.properties:
+            return SourceSupport.DISABLED if self.unread is None else None
+        return SourceSupport(self.get(SOURCE_SUPPORT).strip().lower())
+
+    @property
+    def phase_known_by(self) -> str:
+        """What says the phase: whose answer, or which file, maybe by not setting it."""
+        given = self.properties.get(SOURCE_SUPPORT)
+        if given is not None:
+            return given.origin.removesuffix(f" {SOURCE_SUPPORT}")
+        group = self.properties.get("group.id")
+        return f"{'' if group is None else group.origin.removesuffix(' group.id')}, which does not set it"
 
     @property
     def creates_topics(self) -> bool:

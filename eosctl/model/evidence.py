@@ -12,7 +12,7 @@ from eosctl.model.groups import ShareGroups
 from eosctl.model.inspection import Inspection
 from eosctl.model.mirrored_partitions import MirroredPartition
 from eosctl.model.names import TopicPartition, coordinator_partition
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.offset_stores import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
@@ -135,8 +135,8 @@ class Evidence:
     the epoch) where the ID has no ongoing transaction; commits when each of them committed (one that is missing never
     did, as far as its log is left), log_reading what the next reading of the log continues;
     offset_findings those of `offsets show`; groups the protocol type (consumer, connect, …) of each group by
-    name, share_groups the share groups among them; acl_differences what workers and connectors need in phases preparing
-    and enabled, against the cluster's ACLs;
+    name, share_groups the share groups among them; acl_differences what workers and connectors need in each phase,
+    against the cluster's ACLs, acl_in_force what they need in the one that each worker is in (Skipped: not known);
     outputs the topics that each source connector writes to here; topics the settings of those, and of the offsets
     topics that connectors have of their own; other_groups the Connect groups that may have an ID of the tasks;
     groups_elsewhere, by connector that writes to another Kafka cluster, the group there that has the workers' group.id;
@@ -170,6 +170,7 @@ class Evidence:
     groups: Mapping[str, str] | Skipped = NOT_READ
     share_groups: ShareGroups | Skipped = NOT_READ
     acl_differences: Mapping[SourceSupport, AclDifference] | Skipped = NOT_READ
+    acl_in_force: AclDifference | Skipped = NOT_READ
     outputs: Outputs | Skipped = NOT_READ
     topics: Topics | Skipped = NOT_READ
     other_groups: Groups | Skipped = NOT_READ
@@ -235,10 +236,12 @@ class Evidence:
         return {name: properties[key] for name, properties in files.items() if key in properties}
 
 
-SOURCE_SUPPORT: Final = "exactly.once.source.support"
-
-
 def declared_support(properties: Properties) -> SourceSupport | None:
-    """The phase that a worker's properties file asks for; None where the value is none that a worker accepts."""
+    """The phase that a worker's properties file asks for; None where the value is none that a worker accepts.
+
+    A dedicated MirrorMaker's has one for each of its clusters: None.
+    """
+    if "clusters" in properties:
+        return None
     text = properties.get(SOURCE_SUPPORT, SourceSupport.DISABLED.value).lower()
     return SourceSupport(text) if text in set(SourceSupport) else None

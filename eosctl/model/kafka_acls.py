@@ -19,8 +19,12 @@ _KAFKA_ACLS_RESOURCE: Final = {
 }
 
 
-def _arguments(binding: AclBinding, operations: Iterable[Operation]) -> list[str]:
-    """What follows `--add`. Values are joined with `=`, because one that begins with a dash is taken for an option."""
+def adding_arguments(binding: AclBinding, operations: Iterable[Operation]) -> list[str]:
+    """What follows `--add`. Values are joined with `=`, because one that begins with a dash is taken for an option.
+
+    Raises Unsupported for a name that begins or ends with a blank: AclCommand trims what it is given, and would say
+    that it added a binding when it added another one.
+    """
     for name in (binding.principal, binding.pattern.name):
         if name != name.strip(_TRIMMED):
             raise Unsupported(
@@ -44,12 +48,11 @@ def kafka_acls_command(
 ) -> str:
     """The `kafka-acls.sh --add` line for these operations on the binding's resource, quoted for a POSIX shell.
 
-    Raises Unsupported for a name that begins or ends with a blank: AclCommand trims what it is given, and would say
-    that it added a binding when it added another one.
+    Raises as `adding_arguments`.
     """
     config = [] if command_config is None else ["--command-config", command_config]
     head = ["kafka-acls.sh", "--bootstrap-server", bootstrap_servers, *config, "--add"]
-    return " ".join(map(shell_word, [*head, *_arguments(binding, operations)]))
+    return " ".join(map(shell_word, [*head, *adding_arguments(binding, operations)]))
 
 
 def granting_command(error: NotAuthorized, bootstrap_servers: str) -> str | None:

@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import NEWEST, KafkaVersion
+
+SOURCE_SUPPORT: Final = "exactly.once.source.support"
 
 
 class SourceSupport(StrEnum):

@@ -17,7 +17,7 @@ from eosctl.model.client_configs import SERVERS, server_set
 from eosctl.model.cluster_facts import ConfigTopicLog
 from eosctl.model.config_topic import ConfigRecord, ConnectorConfigRecord
 from eosctl.model.connectors import Reader
-from eosctl.model.offset_stores import SourceSupport, WorkerSettings
+from eosctl.model.offset_stores import SOURCE_SUPPORT, SourceSupport, WorkerSettings
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
@@ -25,7 +25,6 @@ from eosctl.sources.cluster_reader import ClusterReader
 
 DEFAULT_OFFSETS_TOPIC: Final = "connect-offsets"
 WORKER_OFFSETS_TOPIC: Final = "offset.storage.topic"
-SOURCE_SUPPORT: Final = "exactly.once.source.support"
 DECIDING: Final = frozenset(
     {"producer.bootstrap.servers", "consumer.bootstrap.servers", "consumer.isolation.level", ISOLATION_LEVEL}
 )

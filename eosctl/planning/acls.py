@@ -67,7 +67,9 @@ def _references(needs: Iterable[Need]) -> Iterator[Finding]:
 
 def _needs_of(request: AclRequest, book: PrincipalBook, cluster: ConnectCluster) -> Iterator[Need]:
     for worker in cluster.workers:
-        planner = Planner(request, worker, book, request.phase or worker.phase, cluster.connectors)
+        phase = request.phase or worker.phase
+        assert phase is not None, "AclRequest asks for workers whose phase is known"
+        planner = Planner(request, worker, book, phase, cluster.connectors)
         yield from plan_worker(planner)
         for connector in cluster.connectors:
             yield from _connector_needs(planner, connector)

@@ -13,9 +13,11 @@ from eosctl.model.unseen import escaped_in_json
 from eosctl.render.acl_lines import (
     EmitOptions,
     Format,
+    comment,
     confluent_lines,
     csv_lines,
     kafka_acls_lines,
+    shell_script,
     terraform_blocks,
 )
 from eosctl.render.yaml_text import yaml_text
@@ -25,6 +27,7 @@ class AclFormat(StrEnum):
     """What bindings can be emitted as."""
 
     KAFKA_ACLS = "kafka-acls"
+    SHELL = "shell"
     STRIMZI = "strimzi"
     JIKKOU = "jikkou"
     TERRAFORM = "terraform"
@@ -35,7 +38,8 @@ class AclFormat(StrEnum):
 
 def emit_acls(bindings: Sequence[AclBinding], form: AclFormat, around: EmitOptions) -> str:
     """The bindings as text in this format; raises Unsupported for a binding that the format cannot say."""
-    return FORMATS[form](bindings, around)
+    text = FORMATS[form](bindings, around)
+    return text if form in SAYS_IT_ITSELF else comment(around.about) + text
 
 
 def _by_principal(bindings: Iterable[AclBinding]) -> dict[str, list[AclBinding]]:
@@ -152,11 +156,14 @@ def _arn(pattern: ResourcePattern, cluster: str) -> str:
     return f"{head}:{_MSK_KINDS[pattern.resource_type]}/{path}/{name}"
 
 
-SAYS_NOT_ALL: Final = frozenset({AclFormat.KAFKA_ACLS, AclFormat.MSK, AclFormat.CSV})
+SAYS_IT_ITSELF: Final = frozenset({AclFormat.SHELL, AclFormat.MSK})
+"""Formats with the comment in another place, or without comments."""
+SAYS_NOT_ALL: Final = frozenset({AclFormat.KAFKA_ACLS, AclFormat.SHELL, AclFormat.MSK, AclFormat.CSV})
 """Formats that raise Unsupported for some bindings."""
 
 FORMATS: Final[Mapping[AclFormat, Format]] = {
     AclFormat.KAFKA_ACLS: kafka_acls_lines,
+    AclFormat.SHELL: shell_script,
     AclFormat.STRIMZI: strimzi_users,
     AclFormat.JIKKOU: jikkou_authorizations,
     AclFormat.TERRAFORM: terraform_blocks,

@@ -9,8 +9,8 @@ from typing import Final
 
 from eosctl.errors import Unsupported
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourceType
-from eosctl.model.kafka_acls import grouped, kafka_acls_command
-from eosctl.model.unseen import UNSEEN, shell_word
+from eosctl.model.kafka_acls import adding_arguments, grouped, kafka_acls_command
+from eosctl.model.unseen import UNSEEN, escaped_in_lines, shell_word
 from eosctl.render.cells import as_text
 
 
@@ -19,7 +19,8 @@ class EmitOptions:
     """What a format needs beside the bindings.
 
     bootstrap_servers and command_config (a path, or None) are for kafka-acls.sh; cluster names the cluster for Strimzi;
-    msk_cluster is the ARN of an MSK cluster; text_cells: CSV has no cell that a spreadsheet takes for a formula.
+    msk_cluster is the ARN of an MSK cluster; text_cells: CSV has no cell that a spreadsheet takes for a formula. about
+    is what a comment at the top says of the bindings, in a format that has comments.
     """
 
     bootstrap_servers: str = "localhost:9092"
@@ -27,6 +28,12 @@ class EmitOptions:
     cluster: str = "my-cluster"
     msk_cluster: str = "arn:aws:kafka:REGION:ACCOUNT:cluster/NAME/UUID"
     text_cells: bool = False
+    about: str = ""
+
+
+def comment(about: str) -> str:
+    """The line of a comment, as shells, YAML, Terraform and most readers of CSV know it; none where it says nothing."""
+    return f"# {escaped_in_lines(' '.join(about.splitlines()))}\n" if about else ""
 
 
 def kafka_acls_lines(bindings: Iterable[AclBinding], around: EmitOptions) -> str:
@@ -37,6 +44,23 @@ def kafka_acls_lines(bindings: Iterable[AclBinding], around: EmitOptions) -> str
     """
     place = (around.bootstrap_servers, around.command_config)
     return "".join(f"{kafka_acls_command(*each, *place)}\n" for each in grouped(bindings))
+
+
+def shell_script(bindings: Iterable[AclBinding], around: EmitOptions) -> str:
+    """The same as a script for any POSIX shell; its argument is the properties file of who may alter ACLs.
+
+    It ends at the first line that fails, and may be run again. Raises as `kafka_acls_lines`.
+    """
+    config = "" if around.command_config is None else shell_word(around.command_config)
+    lines = "".join(f"add {' '.join(map(shell_word, adding_arguments(*each)))}\n" for each in grouped(bindings))
+    return (
+        f"#!/bin/sh\n{comment(around.about)}"
+        "# Usage: sh SCRIPT [FILE], the client properties of somebody who may alter ACLs.\n"
+        f"set -eu\nconfig=${{1:-{config}}}\nadd() {{\n"
+        f"  kafka-acls.sh --bootstrap-server {shell_word(around.bootstrap_servers)} "
+        '${config:+--command-config "$config"} --add "$@"\n}\n'
+        f"{lines}"
+    )
 
 
 _CONFLUENT_RESOURCE: Final = {

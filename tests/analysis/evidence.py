@@ -123,6 +123,7 @@ HEALTHY = Evidence(
     groups={"g": "connect"},
     share_groups={},
     acl_differences=acls(),
+    acl_in_force=acls()[SourceSupport.ENABLED],
     outputs={"x": ("out",)},
     topics={"out": TopicFacts("out", 3, 3, {"min.insync.replicas": "2"}, in_sync=3)},
     other_groups={},
@@ -139,6 +140,11 @@ def mirrored(position, *, log_start=0, written_ms=None, next_ms=NOW, retention_m
 
 
 def but(**changes):
+    """The healthy cluster, which is enabled, with these changes."""
+    differences = changes.get("acl_differences")
+    if differences is not None:
+        enabled = differences if isinstance(differences, Skipped) else differences[SourceSupport.ENABLED]
+        changes.setdefault("acl_in_force", enabled)
     return replace(HEALTHY, **changes)
 
 

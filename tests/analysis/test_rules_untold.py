@@ -10,6 +10,7 @@ from eosctl.model.acls import topic as topic_pattern
 from eosctl.model.client_roles import ClientRole
 from eosctl.model.connect_groups import ConnectGroup, GroupMember
 from eosctl.model.evidence import UNKNOWN_PRINCIPAL, Evidence, Preflight
+from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionState
 from tests.analysis.evidence import (
@@ -85,6 +86,14 @@ def test_a_rule_whose_facts_were_not_read_cannot_tell(rule) -> None:
         assert "denied" in said.cannot_tell[0]
 
 
+LATER = {
+    "acl_differences": acls(
+        ("User:w", ClientRole.WORKER, None, transactional_id("connect-cluster-g")),
+        ("User:c", ClientRole.ADMIN, "x", transactional_id("g-x-0")),
+        ("User:c", ClientRole.PRODUCER, "x", topic_pattern("offsets")),
+        phases=(SourceSupport.ENABLED,),
+    )
+}
 UNTOLD = [
     ("EOS012", but(workers={A: replace(worker(A), enabled=UNREAD)}), "denied"),
     ("EOS013", but(workers={A: replace(worker(A), enabled=UNREAD)}), "denied"),
@@ -148,6 +157,9 @@ UNTOLD = [
         but(acl_differences=acls(("User:ANONYMOUS", ClientRole.ADMIN, "x", topic_pattern("x")))),
         "--super-user User:ANONYMOUS",
     ),
+    ("EOS130", but(**LATER, acl_in_force=UNREAD), "whether 1 binding that is missing is needed"),
+    ("EOS131", but(**LATER, acl_in_force=UNREAD), "g-x-0): denied"),
+    ("EOS132", but(**LATER, acl_in_force=UNREAD), "Topic offsets): denied"),
     ("EOS110", but(workers={A: replace(worker(A), enabled=UNREAD)}, worker_files=UNREAD), "denied"),
     ("EOS111", but(workers={A: replace(worker(A), enabled=UNREAD)}), "denied"),
 ]

@@ -75,8 +75,47 @@ def test_connectors_in_properties_files_are_read_too(eosctl, files):
     assert "User:p Write Topic out" in bindings(ran.stdout)
 
 
+def test_the_first_line_says_for_which_phase_the_plan_is_and_from_where_that_is_known(eosctl, files):
+    for settings, more, phase, known_by in (
+        ({"exactly_once_source_support": "enabled"}, [], "enabled", "worker.properties"),
+        ({}, [], "disabled", "worker.properties, which does not set it"),
+        ({}, ["--phase", "preparing"], "preparing", "--phase"),
+    ):
+        args = [*files(**settings), *more]
+        ran = eosctl("acl-plan", *args)
+        first = " ".join(ran.stdout.partition("\n\n")[0].split())
+        assert first.startswith(f"Planned for exactly.once.source.support={phase} (from ")
+        assert f"{known_by})." in first
+        told = json.loads(eosctl("acl-plan", *args, "-o", "json").stdout)["data"]
+        assert told["phase"] == phase
+        [row] = told["phases"]
+        assert (row["group_id"], row["phase"]) == ("g", phase)
+        assert row["known_by"].endswith(known_by)
+
+
+def test_where_nobody_says_the_phase_nothing_is_planned(eosctl, tmp_path):
+    roles = ["--group-id", "g", "--principal", "worker=User:worker"]
+    for more in ([], ["--emit", "kafka-acls"], ["--explain"]):
+        ran = eosctl("acl-plan", *roles, *more)
+        assert (ran.exit_code, ran.stdout) == (2, "")
+        assert "the workers' exactly.once.source.support is not known: no --connect-url was given" in ran.stderr
+        assert "hint: name what to plan for: --phase disabled, preparing or enabled" in ran.stderr
+
+
+def test_explaining_changes_no_binding_and_says_what_other_phases_need(eosctl, files):
+    for phase in ("disabled", "preparing", "enabled"):
+        args = (*files(), "--phase", phase)
+        plain, explained = (eosctl("acl-plan", *args, *more, "-o", "json").stdout for more in ([], ["--explain"]))
+        assert bindings(plain) == bindings(explained)
+        counts = [json.loads(each)["data"]["counts"] for each in (plain, explained)]
+        assert counts[0] == counts[1]
+    said = eosctl("acl-plan", *files(), "--phase", "disabled", "--explain").stdout
+    assert "preparing needs 1 more binding: --phase preparing." in said
+    assert "enabled needs 7 more bindings: --phase enabled." in said
+
+
 def test_explaining_says_what_breaks_and_in_which_phases(eosctl, files):
-    ran = eosctl("acl-plan", *files(), "--explain")
+    ran = eosctl("acl-plan", *files(), "--phase", "enabled", "--explain")
     assert ran.exit_code == 0
     assert "Write TransactionalId connect-cluster-g (unknown, in phase preparing,enabled)" in ran.stdout
     assert "without it: all tasks FAILED at the first reconfiguration, not before" in ran.stdout
@@ -87,14 +126,15 @@ def test_a_named_principal_needs_no_worker_config(eosctl, tmp_path):
     config = tmp_path / "c.json"
     config.write_text(json.dumps(CONNECTOR))
     roles = [word for role in ("worker", "producer") for word in ("--principal", f"{role}=User:{role}")]
-    ran = eosctl("acl-plan", "--group-id", "g", "--connector-config", config, *roles, "-o", "json")
+    known = ["--group-id", "g", "--phase", "disabled"]
+    ran = eosctl("acl-plan", *known, "--connector-config", config, *roles, "-o", "json")
     assert ran.exit_code == 0
     assert "User:producer Write Topic out" in bindings(ran.stdout)
     assert "User:worker Read Topic connect-configs" in bindings(ran.stdout)
 
 
 def test_the_workers_offsets_topic_is_named_as_in_other_commands(eosctl):
-    roles = ["--principal", "worker=User:worker"]
+    roles = ["--principal", "worker=User:worker", "--phase", "enabled"]
     ran = eosctl("acl-plan", "--group-id", "g", *roles, "--worker-offsets-topic", "offsets-of-g", "-o", "json")
     assert ran.exit_code == 0
     assert "User:worker Write Topic offsets-of-g" in bindings(ran.stdout)
@@ -206,12 +246,28 @@ def test_mirror_makers_file_is_a_worker_config(eosctl, tmp_path):
 def test_emitted_text_is_all_there_is_on_stdout(eosctl, files):
     ran = eosctl("acl-plan", *files(), "--emit", "csv")
     assert ran.exit_code == 0
-    assert ran.stdout.splitlines()[0].startswith("principal,permission")
+    assert ran.stdout.splitlines()[1].startswith("principal,permission")
     wrapped = eosctl("acl-plan", *files(), "--emit", "csv", "-o", "json")
     assert json.loads(wrapped.stdout)["data"]["text"] == ran.stdout
 
 
+COMMENTED = ("kafka-acls", "confluent", "csv", "terraform", "strimzi", "jikkou")
+
+
+@pytest.mark.parametrize("form", [*COMMENTED, "shell", "msk"])
+def test_an_emitted_text_says_for_which_phase_it_is(eosctl, files, form):
+    ran = eosctl("acl-plan", *files(), "--phase", "enabled", "--emit", form)
+    assert ran.exit_code == 0, ran.stderr
+    said = "Planned for exactly.once.source.support=enabled (from --phase)."
+    assert said in ran.stderr, "also where the format has no comments"
+    lines = ran.stdout.splitlines()
+    assert (f"# {said}" in lines[:2]) is (form != "msk")
+    assert (lines[0] == "#!/bin/sh") is (form == "shell")
+
+
 def csv_rows(text: str) -> list[list[str]]:
+    """The rows of CSV without the comment that emitted text begins with."""
+    text = text.partition("\n")[2] if text.startswith("# Planned for ") else text
     return list(csv.reader(StringIO(text, newline="")))
 
 

@@ -7,7 +7,6 @@ from pathlib import PurePath
 
 import pytest
 
-from eosctl.analysis.catalogue.acls import COLLISION
 from eosctl.model.acls import AclBinding, Operation, topic
 from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.gate import Outcome, gate_of
@@ -95,13 +94,7 @@ def test_a_plan_without_check_looks_for_no_missing_binding(check):
     assert exit_code(report) == 0
 
 
-def test_a_pipeline_fails_by_what_decides_only(check):
-    report = check()
-    explained = replace(report.difference, findings=(COLLISION.finding("orders", "in another phase"),))
-    beside = replace(report, missing=(), explained=explained)
-    assert [each.id for each in beside.reported] == ["EOS133"]
-    assert exit_code(beside) == 0
-    assert {each.outcome for each in gate_of("acl-plan", beside).questions} == {Outcome.PASSED}
-    for_tools = replace(report, is_for_tools=True)
+def test_a_text_for_another_tool_is_not_kept_back_by_what_was_found(check):
+    for_tools = replace(check(), is_for_tools=True)
     assert exit_code(for_tools) == 0
     assert {each.outcome for each in gate_of("acl-plan", for_tools).questions} == {Outcome.PASSED}

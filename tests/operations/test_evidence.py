@@ -88,6 +88,7 @@ def test_without_brokers_each_of_their_facts_says_so_and_no_other() -> None:
         "groups",
         "share_groups",
         "acl_differences",
+        "acl_in_force",
         "outputs",
         "topics",
         "other_groups",

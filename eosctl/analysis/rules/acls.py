@@ -1,18 +1,20 @@
 """Rules about ACLs: what of the plan of `eosctl acl-plan` the cluster does not allow.
 
-The planner knows what each client needs, and why; what it compared comes here as evidence. Transactional IDs have rules
-of their own, because their lack shows late: at the election of a leader, at the first fencing.
+The planner knows what each client needs in the phase that the workers are in (`upgrade-check`: will be in), and why;
+what it compared comes here as evidence. Transactional IDs have rules of their own, because their lack shows late: at
+the election of a leader, at the first fencing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from eosctl.analysis.catalogue import acls as kinds
-from eosctl.model.acl_plan import BindingStatus, PlannedBinding
+from eosctl.analysis.phases import possible_phases
+from eosctl.model.acl_plan import AclDifference, BindingStatus, PlannedBinding
 from eosctl.model.acls import AclBinding, PatternType, ResourceType
 from eosctl.model.client_roles import ClientRole
+from eosctl.model.counts import counted
 from eosctl.model.evidence import UNKNOWN_PRINCIPAL, Evidence
-from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.report import Finding
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped, not_asked
@@ -27,21 +29,61 @@ FLAGS: Final = {
 }
 
 
-def _missing(
-    evidence: Evidence, phase: SourceSupport, *, transactional_ids: bool
-) -> Iterator[PlannedBinding | Skipped]:
-    """What is required in this phase and not allowed, of transactional IDs or of all else; Skipped: not compared."""
-    differences = evidence.acl_differences
-    for each in () if isinstance(differences, Skipped) else differences[phase].compared:
+def _missing(evidence: Evidence, concerns: Callable[[PlannedBinding], bool]) -> Iterator[PlannedBinding | Skipped]:
+    """What is required and not allowed, in the phase that each worker is in; Skipped: not compared.
+
+    Where that phase is not known, what is required in every one that it may be.
+    """
+    in_force, every = evidence.acl_in_force, evidence.acl_differences
+    if isinstance(every, Skipped):
+        return
+    if isinstance(in_force, Skipped):
+        possible = [_required(every[each], concerns) for each in possible_phases(evidence.workers)]
+    else:
+        possible = [_required(in_force, concerns)]
+    unsure = []
+    for place in dict.fromkeys(each for needed in possible for each in needed):
+        found = [needed[place] for needed in possible if place in needed]
+        if isinstance(found[0], Skipped) or len(found) == len(possible):
+            yield found[0]
+        else:
+            unsure.append(place[1])
+    if unsure:
+        assert isinstance(in_force, Skipped), "one phase is not in doubt about its own bindings"
+        more = counted(len(unsure), "binding that is missing is", "bindings that are missing are")
+        yield not_asked(f"whether {more} needed ({unsure[0]}): {in_force.reason}")
+
+
+def _required(
+    difference: AclDifference, concerns: Callable[[PlannedBinding], bool]
+) -> dict[tuple[frozenset[str], AclBinding], PlannedBinding | Skipped]:
+    found: dict[tuple[frozenset[str], AclBinding], PlannedBinding | Skipped] = {}
+    for each in difference.compared:
         planned = each.planned
-        is_id = planned.binding.pattern.resource_type is ResourceType.TRANSACTIONAL_ID
         ours = all(reason.role is ClientRole.EOSCTL for reason in planned.reasons)
-        if planned.is_optional or ours or is_id is not transactional_ids:
+        if planned.is_optional or ours or not concerns(planned):
             continue
         if isinstance(each.status, Skipped):
-            yield each.status
+            found[planned.cluster, planned.binding] = each.status
         elif each.status is BindingStatus.MISSING:
-            yield _not_told(planned) or planned
+            found[planned.cluster, planned.binding] = _not_told(planned) or planned
+    return found
+
+
+def _is_id(planned: PlannedBinding) -> bool:
+    return planned.binding.pattern.resource_type is ResourceType.TRANSACTIONAL_ID
+
+
+def _of_leader(planned: PlannedBinding) -> bool:
+    return _is_id(planned) and any(each.connector is None for each in planned.reasons)
+
+
+def _of_tasks(planned: PlannedBinding) -> bool:
+    return _is_id(planned) and any(each.connector is not None for each in planned.reasons)
+
+
+def _of_others(planned: PlannedBinding) -> bool:
+    return not _is_id(planned)
 
 
 def _not_told(planned: PlannedBinding) -> Skipped | None:
@@ -54,7 +96,7 @@ def _not_told(planned: PlannedBinding) -> Skipped | None:
 
 
 def _leader(evidence: Evidence) -> Iterator[Finding | Skipped]:
-    for each in _missing(evidence, SourceSupport.PREPARING, transactional_ids=True):
+    for each in _missing(evidence, _of_leader):
         if isinstance(each, Skipped):
             yield each
             continue
@@ -66,7 +108,7 @@ def _leader(evidence: Evidence) -> Iterator[Finding | Skipped]:
 
 def _tasks(evidence: Evidence) -> Iterator[Finding | Skipped]:
     missing: dict[tuple[str, str], list[PlannedBinding]] = {}
-    for each in _missing(evidence, SourceSupport.ENABLED, transactional_ids=True):
+    for each in _missing(evidence, _of_tasks):
         if isinstance(each, Skipped):
             yield each
             continue
@@ -87,7 +129,7 @@ def _tasks(evidence: Evidence) -> Iterator[Finding | Skipped]:
 
 
 def _others(evidence: Evidence) -> Iterator[Finding | Skipped]:
-    for each in _missing(evidence, SourceSupport.ENABLED, transactional_ids=False):
+    for each in _missing(evidence, _of_others):
         if isinstance(each, Skipped):
             yield each
             continue

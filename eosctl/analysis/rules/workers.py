@@ -6,8 +6,8 @@ from typing import Final
 from eosctl.analysis.catalogue import workers as kinds
 from eosctl.model.client_configs import server_set
 from eosctl.model.config_topic import RecordKind
-from eosctl.model.evidence import SOURCE_SUPPORT, Evidence, declared_support
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.evidence import Evidence, declared_support
+from eosctl.model.offset_stores import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped

@@ -9,6 +9,7 @@ from eosctl.analysis.client_configs import CLIENT_PREFIXES, worker_client
 from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.connect_clusters import place_of
 from eosctl.analysis.output_topics import named_or_told
+from eosctl.analysis.phases import NO_WORKER, Workers, in_force
 from eosctl.codecs.connector_files import UNKNOWN_CLASS, connector_of, decode_connectors
 from eosctl.codecs.worker_files import decode_worker_file, worker_of
 from eosctl.errors import UsageError
@@ -57,6 +58,20 @@ def read_connect_clusters(session: Session, inputs: AclInputs) -> tuple[ConnectC
         for cluster in clusters
     )
     return _with_topics(_selected(found, inputs.connectors), inputs.topics)
+
+
+def clusters_in_force(
+    session: Session, clusters: tuple[ConnectCluster, ...], inputs: AclInputs, workers: Workers
+) -> tuple[ConnectCluster, ...] | Skipped:
+    """The same with the phase that their workers are in, by these answers and their files; Skipped: not known."""
+    asked = {id(each) for each in _reachable(session, clusters, inputs)}
+    found = []
+    for cluster in clusters:
+        known = in_force(cluster, workers if id(cluster) in asked else NO_WORKER)
+        if isinstance(known, Skipped):
+            return known
+        found.append(known)
+    return tuple(found)
 
 
 def _workers(session: Session, inputs: AclInputs) -> tuple[ConnectCluster, ...]:

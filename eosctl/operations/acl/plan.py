@@ -1,7 +1,6 @@
 """Planning the ACLs of Connect clusters, and comparing them with those of the Kafka cluster."""
 
 import shlex
-from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,8 +11,9 @@ from eosctl.analysis.connect_clusters import place_of, topics_of
 from eosctl.codecs.kafka_users import merge_kafka_users
 from eosctl.errors import ConfigError, UsageError
 from eosctl.files import KAFKA_USERS, read_text
-from eosctl.model.acl_plan import AclDifference, AclPlan, AclReport, AclRequest, same_cluster
+from eosctl.model.acl_plan import AclDifference, AclPlan, AclReport, AclRequest, planned_phases, same_cluster
 from eosctl.model.acls import SUPER_USERS, AclBinding, PatternType
+from eosctl.model.client_roles import ConnectCluster
 from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.counts import counted
 from eosctl.model.kafka_users import no_kafka_user
@@ -21,7 +21,7 @@ from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.sides import Place, Side
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.versions import KafkaVersion
-from eosctl.operations.acl.inputs import AclInputs, files_of, read_connect_clusters
+from eosctl.operations.acl.inputs import AclInputs, clusters_in_force, files_of, read_connect_clusters
 from eosctl.operations.acl.principals import certificate_subject, principals_by_role
 from eosctl.operations.plan_files import keep_plan
 from eosctl.operations.session import Session
@@ -61,7 +61,7 @@ def plan_cluster_acls(session: Session, options: AclOptions) -> AclReport:
     _check_flags(options)
     reader = session.reader
     as_of = reader.now()
-    clusters = read_connect_clusters(session, options.inputs)
+    clusters = _in_force(session, options, read_connect_clusters(session, options.inputs))
     principals = principals_by_role(options.principals, clusters)
     # A plan that is not compared is whole without the ACLs that there are.
     with nullcontext() if options.check else reader.adding():
@@ -89,6 +89,7 @@ def plan_cluster_acls(session: Session, options: AclOptions) -> AclReport:
         cluster=place,
         plan=plan,
         difference=difference,
+        planned_for=planned_phases(request),
         missing=tuple(find_missing(difference.missing_required)) if options.check else (),
         unchecked=tuple(find_unchecked(difference)) if options.check else (),
         is_for_tools=options.emit,
@@ -101,7 +102,27 @@ def plan_cluster_acls(session: Session, options: AclOptions) -> AclReport:
     )
     if options.plan_file is not None:
         _keep(session, report, acls, options.plan_file, prune=options.prune)
-    return _explained(report, request, acls, options.super_users) if options.explain else report
+    return _explained(report, request) if options.explain else report
+
+
+def _in_force(
+    session: Session, options: AclOptions, clusters: tuple[ConnectCluster, ...]
+) -> tuple[ConnectCluster, ...]:
+    """The clusters with the phase of each worker, which is asked where nobody names it; UsageError: it is not known."""
+    if options.phase is not None:
+        return clusters
+    reader = session.reader
+    # A file says it; that a worker answers something else only adds to it.
+    with reader.adding() if options.inputs.worker_configs else nullcontext():
+        workers = reader.worker_evidence()
+    found = clusters_in_force(session, clusters, options.inputs, workers)
+    if isinstance(found, Skipped):
+        raise UsageError(
+            found.reason,
+            hint="name what to plan for: --phase disabled, preparing or enabled (each needs all that those before it "
+            "need); or give the workers' files (--worker-config), or the addresses of all workers (--connect-url)",
+        )
+    return found
 
 
 def _merged(plan: AclPlan, place: frozenset[str], file: Path, cluster: str) -> str:
@@ -134,20 +155,17 @@ def _keep(session: Session, report: AclReport, acls: ClusterAcls, path: Path, *,
     session.options.console.narrate(f"the plan is in {path}; `{shlex.join(words)}` carries it out")
 
 
-def _explained(report: AclReport, request: AclRequest, acls: ClusterAcls, super_users: Sequence[str]) -> AclReport:
-    """With the bindings of all phases together, and which of them need each."""
+def _explained(report: AclReport, request: AclRequest) -> AclReport:
+    """With the phases that need each of its bindings, and how many more each phase needs."""
     phases: dict[AclBinding, list[SourceSupport]] = {}
-    every = {(each.cluster, each.binding): each for each in report.plan.bindings}
+    planned = {each.binding for each in report.plan.bindings}
+    beyond = {}
     for phase in SourceSupport:
-        for each in plan_acls(replace(request, phase=phase), certificate_subject(request.clusters)).bindings:
+        needed = plan_acls(replace(request, phase=phase), certificate_subject(request.clusters)).bindings
+        for each in needed:
             phases.setdefault(each.binding, []).append(phase)
-            every.setdefault((each.cluster, each.binding), each)
-    bindings = tuple(sorted(every.values(), key=lambda each: each.binding))
-    if request.phase is not None:
-        bindings = report.plan.bindings
-    plan = AclPlan(bindings, report.plan.findings)
-    explained = compare_acls(request, plan, acls.bindings, report.cluster, super_users)
-    return replace(report, explained=explained, phases=phases)
+        beyond[phase] = len({each.binding for each in needed} - planned)
+    return replace(report, phases=phases, beyond=beyond)
 
 
 def _name_other_clusters(

@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from eosctl.analysis.connect_clusters import place_of, topics_of
+from eosctl.analysis.phases import Workers
 from eosctl.errors import ConfigError
 from eosctl.model.acl_plan import AclDifference, AclPlan, AclRequest
 from eosctl.model.client_roles import ClientRole
 from eosctl.model.evidence import UNKNOWN_PRINCIPAL
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.skipped import Skipped, not_asked
-from eosctl.operations.acl.inputs import AclInputs, internal_topics, read_connect_clusters
+from eosctl.operations.acl.inputs import AclInputs, clusters_in_force, internal_topics, read_connect_clusters
 from eosctl.operations.acl.principals import Principals, certificate_subject, require_known
 from eosctl.operations.evidence.request import EvidenceRequest
 from eosctl.operations.session import Session
@@ -21,37 +22,52 @@ from eosctl.planning.acls import plan_acls
 NO_PRINCIPALS: Final = not_asked("neither --principal nor --worker-config was given")
 
 
-def read_acl_differences(
-    session: Session, evidence_request: EvidenceRequest, principals: Principals, topics: Mapping[str, str]
-) -> Mapping[SourceSupport, AclDifference] | Skipped:
-    """For preparing and enabled, every binding that is needed against those of the cluster.
+class AclDifferences(NamedTuple):
+    """What is needed in each phase, and in the one that each worker is in, against the ACLs of the cluster."""
 
-    A principal that neither the user nor a worker's file names is UNKNOWN_PRINCIPAL. Raises UsageError for a principal
-    of a connector that is not known.
+    by_phase: Mapping[SourceSupport, AclDifference] | Skipped
+    in_force: AclDifference | Skipped
+
+
+def read_acl_differences(
+    session: Session,
+    evidence_request: EvidenceRequest,
+    principals: Principals,
+    topics: Mapping[str, str],
+    workers: Workers,
+) -> AclDifferences:
+    """Every binding that is needed against those of the cluster, as `acl-plan` plans them.
+
+    workers are what they answered. A principal that neither the user nor a worker's file names is UNKNOWN_PRINCIPAL.
+    Raises UsageError for a principal of a connector that is not known.
     """
     if not principals and not evidence_request.worker_files:
-        return NO_PRINCIPALS
+        return AclDifferences(NO_PRINCIPALS, NO_PRINCIPALS)
     inputs = AclInputs(evidence_request.worker_files, internal_topics=internal_topics(**topics))
     clusters = read_connect_clusters(session, inputs)
     # The rules say themselves what they lack, and a rolling step needs none of it.
     with session.reader.adding():
         acls = session.reader.acls(topics_of(clusters))
     require_known(principals, clusters)
-    place = place_of(clusters, acls.addresses)
-    found = {}
-    for phase in (SourceSupport.PREPARING, SourceSupport.ENABLED):
-        request = AclRequest(
-            clusters,
-            phase,
-            principals=principals,
-            topics_known=acls.topics,
-            here=place,
-            broker_version=acls.broker_version,
-            mapping_rules=acls.mapping_rules,
-        )
+    request = AclRequest(
+        clusters,
+        principals=principals,
+        topics_known=acls.topics,
+        here=place_of(clusters, acls.addresses),
+        broker_version=acls.broker_version,
+        mapping_rules=acls.mapping_rules,
+    )
+
+    def compared(request: AclRequest) -> AclDifference:
         request, plan = _planned(request)
-        found[phase] = compare_acls(request, plan, acls.bindings, place, evidence_request.super_users)
-    return found
+        assert request.here is not None
+        return compare_acls(request, plan, acls.bindings, request.here, evidence_request.super_users)
+
+    known = clusters_in_force(session, clusters, inputs, workers)
+    return AclDifferences(
+        {phase: compared(replace(request, phase=phase)) for phase in SourceSupport},
+        known if isinstance(known, Skipped) else compared(replace(request, clusters=known)),
+    )
 
 
 def _planned(request: AclRequest) -> tuple[AclRequest, AclPlan]:

@@ -64,12 +64,14 @@ def read_evidence(session: Session, request: EvidenceRequest) -> Evidence:
     topics = topics_of(request, known, reader.worker_offsets_topic())
     known = _with_brokers(reader, known, topics, answered.version)
     offsets = or_skipped(lambda: _offsets(reader, known, topics, answered.version))
+    acls = or_skipped(lambda: read_acl_differences(session, request, principals, topics, answered.workers))
     known = replace(
         known,
         internal_topics=_taken_rightly(known, offsets),
         offset_findings=offsets if isinstance(offsets, Skipped) else offsets.findings,
         mirrors=read_mirrors(session, request, known, offsets),
-        acl_differences=or_skipped(lambda: read_acl_differences(session, request, principals, topics)),
+        acl_differences=acls if isinstance(acls, Skipped) else acls.by_phase,
+        acl_in_force=acls if isinstance(acls, Skipped) else acls.in_force,
     )
     known = with_connectors(reader, known, read_active_topics(reader, known))
     return with_transactions(reader, known, request.log)

@@ -72,6 +72,7 @@ def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
         groups=reason,
         share_groups=reason,
         acl_differences=reason,
+        acl_in_force=reason,
         outputs=reason,
         topics=reason,
         other_groups=reason,

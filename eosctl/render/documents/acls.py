@@ -2,6 +2,7 @@
 
 from typing import TypedDict
 
+from eosctl.model.offset_stores import SourceSupport
 from eosctl.render.documents.findings import ShownFindings
 from eosctl.render.documents.skipped import SkippedRow
 
@@ -22,7 +23,7 @@ class BindingFields(TypedDict):
 class BindingRow(BindingFields):
     """An ACL: status is state, or the reason why it is unknown; extra ones are needed by nothing that is planned.
 
-    phases are those of the upgrade in which it is needed, null without --explain.
+    phases are those in which it is needed, null without --explain.
     """
 
     why: str
@@ -50,9 +51,19 @@ class BindingCounts(TypedDict):
     unknown: int
 
 
+class PlannedPhaseRow(TypedDict):
+    """An exactly.once.source.support that is planned for, and from where it is known."""
+
+    group_id: str
+    phase: SourceSupport
+    known_by: str
+
+
 class AclPlanData(ShownFindings):
-    """What is needed, and what the cluster has of it."""
+    """What is needed, and what the cluster has of it; phase is null where several are planned for."""
 
     group_ids: list[str]
+    phase: SourceSupport | None
+    phases: list[PlannedPhaseRow]
     bindings: list[BindingRow]
     counts: BindingCounts

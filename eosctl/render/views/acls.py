@@ -1,6 +1,6 @@
 """An ACL plan: bindings with their status, why each is needed and how it shows when it is missing."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -19,7 +19,7 @@ from eosctl.model.acl_plan import (
 from eosctl.model.acls import AclBinding
 from eosctl.model.counts import counted
 from eosctl.model.kafka_users import no_kafka_user
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.offset_stores import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.render.acl_documents import SAYS_NOT_ALL, AclFormat, emit_acls
@@ -48,11 +48,15 @@ PLAN_TABLE: Final = Table(
 
 def view_acl_plan(report: AclReport) -> Document:
     """The plan against the cluster; with phases (of each binding) explained for people."""
-    difference, phases = report.explained or report.difference, report.phases
+    difference, phases = report.difference, report.phases
     count = len(difference.compared) + len(difference.extra)
     rows = RowStream(count, lambda: _rows(difference, phases))
     data: AclPlanData = {
         "group_ids": list(report.group_ids),
+        "phase": _one([each.phase for each in report.planned_for]),
+        "phases": [
+            {"group_id": each.group_id, "phase": each.phase, "known_by": each.known_by} for each in report.planned_for
+        ],
         "bindings": rows,
         "counts": _counts(difference),
         **findings_of(report),
@@ -63,14 +67,31 @@ def view_acl_plan(report: AclReport) -> Document:
         cluster_id=report.cluster_id,
         data=data,
         blocks=(PLAN_TABLE, *([Findings()] if report.reported else [])),
-        prose=(_verdict(difference),),
-        notes=() if phases is None else tuple(_explanation(list(rows))),
+        prose=(planned_for(report), _verdict(difference)),
+        notes=() if phases is None else tuple(_explanation(list(rows), report.beyond)),
     )
 
 
-def emit_acl_plan(report: AclReport, form: AclFormat, around: EmitOptions, warn: Callable[[str], None]) -> str:
+def planned_for(report: AclReport) -> str:
+    """Which phase the plan is for, and from where that is known."""
+    several = len(set(report.group_ids)) > 1
+    known = " and ".join(
+        f"{each.phase} (from {each.known_by})" + (f" in group {each.group_id}" if several else "")
+        for each in report.planned_for
+    )
+    return f"Planned for {SOURCE_SUPPORT}={known}."
+
+
+def _one(phases: Sequence[SourceSupport]) -> SourceSupport | None:
+    return phases[0] if len(set(phases)) == 1 else None
+
+
+def emit_acl_plan(
+    report: AclReport, form: AclFormat, around: EmitOptions, narrate: Callable[[str], None], warn: Callable[[str], None]
+) -> str:
     """The bindings of the cluster at hand as text for another tool; warns of what the text cannot hold."""
     here = _here(report)
+    narrate(planned_for(report))
     elsewhere = len(report.plan.bindings) - len(here)
     if elsewhere:
         warn(f"{counted(elsewhere, 'binding belongs', 'bindings belong')} to other clusters: see --cluster")
@@ -89,7 +110,7 @@ def emit_acl_plan(report: AclReport, form: AclFormat, around: EmitOptions, warn:
         return report.merged
     missing = {each.planned.binding for each in report.left_out}
     emitted = [each.binding for each in here if each.binding not in missing]
-    return emit_acls(emitted, form, replace(around, bootstrap_servers=servers))
+    return emit_acls(emitted, form, replace(around, bootstrap_servers=servers, about=planned_for(report)))
 
 
 def leaving_out(report: AclReport, form: AclFormat | None) -> AclReport:
@@ -206,7 +227,7 @@ def _verdict(difference: AclDifference) -> str:
     return f"{bindings} planned: {', '.join(parts)}."
 
 
-def _explanation(rows: Sequence[BindingRow]) -> Iterator[str]:
+def _explanation(rows: Sequence[BindingRow], beyond: Mapping[SourceSupport, int]) -> Iterator[str]:
     """Principal by principal, what each binding is for and how it looks when it is missing."""
     for principal in dict.fromkeys(row["principal"] for row in rows):
         yield f"{principal}:"
@@ -220,4 +241,7 @@ def _explanation(rows: Sequence[BindingRow]) -> Iterator[str]:
                 yield f"    without it: {row['without_it']}"
                 yield f"    source: {row['source']}"
     yield "Write and Read imply Describe on the same resource; Describe is planned only where it stands alone."
-    yield "A binding that only a later phase needs does no harm before: grant it before the workers are rolled."
+    for phase, count in beyond.items():
+        if count:
+            more = counted(count, "more binding", "more bindings")
+            yield f"{phase} needs {more}: --phase {phase}. Grant them before the workers are rolled; they do no harm."
