@@ -11,6 +11,7 @@ from eosctl.analysis.catalogue.transactions import PREFIX
 from eosctl.analysis.client_configs import override_policy, overrides, refused_overrides
 from eosctl.analysis.collisions import Collision, find_collisions
 from eosctl.analysis.debezium import signals_topic
+from eosctl.analysis.impossible_connectors import impossible_connector
 from eosctl.analysis.output_topics import has_own_policy, named_or_told, regex_patterns, renames_topics
 from eosctl.model.acl_plan import AclDifference, AclRequest, PlannedBinding
 from eosctl.model.acls import ALLOW_EVERYONE, SUPER_USERS, AclBinding, PatternType, topic
@@ -40,6 +41,7 @@ def find_in_acls(request: AclRequest) -> Iterator[Finding]:
     yield from find_colliding(request)
     for cluster in request.clusters:
         for connector in cluster.connectors:
+            yield from impossible_connector(connector, ". Nothing is planned on what is not a topic's name")
             yield from _overrides(cluster, connector)
             yield from _topics(connector)
             yield from _own_clients(connector)
@@ -192,7 +194,7 @@ def _own_clients(connector: ConnectorConfig) -> Iterator[Finding]:
 
 def _tasks(request: AclRequest, connector: ConnectorConfig) -> Iterator[Finding]:
     reported = connector.get("tasks.max", "1").strip()
-    if connector.is_sink or reported.isdigit() or request.pattern_type is PatternType.PREFIXED:
+    if connector.is_sink or "${" not in reported or request.pattern_type is PatternType.PREFIXED:
         return
     yield kinds.TASKS_UNKNOWN.finding(
         connector.name,

@@ -6,12 +6,17 @@ from typing import Final
 
 from eosctl.analysis.catalogue import config_topic as kinds
 from eosctl.analysis.connect_requests import for_connector, restart_tasks
-from eosctl.model.connectors import ConnectorType, TargetState
+from eosctl.analysis.impossible_connectors import why_impossible
+from eosctl.model.client_configs import as_properties
+from eosctl.model.client_properties import HIDDEN
+from eosctl.model.client_roles import ConnectorConfig
+from eosctl.model.connectors import ConnectorState, ConnectorType, TargetState
 from eosctl.model.counts import counted
 from eosctl.model.inspection import InspectedConnector, NextStartRule
 from eosctl.model.report import Finding, FindingKind, Severity
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
+from eosctl.model.whole_numbers import MOST_TASKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +142,31 @@ def _commit_before_config(case: _Case) -> Finding | None:
     )
 
 
+def _impossible(case: _Case) -> Finding | None:
+    state = case.connector.state
+    if not state.known:
+        return None
+    config = state.config or {}
+    connector = ConnectorConfig(state.name, as_properties(config), case.connector.type)
+    reasons = [*why_impossible(connector), *_no_class(config.get("connector.class", "")), *_too_many(state)]
+    if not reasons:
+        return None
+    return case.finding(kinds.IMPOSSIBLE_CONNECTOR, f"no worker can run it: {'; '.join(reasons)}")
+
+
+def _no_class(value: object) -> Iterator[str]:
+    if value is None:
+        yield "it has no connector.class"
+    elif not isinstance(value, str) or value == HIDDEN:
+        yield "its connector.class is no text, and workers answer 500 to whoever asks for all connectors"
+
+
+def _too_many(state: ConnectorState) -> Iterator[str]:
+    record = state.task_count_record or 0
+    if record > MOST_TASKS:
+        yield f"its task count record claims {record} tasks, and the IDs of more than {MOST_TASKS} are not looked at"
+
+
 def _orphans(case: _Case) -> Finding | None:
     state = case.connector.state
     if state.known:
@@ -153,5 +183,6 @@ _RULES: Final[tuple[Callable[[_Case], Finding | None], ...]] = (
     _commit_without_record,
     _inconsistent,
     _commit_before_config,
+    _impossible,
     _orphans,
 )

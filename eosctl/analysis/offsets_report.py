@@ -6,16 +6,19 @@ from functools import cache
 from typing import Final
 
 from eosctl.analysis.connector_offset_findings import connector_findings
+from eosctl.analysis.impossible_connectors import impossible_connector
 from eosctl.analysis.merged_offsets import DecodeValue, Merger, by_key
 from eosctl.analysis.offset_findings import ByKey, Keys, not_an_offsets_topic, topic_findings
 from eosctl.analysis.offset_phases import by_phase, in_phase, uncommitted_keys, uncommitted_offsets
 from eosctl.analysis.positions.index import explain_position
 from eosctl.analysis.producing_elsewhere import NO_CLUSTERS, Clusters, producing_elsewhere
 from eosctl.analysis.source_stores import deciding_settings, stores_of
+from eosctl.model.client_configs import as_properties
+from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.merged_offsets import ConnectorOffsets, MergedOffset, OffsetsReport, StoredOffset
 from eosctl.model.offset_stores import OffsetStores, SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.offsets import MalformedKey, OffsetKey, OffsetsTopic
-from eosctl.model.report import worst_first
+from eosctl.model.report import Finding, worst_first
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import EXACTLY_ONCE_SOURCES
 
@@ -117,6 +120,7 @@ def report_offsets(
     found = [finding for connector in merged for finding in connector_findings(connector, worker.version)]
     found += [finding for connector in merged for finding in producing_elsewhere(connector, clusters)]
     found += [finding for connector in merged for finding in uncommitted_offsets(connector, worker)]
+    found += _impossible(connectors, selected)
     for place, topic in topics.items():
         held = records[place]
         if isinstance(topic, OffsetsTopic) and held is not None and not isinstance(held, Skipped):
@@ -144,6 +148,13 @@ def report_offsets(
         as_of=as_of,
         cluster_id=clusters.workers,
     )
+
+
+def _impossible(connectors: Connectors, selected: Collection[str]) -> Iterator[Finding]:
+    configs = {} if isinstance(connectors.configs, Skipped) else connectors.configs
+    for name, config in sorted(configs.items()):
+        if not selected or name in selected:
+            yield from impossible_connector(ConnectorConfig(name, as_properties(config)))
 
 
 def _merged(

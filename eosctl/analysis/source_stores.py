@@ -26,6 +26,7 @@ from typing import Final
 from eosctl.analysis.client_configs import connector_client
 from eosctl.model.client_configs import CONSUMER, PRODUCER, SERVERS, ClientConfig, as_properties, server_set
 from eosctl.model.client_roles import ClientRole, ConnectorConfig, WorkerConfig
+from eosctl.model.names import is_topic_name
 from eosctl.model.offset_stores import OffsetStore, OffsetStores, SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
@@ -50,7 +51,7 @@ def stores_of(worker: WorkerSettings, config: Mapping[str, object]) -> tuple[Off
     Skipped where a setting that decides is unknown: masked, a reference to a config provider, or not given.
     """
     own = config.get(OFFSETS_TOPIC)
-    if own is not None and (not isinstance(own, str) or "${" in own or not own):
+    if own is not None and (not isinstance(own, str) or not is_topic_name(own)):
         return Skipped(f"{OFFSETS_TOPIC} of the connector is {own!r}, which is not a topic's name")
     if worker.version < EXACTLY_ONCE_SOURCES:
         return (_worker_only(worker, "workers before 3.3 know no other store"),)

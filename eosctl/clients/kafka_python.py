@@ -8,7 +8,7 @@ from eosctl.clients import kerberos, oauthbearer, tls
 from eosctl.clients.kafka_connections import CLOSING_PROXY, ClosingManager
 from eosctl.clients.large_frames import BEFORE_LOGIN
 from eosctl.errors import ConfigError
-from eosctl.model.client_properties import ClientProperties
+from eosctl.model.client_properties import ClientProperties, is_broker_address
 
 LONGEST_BACKOFF_MS: Final = 1000
 UNBOUNDED: Final = 1 << 20
@@ -37,8 +37,11 @@ def configuration(properties: ClientProperties) -> dict[str, object]:
     logging.getLogger("kafka").addHandler(logging.NullHandler())
     if not properties.bootstrap_servers:
         raise ConfigError("no bootstrap server is given", hint="use -b HOST:PORT or bootstrap.servers in the file")
+    for server in properties.bootstrap_servers:  # those of a connector's config were not looked at before
+        if not is_broker_address(server):
+            raise ConfigError(f"{server!r} of {properties.named_by or 'bootstrap.servers'} is not HOST:PORT")
     settings: dict[str, object] = {
-        "bootstrap_servers": list(properties.bootstrap_servers),
+        "bootstrap_servers": [server.rpartition("://")[2] for server in properties.bootstrap_servers],
         "security_protocol": properties.security_protocol.value,
     }
     if properties.security_protocol.uses_sasl:

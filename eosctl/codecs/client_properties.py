@@ -8,7 +8,14 @@ from eosctl.codecs.config_providers import Lookup, resolve_references
 from eosctl.codecs.properties import decode_properties
 from eosctl.codecs.secrets import mask_url
 from eosctl.errors import ConfigError, UsageError
-from eosctl.model.client_properties import ClientProperties, Property, SaslCredentials, SecurityProtocol, listed
+from eosctl.model.client_properties import (
+    ClientProperties,
+    Property,
+    SaslCredentials,
+    SecurityProtocol,
+    is_broker_address,
+    listed,
+)
 
 WITH_PASSWORD = frozenset({"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"})
 
@@ -88,9 +95,7 @@ def _bootstrap_servers(given: Property | None) -> tuple[str, ...]:
             hint="brokers are HOST:PORT,…; user and password are in sasl.jaas.config",
         )
     for server in servers:
-        # The Java client also takes PROTOCOL://host:port.
-        host, colon, port = server.rpartition("://")[2].rpartition(":")
-        if not colon or not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 1 << 16:
+        if not is_broker_address(server):
             raise ConfigError(f"bootstrap.servers from {given.origin}: {mask_url(server)!r} is not HOST:PORT")
     return tuple(server.rpartition("://")[2] for server in servers)
 

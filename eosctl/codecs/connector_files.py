@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
-from typing import Final
 
 from eosctl.codecs.json_limits import load_json
 from eosctl.codecs.properties import decode_properties
@@ -19,9 +18,6 @@ from eosctl.errors import ConfigError
 from eosctl.model.client_properties import REFERENCE, Property
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.strimzi import CLUSTER_LABEL
-
-UNKNOWN_CLASS: Final = {"connector.class": "unknown"}
-"""For connectors whose config is not known."""
 
 
 def decode_connectors(text: str, origin: str) -> tuple[ConnectorConfig, ...]:
@@ -92,6 +88,12 @@ def connector_of(config: Mapping[str, object], origin: str, *, name: str | None 
     if not (tasks_max.isascii() and tasks_max.isdigit()) and REFERENCE.fullmatch(tasks_max) is None:
         raise ConfigError(f"{origin}: tasks.max of connector {name} is {tasks_max!r}, not a whole number")
     return ConnectorConfig(name, {key: Property(value, f"{origin} {key}") for key, value in settings.items()})
+
+
+def known_connector(config: Mapping[str, object], origin: str, name: str) -> ConnectorConfig:
+    """A connector that a Connect cluster has, whatever its config holds: what is no text counts as not set."""
+    told = {key: value for key, value in config.items() if isinstance(value, str | int | float)}
+    return ConnectorConfig(name, {key: Property(value, f"{origin} {key}") for key, value in _settings(told, origin)})
 
 
 def _settings(config: Mapping[str, object], origin: str) -> Iterator[tuple[str, str]]:

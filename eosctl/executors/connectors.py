@@ -10,7 +10,7 @@ from eosctl.clients.access import ClusterAccess
 from eosctl.clients.deadline import Deadline
 from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_answers import decoding, list_of, object_of, said, task_number, text_of
-from eosctl.clients.rest_configs import config_of
+from eosctl.clients.rest_configs import config_of, expanded_connectors
 from eosctl.clients.rest_offsets import answered_offsets
 from eosctl.errors import Refused, Unsupported, WaitTimedOut
 from eosctl.executors.apply import Recheck
@@ -185,9 +185,9 @@ Tasks = tuple[tuple[int, str, str], ...]
 
 def _status(rest: RestClient, connector: str) -> tuple[str, Tasks]:
     """State and tasks of the connector. A new one has no status for a moment: no state and no tasks."""
-    body = rest.get("/connectors?expand=status")
+    known = expanded_connectors(rest, "status")
     with decoding(f"{rest.url}/connectors answered a status of {connector} that is none"):
-        status = object_of(object_of(body).get(connector, {})).get("status")
+        status = known.get(connector, {}).get("status")
         if status is None:
             return "without status", ()
         tasks = [

@@ -60,6 +60,15 @@ class SaslCredentials:
     password: str | None = field(default=None, repr=False)
 
 
+_ADDRESS: Final = re.compile(r"(?:.*://)?(?:\[[^\[\]]+\]|[^\[\]]+):([0-9]{1,5})", re.DOTALL)
+
+
+def is_broker_address(text: str) -> bool:
+    """Whether the text is HOST:PORT, as bootstrap.servers lists them; the Java client also takes PROTOCOL://HOST:PORT."""
+    found = _ADDRESS.fullmatch(text)
+    return found is not None and 0 < int(found[1]) < 1 << 16
+
+
 @dataclass(frozen=True, slots=True)
 class ClientProperties:
     """How to reach a cluster and as whom.

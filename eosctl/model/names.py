@@ -1,5 +1,6 @@
 """Names that Kafka and Kafka Connect give to things, and the transactional IDs that Connect builds from them."""
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -7,6 +8,7 @@ from eosctl.model.whole_numbers import MOST_TASK_DIGITS
 
 TRANSACTION_LOG: Final = "__transaction_state"
 LEADER_PREFIX: Final = "connect-cluster-"
+_TOPIC_NAME: Final = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -40,6 +42,11 @@ class ProducerIdAndEpoch:
 
     def __str__(self) -> str:
         return f"{self.producer_id}/{self.producer_epoch}"
+
+
+def is_topic_name(name: str) -> bool:
+    """Whether a topic may have this name (Topic.validate); there is none of another one, and brokers refuse to look."""
+    return _TOPIC_NAME.fullmatch(name) is not None
 
 
 def task_transactional_id(group_id: str, task: ConnectorTaskId) -> str:

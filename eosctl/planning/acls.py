@@ -6,7 +6,8 @@
    share an address are clients of one cluster.
 3. A need is dropped where the same principal has a binding on the same pattern that implies it (Write implies Describe)
    and that is at least as much required. Its reasons move there.
-4. Names that are references to a config provider are findings: only a worker knows what they stand for.
+4. Names that are references to a config provider are findings: only a worker knows what they stand for. So are those
+   that no topic can have.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,9 +19,10 @@ from eosctl.analysis.authorizer import allows
 from eosctl.analysis.catalogue.acls import REFERENCE_UNRESOLVED
 from eosctl.codecs.principals import SubjectOf
 from eosctl.model.acl_plan import AclPlan, AclRequest, Need, PlannedBinding, Reason
-from eosctl.model.acls import IMPLIED_BY, AclBinding, ResourcePattern
+from eosctl.model.acls import IMPLIED_BY, AclBinding, PatternType, ResourcePattern, ResourceType
 from eosctl.model.client_properties import REFERENCE
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
+from eosctl.model.names import is_topic_name
 from eosctl.model.report import Finding
 from eosctl.planning.acl_clients import Planner, PrincipalBook
 from eosctl.planning.debezium_acls import plan_debezium
@@ -41,7 +43,7 @@ def plan_acls(request: AclRequest, subject_of: SubjectOf) -> AclPlan:
     book = PrincipalBook(request, subject_of)
     needs = [need for cluster in request.clusters for need in _needs_of(request, book, cluster)]
     book.require()
-    named = [each for each in needs if not _is_reference(each)]
+    named = [each for each in needs if not _is_reference(each) and _is_possible(each)]
     findings = (*find_in_acls(request), *_references(each for each in needs if _is_reference(each)))
     return AclPlan(tuple(merge_needs(named, request.here or frozenset())), findings)
 
@@ -53,6 +55,14 @@ def _is_reference(need: Need) -> bool:
         return False
     connector = need.reason.connector
     return REFERENCE.search(name if connector is None else name.replace(connector, "")) is not None
+
+
+def _is_possible(need: Need) -> bool:
+    """Whether there may be the topic that a connector needs (Topic.validate); findings name those that cannot run."""
+    pattern = need.binding.pattern
+    if pattern.resource_type is not ResourceType.TOPIC or pattern.is_wildcard or need.reason.connector is None:
+        return True
+    return is_topic_name(f"{pattern.name}-" if pattern.pattern_type is PatternType.PREFIXED else pattern.name)
 
 
 def _references(needs: Iterable[Need]) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ from eosctl.model.acls import CLUSTER, Operation, PatternType, ResourcePattern, 
 from eosctl.model.client_roles import ClientRole, ConnectorConfig
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
 from eosctl.model.versions import KafkaVersion
-from eosctl.model.whole_numbers import task_numbers
+from eosctl.model.whole_numbers import MOST_TASKS
 from eosctl.planning.acl_clients import Client, Planner
 from eosctl.planning.worker_acls import CREATE_SOURCE, creation, policy_check
 
@@ -157,9 +157,13 @@ def _transactional_ids(planner: Planner, connector: ConnectorConfig, producer: C
 
 
 def task_id_patterns(planner: Planner, connector: ConnectorConfig) -> Iterator[ResourcePattern]:
-    """Patterns of the transactional IDs of the connector's tasks: one for each, or one prefix with its last dash."""
-    if planner.request.pattern_type is PatternType.PREFIXED:
+    """Patterns of the transactional IDs of the connector's tasks: one for each, or one prefix with its last dash.
+
+    One that is said to have more tasks than any cluster runs has the prefix, too.
+    """
+    tasks = connector.most_tasks + planner.request.headroom
+    if planner.request.pattern_type is PatternType.PREFIXED or tasks > MOST_TASKS:
         yield transactional_id(f"{planner.group_id}-{connector.name}-", PatternType.PREFIXED)
         return
-    for task in task_numbers(connector.most_tasks + planner.request.headroom, connector.name):
+    for task in range(tasks):
         yield transactional_id(task_transactional_id(planner.group_id, ConnectorTaskId(connector.name, task)))

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_answers import decoding, list_of, object_of, said, text_of, texts_of
+from eosctl.clients.rest_configs import expanded_connectors
 from eosctl.clients.rest_identity import DiscoveredUrl
 from eosctl.errors import EosctlError, Undecodable
 from eosctl.model.client_roles import class_name
@@ -84,8 +85,8 @@ def read_preflight(urls: Sequence[str], timeout_s: float) -> Mapping[str, Prefli
     of its plugin, these in turn. What a worker says about itself is left out.
     """
     with RestClient(urls[0], timeout_s) as rest:
-        body = rest.get("/connectors?expand=info")
-    if not isinstance(body, dict) or not all(isinstance(each, dict) and "info" in each for each in body.values()):
+        body = expanded_connectors(rest, "info")
+    if not all("info" in each for each in body.values()):
         raise Undecodable(f"{urls[0]}/connectors answered something else than connectors with their configs")
     configs = {name: entry["info"]["config"] for name, entry in sorted(body.items()) if _is_source(entry)}
     clients = {url: RestClient(url, timeout_s) for url in urls}

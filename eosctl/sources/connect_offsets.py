@@ -10,7 +10,8 @@ from urllib.parse import quote
 
 from eosctl.clients import rest_offsets
 from eosctl.clients.rest import RestClient
-from eosctl.clients.rest_answers import config_of, decoding, list_of, object_of, text_of, texts_of
+from eosctl.clients.rest_answers import decoding, list_of, object_of, text_of, texts_of
+from eosctl.clients.rest_configs import expanded_connectors
 from eosctl.codecs import connector_files
 from eosctl.codecs.secrets import mask_properties
 from eosctl.errors import EosctlError, Undecodable
@@ -50,7 +51,7 @@ def read_client_configs(urls: Sequence[str], timeout_s: float) -> Mapping[str, C
 
 
 def _client_config(name: str, info: Mapping[str, Any], url: str) -> ConnectorConfig:
-    connector = connector_files.connector_of({**connector_files.UNKNOWN_CLASS, **info["config"]}, url, name=name)
+    connector = connector_files.known_connector(info["config"], url, name)
     # A worker that lacks the connector's plugin calls the type unknown; then its settings decide.
     return replace(connector, type=info["type"] if info.get("type") in {"source", "sink"} else None)
 
@@ -61,10 +62,10 @@ def _first_infos(urls: Sequence[str], timeout_s: float, decode: Callable[[Infos,
     for url in urls:
         try:
             with RestClient(url, timeout_s) as rest:
-                body = rest.get("/connectors?expand=info")
+                body = expanded_connectors(rest, "info")
             with decoding(f"{url}/connectors answered an entry that is not a connector's"):
-                infos = {name: object_of(entry["info"]) for name, entry in object_of(body).items()}
-                configs = {name: config_of(info["config"]) for name, info in infos.items()}
+                infos = {name: object_of(entry["info"]) for name, entry in body.items()}
+                configs = {name: object_of(info["config"]) for name, info in infos.items()}
                 return decode({name: {**info, "config": configs[name]} for name, info in infos.items()}, url)
         except EosctlError as error:
             failure = failure or error
@@ -136,11 +137,12 @@ def _probing_config(rest: RestClient, sources: Sequence[str]) -> Mapping[str, st
     required = {"tasks.max": "1", "exactly.once.support": "required"}
     if HEARTBEAT in sources:
         return {"name": "eosctl", "connector.class": HEARTBEAT, **required}
-    for each in object_of(rest.get("/connectors?expand=info")).values():
-        info = object_of(object_of(each).get("info", {}))
+    for each in expanded_connectors(rest, "info").values():
+        info = object_of(each.get("info", {}))
         if info.get("type") == "source":
-            config = {key: value for key, value in config_of(info["config"]).items() if value is not None}
-            return {**config, "connector.class": config["connector.class"], "exactly.once.support": "required"}
+            config = {key: value for key, value in object_of(info["config"]).items() if isinstance(value, str)}
+            if "connector.class" in config:
+                return {**config, "exactly.once.support": "required"}
     return {"name": "eosctl", "connector.class": sources[0], **required}
 
 

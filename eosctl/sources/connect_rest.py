@@ -6,6 +6,7 @@ from functools import partial
 
 from eosctl.clients.rest import NotFound, RestClient
 from eosctl.clients.rest_answers import decoding, list_of, object_of, task_number, text_of, texts_of
+from eosctl.clients.rest_configs import expanded_connectors
 from eosctl.errors import EosctlError, Undecodable, Unreachable
 from eosctl.model.connectors import connector_path
 from eosctl.model.skipped import Skipped
@@ -64,9 +65,9 @@ def read_worker(url: str, timeout_s: float) -> WorkerFacts:
 def read_connectors(url: str, timeout_s: float) -> dict[str, ConnectorStatus]:
     """`GET /connectors?expand=status&expand=info`: every connector with its type and its tasks' states."""
     with RestClient(url, timeout_s) as rest:
-        body = rest.get("/connectors?expand=status&expand=info")
+        found = expanded_connectors(rest, "status", "info")
     with decoding(f"{url}/connectors answered an entry that is not a connector's"):
-        return {name: _connector(name, object_of(entry)) for name, entry in sorted(object_of(body).items())}
+        return {name: _connector(name, entry) for name, entry in sorted(found.items())}
 
 
 def _connector(name: str, entry: dict[str, object]) -> ConnectorStatus:

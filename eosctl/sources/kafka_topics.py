@@ -1,6 +1,6 @@
 """What brokers say about topics, about their configs and about their own."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -12,7 +12,7 @@ from eosctl.clients.leaders import LEADER_NOT_AVAILABLE, NO_LEADER
 from eosctl.clients.messages import BROKER_RESOURCE, TOPIC_RESOURCE, Response, describe_configs, topics_metadata
 from eosctl.clients.wire import Wire
 from eosctl.errors import NotAuthorized, denial
-from eosctl.model.names import TopicPartition
+from eosctl.model.names import TopicPartition, is_topic_name
 from eosctl.model.skipped import Cause, Skipped, or_skipped
 from eosctl.model.topics import TopicFacts
 from eosctl.model.whole_numbers import whole_number
@@ -28,10 +28,20 @@ BROKER_PATIENCE_S: Final = 3.0
 def topic_facts(wire: Wire, topics: Iterable[str] | None = None) -> Mapping[str, TopicFacts | None]:
     """Partitions and replication factor of each of `topics` (None: all that Describe allows), without settings.
 
-    None for a topic that does not exist. Raises NotAuthorized where Describe on a named topic is missing.
+    None for a topic that does not exist; brokers are not asked for a name that no topic can have. Raises NotAuthorized
+    where Describe on a named topic is missing.
     """
-    names = None if topics is None else sorted(set(topics))
-    return {topic.name: _facts(wire, topic) for topic in wire.request_any(topics_metadata(names)).topics}
+    if topics is None:
+        return {topic.name: _facts(wire, topic) for topic in wire.request_any(topics_metadata(None)).topics}
+    named = sorted(set(topics))
+    return {**dict.fromkeys(named), **{topic.name: _facts(wire, topic) for topic in _metadata(wire, named)}}
+
+
+def _metadata(wire: Wire, topics: Iterable[str]) -> Sequence[Response]:
+    """What a broker says of those of the topics that there may be: it refuses the others, and the answer with them."""
+    possible = [each for each in topics if is_topic_name(each)]
+    found: Sequence[Response] = wire.request_any(topics_metadata(possible)).topics if possible else ()
+    return found
 
 
 def _facts(wire: Wire, topic: Response) -> TopicFacts | None:
@@ -51,7 +61,7 @@ def topic_ids(wire: Wire, topics: Iterable[str]) -> Mapping[str, str | None]:
 
     Raises NotAuthorized where Describe is missing.
     """
-    found = wire.request_any(topics_metadata(sorted(set(topics)))).topics
+    found = _metadata(wire, sorted(set(topics)))
     named = {topic.name: getattr(topic, "topic_id", None) for topic in found if _facts(wire, topic) is not None}
     return {name: None if topic_id in {None, NO_TOPIC_ID} else str(topic_id) for name, topic_id in named.items()}
 

@@ -32,7 +32,7 @@ NAMES = """
     060 not-a-config-topic  061 mixed-writers  062 interleaved-leaders  063 open-transaction  064 poison-record
     065 fatal-record  066 malformed-record  067 invalid-keys  068 pending-fencing-with-running-tasks
     069 task-count-mismatch  070 commit-without-task-count-record  071 inconsistent-connector
-    072 commit-before-config  073 orphan-records
+    072 commit-before-config  073 orphan-records  074 impossible-connector
     080 shadowed-offset  081 stores-disagree  082 malformed-offset  083 offsets-written-elsewhere
     084 orphan-offsets  085 key-in-two-partitions  086 logical-duplicates  087 malformed-offsets-key
     088 open-transaction  089 offsets-undeletable  090 null-partition-lost  091 produces-elsewhere
@@ -78,6 +78,7 @@ REPORTED_BY = {
     "analysis.connector_findings": {"inspect-config"},
     "analysis.connector_offset_findings": {"offsets show"},
     "analysis.fencing": {"fence"},
+    "analysis.impossible_connectors": {"acl-plan", "offsets show"},
     "analysis.metrics.diagnosis": set(),
     "analysis.mirror.verdict": {"mirror audit"},
     "analysis.offset_findings": {"offsets show"},

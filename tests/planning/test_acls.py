@@ -286,3 +286,18 @@ def test_a_dead_letter_queue_need_not_be_seen_by_whoever_creates_it():
     }
     assert by_existence[True].get(seen) is False
     assert by_existence[False].get(seen) is True
+
+
+def test_nothing_is_planned_on_what_is_not_a_topics_name_and_the_rest_is():
+    odd = with_settings(SOURCE, offsets_storage_topic="no topic!", topic="a b, out")
+    found = plan(odd)
+    assert {each for each in lines(found, "producer", "consumer", "admin") if "Topic" in each} == {
+        "producer Write Topic out"
+    }
+    assert {each.id for each in found.findings} == {"EOS074"}
+    assert "admin Write TransactionalId g-c-0" in lines(found)
+
+
+def test_a_connector_that_claims_more_tasks_than_any_cluster_runs_has_a_prefix():
+    claimed = replace(SOURCE, task_count_record=200_000)
+    assert "admin Write TransactionalId prefixed g-c-" in lines(plan(claimed, SINK))

@@ -193,6 +193,18 @@ ORPHAN_RECORDS: Final = FindingKind(
     source="KIP-618; KafkaConfigBackingStore.removeConnectorConfig",
     commands=("inspect-config",),
 )
+IMPOSSIBLE_CONNECTOR: Final = FindingKind(
+    id="EOS074",
+    name="impossible-connector",
+    title="connector that cannot run",
+    severity=Severity.ERROR,
+    cause="A worker takes any name of a topic into a connector's config, and any config that it finds in the config "
+    "topic. Such a connector or its tasks turn FAILED, and all others go on. A name that is too long for the group's "
+    "protocol ends every worker.",
+    fix="write its config anew: PUT /connectors/<connector>/config, or delete it: DELETE /connectors/<connector>",
+    source="Topic.validate, ConnectorConfig.validate, IncrementalCooperativeConnectProtocol.serializeAssignment",
+    commands=("inspect-config", "acl-plan", "offsets show"),
+)
 KINDS: Final = (
     NOT_A_CONFIG_TOPIC,
     MIXED_WRITERS,
@@ -208,4 +220,5 @@ KINDS: Final = (
     INCONSISTENT_CONNECTOR,
     COMMIT_BEFORE_CONFIG,
     ORPHAN_RECORDS,
+    IMPOSSIBLE_CONNECTOR,
 )

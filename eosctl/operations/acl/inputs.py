@@ -10,7 +10,7 @@ from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.connect_clusters import place_of
 from eosctl.analysis.output_topics import named_or_told
 from eosctl.analysis.phases import NO_WORKER, Workers, in_force
-from eosctl.codecs.connector_files import UNKNOWN_CLASS, connector_of, decode_connectors
+from eosctl.codecs.connector_files import decode_connectors, known_connector
 from eosctl.codecs.worker_files import decode_worker_file, worker_of
 from eosctl.errors import UsageError
 from eosctl.files import CONNECTOR_CONFIG, WORKER_CONFIG, read_text
@@ -203,7 +203,7 @@ def _from_config_topic(session: Session, cluster: ConnectCluster) -> dict[str, C
 def _from_state(state: ConnectorState) -> ConnectorConfig:
     config = {key: value for key, value in (state.config or {}).items() if value is not None}
     readable = {key: str(value) for key, value in config.items() if value != HIDDEN or "jaas" in key}
-    connector = connector_of({**UNKNOWN_CLASS, **readable}, "the config topic", name=state.name)
+    connector = known_connector(readable, "the config topic", state.name)
     return replace(connector, task_count=state.task_count, task_count_record=state.task_count_record)
 
 

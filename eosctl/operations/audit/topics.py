@@ -1,6 +1,7 @@
 """Which topics an audit is about: internal topics by the workers' settings, output topics by name, REST or config."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from eosctl.analysis.offsets_report import Connectors
 from eosctl.analysis.output_topics import output_topics
@@ -9,6 +10,7 @@ from eosctl.model.acls import PatternType
 from eosctl.model.audit import AuditedTopic, TopicRole
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ConnectorConfig
+from eosctl.model.names import is_topic_name
 from eosctl.model.near_names import did_you_mean, no_such_topic
 from eosctl.model.offset_stores import WorkerSettings
 from eosctl.model.skipped import Cause, Skipped
@@ -17,6 +19,8 @@ from eosctl.operations.audit.request import AuditRequest
 from eosctl.operations.offset_stores import source_connectors, worker_settings
 from eosctl.operations.worker_version import worker_version
 from eosctl.sources.cluster_reader import ClusterReader
+
+ELSEWHERE: Final = Skipped("they are in another cluster")
 
 
 class FoundTopics:
@@ -65,6 +69,8 @@ class FoundTopics:
     def _add(self, name: str, role: TopicRole, connectors: Iterable[str] = (), *, own: bool = False) -> None:
         known = self._topics.get(name)
         users = tuple(sorted({*connectors, *(() if known is None else known.connectors)}))
+        if name not in self._existing and not is_topic_name(name):
+            return  # there is none, and never was
         if name not in self._existing:
             self._lack(f"topic {name}", "it does not exist, or Describe on it is missing", users)
         elif known is None or known.role is role:
@@ -80,9 +86,8 @@ class FoundTopics:
         self._add(self._request.config_topic, TopicRole.CONFIG)
         self._add(worker.offsets_topic, TopicRole.OFFSETS)
         for name, topic in _own_topics(worker, self._connectors):
-            if topic is None:
-                what = f"offsets of connector {name}"
-                self._lack(what, "they are in another cluster, or it is not known", [name])
+            if isinstance(topic, Skipped):
+                self._lack(f"offsets of connector {name}", topic.reason, [name])
             elif topic != worker.offsets_topic:
                 self._add(topic, TopicRole.OFFSETS, [name], own=True)
         existing = () if isinstance(self._connectors.configs, Skipped) else self._connectors.configs
@@ -144,15 +149,15 @@ class FoundTopics:
                 yield from (topic for topic in self._existing if prefix and topic.startswith(prefix))
 
 
-def _own_topics(worker: WorkerSettings, connectors: Connectors) -> Iterator[tuple[str, str | None]]:
-    """Each connector with the offsets topic that it writes first; None where that cannot be read here."""
+def _own_topics(worker: WorkerSettings, connectors: Connectors) -> Iterator[tuple[str, str | Skipped]]:
+    """Each connector with the offsets topic that it writes first; Skipped where that cannot be read here."""
     if isinstance(connectors.configs, Skipped):
         return
     stores_of = connectors.stores(worker)
     for name in sorted(connectors.configs):
         stores = stores_of(name)
         if isinstance(stores, Skipped):
-            yield name, None
+            yield name, stores
             continue
         for each in stores:
-            yield name, each.written_to.topic if each.written_to.bootstrap_servers is None else None
+            yield name, each.written_to.topic if each.written_to.bootstrap_servers is None else ELSEWHERE

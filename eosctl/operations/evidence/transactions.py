@@ -16,7 +16,7 @@ from eosctl.model.names import (
 from eosctl.model.skipped import Skipped, not_asked, or_skipped
 from eosctl.model.transaction_log import LogReading
 from eosctl.model.transactions import Descriptions, why_undescribed
-from eosctl.model.whole_numbers import task_numbers
+from eosctl.model.whole_numbers import MOST_TASKS
 from eosctl.sources.cluster_reader import ClusterReader
 
 NO_GROUP = not_asked("no --group-id was given")
@@ -27,9 +27,7 @@ def with_transactions(reader: ClusterReader, known: Evidence, earlier: LogReadin
 
     earlier is what an earlier reading of the transaction log found; this one continues it.
     """
-    ids = or_skipped(lambda: tuple(_connect_ids(known)))
-    if isinstance(ids, Skipped):
-        return replace(known, transactions=ids, leaderless=ids, logged=ids, idle_since=ids, commits=ids)
+    ids = tuple(_connect_ids(known))
     if not ids:
         none = NO_GROUP
         return replace(known, transactions=none, leaderless=none, logged=none, idle_since=none, commits=none)
@@ -71,8 +69,9 @@ def _connect_ids(known: Evidence) -> Iterator[str]:
             counts += [state.task_count or 0, state.task_count_record or 0]
         if not isinstance(known.statuses, Skipped) and name in known.statuses:
             counts += [task.task + 1 for task in known.statuses[name].tasks]
-        numbers = task_numbers(max(counts), name)
-        yield from (task_transactional_id(known.group_id, ConnectorTaskId(name, task)) for task in numbers)
+        if max(counts) > MOST_TASKS:  # EOS074 names it
+            continue
+        yield from (task_transactional_id(known.group_id, ConnectorTaskId(name, task)) for task in range(max(counts)))
 
 
 def _with_log(reader: ClusterReader, known: Evidence, ids: Sequence[str], earlier: LogReading) -> Evidence:
