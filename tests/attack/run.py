@@ -70,6 +70,31 @@ LINES: Final = (
 )
 
 
+SETTINGS: Final = (
+    *(
+        "connector.class",
+        "topic",
+        "topics",
+        "topics.regex",
+        "offsets.storage.topic",
+        "tasks.max",
+        "exactly.once.support",
+    ),
+    *(
+        "transaction.boundary",
+        "transaction.boundary.interval.ms",
+        "producer.override.bootstrap.servers",
+        "name",
+        "transforms",
+    ),
+    *("consumer.override.isolation.level", "source.cluster.alias", "topic.prefix", "replication.policy.class"),
+)
+VALUES: Final = (
+    *(None, True, 7, 1.5, -1, 10**30, ["x"], {"a": 1}, "", " ", "..", "no topic!", "[(", "::::", "0x10", "9" * 50),
+    *("ö\n", "\u2028", "t" * 40_000, "${env:X}", "MirrorSource", "io.debezium.connector.mysql.MySqlConnector"),
+)
+
+
 @dataclass
 class Counted:
     """What became of the inputs of one class."""
@@ -198,6 +223,23 @@ def records(attack: Attack, chance: random.Random) -> None:
     file, hostile = attack.home / "records", grown(LINES, chance)
     file.write_bytes(hostile)
     attack.run("inspect-config", "--records", str(file), what=hostile)
+
+
+def impossible_connectors(attack: Attack, chance: random.Random) -> None:
+    """Connectors of any name and settings: it is wrong if nothing is said of the healthy one beside them."""
+    file = attack.home / "records"
+    lines = [LINES.decode()]
+    for offset in range(4, 4 + chance.randint(1, 8)):
+        name = "".join(chance.choice((*HOSTILE, *ODD, "b")) for _ in range(chance.randint(0, 4)))
+        name = name.encode("utf-8", "ignore").decode()
+        config = {key: chance.choice(VALUES) for key in chance.sample(SETTINGS, chance.randint(0, len(SETTINGS)))}
+        record = {"offset": offset, "key": f"connector-{name}", "value": {"properties": config}}
+        lines.append(json.dumps(record) + "\n")
+    file.write_text("".join(lines))
+    code = attack.run("inspect-config", "--records", str(file), what="".join(lines[1:]).encode())
+    shown = json.loads((attack.home / "out").read_text()).get("data", {}).get("connectors", ())
+    if code != 1 or "a" not in {each["name"] for each in shown}:
+        attack.counted.wrong.append(f"exit code {code}, and nothing of connector a beside {lines[1][:200]}")
 
 
 def profiles(attack: Attack, chance: random.Random) -> None:
@@ -423,7 +465,7 @@ def huge_files(attack: Attack, chance: random.Random) -> None:
 
 CLASSES: Final = (
     *(plans, journals, snapshots, records, profiles, properties, segments, brokers),
-    *(workers, redirects, discovered_workers, addresses, project_files, names, huge_files),
+    *(workers, redirects, discovered_workers, addresses, project_files, names, huge_files, impossible_connectors),
     *(postgresql_servers, ledgers, collectors, slow_clients),
 )
 
