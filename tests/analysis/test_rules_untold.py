@@ -162,6 +162,8 @@ UNTOLD = [
     ("EOS132", but(**LATER, acl_in_force=UNREAD), "Topic offsets): denied"),
     ("EOS110", but(workers={A: replace(worker(A), enabled=UNREAD)}, worker_files=UNREAD), "denied"),
     ("EOS111", but(workers={A: replace(worker(A), enabled=UNREAD)}), "denied"),
+    ("EOS110", but(workers=UNREAD, worker_files=UNREAD), "denied"),
+    ("EOS102", but(workers=UNREAD), "denied"),
 ]
 
 

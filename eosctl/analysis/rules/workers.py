@@ -69,7 +69,12 @@ def _nowhere(evidence: Evidence) -> Iterator[Finding | Skipped]:
 
 
 def probes(evidence: Evidence) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, Skipped]]:
-    """Addresses of the workers that are enabled, of those that are not, and those whose answer is not known."""
+    """Addresses of the workers that are enabled, of those that are not, and those whose answer is not known.
+
+    Where no worker was asked, that is what is not known: none of them is taken for one that is not enabled.
+    """
+    if isinstance(evidence.workers, Skipped):
+        return (), (), {"the workers": evidence.workers}
     workers = evidence.answering
     return (
         tuple(each.url for each in workers if each.enabled is True),
