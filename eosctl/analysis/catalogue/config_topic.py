@@ -201,7 +201,7 @@ IMPOSSIBLE_CONNECTOR: Final = FindingKind(
     cause="A worker takes any name of a topic into a connector's config, and any config that it finds in the config "
     "topic. Such a connector or its tasks turn FAILED, and all others go on. A name that is too long for the group's "
     "protocol ends every worker.",
-    fix="write its config anew: PUT /connectors/<connector>/config, or delete it: DELETE /connectors/<connector>",
+    fix="write its config again: PUT /connectors/<connector>/config, or delete it: DELETE /connectors/<connector>",
     source="Topic.validate, ConnectorConfig.validate, IncrementalCooperativeConnectProtocol.serializeAssignment",
     commands=("inspect-config", "acl-plan", "offsets show"),
 )
