@@ -12,7 +12,7 @@ from eosctl.commands.plan_options import (
     EmitTo,
     ForceFencing,
     ManagedBy,
-    PlanFile,
+    MoveFile,
     ResumeAfter,
     StopFirst,
     ToBootstrapServer,
@@ -113,7 +113,7 @@ def migrate_offsets(
     emit_to: EmitTo = None,
     to_kafka_connect: ToKafkaConnect = None,
     force: ForceFencing = False,
-    plan_file: PlanFile = None,
+    plan_file: MoveFile = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
     """Move a connector's offsets, so that it resumes where it was.

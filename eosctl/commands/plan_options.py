@@ -14,6 +14,14 @@ if TYPE_CHECKING:
 PlanFile: TypeAlias = Annotated[
     Path | None, typer.Option("--plan-file", metavar="FILE", help="Write the plan there, for `eosctl apply`.")
 ]
+MoveFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--plan-file",
+        metavar="FILE",
+        help="Write the plan there, for `eosctl apply`. With --stop the offsets are read when that has stopped it.",
+    ),
+]
 StopFirst: TypeAlias = Annotated[bool, typer.Option("--stop", help="Stop the connector first (--connect-url).")]
 ResumeAfter: TypeAlias = Annotated[bool, typer.Option("--resume", help="Resume the connector at the end (REST).")]
 ForceFencing: TypeAlias = Annotated[

@@ -23,6 +23,17 @@ class StopConnector:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadAgain:
+    """The connector's offsets are read again now that it is stopped, and the rest is planned with what is found.
+
+    So the offsets that the plan has are those of a moment when the connector ran, and not those that are written.
+    """
+
+    side: Side
+    connector: str
+
+
+@dataclass(frozen=True, slots=True)
 class FenceProducers:
     """InitProducerId for those of transactional_ids that their coordinators know; the others are left alone."""
 
@@ -145,6 +156,7 @@ class ManualStep:
 
 Step = (
     StopConnector
+    | ReadAgain
     | FenceProducers
     | CreateTopic
     | WriteOffsets

@@ -18,6 +18,7 @@ from eosctl.model.plan import (
     NoOpenTransaction,
     OffsetsUnchanged,
     Precondition,
+    ReadAgain,
     ResumeConnector,
     SetConnectorConfig,
     Step,
@@ -42,6 +43,8 @@ def describe_step(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912  # one lin
     match step:
         case StopConnector(side, connector):
             return f"stop connector {connector}{_where(side)} and wait until it has no tasks"
+        case ReadAgain(side, connector):
+            return f"read the offsets of connector {connector}{_where(side)} again, and go on with those"
         case FenceProducers(side, transactional_ids):
             return f"fence the producers of {some(transactional_ids)}{_where(side)}"
         case CreateTopic(_, topic, partitions, replication_factor):

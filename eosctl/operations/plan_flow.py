@@ -14,9 +14,10 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
-from eosctl.codecs.plan import plan_digest
+from eosctl.analysis.offsets import OffsetsFold
+from eosctl.codecs.plan import JournalEvent, plan_digest
 from eosctl.errors import EosctlError, Interrupted, PartlyApplied, Refused, UsageError
 from eosctl.executors.apply import ApplyRun, check_plan
 from eosctl.executors.journal import Journal, leave_undo_file
@@ -40,12 +41,15 @@ from eosctl.operations.reporter import Reporter
 from eosctl.operations.session import Session, gc_paused
 from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.planning import undo as undoing
+from eosctl.planning.found_positions import is_read_again, places_read, reading_again, with_found
 from eosctl.planning.operated import OVER_REST
-from eosctl.sources.plan_facts import read_plan_facts
+from eosctl.sources.plan_facts import read_entries, read_plan_facts
 
 BY_WORKERS: Final = (*OVER_REST, AwaitOperator)
 """Steps that a worker has to do, or to report."""
 
+
+T = TypeVar("T", Plan, Planned)
 
 MakePlan = Callable[[tuple[ConnectorStopped, ...]], Planned]
 """Reads and plans; its argument is the connectors that this command has stopped."""
@@ -130,11 +134,7 @@ def _kept(console: Reporter, clusters: SourceAndTarget, planned: Planned, path: 
         return planned
     try:
         if planned.stops:
-            raise Refused(
-                "a running connector moves on, so a plan of its offsets would be stale at once; no plan was written",
-                hint="stop it first (PUT /connectors/NAME/stop, or spec.state of its KafkaConnector) and plan then, or "
-                "leave out --plan-file",
-            )
+            planned = _read_again(planned)
         keep_plan(planned.plan, path)
     except EosctlError as error:
         return replace(planned, error=error)
@@ -142,9 +142,28 @@ def _kept(console: Reporter, clusters: SourceAndTarget, planned: Planned, path: 
     return planned
 
 
+def _read_again(planned: Planned) -> Planned:
+    """The plan of a connector that runs, which takes the offsets that are found once it is stopped."""
+    plan = reading_again(planned.plan)
+    if plan is None:
+        raise Refused(
+            "a running connector moves on, so a plan of its offsets would be stale at once; no plan was written",
+            hint="stop it first (PUT /connectors/NAME/stop, or spec.state of its KafkaConnector) and plan then, or "
+            "leave out --plan-file",
+        )
+    return replace(planned, plan=plan, digest=plan_digest(plan))
+
+
 def _stop_and_plan_again(session: Session, clusters: SourceAndTarget, make_plan: MakePlan, planned: Planned) -> Planned:
     """Rule 2."""
-    stop_plan = replace(planned.plan, steps=planned.stops)
+    stopped = [each.step for each in planned.stops if isinstance(each.step, StopConnector | AwaitOperator)]
+    steps = tuple(ConnectorStopped(step.side, step.connector) for step in stopped)
+    return _stop_and(session, clusters, planned, lambda: make_plan(steps))
+
+
+def _stop_and(session: Session, clusters: SourceAndTarget, planned: Planned, plan_again: Callable[[], T]) -> T:
+    """What `plan_again` plans once the plan's connectors are stopped; what ends it says that they are."""
+    stop_plan = replace(planned.plan, steps=planned.stops, as_of=session.now())
     stopped = [each.step for each in planned.stops if isinstance(each.step, StopConnector | AwaitOperator)]
     session.options.console.narrate(f"stopping connector {some([step.connector for step in stopped])}")
     _, failure = run_plan(session, clusters, keep_plan(stop_plan, own_plan_path(stop_plan)), narrated=False)
@@ -153,8 +172,8 @@ def _stop_and_plan_again(session: Session, clusters: SourceAndTarget, make_plan:
             failure.hint = f"run the same command again, or let it go on as before: {_resuming(clusters, planned)}"
         raise failure
     try:
-        now = make_plan(tuple(ConnectorStopped(step.side, step.connector) for step in stopped))
-        if now.failure is not None:
+        now = plan_again()
+        if isinstance(now, Planned) and now.failure is not None:
             raise now.failure
     except EosctlError as error:
         names = ", ".join(step.connector for step in stopped)
@@ -210,6 +229,7 @@ def _apply(
     show: Show[Planned],
     operator: ConnectorOperator,
 ) -> Planned | Applied:
+    reads = is_read_again(file.plan)
     against = dict.fromkeys(lacking(file.plan), "eosctl makes no such plan: make it again, and ask who made this one")
     against |= still_operated(file.plan, operator.operated)
     planned = _with_workers(
@@ -226,9 +246,40 @@ def _apply(
     question = _confirm_addresses(session, clusters, planned, question, show)
     planned = replace(planned, cluster_id=clusters.access(Side.SOURCE).wire.cluster_id)
     if session.options.dry_run:
-        return _checked(clusters, planned, done=steps_done(file))
+        return _checked(clusters, planned, done=steps_done(file), replanned=reads)
     agree(session, planned, question, None)
-    return apply_plan(session, clusters, file)
+    return _apply_with_found(session, clusters, planned, file) if reads else apply_plan(session, clusters, file)
+
+
+def _apply_with_found(session: Session, clusters: SourceAndTarget, planned: Planned, file: PlanFile) -> Applied:
+    """The plan of a connector that runs: it is stopped, the rest is planned with what is found then, and applied.
+
+    Raises Refused where that was done before: the plan that followed from it goes on.
+    """
+    console = session.options.console
+    with Journal(file.journal, plan_digest(file.plan)) as journal:
+        if journal.done:
+            raise Refused(
+                f"{file.path} was carried out before, and the rest was planned then with what was found",
+                hint="`eosctl plans list` shows that plan and what became of it",
+            )
+        planned = _checked(clusters, planned, replanned=True)
+        if planned.failure is not None:
+            raise planned.failure
+
+        def plan_again() -> Plan:
+            found = {each: read_entries(clusters.access, OffsetsFold, *each) for each in places_read(file.plan)}
+            return with_found(file.plan, found, session.now())
+
+        plan = _stop_and(session, clusters, planned, plan_again)
+        kept = keep_plan(plan, own_plan_path(plan))
+        for number in range(1, len(planned.stops) + 2):
+            journal.write(number, JournalEvent.DONE, f"goes on with {kept.path}")
+    console.narrate(
+        f"the plan is kept in {kept.path}; if this is cut short, `{clusters.command('apply', short_name(kept.path))}` "
+        "finishes it"
+    )
+    return apply_plan(session, clusters, kept)
 
 
 def _checked(

@@ -64,6 +64,30 @@ def test_an_undo_after_the_connector_went_on_names_the_command_that_takes_it_bac
     lines.check_exactly_once()
 
 
+def test_a_plan_of_a_running_connector_takes_the_offsets_that_are_found_when_apply_has_stopped_it(
+    lines: Lines, move: Callable[..., Ran], eosctl: Eosctl, tmp_path: Path
+):
+    file, here = tmp_path / "flowing.plan", ("-b", lines.place.home.servers, "--connect-url", lines.place.home.url)
+    with flowing(lines):
+        made = move("--connect-url", lines.place.home.url, "--stop", "--set-config", "--resume", "--plan-file", file)
+        assert made.exit_code == 0, made.stderr
+        assert f"read the offsets of connector {lines.topic} again, and go on with those" in made.stdout
+        lines.write(300)
+        tried = eosctl("apply", file, *here, "--dry-run")
+        assert tried.exit_code == 0, tried.stderr
+        assert "planned again after the stop" in tried.stdout
+        applied = eosctl("apply", file, *here, "--yes")
+        assert applied.exit_code == 0, applied.stderr
+        assert own_topic(lines) == f"{lines.topic}-own"
+        again = eosctl("apply", file, *here, "--yes")
+        assert (again.exit_code, "was carried out before" in again.stderr) == (8, True)
+    lines.check_exactly_once()
+    [state] = [
+        row.split(",")[3] for row in eosctl("plans", "list", "-o", "csv").stdout.splitlines() if lines.topic in row
+    ]
+    assert state == "done"
+
+
 def test_each_step_is_said_once_also_the_stop(lines: Lines, move: Callable[..., Ran]):
     moved = move("--connect-url", lines.place.home.url, "--stop", "--yes", "-o", "json")
     assert moved.exit_code == 0, moved.stderr
