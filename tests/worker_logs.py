@@ -13,6 +13,9 @@ REQUEST: Final = re.compile(
 )
 TROUBLE: Final = re.compile(r"^\[[^]]*\] (?:ERROR|WARN) ")
 OF_A_REQUEST: Final = re.compile(r"REST call to /(\S*)|Failed while validating connector")
+OF_TASKS: Final = re.compile(
+    r"\(org\.apache\.kafka\.(?:clients|connect\.(?:mirror|file|storage|runtime\.(?:Worker|\w*Task)))\b"
+)
 VALIDATE: Final = "/config/validate"
 EOSCTL: Final = "eosctl/"
 
@@ -38,8 +41,8 @@ def requests_in(text: str) -> list[Request]:
 
 
 def trouble_in(text: str) -> list[str]:
-    """Lines with ERROR or WARN, but for those of a worker's own clients of Kafka, which no request reaches."""
-    return [line for line in text.splitlines() if TROUBLE.match(line) and "(org.apache.kafka.clients." not in line]
+    """Lines with ERROR or WARN, but for those of connectors, tasks and clients, which go on meanwhile."""
+    return [line for line in text.splitlines() if TROUBLE.match(line) and not OF_TASKS.search(line)]
 
 
 def trouble_by_reading(logs: Iterable[Path]) -> list[str]:
