@@ -42,6 +42,9 @@ from eosctl.model.connectors import ClusterConfigState, ConnectorState, Properti
 from eosctl.model.records import IsolationLevel, RecordState
 from eosctl.model.versions import NEWEST, KafkaVersion
 
+MOST_FOREIGN: Final = 10_000
+"""Of another topic, this many records are read before it is taken for one."""
+
 TOMBSTONE_CLEARS_WAITING: Final = KafkaVersion(3, 4)
 """KAFKA-14147: a deleted connector's task configs no longer wait for a commit."""
 
@@ -60,25 +63,32 @@ def fold_config_topic(records: Iterable[ConfigRecord], reader: Reader) -> Cluste
 def connector_states(records: Iterable[ConfigRecord]) -> Mapping[str, ConnectorState]:
     """Every connector that the records mention, as a worker of the newest version knows it.
 
-    Raises UsageError where there are records and none has a key of a config topic: another topic says nothing of them.
+    Raises UsageError where they are of another topic.
     """
-    count, known = 0, False
+    return fold_config_topic(of_a_config_topic(records), Reader(NEWEST)).states
 
-    def counted() -> Iterator[ConfigRecord]:
-        nonlocal count, known
-        for record in records:
-            count += 1
-            known = known or record.kind is not RecordKind.INVALID_KEY
-            yield record
 
-    states = fold_config_topic(counted(), Reader(NEWEST)).states
-    if count and not known:
-        raise UsageError(
-            f"the topic that was read as the config topic is not one: none of its {count} records has a key of Kafka "
-            "Connect's config topic",
-            hint="name the topic that config.storage.topic of the workers names: --config-topic TOPIC",
-        )
-    return states
+def of_a_config_topic(records: Iterable[ConfigRecord]) -> Iterator[ConfigRecord]:
+    """The same records. Raises UsageError, before the first, where they are of another topic: it says nothing.
+
+    That is where there are some, and none of the first has a key of a config topic.
+    """
+    first: list[ConfigRecord] = []
+    following = iter(records)
+    while not first or first[-1].kind is RecordKind.INVALID_KEY:
+        record = next(following, None)
+        if first and (record is None or len(first) == MOST_FOREIGN):
+            some = "its" if record is None else "its first"
+            raise UsageError(
+                f"the topic that was read as the config topic is not one: none of {some} {len(first)} records has a "
+                "key of Kafka Connect's config topic",
+                hint="name the topic that config.storage.topic of the workers names: --config-topic TOPIC",
+            )
+        if record is None:
+            return
+        first.append(record)
+    yield from first
+    yield from following
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """Findings about one connector of the config topic, each with what to do."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -83,10 +83,15 @@ def _pending_with_running_tasks(case: _Case) -> Finding | None:
         kinds.PENDING_FENCING_WITH_RUNNING_TASKS,
         f"{counted(case.running, 'task runs', 'tasks run')} although the task commit at offset {state.commit_offset} "
         "was not followed by a task count record: they started without a round of fencing, so older tasks may still "
-        "write (a start in progress looks the same for some seconds)",
+        "write",
         cure="make sure that every worker has exactly.once.source.support=enabled (`eosctl upgrade-check --to "
         f"enabled`), then restart the tasks: {_restart(case)}",
     )
+
+
+def may_be_starting(findings: Iterable[Finding]) -> bool:
+    """Whether a start in progress would look the same for some seconds: tasks of before run beside the new commit."""
+    return any(each.kind == kinds.PENDING_FENCING_WITH_RUNNING_TASKS for each in findings)
 
 
 def _count_mismatch(case: _Case) -> Finding | None:

@@ -1,6 +1,8 @@
 """Findings about one connector's offsets, each with what to do."""
 
+import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from eosctl.analysis.catalogue import offsets as kinds
 from eosctl.analysis.connect_requests import for_connector
@@ -74,6 +76,16 @@ def _with_topics(cure: str, stores: tuple[OffsetStores, ...]) -> str:
     for placeholder in ("<topic>", "<its own topic>"):
         cure = cure if own is None else cure.replace(placeholder, own.place.topic)
     return cure if general is None else cure.replace("<the workers' topic>", general.place.topic)
+
+
+def if_it_were(finding: Finding, topic: str) -> Finding:
+    """The same of a connector that would name this topic: its fix undoes nothing that was not done."""
+    cure = finding.cure
+    if finding.kind == kinds.SHADOWED_OFFSET:
+        move = f"eosctl migrate-offsets --connector <connector> --to-topic {shlex.quote(topic)}"
+        cure = "leave its config as it is, and let eosctl move the offsets and change it: "
+        cure = for_connector(f"{cure}`{move} --stop --set-config --resume`", finding.subject)
+    return replace(finding, message=f"if {topic} were its offsets topic: {finding.message}", cure=cure)
 
 
 def _disagreeing(

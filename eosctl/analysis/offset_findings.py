@@ -64,12 +64,10 @@ def not_an_offsets_topic(subject: str, records: ByKey, keys: Keys) -> Finding | 
     if not keys or any(isinstance(key, OffsetKey) for key in keys.values()):
         return None
     count = sum(each.records for lies in records.values() for each in lies)
-    return kinds.MALFORMED_OFFSETS_KEY.finding(
+    return kinds.NOT_AN_OFFSETS_TOPIC.finding(
         subject,
         f"none of the {counted(count, 'record')} has a key of Kafka Connect's offsets topic: this is another topic",
-        {"records": count, "keys": len(keys), "examples": []},
-        cure="change nothing in this topic; name the topic that offset.storage.topic of the workers (or "
-        "offsets.storage.topic of the connector) names: --worker-offsets-topic TOPIC",
+        {"records": count, "keys": len(keys)},
     )
 
 

@@ -1,11 +1,11 @@
 """From offsets topics, worker settings and connector configs to the answer of `offsets show`."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final
 
-from eosctl.analysis.connector_offset_findings import connector_findings
+from eosctl.analysis.connector_offset_findings import connector_findings, if_it_were
 from eosctl.analysis.impossible_connectors import impossible_connector
 from eosctl.analysis.merged_offsets import DecodeValue, Merger, by_key
 from eosctl.analysis.offset_findings import ByKey, Keys, not_an_offsets_topic, topic_findings
@@ -155,6 +155,11 @@ def _impossible(connectors: Connectors, selected: Collection[str]) -> Iterator[F
     for name, config in sorted(configs.items()):
         if not selected or name in selected:
             yield from impossible_connector(ConnectorConfig(name, as_properties(config)))
+
+
+def as_what_if(report: OffsetsReport, topic: str) -> OffsetsReport:
+    """The same as what would be if the connectors named this topic: nothing in its fixes undoes what was not done."""
+    return replace(report, what_if=topic, findings=tuple(if_it_were(each, topic) for each in report.findings))
 
 
 def _merged(

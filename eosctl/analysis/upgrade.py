@@ -43,6 +43,8 @@ def check_upgrade(evidence: Evidence, target: Phase, coverage: Coverage = NOTHIN
     """
     workers = tuple(worker_phases(evidence.workers, evidence.worker_files))
     diagnosis = diagnose(_at(evidence, target), [rule for rule in RULES if target in rule.blocks])
+    if diagnosis.misnaming is not None:
+        return _misnamed(evidence, target, workers, diagnosis.misnaming, coverage)
     blockers = (*_two_steps_away(workers, target), *_blockers(diagnosis))
     unknown_phases = tuple(_unknown_phases(workers, target))
     unknown = (*unknown_phases, *_unknown_rules(diagnosis), *map(str, coverage.gaps))
@@ -76,6 +78,26 @@ def _at(evidence: Evidence, target: Phase) -> Evidence:
     needed = evidence.acl_differences
     return replace(
         evidence, acl_in_force=needed if isinstance(needed, Skipped) else needed[SourceSupport(target.value)]
+    )
+
+
+def _misnamed(
+    evidence: Evidence, target: Phase, workers: tuple[WorkerPhase, ...], misnaming: Finding, coverage: Coverage
+) -> UpgradeCheck:
+    """Nothing but that a name is wrong: what was read is not of this Connect cluster."""
+    return UpgradeCheck(
+        evidence=evidence,
+        target=target,
+        verdict=Verdict.CANNOT_TELL,
+        done=None,
+        workers=workers,
+        blockers=(misnaming,),
+        warnings=(),
+        unknown=(misnaming.message,),
+        steps=(),
+        consequences=(),
+        kinds=(misnaming.kind,),
+        coverage=coverage,
     )
 
 

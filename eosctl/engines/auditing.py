@@ -159,7 +159,8 @@ class _Run:
 
     def _inputs(self, writers: Writers, whole_since: int | None) -> JudgementInputs:
         outputs = {topic.name: topic.connectors for topic in self._plan.topics if topic.role is TopicRole.OUTPUT}
-        return JudgementInputs(self._plan.as_of, whole_since, Owners(writers.owners, outputs, writers.others))
+        owners = Owners(writers.owners, outputs, writers.others)
+        return JudgementInputs(self._plan.as_of, whole_since, owners, longest_ms=self._plan.longest_transaction_ms)
 
     def _transactions(self, keys: KeySummary, inputs: JudgementInputs) -> TransactionSummary:
         reduction = TransactionReduction(inputs, self._offsets_topics, _asked(keys))

@@ -1,6 +1,6 @@
 """What an audit reads: topics with their roles, and the offset ranges that it fixed before it read the first byte."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -9,12 +9,20 @@ from eosctl.model.coverage import Coverage, Unread
 from eosctl.model.names import TopicPartition
 from eosctl.model.report import Answer
 from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.whole_numbers import whole
 
 BUCKETS: Final = 64
 """Into how many parts keys and producer IDs are divided, so that each part fits in memory. A ledger keeps it."""
 
 
 NOT_ASKED: Final = not_asked("not asked")
+
+MAX_TIMEOUT: Final = "transaction.max.timeout.ms"
+ABORT_INTERVAL: Final = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+"""Settings of brokers: how long a transaction may be open, and how often coordinators look for older ones."""
+DEFAULTS_MS: Final = {MAX_TIMEOUT: 15 * 60_000, ABORT_INTERVAL: 10_000}
+MARKERS_MS: Final = 5_000
+"""How long a coordinator may take to write markers."""
 
 
 class TopicRole(StrEnum):
@@ -106,6 +114,18 @@ class OpenAtPlan(NamedTuple):
     reason: str | None
 
 
+def longest_transaction_ms(settings: Iterable[Mapping[str, str]]) -> int:
+    """transaction.max.timeout.ms, and how late a coordinator aborts after it and writes its markers, by the brokers."""
+    limits = (
+        sum(default if (found := whole(each.get(key, ""))) is None else found for key, default in DEFAULTS_MS.items())
+        for each in settings
+    )
+    return max(limits, default=sum(DEFAULTS_MS.values())) + MARKERS_MS
+
+
+LONGEST_TRANSACTION_MS: Final = longest_transaction_ms(())
+
+
 @dataclass(frozen=True, slots=True)
 class AuditPlan(Answer):
     """All that an audit will read, resolved once; a task never asks for an offset that is not here.
@@ -117,6 +137,7 @@ class AuditPlan(Answer):
     selected are the connectors that a verdict is requested for (none: all).
     unread says of partitions and facts that could not be read why: no verdict is `held` without them. Where users names
     connectors for one of them, it is the verdict on these alone.
+    longest_transaction_ms is how long after its first record a coordinator may write a transaction's markers.
     """
 
     as_of: int
@@ -132,6 +153,7 @@ class AuditPlan(Answer):
     selected: tuple[str, ...] = ()
     unread: dict[str, Skipped] = field(default_factory=dict)
     users: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    longest_transaction_ms: int = LONGEST_TRANSACTION_MS
 
     @property
     def gaps(self) -> Coverage:

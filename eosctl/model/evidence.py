@@ -71,11 +71,15 @@ class Preflight:
 
 @dataclass(frozen=True, slots=True)
 class InternalTopic:
-    """One of the workers' topics: what it is for (config, offsets or status) and its settings."""
+    """One of the workers' topics: what it is for (config, offsets or status) and its settings.
+
+    is_another: its first records were read, and none has a key that Connect gives it; only of the status topic.
+    """
 
     role: str
     name: str
     facts: TopicFacts | Skipped | None
+    is_another: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +135,10 @@ class Evidence:
     exist yet; transactions the descriptions of the leader's and the tasks' IDs (an ID that is missing is unknown to its
     coordinator, one that is Skipped has a coordinator that did not answer); leaderless the partitions of their open
     transactions that have no leader now; transactional_ids all that the cluster lists, unlisted why others may be
-    missing from them; logged the last record of each of those IDs in the transaction log, idle_since its time (ms since
-    the epoch) where the ID has no ongoing transaction; commits when each of them committed (one that is missing never
-    did, as far as its log is left), log_reading what the next reading of the log continues;
+    missing from them; open_transactions what coordinators answer of those that are ongoing; logged the last record of
+    each of those IDs in the transaction log, idle_since its time (ms since the epoch) where the ID has no ongoing
+    transaction; commits when each of them committed (one that is missing never did, as far as its log is left),
+    log_reading what the next reading of the log continues;
     offset_findings those of `offsets show`; groups the protocol type (consumer, connect, …) of each group by
     name, share_groups the share groups among them; acl_differences what workers and connectors need in each phase,
     against the cluster's ACLs, acl_in_force what they need in the one that each worker is in (Skipped: not known);
@@ -162,6 +167,7 @@ class Evidence:
     leaderless: frozenset[TopicPartition] | Skipped = NOT_READ
     transactional_ids: tuple[str, ...] | Skipped = NOT_READ
     unlisted: tuple[str, ...] = ()
+    open_transactions: tuple[TransactionDescription, ...] | Skipped = NOT_READ
     logged: Mapping[str, TransactionLogValue | Skipped] | Skipped = NOT_READ
     idle_since: Mapping[str, int | Skipped] | Skipped = NOT_READ
     commits: Mapping[str, CommitHistory | Skipped] | Skipped = NOT_READ

@@ -85,7 +85,8 @@ class OffsetsReport(Answer):
 
     topics are those that were to be read: None for one that does not exist. absent are connectors asked for that
     neither exist nor have offsets. skipped says what could not be read or checked and why. is_offsets_topic is False
-    where the workers' topic has records and no key of an offsets topic.
+    where the workers' topic has records and no key of an offsets topic. what_if is the topic that the connectors were
+    taken to name, where the user asked what would be then.
     """
 
     connectors: tuple[ConnectorOffsets, ...]
@@ -98,6 +99,7 @@ class OffsetsReport(Answer):
     cluster_id: str | None = None
     notes: tuple[str, ...] = ()
     is_offsets_topic: bool = True
+    what_if: str | None = None
 
     @property
     def reported(self) -> tuple[Finding, ...]:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple, Self
 
-from eosctl.errors import EXIT_FINE, EXIT_FOUND, EXIT_INCOMPLETE, EosctlError
+from eosctl.errors import EXIT_FINE, EXIT_FOUND, EXIT_INCOMPLETE, EosctlError, UsageError
 from eosctl.model.coverage import Coverage
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.waivers import AppliedWaiver, Waiver
@@ -47,7 +47,8 @@ class FindingKind:
     several topics share it. severity is the worst that its findings have. cause says why it matters, fix which commands
     help, with <connector>, <topic> and the like where a finding has names; source says where the facts are from.
     commands are those that report it, beside doctor and upgrade-check where a rule asks for it. older is the fix for
-    workers that do not know what the fix asks for.
+    workers that do not know what the fix asks for. is_misnaming: something that the user named is not what it was taken
+    for, so nothing else is said, and the command ends as a wrong command line does.
     """
 
     id: str
@@ -59,6 +60,7 @@ class FindingKind:
     source: str
     commands: tuple[str, ...] = ()
     older: OlderFix | None = None
+    is_misnaming: bool = False
 
     def fix_for(self, version: KafkaVersion) -> str:
         """The fix that workers of this version can carry out."""
@@ -126,6 +128,10 @@ class Finding:
     def name(self) -> str:
         """The name of its kind."""
         return self.kind.name
+
+    def as_usage_error(self) -> UsageError:
+        """The same as the error that a command ends with where nothing else can be said."""
+        return UsageError(f"{self.subject}: {self.message} ({self.id})", hint=self.cure)
 
     @property
     def counts(self) -> bool:
@@ -220,7 +226,7 @@ class Answer:
     @property
     def failure(self) -> EosctlError | None:
         """The error that the command ends with once the answer is shown; None where it did what it was asked."""
-        return None
+        return next((each.as_usage_error() for each in self.reported if each.kind.is_misnaming), None)
 
     @property
     def complete(self) -> bool:

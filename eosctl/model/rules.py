@@ -120,6 +120,11 @@ class Diagnosis(Answer):
         return worst_first(finding for answer in self.answers for finding in answer.findings)
 
     @property
+    def misnaming(self) -> Finding | None:
+        """The finding that excludes all others; None where all that the user named is what it was taken for."""
+        return next((each for each in self.reported if each.kind.is_misnaming), None)
+
+    @property
     def verdict(self) -> str:
         """`found` where an error or a warning was found, or `cannot tell` where a rule could not, or `fine`."""
         outcomes = {answer.outcome for answer in self.answers}

@@ -91,12 +91,14 @@ class LogReading:
     """What a reading of the transaction log found out about these IDs, and where it ended: the next one continues it.
 
     values are the last states of IDs in the partitions of ends; commits are the histories of all IDs that have one.
+    cluster_id is that of the log, None: any. A watched address may lead to another cluster one day.
     """
 
     ids: frozenset[str] = frozenset()
     ends: Mapping[int, LogEnd] = field(default_factory=dict)
     values: Mapping[str, TransactionLogValue] = field(default_factory=dict)
     commits: Mapping[str, CommitHistory] = field(default_factory=dict)
+    cluster_id: str | None = None
 
     def ends_for(self, transactional_ids: Iterable[str]) -> Mapping[int, LogEnd]:
         """Where a reading about these IDs begins: nowhere in the middle where one of them is new."""

@@ -18,11 +18,15 @@ class WorkerFacts:
 
 @dataclass(frozen=True, slots=True)
 class TaskStatus:
-    """State (RUNNING, FAILED, PAUSED, UNASSIGNED, …) of one task and the worker that runs it."""
+    """State (RUNNING, FAILED, PAUSED, UNASSIGNED, …) of one task and the worker that runs it.
+
+    cause is the last cause that the trace of a FAILED task names, None where it names none.
+    """
 
     task: int
     state: str
     worker_id: str
+    cause: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

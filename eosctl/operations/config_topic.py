@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from eosctl.analysis.config_census import survey_config_topic
 from eosctl.analysis.config_timeline import connector_of, timeline
+from eosctl.analysis.config_topic import of_a_config_topic
+from eosctl.analysis.connector_findings import may_be_starting
 from eosctl.analysis.inspection import inspect
+from eosctl.errors import UsageError
 from eosctl.model.config_timeline import ConfigTopicHistory, TimelineEntry
 from eosctl.model.connectors import Reader
 from eosctl.model.inspection import InspectedConfigTopic, Inspection
 from eosctl.model.near_names import not_in_config_topic
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
+from eosctl.operations.owners import require_group
 from eosctl.operations.worker_version import worker_version
 
 if TYPE_CHECKING:
+    from eosctl.model.cluster_facts import ConfigTopicLog
     from eosctl.model.config_topic import ConfigRecord
+    from eosctl.model.workers import ConnectFacts
     from eosctl.operations.session import Session
+    from eosctl.sources.cluster_reader import ClusterReader
+
+PAUSE_S: Final = 0.5
+LOOKS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,26 +47,31 @@ class ConfigTopicRequest:
 def inspect_config_topic(session: Session, request: ConfigTopicRequest) -> InspectedConfigTopic:
     """Where the config topic leaves each connector, and what is wrong with it.
 
-    UsageError for a connector that the topic does not mention.
+    UsageError for a connector that the topic does not mention, and for a group that is not that of the workers.
     """
     reader = session.reader
     as_of, log = reader.now(), reader.config_topic(request.config_topic)
     with reader.sparing_workers():
         connect, worker = reader.connect(), worker_version(reader, request.worker_version)
-    if reader.group_id is not None:
-        # The transactional IDs of the next start follow from it: the coverage keeps it if there is no such group.
-        reader.connect_group(reader.group_id)
+    require_group(reader, connect)  # the transactional IDs of the next start follow from it
     read_as = Reader(worker.version, request.isolation_level)
-    inspection = inspect(
-        survey_config_topic(log.records, read_as),
-        topic=log.topic,
-        topic_facts=log.facts,
-        offsets=log.offsets,
-        types=connect if isinstance(connect, Skipped) else connect.types,
-        running_tasks=connect if isinstance(connect, Skipped) else connect.running_tasks,
-        group_id=reader.group_id,
-        selected=request.connectors,
-    )
+
+    def look(log: ConfigTopicLog, connect: ConnectFacts | Skipped) -> Inspection:
+        return inspect(
+            survey_config_topic(log.records, read_as),
+            topic=log.topic,
+            topic_facts=log.facts,
+            offsets=log.offsets,
+            types=connect if isinstance(connect, Skipped) else connect.types,
+            running_tasks=connect if isinstance(connect, Skipped) else connect.running_tasks,
+            group_id=reader.group_id,
+            selected=request.connectors,
+        )
+
+    def look_again() -> Inspection:
+        return look(reader.config_topic(request.config_topic), reader.connect())
+
+    inspection = settled(reader, look(log, connect), look_again)
     _require(inspection)
     return InspectedConfigTopic(
         inspection,
@@ -68,13 +84,31 @@ def inspect_config_topic(session: Session, request: ConfigTopicRequest) -> Inspe
     )
 
 
+def settled(reader: ClusterReader, inspection: Inspection, look: Callable[[], Inspection]) -> Inspection:
+    """The inspection, or what `look` sees later, while tasks run that may be from before their last commit.
+
+    After a change of a config, a restart and in a rebalance, tasks of before run for some seconds beside a commit that
+    is not followed by a round of fencing yet. A snapshot does not change.
+    """
+    looks = LOOKS
+    with suppress(UsageError):
+        while looks and may_be_starting(inspection.findings):
+            next(reader.every(PAUSE_S))
+            inspection, looks = look(), looks - 1
+    return inspection
+
+
 def config_topic_history(session: Session, request: ConfigTopicRequest) -> ConfigTopicHistory:
-    """Every record and what it did; UsageError where the topic mentions none of the connectors asked for."""
+    """Every record and what it did.
+
+    UsageError where the topic mentions none of the connectors asked for, and where it is no config topic.
+    """
     reader = session.reader
     as_of, log = reader.now(), reader.config_topic(request.config_topic)
     with reader.sparing_workers():
         worker = worker_version(reader, request.worker_version)
-    entries = _entries(log.records, Reader(worker.version, request.isolation_level), request.connectors)
+    read_as = Reader(worker.version, request.isolation_level)
+    entries = _entries(of_a_config_topic(log.records), read_as, request.connectors)
     return ConfigTopicHistory(
         log.topic, entries, as_of or None, reader.cluster_id, worker.notes, coverage=reader.coverage
     )

@@ -58,10 +58,18 @@ def fence(
     if not session.options.yes:
         now = read_and_plan(session, request, config_topic)
         _require(now)
-        if now.transactional_ids != planned.transactional_ids:
+        if _producers(now) != _producers(planned):
             raise Refused("the plan changed while you were asked, nothing was fenced", hint="run the command again")
         planned = now
     return fence_and_prove(session, planned)
+
+
+def _producers(planned: PlannedFencing) -> Mapping[str, object]:
+    """Who has each ID, and whether it has a transaction in progress: that is what the user agreed to end."""
+    return {
+        each.transactional_id: None if each.before is None else (each.before.producer, each.before.state.is_open)
+        for each in planned.plan.steps
+    }
 
 
 def _require(planned: PlannedFencing) -> None:

@@ -7,6 +7,7 @@ from eosctl.analysis.offsets_report import (
     Connectors,
     OffsetsReading,
     Topics,
+    as_what_if,
     places_to_read,
     producer_servers,
     report_offsets,
@@ -18,8 +19,10 @@ from eosctl.model.merged_offsets import OffsetsReport
 from eosctl.model.near_names import did_you_mean
 from eosctl.model.offset_stores import WorkerSettings
 from eosctl.model.offsets_facts import OffsetsFacts
+from eosctl.model.skipped import or_skipped
 from eosctl.operations.offset_stores import OffsetsRequest, source_connectors, worker_settings
 from eosctl.operations.offsets_topics import read_offsets_topics
+from eosctl.operations.owners import require_group
 from eosctl.operations.session import Session
 from eosctl.operations.worker_version import worker_version
 from eosctl.sources.cluster_reader import ClusterReader
@@ -40,8 +43,10 @@ class OffsetsRead:
 
 
 def show_offsets(session: Session, request: OffsetsRequest) -> OffsetsReport:
-    """All offsets merged, with findings. Raises as read_offsets and report_of do."""
+    """All offsets merged, with findings. Raises as read_offsets, report_of and require_group do."""
     reader = session.reader
+    with reader.adding(), reader.sparing_workers():
+        require_group(reader, or_skipped(reader.connect))
     return report_of(read_offsets(reader, request), request).covering(reader.coverage)
 
 
@@ -82,7 +87,8 @@ def report_of(read: OffsetsRead, request: OffsetsRequest) -> OffsetsReport:
             f"no connector {', '.join(report.absent)} exists, and none of that name left offsets",
             hint=did_you_mean(report.absent[0], names, "`eosctl offsets show` lists all"),
         )
-    return replace(report, notes=read.notes)
+    report = replace(report, notes=read.notes)
+    return report if request.offsets_topic is None else as_what_if(report, request.offsets_topic)
 
 
 def _report(read: OffsetsRead, selected: tuple[str, ...] = ()) -> OffsetsReport:

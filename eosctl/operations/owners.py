@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.owners import KnownNames
+from eosctl.analysis.rules.group import no_group
 from eosctl.model.connect_groups import no_such_group
 from eosctl.model.connectors import ConnectorState
 from eosctl.model.skipped import Skipped, not_asked, or_skipped
+from eosctl.model.workers import ConnectFacts, WorkerFacts
 from eosctl.sources.cluster_reader import ClusterReader
 
 
@@ -34,7 +36,7 @@ class _Connectors:
 def read_connect_names(reader: ClusterReader, config_topic: str, *, needed: bool = False) -> ConnectNames:
     """Whatever can be read; what cannot is Skipped, because a transaction without an owner is still worth showing.
 
-    needed is whether owners decide what is shown.
+    needed is whether owners decide what is shown. UsageError where the group is not that of the workers that answer.
     """
     with nullcontext() if needed else reader.adding():
         groups, group_id = reader.groups(), reader.group_id
@@ -50,6 +52,7 @@ def read_connect_names(reader: ClusterReader, config_topic: str, *, needed: bool
     unread = {"groups": groups, "connectors": found}
     notes = [f"owners by {what}: {why.reason}" for what, why in unread.items() if isinstance(why, Skipped)]
     if group_id is not None and not isinstance(groups, Skipped) and group_id not in groups:
+        require_group(reader, connect)
         absent = no_such_group(group_id, clusters.keys() - {group_id})
         notes.append(f"group {group_id}: {absent.reason}")
     return ConnectNames(
@@ -58,6 +61,21 @@ def read_connect_names(reader: ClusterReader, config_topic: str, *, needed: bool
         config_topic if isinstance(found, Skipped) else found.config_topic,
         tuple(notes),
     )
+
+
+def require_group(reader: ClusterReader, connect: ConnectFacts | Skipped) -> None:
+    """UsageError (EOS020) where workers answer, and the group that was named has none or is not one of workers.
+
+    Where none answers they may all be stopped: the coverage says that there is no such group.
+    """
+    if reader.group_id is None:
+        return
+    group = reader.connect_group(reader.group_id)
+    workers = () if isinstance(connect, Skipped) else connect.workers.values()
+    answer = any(isinstance(each, WorkerFacts) for each in workers)
+    found = None if isinstance(group, Skipped) else no_group(reader.group_id, group, workers_answer=answer)
+    if found is not None:
+        raise found.as_usage_error()
 
 
 def _read_connectors(reader: ClusterReader, config_topic: str) -> _Connectors | Skipped:

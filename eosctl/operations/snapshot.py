@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from eosctl.analysis.config_topic import of_a_config_topic
 from eosctl.analysis.transaction_log import last_records
 from eosctl.codecs.snapshot import encode_snapshot
 from eosctl.executors.snapshot_file import write_snapshot_file
+from eosctl.model.cluster_facts import ConfigTopicLog
 from eosctl.model.hanging import PendingCommit
 from eosctl.model.joined_transactions import join_open_transactions
 from eosctl.model.names import TopicPartition
@@ -71,7 +73,7 @@ def take_snapshot(session: Session, request: SnapshotRequest) -> Snapshot:
         as_of=as_of,
         cluster=cluster,
         group_id=reader.group_id,
-        config_topic=or_skipped(lambda: reader.config_topic(request.config_topic)),
+        config_topic=_config_topic(reader, request.config_topic),
         transactions=transactions,
         connect=or_skipped(reader.connect),
         offsets=or_skipped(lambda: _offsets_facts(reader, request)),
@@ -81,6 +83,12 @@ def take_snapshot(session: Session, request: SnapshotRequest) -> Snapshot:
         clock=reader.clock(),
         unlisted=(*(() if isinstance(listed, Skipped) else listed.unlisted), *_hidden_topics(reader)),
     )
+
+
+def _config_topic(reader: ClusterReader, topic: str) -> ConfigTopicLog | Skipped:
+    """The topic, whose records end with UsageError where it is another one: a snapshot is of one Connect cluster."""
+    log = or_skipped(lambda: reader.config_topic(topic))
+    return log if isinstance(log, Skipped) else replace(log, records=of_a_config_topic(log.records))
 
 
 def _hidden_topics(reader: ClusterReader) -> tuple[str, ...]:

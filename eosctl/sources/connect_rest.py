@@ -3,14 +3,17 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Final
 
 from eosctl.clients.rest import NotFound, RestClient
-from eosctl.clients.rest_answers import decoding, list_of, object_of, task_number, text_of, texts_of
+from eosctl.clients.rest_answers import decoding, list_of, object_of, said, task_number, text_of, texts_of
 from eosctl.clients.rest_configs import expanded_connectors
 from eosctl.errors import EosctlError, Undecodable, Unreachable
 from eosctl.model.connectors import connector_path
 from eosctl.model.skipped import Skipped
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, TaskStatus, WorkerFacts
+
+CAUSED_BY: Final = "Caused by: "
 
 
 def read_connect(urls: Sequence[str], timeout_s: float) -> ConnectFacts:
@@ -78,10 +81,25 @@ def _connector(name: str, entry: dict[str, object]) -> ConnectorStatus:
         type=kind if kind in {"source", "sink"} else None,
         state=text_of(object_of(status["connector"])["state"]),
         tasks=tuple(
-            TaskStatus(task_number(task["id"]), text_of(task["state"]), text_of(task["worker_id"]))
+            TaskStatus(
+                task_number(task["id"]),
+                text_of(task["state"]),
+                text_of(task["worker_id"]),
+                _last_cause(task.get("trace")),
+            )
             for task in list_of(status["tasks"])
         ),
     )
+
+
+def _last_cause(trace: object) -> str | None:
+    """The innermost exception of a task's stack trace with its message, without what looks like a secret in it."""
+    if not isinstance(trace, str) or not trace.strip():
+        return None
+    causes = [line for line in trace.splitlines() if line.startswith(CAUSED_BY)]
+    last = causes[-1] if causes else trace.strip().splitlines()[0]
+    name, colon, message = last.removeprefix(CAUSED_BY).partition(": ")
+    return f"{said(name)}{colon}{said(message)}"
 
 
 def read_active_topics(

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from eosctl.clients.leaders import partition_leaders
 from eosctl.clients.messages import features
 from eosctl.model.evidence import InternalTopic, Topics, TransactionLog
-from eosctl.model.names import TRANSACTION_LOG
+from eosctl.model.names import TRANSACTION_LOG, TopicPartition
 from eosctl.model.skipped import Skipped, or_skipped
 from eosctl.model.topics import TopicFacts
 from eosctl.model.versions import KafkaVersion, Release
+from eosctl.sources.first_batches import first_keys
 from eosctl.sources.kafka_topics import broker_settings, topic_facts, topic_settings
 
 if TYPE_CHECKING:
@@ -21,7 +22,11 @@ BROKER_KEYS: Final = (
     *("transaction.max.timeout.ms", "transactional.id.expiration.ms", "transaction.partition.verification.enable"),
     *("transaction.state.log.replication.factor", "transaction.state.log.min.isr"),
     "transaction.state.log.num.partitions",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms",
 )
+
+STATUS: Final = b"status-"
+"""How each key of a status topic begins: status-connector-, status-task- or status-topic-."""
 
 FIRST: Final = KafkaVersion(0, 11)
 PRODUCE: Final = 0
@@ -88,7 +93,15 @@ def read_topics(wire: "Wire", names: Iterable[str]) -> Topics:
 
 def read_internal_topic(wire: "Wire", role: str, name: str) -> InternalTopic:
     """The workers' topic for `role` (config, offsets or status)."""
-    return InternalTopic(role, name, or_skipped(lambda: _or_none(wire, name)))
+    facts = or_skipped(lambda: _or_none(wire, name))
+    is_there = role == "status" and isinstance(facts, TopicFacts)
+    return InternalTopic(role, name, facts, is_there and _has_no_status(wire, name))
+
+
+def _has_no_status(wire: "Wire", topic: str) -> bool:
+    """Whether none of the first keys is one of KafkaStatusBackingStore; False where they may not be read."""
+    keys = or_skipped(lambda: tuple(first_keys(wire, [TopicPartition(topic, 0)])))
+    return not isinstance(keys, Skipped) and keys != () and not any((key or b"").startswith(STATUS) for key in keys)
 
 
 def _or_none(wire: "Wire", name: str) -> TopicFacts | Skipped | None:

@@ -116,6 +116,7 @@ HEALTHY = Evidence(
     transactions={name: described(name) for name in ("connect-cluster-g", "g-x-0", "g-x-1")},
     leaderless=frozenset(),
     transactional_ids=("connect-cluster-g", "g-x-0", "g-x-1"),
+    open_transactions=(),
     logged=dict.fromkeys(("connect-cluster-g", "g-x-0", "g-x-1"), logged()),
     idle_since=dict.fromkeys(("connect-cluster-g", "g-x-0", "g-x-1"), NOW),
     commits={"g-x-0": commits(), "g-x-1": commits()},

@@ -28,7 +28,7 @@ NAMES = """
     043 partition-verification-off  044 transactional-ids-expire-early  045 transaction-log-repartitioned
     046 transaction-version-low
     050 missing-internal-topic  051 more-than-one-partition  052 wrong-cleanup-policy  053 internal-topic-unwritable
-    054 internal-topic-thinly-replicated  055 own-offsets-topic-missing
+    054 internal-topic-thinly-replicated  055 own-offsets-topic-missing  056 not-a-status-topic
     060 not-a-config-topic  061 mixed-writers  062 interleaved-leaders  063 open-transaction  064 poison-record
     065 fatal-record  066 malformed-record  067 invalid-keys  068 pending-fencing-with-running-tasks
     069 task-count-mismatch  070 commit-without-task-count-record  071 inconsistent-connector
@@ -36,7 +36,7 @@ NAMES = """
     080 shadowed-offset  081 stores-disagree  082 malformed-offset  083 offsets-written-elsewhere
     084 orphan-offsets  085 key-in-two-partitions  086 logical-duplicates  087 malformed-offsets-key
     088 open-transaction  089 offsets-undeletable  090 null-partition-lost  091 produces-elsewhere
-    092 uncommitted-offset
+    092 uncommitted-offset  093 not-an-offsets-topic
     100 exactly-once-unsupported  101 exactly-once-not-required  102 override-ignored
     103 override-breaks-idempotence  104 transaction-timeout-too-long  105 transaction-interval-too-long
     106 mirror-reads-uncommitted  107 mirror-without-internal-rest  108 tasks-failed
@@ -44,7 +44,7 @@ NAMES = """
     110 leader-id-unknown  111 task-ids-unknown  112 transaction-overdue  113 task-and-leader-share-id
     114 transactional-id-prefix  115 foreign-transactional-ids  116 open-transaction-without-leader
     117 transactional-id-near-expiry  118 task-ids-shared  119 group-id-elsewhere
-    120 consumers-read-uncommitted  121 sink-reads-uncommitted
+    120 consumers-read-uncommitted  121 sink-reads-uncommitted  122 consumers-held-back
     130 leader-acl-missing  131 task-acl-missing  132 connect-acls-missing  133 transactional-id-collision
     134 override-refused  135 override-policy-unknown  136 topics-unknown  137 own-kafka-client  138 tasks-unknown
     139 authorizer-setting-hidden  140 reference-unresolved  141 acl-denied  142 acl-partly-denied

@@ -1,15 +1,19 @@
 """What is found in offsets topics and about connectors' offsets."""
 
 import base64
+from dataclasses import replace
 
 import pytest
 
+from eosctl.analysis.catalogue.offsets import SHADOWED_OFFSET
+from eosctl.analysis.offsets_report import as_what_if
 from eosctl.model.offset_stores import SourceSupport
 from eosctl.model.offsets import OffsetsTopic
 from eosctl.model.records import RecordState
 from eosctl.model.report import Finding, Severity, exit_code
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
+from eosctl.render.views.offsets import view_offsets
 from tests.analysis.offset_records import AS_OF, record, report, topic, worker
 
 KEY = '["c",{"f":1}]'
@@ -91,7 +95,7 @@ def test_a_topic_without_a_single_key_of_an_offsets_topic_is_that_finding_alone(
     """Neither cleanup.policy=compact nor tombstones are advised for a topic that holds data."""
     data = topic("global", [record(3, "customer-7", "x", RecordState.OPEN)], policy="delete", held_back=1)
     shown = report(data, configs={"c": {}})
-    assert [(each.id, each.severity) for each in shown.findings] == [("EOS087", Severity.ERROR)]
+    assert [(each.id, each.severity) for each in shown.findings] == [("EOS093", Severity.ERROR)]
     assert "tombstone" not in shown.findings[0].cure
     assert "cleanup.policy" not in shown.findings[0].cure
     assert exit_code(shown) == 2
@@ -149,3 +153,15 @@ def test_offsets_that_are_written_where_nobody_reads_them_are_an_error() -> None
 def test_offsets_of_a_connector_that_is_gone_are_worth_knowing() -> None:
     finding = found(topic("global", [record(0, KEY, '{"p":1}')]), configs={})["orphan-offsets"]
     assert (finding.severity, finding.subject, finding.counts) == (Severity.INFO, "c", False)
+
+
+def test_what_would_be_is_said_as_that_and_undoes_nothing_that_was_not_done() -> None:
+    now = report(topic("global", [record(0, KEY, '{"p":1}')]), configs={"c": {}})
+    shadow = SHADOWED_OFFSET.finding("c", "1 source partition has an offset in the worker's topic and none here")
+    shown = as_what_if(replace(now, findings=(shadow,)), "moved")
+    [finding] = shown.findings
+    assert finding.message == f"if moved were its offsets topic: {shadow.message}"
+    assert "offsets.storage.topic out of" not in finding.cure
+    assert "`eosctl migrate-offsets --connector c --to-topic moved --stop --set-config --resume`" in finding.cure
+    assert view_offsets(shown).prose[0] == "If moved were its offsets topic:"
+    assert len(view_offsets(now).prose) == 1

@@ -14,11 +14,11 @@ from eosctl.model.evidence import Evidence, Preflight
 from eosctl.model.groups import ShareGroup
 from eosctl.model.names import ConnectorTaskId
 from eosctl.model.offset_stores import SourceSupport
-from eosctl.model.report import Severity
+from eosctl.model.report import Severity, exit_code
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transactions import TransactionState
-from eosctl.model.workers import ConnectorStatus, place_of
+from eosctl.model.workers import ConnectorStatus, TaskStatus, place_of
 from tests.analysis.config_records import Log
 from tests.analysis.evidence import (
     BROKER,
@@ -56,6 +56,7 @@ UNCOMMITTED = ShareGroup("read_uncommitted", {OUT_1: 5})
 LEADER_ID = {LEADER: described(LEADER)}
 
 
+HELD = replace(described("sink-0", TransactionState.ONGOING), start_ms=NOW - 120_000, partitions=(OUT_1,))
 OTHERS = {
     "group_id": "a",
     "statuses": {"b-c": status(0, name="b-c")},
@@ -107,6 +108,7 @@ CONDITIONS = [
     ("EOS025", but(group=members("http://h:8083", "http://h:8083/")), "h:8083", "2 members of the group advertise"),
     ("EOS025", but(group=members("http://h:8083", "http://localhost:8083")), "localhost:8083", "every other host"),
     ("EOS120", but(groups={"q": "share"}, share_groups={"q": UNCOMMITTED}), "q", "share group q reads out uncommitted"),
+    ("EOS122", but(open_transactions=(HELD,)), "sink-0", "1 partition is held back"),
     ("EOS121", but(statuses={"x": ConnectorStatus("x", "sink", "RUNNING", ())}), "x", "reads uncommitted"),
     ("EOS108", but(statuses={"x": status(0, state="FAILED")}), "x", "1 of its 1 tasks"),
     ("EOS030", but(inspection=inspection(tasks(105)), transaction_log=ONE_COORDINATOR), "x", "turn FAILED"),
@@ -126,6 +128,7 @@ CONDITIONS = [
     ("EOS052", but(internal_topics=(topic("offsets", cleanup_policy="delete"),)), "connect-offsets", "is delete"),
     ("EOS053", but(internal_topics=(topic(factor=1),)), "connect-config", "nothing can be written"),
     ("EOS054", but(internal_topics=(topic(factor=2),)), "connect-config", "factor 2 on 3 brokers"),
+    ("EOS056", but(internal_topics=(replace(topic("status"), is_another=True),)), "connect-status", "no"),
     ("EOS089", but(inspection=inspection(**{"offsets.storage.topic": "own"})), "x", "its offsets are in own"),
     ("EOS100", but(preflight={"x": Preflight({A: (NOT_SUPPORTED,)})}), "x", "does not support"),
     ("EOS101", but(inspection=inspection(file="f")), "x", "not `required`"),
@@ -287,3 +290,35 @@ def test_the_worst_is_told_first() -> None:
     assert diagnosis.reported[0].severity is Severity.ERROR
     assert diagnosis.reported[-1].severity is Severity.INFO
     assert diagnosis.verdict == "found"
+
+
+def test_something_misnamed_is_the_only_finding_and_ends_as_a_wrong_command_line() -> None:
+    others = {"brokers": {0: BROKER | {"transaction.max.timeout.ms": "60000"}}, "transactions": {}}
+    assert {"EOS031", "EOS110"} <= {each.id for each in diagnose(but(**others)).reported}
+    found = diagnose(but(**others, group=members(state="Dead")))
+    assert [each.id for each in found.reported] == ["EOS020"]
+    assert exit_code(found) == 2
+
+
+@pytest.mark.parametrize(
+    ("cause", "said"),
+    [
+        ("o.a.k.common.errors.ProducerFencedException: There is a newer producer", "eosctl explain ProducerFenced"),
+        ("org.example.Odd: out of paper", "remove its cause, org.example.Odd; "),
+    ],
+)
+def test_a_failed_task_says_why_and_how_to_restart_it(cause: str, said: str) -> None:
+    tasks_failed = tuple(TaskStatus(task, "FAILED", "a:8083", cause) for task in (0, 1))
+    [finding] = answer("EOS108", but(statuses={"x": ConnectorStatus("x", "source", "RUNNING", tasks_failed)})).findings
+    assert finding.message == f"2 of its 2 tasks are FAILED: {cause}"
+    assert said in finding.cure
+    assert "POST /connectors/x/tasks/0/restart" in finding.cure
+
+
+def test_workers_whose_files_alone_say_enabled_may_not_have_been_restarted() -> None:
+    files = {A: FILE | {"exactly.once.source.support": "enabled"}}
+    workers = {A: worker(A, enabled=False), B: worker(B, enabled=False)}
+    [finding] = answer("EOS110", but(transactions={}, workers=workers, worker_files=files)).findings
+    assert finding.message.endswith("or the worker was not restarted since its file was changed")
+    [running] = answer("EOS110", but(transactions={})).findings
+    assert "was not restarted" not in running.message

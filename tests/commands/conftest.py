@@ -21,16 +21,29 @@ class Ran:
     stderr: str
 
 
+class Asked(StringIO):
+    """A person, who lets something happen before the answer."""
+
+    def __init__(self, answer: str, meanwhile: Callable[[], object]) -> None:
+        super().__init__(answer)
+        self._meanwhile = meanwhile
+
+    def readline(self, size: int | None = -1, /) -> str:
+        self._meanwhile()
+        return super().readline(-1 if size is None else size)
+
+
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """Streams of a terminal `width` columns wide (None: pipes) on which `answer` is typed."""
+    """Streams of a terminal `width` columns wide (None: pipes); `meanwhile` happens before `answer` is typed."""
 
     width: int | None = None
     answer: str = ""
+    meanwhile: Callable[[], object] = lambda: None
     more: dict[str, Any] = field(default_factory=dict)
 
     def run(self, *args: object) -> Ran:
-        stdin, stdout, stderr = StringIO(self.answer), StringIO(), StringIO()
+        stdin, stdout, stderr = Asked(self.answer, self.meanwhile), StringIO(), StringIO()
         streams = [Stream(file, self.width) for file in (stdin, stdout, stderr)]
         code = run([str(arg) for arg in args], Terminal(*streams, **self.more))
         if "probe" not in args:  # a command of the tests
@@ -54,4 +67,4 @@ def eosctl(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFac
 @pytest.fixture
 def at_terminal(eosctl: Callable[..., Ran]) -> Callable[..., Typed]:
     """`at_terminal(width=80, answer="y\\n").run(...)`: the same with a person in front of it."""
-    return lambda width=80, answer="", **more: Typed(width, answer, more)
+    return lambda width=80, answer="", meanwhile=lambda: None, **more: Typed(width, answer, meanwhile, more)

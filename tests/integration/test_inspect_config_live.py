@@ -62,8 +62,20 @@ def test_tasks_that_a_stop_is_about_to_end_are_no_finding(mirror: Mirror, worker
     assert {each["target_state"] for each in seen} == {"STOPPED"}
 
 
+def test_a_start_in_progress_is_no_finding(mirror: Mirror, worker: Worker, inspect: Inspect) -> None:
+    """A changed number of tasks is committed while those of before run; a restart and a rebalance follow."""
+    name = mirror.name
+    mirror.start(3)
+    for tasks in (2, 3, 1):
+        worker.ask("PUT", f"/connectors/{name}/config", mirror.config(tasks))
+        row(inspect(name))
+    worker.ask("POST", f"/connectors/{name}/restart?includeTasks=true")
+    row(inspect(name))
+    worker.wait_for_tasks(name, 1)
+
+
 def test_a_topic_with_data_is_that_finding_alone_and_no_change_of_it_is_advised(
-    worker: Worker, eosctl: Callable[..., Ran], fresh_name: Callable[[str], str]
+    worker: Worker, eosctl: Callable[..., Ran], fresh_name: Callable[[str], str], tmp_path: Path
 ) -> None:
     """Its cleanup.policy is delete, as a topic's with data is: to compact it would destroy records."""
     topic, servers = fresh_name("payments"), worker.sandbox.bootstrap_servers
@@ -71,15 +83,28 @@ def test_a_topic_with_data_is_that_finding_alone_and_no_change_of_it_is_advised(
     write(worker.sandbox, topic, (b"customer-7", b'{"amount":1}'), (None, b"{}"))
     for command, option, finding in (
         ("inspect-config", "--config-topic", "EOS060"),
-        ("offsets show", "--worker-offsets-topic", "EOS087"),
+        ("offsets show", "--worker-offsets-topic", "EOS093"),
+        ("doctor", "--config-topic", "EOS060"),
+        ("doctor", "--worker-offsets-topic", "EOS093"),
+        ("doctor", "--status-topic", "EOS056"),
     ):
         ran = eosctl(*command.split(), "-b", servers, "--group-id", "connect-cluster", option, topic, "-o", "json")
         assert ran.exit_code == 2, ran.stdout + ran.stderr
         assert [each["id"] for each in json.loads(ran.stdout)["data"]["findings"]] == [finding]
         assert "cleanup.policy" not in ran.stdout + ran.stderr
-    ran = eosctl("fence", "--all-connectors", "-b", servers, "--group-id", "connect-cluster", "--config-topic", topic)
+    saved = tmp_path / "of.snapshot"
+    for words in (
+        ("fence", "--all-connectors", "--config-topic", topic),
+        ("inspect-config", "--history", "--config-topic", topic),
+        ("snapshot", "save", saved, "--config-topic", topic),
+    ):
+        ran = eosctl(*map(str, words), "-b", servers, "--group-id", "connect-cluster")
+        assert ran.exit_code == 2, ran.stdout + ran.stderr
+        assert "is not one: none of its 2 records" in ran.stderr
+    assert not saved.exists()
+    ran = eosctl(*("upgrade-check", "--to", "enabled", "-b", servers, "--config-topic", topic), "-o", "json")
+    assert json.loads(ran.stdout)["data"]["blockers"] == ["EOS060"]
     assert ran.exit_code == 2
-    assert "is not one: none of its 2 records" in ran.stderr
 
 
 def test_each_start_falls_under_the_rule_that_was_reported_before(
@@ -190,3 +215,25 @@ def test_a_wrong_group_is_no_plan_without_producers_to_fence(
         assert f"there is no group {group_id} (EOS020)" in ran.stderr
         assert "connect-cluster" in ran.stderr
         assert "nothing to fence" not in ran.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("inspect-config",),
+        ("offsets", "show"),
+        ("doctor",),
+        ("upgrade-check", "--to", "enabled"),
+        ("transactions", "list", "--owner", "connect"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_group_that_is_not_that_of_the_workers_is_said_and_nothing_else(
+    worker: Worker, eosctl: Callable[..., Ran], words: tuple[str, ...]
+) -> None:
+    servers, url = worker.sandbox.bootstrap_servers, worker.sandbox.connect_url(1)
+    ran = eosctl(*words, "-b", servers, "--connect-url", url, "--group-id", "connect-clusterr", "-o", "json")
+    assert ran.exit_code == 2, ran.stdout + ran.stderr
+    assert "connect-clusterr: the group has no member (state Dead), though workers answer (EOS020)" in ran.stderr
+    data = json.loads(ran.stdout).get("data", {})
+    assert [each["id"] for each in data.get("findings", ())] in ([], ["EOS020"])

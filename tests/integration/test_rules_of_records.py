@@ -240,6 +240,21 @@ def test_a_topic_that_is_no_config_topic_is_found_until_the_right_one_is_named(
     doctor.sees_no_more(condition, more=("--config-topic", CONFIGS))
 
 
+@pytest.mark.proves("EOS056", "EOS093")
+def test_topics_with_data_are_found_until_those_of_the_workers_are_named(cluster: Sandbox, doctor: Doctor) -> None:
+    create_topic(cluster.bootstrap_servers, "parcels")
+    write(cluster, "parcels", (b"parcel-7", b"{}"))
+    for rule, option, right in (
+        ("EOS056", "--status-topic", "connect-status"),
+        ("EOS093", "--worker-offsets-topic", OFFSETS),
+    ):
+        condition = (rule, "parcels")
+        found = doctor.sees(condition, more=(option, "parcels"))
+        assert found.keys() == {condition}
+        assert f"{option} TOPIC" in found[condition]["cure"]
+        doctor.sees_no_more(condition, more=(option, right))
+
+
 @pytest.mark.proves("EOS072")
 def test_a_commit_before_its_connector_is_found_until_the_connector_is_restarted(
     cluster: Sandbox, rest: Rest, eosctl: Eosctl, tmp_path: Path

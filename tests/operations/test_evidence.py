@@ -84,6 +84,7 @@ def test_without_brokers_each_of_their_facts_says_so_and_no_other() -> None:
         "idle_since",
         "commits",
         "logged",
+        "open_transactions",
         "offset_findings",
         "groups",
         "share_groups",
@@ -263,3 +264,5 @@ def test_a_reading_that_continues_another_ends_as_one_of_the_whole_log() -> None
         assert found.log_reading == whole.log_reading
     other = replace(read(4, LogReading()).log_reading, ids=frozenset({"connect-cluster-of-another-group"}))
     assert read(len(records), other).commits == whole.commits, "an ID that is new is looked for in the whole log"
+    elsewhere = replace(read(4, LogReading()).log_reading, cluster_id="another", commits={LEADER: CommitHistory(1, 2)})
+    assert read(len(records), elsewhere).commits == whole.commits, "nothing of another cluster is continued"

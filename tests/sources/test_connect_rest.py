@@ -18,6 +18,11 @@ from eosctl.sources.connect_rest import read_active_topics, read_connect, read_c
 
 Reply = tuple[int, bytes]
 ROOT = {"version": "4.3.1", "commit": "x", "kafka_cluster_id": "C1"}
+DENIED = "org.apache.kafka.common.errors.TransactionalIdAuthorizationException: Transactional Id authorization failed."
+TRACE = (
+    "org.apache.kafka.connect.errors.ConnectException: Unrecoverable exception\n"
+    f"\tat A.b(A.java:1)\nCaused by: java.lang.Exception: x\n\tat C.d(C.java:2)\nCaused by: {DENIED}\n\t... 9 more\n"
+)
 CONNECTORS = {
     "orders": {
         "info": {"name": "orders", "type": "source", "config": {}, "tasks": []},
@@ -25,7 +30,7 @@ CONNECTORS = {
             "name": "orders",
             "connector": {"state": "RUNNING", "worker_id": "w:1"},
             "tasks": [
-                {"id": 1, "state": "FAILED", "worker_id": "w:1"},
+                {"id": 1, "state": "FAILED", "worker_id": "w:1", "trace": TRACE},
                 {"id": 0, "state": "RUNNING", "worker_id": "w:1"},
             ],
             "type": "source",
@@ -71,11 +76,16 @@ def test_a_worker_tells_its_version_and_its_kafka_cluster() -> None:
         assert read_worker(url, 5) == WorkerFacts(url, "4.3.1", "C1")
 
 
+def after_root(replies: list[Reply]) -> Callable[[str], Reply]:
+    """`GET /` is answered, every other request by the next reply."""
+    return lambda path: healthy(path) if path == "/" else replies.pop(0)
+
+
 def test_connectors_come_with_type_and_running_tasks() -> None:
     with worker(healthy) as url:
         connectors = read_connectors(url, 5)
     assert connectors["orders"] == ConnectorStatus(
-        "orders", "source", "RUNNING", (TaskStatus(1, "FAILED", "w:1"), TaskStatus(0, "RUNNING", "w:1"))
+        "orders", "source", "RUNNING", (TaskStatus(1, "FAILED", "w:1", DENIED), TaskStatus(0, "RUNNING", "w:1"))
     )
     assert connectors["orders"].running_tasks == (0,)
 
@@ -92,7 +102,7 @@ def test_a_type_that_the_worker_does_not_know_is_unknown() -> None:
 def test_a_rebalance_is_waited_for(status: int, message: str) -> None:
     refused = json.dumps({"error_code": status, "message": message}).encode()
     replies = [(status, refused), (200, json.dumps(CONNECTORS).encode())]
-    with worker(lambda _: replies.pop(0)) as url:
+    with worker(after_root(replies)) as url:
         assert set(read_connectors(url, 5)) == {"orders", "lost"}
     assert replies == []
 
@@ -100,7 +110,7 @@ def test_a_rebalance_is_waited_for(status: int, message: str) -> None:
 def test_an_error_that_is_no_rebalance_is_not_tried_again() -> None:
     replies = [(500, b'{"error_code":500,"message":"Request timed out"}')]
     with (
-        worker(lambda path: healthy(path) if path == "/" else replies.pop(0)) as url,
+        worker(after_root(replies)) as url,
         pytest.raises(Unreachable, match=r"GET .*/connectors\S* answered 500: Request timed out"),
     ):
         read_connectors(url, 5)

@@ -27,7 +27,7 @@ from typing import Final, NamedTuple
 from eosctl.analysis.audit.logged_parts import CLOCKS_DIFFER_MS, Matched, match_parts
 from eosctl.analysis.audit.transaction_owners import AnomalyKind, Owners
 from eosctl.analysis.audit.transaction_parts import Transaction, join_parts
-from eosctl.analysis.hanging import TIMEOUT_SCAN_MS
+from eosctl.model.audit import LONGEST_TRANSACTION_MS
 from eosctl.model.audit_report import Stall
 from eosctl.model.audit_states import Part
 from eosctl.model.audit_summaries import Anomaly
@@ -35,9 +35,6 @@ from eosctl.model.transaction_log_history import LoggedTransaction
 
 GRACE_MS: Final = 5_000
 CLOSE_MS: Final = 1_000
-LONGEST_MS: Final = 15 * 60_000 + TIMEOUT_SCAN_MS + GRACE_MS
-"""Default of transaction.max.timeout.ms, and how late a coordinator aborts after it and writes its markers; timestamps
-older than that are the source's, not the producer's."""
 STALL_MS: Final = 1_000
 
 NOTHING_LOGGED: Final[Mapping[int, Sequence[LoggedTransaction]]] = {}
@@ -49,6 +46,7 @@ class JudgementInputs(NamedTuple):
     """What transactions are judged by. whole_since: offsets topics are complete from then on (None: none was read).
 
     logged are transactions by producer ID, where the transaction log was read; offsets_topics are those under audit.
+    longest_ms is how long a transaction can be: timestamps older than that are the source's, not the producer's.
     """
 
     as_of: int
@@ -56,6 +54,7 @@ class JudgementInputs(NamedTuple):
     owners: Owners
     logged: Mapping[int, Sequence[LoggedTransaction]] = NOTHING_LOGGED
     offsets_topics: frozenset[str] = frozenset()
+    longest_ms: int = LONGEST_TRANSACTION_MS
 
 
 def judge_producer(parts: Sequence[Part], inputs: JudgementInputs) -> Iterator[tuple[Transaction, tuple[Anomaly, ...]]]:
@@ -206,10 +205,10 @@ def _begun_ms(transaction: Iterable[Part]) -> int:
     return min(part.first_timestamp for part in transaction)
 
 
-def duration_ms(transaction: Transaction) -> int | None:
+def duration_ms(transaction: Transaction, longest_ms: int) -> int | None:
     """From the first record to the last marker, by their timestamps; None while it is open, or if they cannot tell."""
     ended = ended_ms(transaction)
-    begun = [part.first_timestamp for part in transaction if 0 <= ended - part.first_timestamp <= LONGEST_MS]
+    begun = [part.first_timestamp for part in transaction if 0 <= ended - part.first_timestamp <= longest_ms]
     return ended - min(begun) if begun and ended >= 0 else None
 
 
@@ -218,5 +217,5 @@ def stalls_of(transaction: Transaction, inputs: JudgementInputs) -> Iterator[Sta
     for part in transaction:
         until = part.marker_timestamp if part.marker_offset is not None else None
         length = (inputs.as_of if until is None else until) - part.first_timestamp
-        if part.records and length >= STALL_MS and (until is None or length <= LONGEST_MS):
+        if part.records and length >= STALL_MS and (until is None or length <= inputs.longest_ms):
             yield Stall(part.topic, part.partition, part.first, part.first_timestamp, until, part.producer_id, None)

@@ -87,7 +87,7 @@ class Totals:
         inputs: JudgementInputs,
     ) -> None:
         """Take in a transaction, which counts once for each kind of anomaly and topic; it names nobody."""
-        self._of(None).add_transaction(transaction)
+        self._of(None).add_transaction(transaction, inputs.longest_ms)
         for anomaly in anomalies:
             self._records[anomaly[:3]] += anomaly.records
         for place in {anomaly[:3] for anomaly in anomalies}:
@@ -139,7 +139,7 @@ class _Figures:
         self._sizes.update(dict(figures.sizes))
         self._durations.update(dict(figures.durations))
 
-    def add_transaction(self, transaction: Transaction) -> None:
+    def add_transaction(self, transaction: Transaction, longest_ms: int) -> None:
         ended = [part for part in transaction if part.marker_offset is not None]
         if not ended:
             return
@@ -148,7 +148,7 @@ class _Figures:
         committed = any(part.committed for part in ended)
         added = (1, 0, records, size, 0, 0) if committed else (0, 1, 0, 0, records, size)
         self._add(*added)
-        duration = duration_ms(transaction) if committed else None
+        duration = duration_ms(transaction, longest_ms) if committed else None
         if committed:
             self._sizes[records.bit_length()] += 1
         if duration is not None:

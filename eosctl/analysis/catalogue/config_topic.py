@@ -33,6 +33,7 @@ NOT_A_CONFIG_TOPIC: Final = FindingKind(
     fix="name the topic that config.storage.topic of the workers names: --config-topic TOPIC",
     source="KafkaConfigBackingStore.onCompletion",
     commands=("inspect-config",),
+    is_misnaming=True,
 )
 MIXED_WRITERS: Final = FindingKind(
     id="EOS061",

@@ -32,4 +32,15 @@ SINK: Final = FindingKind(
     "consumer.isolation.level=read_committed on all workers",
     source="Worker.baseConsumerConfigs",
 )
-KINDS: Final = (UNCOMMITTED, SINK)
+HELD_BACK: Final = FindingKind(
+    id="EOS122",
+    name="consumers-held-back",
+    title="consumers wait for a transaction in progress",
+    severity=Severity.INFO,
+    cause="Who reads committed gets no record behind the first one of a transaction that has not ended (the last "
+    "stable offset). Its coordinator aborts it when its timeout has passed; no commit of another producer helps.",
+    fix="see which groups wait: `eosctl transactions lso`. Where its producer is gone: `eosctl fence "
+    "--transactional-id <transactional-id>` ends it now",
+    source="KIP-98; TransactionCoordinator.abortTimedOutTransactions",
+)
+KINDS: Final = (UNCOMMITTED, SINK, HELD_BACK)

@@ -13,6 +13,7 @@ NO_GROUP: Final = FindingKind(
     fix="give --group-id the workers' group.id, and -b their brokers",
     source="KIP-618; Worker.taskTransactionalId, WorkerCoordinator.protocolType",
     commands=("migrate-offsets", "offsets restore", "offsets create-connector"),
+    is_misnaming=True,
 )
 UNNAMED: Final = FindingKind(
     id="EOS021",

@@ -144,6 +144,18 @@ MALFORMED_OFFSETS_KEY: Final = FindingKind(
         "audit",
     ),
 )
+NOT_AN_OFFSETS_TOPIC: Final = FindingKind(
+    id="EOS093",
+    name="not-an-offsets-topic",
+    title="not an offsets topic",
+    severity=Severity.ERROR,
+    cause="None of its records has a key that Connect knows.",
+    fix="change nothing in this topic; name the topic that offset.storage.topic of the workers (or "
+    "offsets.storage.topic of the connector) names: --worker-offsets-topic TOPIC",
+    source="OffsetUtils.processPartitionKey (from 3.5 on)",
+    commands=("offsets show",),
+    is_misnaming=True,
+)
 OPEN_TRANSACTION: Final = FindingKind(
     id="EOS088",
     name="open-transaction",
@@ -231,4 +243,5 @@ KINDS: Final = (
     NULL_PARTITION_LOST,
     PRODUCES_ELSEWHERE,
     UNCOMMITTED_OFFSET,
+    NOT_AN_OFFSETS_TOPIC,
 )

@@ -77,6 +77,16 @@ OWN_MISSING: Final = FindingKind(
     ),
     source="Worker.offsetStoreForExactlyOnceSourceTask, TopicAdmin.createTopics",
 )
+NOT_A_STATUS_TOPIC: Final = FindingKind(
+    id="EOS056",
+    name="not-a-status-topic",
+    title="not a status topic",
+    severity=Severity.ERROR,
+    cause="None of its first records has a key that Connect knows.",
+    fix="name the topic that status.storage.topic of the workers names: --status-topic TOPIC",
+    source="KafkaStatusBackingStore.read",
+    is_misnaming=True,
+)
 KINDS: Final = (
     MISSING,
     PARTITIONS,
@@ -84,4 +94,5 @@ KINDS: Final = (
     WRITABLE,
     THIN,
     OWN_MISSING,
+    NOT_A_STATUS_TOPIC,
 )

@@ -23,9 +23,10 @@ NO_LEADER_ID: Final = FindingKind(
     "to perform fencable send to config topic`), and it claims the ID again only if that was a change of a config. "
     "After a failed `restart?includeTasks=true` it never does, and refuses every change until it is restarted "
     "(measured with 4.3.1).",
-    fix="check --group-id and -b; if they are right, PUT /connectors/<connector>/config with what it is, and again if "
-    "that is refused; if it stays refused, restart the leader's worker. If its log has authorization errors, the "
-    "worker's principal needs Write on TransactionalId connect-cluster-<group.id>",
+    fix="check --group-id and -b, and restart each worker whose file was changed since it started. If all is right: "
+    "PUT /connectors/<connector>/config with what it is, and again if that is refused; if it stays refused, restart "
+    "the leader's worker. If its log has authorization errors, the worker's principal needs Write on TransactionalId "
+    "connect-cluster-<group.id>",
     source="KIP-618; DistributedHerder.writeToConfigTopicAsLeader",
 )
 NO_TASK_ID: Final = FindingKind(

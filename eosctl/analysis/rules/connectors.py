@@ -1,17 +1,20 @@
 """Rules about source connectors: whether they can do exactly-once, and overrides that spoil it."""
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from eosctl.analysis.catalogue import connectors as kinds
 from eosctl.analysis.client_configs import refused_by_producer
 from eosctl.analysis.connect_requests import for_connector, put_config, restart_tasks
+from eosctl.analysis.explanations import explain_error
 from eosctl.analysis.rules.client_configs import clients_of, connector_config, servers_elsewhere
 from eosctl.analysis.rules.workers import probes
 from eosctl.model.client_configs import ClientConfig, known_number
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ClientRole
 from eosctl.model.connectors import connector_path
+from eosctl.model.counts import counted
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding
 from eosctl.model.rules import Rule, Versions, Whose
@@ -225,9 +228,20 @@ def _failed(evidence: Evidence) -> Iterator[Finding]:
     for name, status in statuses.items():
         failed = [task.task for task in status.tasks if task.state == "FAILED"]
         if failed and name in evidence.sources():
-            message = f"{len(failed)} of its {len(status.tasks)} tasks are FAILED"
-            cure = f"read why: GET {connector_path(name)}/status; then restart them: {restart_tasks(name, failed)}"
-            yield kinds.FAILED.finding(name, message, {"tasks": failed}, cure=cure)
+            causes = tuple(dict.fromkeys(task.cause for task in status.tasks if task.task in failed and task.cause))
+            why = f": {causes[0]}" if causes else ""
+            others = f" (and {counted(len(causes) - 1, 'other cause')})" if len(causes) > 1 else ""
+            message = f"{len(failed)} of its {len(status.tasks)} tasks are FAILED{why}{others}"
+            read = _explained(causes[0]) if causes else f"read why: GET {connector_path(name)}/status"
+            cure = f"{read}; then restart them: {restart_tasks(name, failed)}"
+            yield kinds.FAILED.finding(name, message, {"tasks": failed, "causes": list(causes)}, cure=cure)
+
+
+def _explained(cause: str) -> str:
+    """What is known of the error that a task failed with, and the command that says more of it."""
+    words = shlex.quote(cause.partition(": ")[0].rpartition(".")[2])
+    found = explain_error(cause)
+    return f"{found[0].title} (`eosctl explain {words}`)" if found else f"remove its cause, {cause.partition(': ')[0]}"
 
 
 RULES: Final = (

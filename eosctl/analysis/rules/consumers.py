@@ -17,6 +17,8 @@ from eosctl.model.skipped import Skipped, not_asked
 
 ISOLATION: Final = "isolation.level"
 SHOWN: Final = 20
+LONG_S: Final = 120
+"""Twice offset.flush.interval.ms: by default a task commits as often."""
 NOT_LISTED: Final = ShareGroup(NOT_READ, NOT_READ)
 
 
@@ -72,7 +74,29 @@ def _sinks(evidence: Evidence) -> Iterator[Finding | Skipped]:
             yield kinds.SINK.finding(name, message, cure=for_connector(kinds.SINK.fix, name))
 
 
+def _held_back(evidence: Evidence) -> Iterator[Finding]:
+    """Transactions that hold partitions back for longer than those of tasks do by default."""
+    known = () if isinstance(evidence.open_transactions, Skipped) else evidence.open_transactions
+    for each in known:
+        began = evidence.as_of if each.start_ms is None else each.start_ms
+        lasted_s = (evidence.as_of - began) // 1000
+        if lasted_s >= LONG_S and each.partitions:
+            held = counted(len(each.partitions), "partition is", "partitions are")
+            ends = "" if each.is_two_phase else f"; it times out {each.timeout_ms // 1000} s after it began"
+            message = f"{held} held back by a transaction in progress for {lasted_s} s{ends}"
+            facts = {"transactional_id": each.transactional_id, "partitions": list(map(str, each.partitions[:SHOWN]))}
+            cure = kinds.HELD_BACK.fix.replace("<transactional-id>", shlex.quote(each.transactional_id))
+            yield kinds.HELD_BACK.finding(each.transactional_id, message, facts, cure=cure)
+
+
 RULES: Final = (
+    Rule(
+        kinds.HELD_BACK,
+        "Is nobody who reads committed held back by a transaction in progress?",
+        needs=("open_transactions",),
+        check=_held_back,
+        unproven="a transaction has to be in progress for two minutes; it is decided on evidence made by hand",
+    ),
     Rule(
         kinds.UNCOMMITTED,
         "Do all consumers and share groups of the output read committed?",

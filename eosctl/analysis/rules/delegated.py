@@ -61,6 +61,7 @@ RULES: Final = (
     _rule(CONFIG_TOPIC, config_topic.COMMIT_BEFORE_CONFIG, "Does every connector config come before its task commit?"),
     _rule(CONFIG_TOPIC, config_topic.IMPOSSIBLE_CONNECTOR, "Can every connector run that there is?"),
     _rule(CONFIG_TOPIC, config_topic.ORPHAN_RECORDS, "Is nothing left of connectors that were deleted?"),
+    _rule(OFFSETS, offsets.NOT_AN_OFFSETS_TOPIC, "Is the topic an offsets topic at all?"),
     _rule(
         OFFSETS,
         offsets.SHADOWED_OFFSET,

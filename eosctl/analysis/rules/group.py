@@ -10,6 +10,7 @@ from eosctl.analysis.rules.workers import ALL
 from eosctl.model.client_configs import as_properties
 from eosctl.model.client_properties import listed
 from eosctl.model.client_roles import WorkerConfig
+from eosctl.model.connect_groups import ConnectGroup
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding
 from eosctl.model.rules import Rule
@@ -25,14 +26,20 @@ HMAC: Final = "HmacSHA256"
 
 def _no_group(evidence: Evidence) -> Iterator[Finding]:
     group = evidence.group
-    if isinstance(group, Skipped):
-        return
+    if not isinstance(group, Skipped):
+        found = no_group(str(evidence.group_id), group, workers_answer=bool(evidence.answering))
+        yield from () if found is None else (found,)
+
+
+def no_group(group_id: str, group: ConnectGroup, *, workers_answer: bool) -> Finding | None:
+    """EOS020 where the group is not that of the workers that answer, or not one of workers."""
     if group.members and group.protocol_type != "connect":
         message = f"the group is one of {group.protocol_type or 'unknown'} clients, not of Connect workers"
-        yield kinds.NO_GROUP.finding(str(evidence.group_id), message, {"protocol_type": group.protocol_type})
-    elif not group.members and evidence.answering:
-        message = f"the group has no member (state {group.state}), though workers answer"
-        yield kinds.NO_GROUP.finding(str(evidence.group_id), message, {"state": group.state})
+        return kinds.NO_GROUP.finding(group_id, message, {"protocol_type": group.protocol_type})
+    if group.members or not workers_answer:
+        return None
+    message = f"the group has no member (state {group.state}), though workers answer"
+    return kinds.NO_GROUP.finding(group_id, message, {"state": group.state})
 
 
 def _unnamed(evidence: Evidence) -> Iterator[Finding | Skipped]:

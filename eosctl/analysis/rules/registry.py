@@ -48,8 +48,10 @@ def commands_reporting(kind: FindingKind) -> tuple[str, ...]:
 
 
 def diagnose(evidence: Evidence, rules: Iterable[Rule] = RULES) -> Diagnosis:
-    """The answer of every rule to this evidence."""
-    return Diagnosis(evidence, tuple(ask(rule, evidence) for rule in rules))
+    """The answer of every rule to this evidence; where something was misnamed, only of the rules that say so."""
+    misnamings = (ask(rule, evidence) for rule in RULES if rule.kind.is_misnaming)
+    wrong = tuple(answer for answer in misnamings if answer.findings)
+    return Diagnosis(evidence, wrong or tuple(ask(rule, evidence) for rule in rules))
 
 
 def ask(rule: Rule, evidence: Evidence) -> RuleAnswer:

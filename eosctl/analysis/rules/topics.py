@@ -52,6 +52,13 @@ def _unread(evidence: Evidence) -> Iterator[Skipped]:
     yield from (topic.facts for topic in _kept(evidence) if isinstance(topic.facts, Skipped))
 
 
+def _not_a_status_topic(evidence: Evidence) -> Iterator[Finding]:
+    for topic in _topics(evidence):
+        if topic.is_another:
+            message = "none of its first records has a key of Kafka Connect's status topic"
+            yield kinds.NOT_A_STATUS_TOPIC.finding(topic.name, message, {"role": topic.role})
+
+
 def _missing(evidence: Evidence) -> Iterator[Finding | Skipped]:
     yield from (topic.facts for topic in _topics(evidence) if isinstance(topic.facts, Skipped))
     for topic in _topics(evidence):
@@ -115,6 +122,12 @@ def _own_missing(evidence: Evidence) -> Iterator[Finding | Skipped]:
 
 
 RULES: Final = (
+    Rule(
+        kinds.NOT_A_STATUS_TOPIC,
+        "Is the topic a status topic at all?",
+        needs=("internal_topics",),
+        check=_not_a_status_topic,
+    ),
     Rule(
         kinds.MISSING,
         "Do the workers' three internal topics exist?",

@@ -46,6 +46,8 @@ def _no_leader_id(evidence: Evidence) -> Iterator[Finding | Skipped]:
             f"{claim[0]}, but no coordinator knows {leader}: no leader of group {evidence.group_id} ever prepared, or "
             "its ID expired"
         )
+        if not enabled:
+            message += "; or the worker was not restarted since its file was changed"
         yield kinds.NO_LEADER_ID.finding(leader, message, {"claims": claim})
 
 

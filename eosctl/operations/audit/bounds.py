@@ -6,7 +6,15 @@ from typing import Final
 
 from eosctl.codecs.audit_states import read_offsets_key
 from eosctl.errors import EosctlError, Unreachable
-from eosctl.model.audit import AuditedTopic, AuditPlan, OpenAtPlan, PartitionBounds, TopicRole, TransactionalIdHolder
+from eosctl.model.audit import (
+    AuditedTopic,
+    AuditPlan,
+    OpenAtPlan,
+    PartitionBounds,
+    TopicRole,
+    TransactionalIdHolder,
+    longest_transaction_ms,
+)
 from eosctl.model.names import TopicPartition
 from eosctl.model.near_names import no_such_topic
 from eosctl.model.producers import ActiveProducer
@@ -65,7 +73,16 @@ def read_bounds(reader: ClusterReader, scope: AuditScope) -> AuditPlan:
         selected=scope.selected,
         unread=unread,
         users=dict(scope.users),
+        longest_transaction_ms=_longest_transaction_ms(reader),
     )
+
+
+def _longest_transaction_ms(reader: ClusterReader) -> int:
+    """By the brokers' settings; the default where they may not be read, which decides only which stalls are shown."""
+    with reader.adding():
+        brokers = reader.broker_settings()
+    known = () if isinstance(brokers, Skipped) else brokers.values()
+    return longest_transaction_ms(each for each in known if not isinstance(each, Skipped))
 
 
 def _partitions(topics: Iterable[AuditedTopic], described: Mapping[str, TopicDescription]) -> Iterator[TopicPartition]:

@@ -6,12 +6,19 @@ from typing import NamedTuple
 
 from eosctl.model.evidence import ClusterEvidence, Evidence, InternalTopic, Preflight, WorkerEvidence
 from eosctl.model.groups import ListedGroup, ShareGroups
+from eosctl.model.inspection import Inspection
 from eosctl.model.merged_offsets import OffsetsReport
 from eosctl.model.skipped import Cause, Skipped, not_asked, or_skipped
-from eosctl.model.transactions import Descriptions
+from eosctl.model.transactions import (
+    Descriptions,
+    ListedTransactions,
+    TransactionDescription,
+    TransactionState,
+)
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import ConnectorStatus
 from eosctl.operations.acl.principals import named_principals
+from eosctl.operations.config_topic import settled
 from eosctl.operations.evidence.acls import read_acl_differences
 from eosctl.operations.evidence.connectors import read_active_topics, with_connectors
 from eosctl.operations.evidence.mirrors import read_mirrors
@@ -86,7 +93,13 @@ def _read_workers(reader: ClusterReader, request: EvidenceRequest) -> _Workers:
 def _with_brokers(
     reader: ClusterReader, known: Evidence, topics: dict[str, str], version: KafkaVersion | Skipped
 ) -> Evidence:
-    inspection = or_skipped(lambda: inspection_of(reader.config_topic(topics["config"]), known, version))
+    def look(evidence: Evidence) -> Inspection:
+        return inspection_of(reader.config_topic(topics["config"]), evidence, version)
+
+    def look_again() -> Inspection:
+        return look(replace(known, statuses=reader.connector_statuses()))
+
+    inspection = or_skipped(lambda: settled(reader, look(known), look_again))
     if not isinstance(inspection, Skipped):
         topics = {**topics, "config": inspection.topic}
     listed, groups = or_skipped(reader.transactional_ids), reader.groups()
@@ -105,8 +118,16 @@ def _with_brokers(
         if isinstance(listed, Skipped)
         else tuple(each.transactional_id for each in listed.transactions),
         unlisted=() if isinstance(listed, Skipped) else listed.unlisted,
+        open_transactions=listed if isinstance(listed, Skipped) else or_skipped(lambda: _ongoing(reader, listed)),
         groups=_protocols(groups),
     )
+
+
+def _ongoing(reader: ClusterReader, listed: ListedTransactions) -> tuple[TransactionDescription, ...]:
+    """Those that were ongoing as they were listed; one whose coordinator does not answer is left out."""
+    names = [each.transactional_id for each in listed.transactions if each.state is TransactionState.ONGOING]
+    found = reader.describe(names).values() if names else ()
+    return tuple(each for each in found if isinstance(each, TransactionDescription) and each.start_ms is not None)
 
 
 def _taken_rightly(known: Evidence, offsets: OffsetsReport | Skipped) -> tuple[InternalTopic, ...] | Skipped:

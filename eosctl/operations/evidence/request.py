@@ -65,6 +65,7 @@ def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
         transactions=reason,
         leaderless=reason,
         transactional_ids=reason,
+        open_transactions=reason,
         logged=reason,
         idle_since=reason,
         commits=reason,

@@ -76,6 +76,9 @@ def _connect_ids(known: Evidence) -> Iterator[str]:
 
 def _with_log(reader: ClusterReader, known: Evidence, ids: Sequence[str], earlier: LogReading) -> Evidence:
     """The same with what the transaction log holds of these IDs, which is read once."""
+    cluster_id = None if isinstance(known.cluster_id, Skipped) else known.cluster_id
+    if earlier.cluster_id not in {None, cluster_id}:
+        earlier = LogReading()
 
     def read() -> Evidence:
         log = reader.transaction_log(ids, earlier.ends_for(ids))
@@ -91,7 +94,7 @@ def _with_log(reader: ClusterReader, known: Evidence, ids: Sequence[str], earlie
             logged=logged,
             idle_since=idle_since(logged),
             commits={**commits, **unread},
-            log_reading=LogReading(frozenset(ids), log.ends, values, commits),
+            log_reading=LogReading(frozenset(ids), log.ends, values, commits, cluster_id),
         )
 
     found = or_skipped(read)

@@ -69,6 +69,7 @@ def view_offsets(report: OffsetsReport, *, tombstones: bool = False) -> Document
     notes = [f"not checked: {name}: {each.reason}" for name, each in sorted(report.skipped.items())]
     if hidden:
         notes.append(f"{counted(hidden, 'key holds', 'keys hold')} nothing but tombstones: --tombstones shows them")
+    summary = _summary(report, len(shown))
     data: OffsetsData = {
         "worker": _worker(report.worker),
         "topics": [_topic(place, topic) for place, topic in report.topics.items()],
@@ -84,7 +85,7 @@ def view_offsets(report: OffsetsReport, *, tombstones: bool = False) -> Document
         cluster_id=report.cluster_id,
         data=data,
         blocks=(OFFSETS, CONNECTORS, Findings(most=MOST)),
-        prose=(_summary(report, len(shown)),),
+        prose=(*(() if report.what_if is None else (f"If {report.what_if} were its offsets topic:",)), summary),
         notes=(*notes, *report.notes),
     )
 

@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.analysis.audit.transaction_judgement import JudgementInputs, judge_producer
+from eosctl.analysis.audit.transaction_judgement import JudgementInputs, judge_producer, stalls_of
 from eosctl.analysis.audit.transaction_owners import Owners, name_owners, name_trouble
 from eosctl.analysis.audit.transaction_parts import join_parts, parts_of, raises_epochs
 from eosctl.analysis.audit.transaction_reduction import Known, reduce_transactions
 from eosctl.analysis.audit.transaction_scan import TransactionScan, join_items
 from eosctl.analysis.audit.transaction_summary import Totals
 from eosctl.codecs.record_batches import EndTransactionMarker, MarkerType
+from eosctl.model.audit import ABORT_INTERVAL, MAX_TIMEOUT, longest_transaction_ms
 from eosctl.model.audit_states import ItemKind, Part, ProducerItems, TransactionItem
 from eosctl.model.audit_summaries import ClosedTransactions, CommittedData, OffsetsWrite, OutputPart, TransactionSummary
 from eosctl.model.names import TopicPartition
@@ -185,6 +186,17 @@ def test_a_transaction_counts_once_for_each_topic_however_many_partitions():
 )
 def test_a_transaction_that_is_open_for_long_keeps_the_last_stable_offset_back(text, stalls):
     assert [(each.from_ms, each.until_ms) for each in summary(parts(data=text)).stalls] == stalls
+
+
+def test_the_brokers_say_how_long_a_transaction_can_be():
+    half_an_hour = {MAX_TIMEOUT: str(30 * MINUTE), ABORT_INTERVAL: "60000"}
+    longest = longest_transaction_ms([half_an_hour, {}])
+    assert (longest, longest_transaction_ms([{}])) == (31 * MINUTE + 5_000, 15 * MINUTE + 15_000)
+    ended = parts(data=f"d3@1000 a4@{1000 + 30 * MINUTE + 10_000}")
+    for longest_ms, stalls in ((longest, 1), (BENCH.longest_ms, 0)):
+        inputs = BENCH._replace(longest_ms=longest_ms)
+        [(transaction, _)] = judge_producer(ended, inputs)
+        assert len(list(stalls_of(transaction, inputs))) == stalls
 
 
 def reduced(found: dict[TopicPartition, list[tuple[TransactionItem, ...]]], as_of: int, carried=(), **known):
