@@ -23,6 +23,8 @@ pytestmark = [pytest.mark.kafka, pytest.mark.usefixtures("own_state")]
 FreshName = Callable[[str], str]
 
 METADATA = 3
+API_VERSIONS = 18
+"""The first request of each connection: before it nothing is known of a cluster."""
 
 
 class Moving(NamedTuple):
@@ -80,7 +82,7 @@ def test_what_was_read_of_two_clusters_is_no_answer(moving: Moving, words: tuple
     """
     words = tuple(each.format(name=moving.name) for each in words)
     before = moving.run(words)
-    for each in dict.fromkeys(Seen(each.api_key, 1) for each in moving.proxy.seen):
+    for each in dict.fromkeys(Seen(each.api_key, 1) for each in moving.proxy.seen if each.api_key != API_VERSIONS):
         after = moving.run(words, each)
         if after.exit_code == before.exit_code:
             assert after.essence == before.essence, each.name
