@@ -11,12 +11,13 @@ from eosctl.analysis.catalogue.transactions import PREFIX
 from eosctl.analysis.client_configs import override_policy, overrides, refused_overrides
 from eosctl.analysis.collisions import Collision, find_collisions
 from eosctl.analysis.debezium import signals_topic
-from eosctl.analysis.impossible_connectors import impossible_connector
+from eosctl.analysis.impossible_connectors import FILE_SOURCE, impossible_connector
 from eosctl.analysis.output_topics import has_own_policy, named_or_told, regex_patterns, renames_topics
 from eosctl.model.acl_plan import AclDifference, AclRequest, PlannedBinding
 from eosctl.model.acls import ALLOW_EVERYONE, SUPER_USERS, AclBinding, PatternType, topic
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
 from eosctl.model.counts import counted
+from eosctl.model.names import is_topic_name
 from eosctl.model.report import Doubt, Finding, FindingKind, Severity
 from eosctl.model.skipped import Skipped
 
@@ -162,6 +163,12 @@ def _topics(connector: ConnectorConfig) -> Iterator[Finding]:
         yield _unknown_topics(
             connector, _why_unknown(connector), used if connector.active_topics else "gets no ACL on them"
         )
+        return
+    odd = [
+        each.name for each in named_or_told(connector) if not each.is_wildcard and not is_topic_name(f"a{each.name}")
+    ]
+    if odd and connector.class_name != FILE_SOURCE:
+        yield _unknown_topics(connector, f"{odd[0]!r} is not a topic's name", "gets no ACL on that")
 
 
 def _why_unknown(connector: ConnectorConfig) -> str:

@@ -2,7 +2,9 @@
 
 1. Its name is empty, has control characters (ConnectorConfig.configDef), or is longer than a string of the group's
    protocol: then the leader cannot hand out any task of any connector, and every worker ends.
-2. A topic that it names is none that a topic may be called (Topic.validate).
+2. A topic that it names is none that a topic may be called (Topic.validate): its own offsets topic, a sink's topics,
+   FileStreamSource's topic. What others make of their settings, as a template or without its odd characters, only they
+   know.
 3. A setting of Connect's own is none that it takes (ConnectorConfig, SourceConnectorConfig). References to a config
    provider are left alone: only a worker knows what they stand for.
 
@@ -16,7 +18,6 @@ from typing import Final
 from eosctl.analysis.catalogue.config_topic import IMPOSSIBLE_CONNECTOR
 from eosctl.analysis.connect_requests import for_connector
 from eosctl.analysis.output_topics import named_or_told
-from eosctl.model.acls import PatternType
 from eosctl.model.client_configs import SERVERS
 from eosctl.model.client_properties import HIDDEN, is_broker_address, listed
 from eosctl.model.client_roles import ConnectorConfig
@@ -25,6 +26,8 @@ from eosctl.model.report import Finding
 from eosctl.model.whole_numbers import whole
 
 MOST_NAME_BYTES: Final = 2**15 - 1
+FILE_SOURCE: Final = "FileStreamSource"
+FILE_SINK: Final = "FileStreamSink"
 SHOWN: Final = 60
 _OWN_TOPIC: Final = "offsets.storage.topic"
 
@@ -75,13 +78,13 @@ def _name(name: str) -> Iterator[str]:
 def _topics(connector: ConnectorConfig) -> Iterator[tuple[str, str]]:
     """The names one by one, and where they stand."""
     if connector.is_sink:
-        yield from (("topics", name) for name in listed(connector.get("topics")))
+        if connector.type is not None or connector.class_name == FILE_SINK:  # a guess is no reason
+            yield from (("topics", name) for name in listed(connector.get("topics")))
         return
     if _OWN_TOPIC in connector.properties:
         yield _OWN_TOPIC, connector.get(_OWN_TOPIC)
-    for pattern in named_or_told(connector):
-        if pattern.pattern_type is PatternType.LITERAL and not pattern.is_wildcard:
-            yield "topic", pattern.name
+    if connector.class_name == FILE_SOURCE:
+        yield from (("topic", pattern.name) for pattern in named_or_told(connector))
 
 
 def _shown(text: str) -> str:

@@ -69,3 +69,9 @@ def test_the_config_topic_shows_it_beside_the_other_connectors() -> None:
     assert "claims 200000 tasks" in odd.message
     [healthy] = [each for each in found.connectors if each.state.name == "x"]
     assert [each.id for each in connector_findings(healthy, True, NEWEST)] == []
+
+
+def test_what_others_make_of_a_setting_only_they_know() -> None:
+    for kind in ("org.example.JdbcSource", "io.debezium.connector.mysql.MySqlConnector", "MirrorSource"):
+        odd = {"topic": "rows of %{table}", "topics": "[a b]", "topic.prefix": "a b"}
+        assert list(why_impossible(known_connector({"connector.class": kind, **odd}, "the test", "c"))) == []

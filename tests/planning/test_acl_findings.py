@@ -155,3 +155,10 @@ def test_settings_that_brokers_hide_are_told_with_what_they_may_mean():
     ]
     assert "takes the resource from everybody else" in found[1].message
     assert list(find_hidden(set())) == []
+
+
+def test_a_name_that_no_topic_can_have_is_told_where_only_the_connector_knows_what_it_makes_of_it():
+    template = connector_of({"name": "c", "connector.class": "org.example.Jdbc", "topic": "rows of %t"}, "c.json")
+    [told] = [each for each in plan(template).findings if each.id == "EOS136"]
+    assert "'rows of %t' is not a topic's name" in told.message
+    assert not any("rows" in each for each in lines(plan(template)))
