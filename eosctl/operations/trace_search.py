@@ -128,6 +128,9 @@ def first_item(log: RecordLog, located: Located) -> LogItem | NoRecord:
     if offset < bounds.log_start_offset:
         reason = f"deleted: the log starts at offset {bounds.log_start_offset} (retention, or DeleteRecords)"
         return NoRecord(place, offset, Absence.DELETED, reason)
+    if offset >= bounds.high_watermark and (cut := log.cut_bytes(place)):
+        reason = f"{cut} bytes at the end of the log, from offset {bounds.high_watermark} on, are no whole batch"
+        return NoRecord(place, offset, Absence.DAMAGED, f"the log is damaged there: {reason}")
     if offset >= bounds.high_watermark:
         return NoRecord(place, offset, Absence.NOT_WRITTEN, f"the log ends before offset {bounds.high_watermark}")
     settled = offset < bounds.last_stable_offset

@@ -36,6 +36,9 @@ class RecordLog(Protocol):
     def bounds(self, place: TopicPartition) -> PartitionOffsets:
         """Its log start offset, last stable offset and high watermark."""
 
+    def cut_bytes(self, place: TopicPartition) -> int:
+        """How many bytes behind the high watermark are no whole batch."""
+
     def read(self, offsets: OffsetRange) -> Iterator[LogItem]:
         """Everything in the range, in offset order; batches of a settled range say whether they were aborted."""
 
@@ -56,6 +59,10 @@ class LiveLog:
     def bounds(self, place: TopicPartition) -> PartitionOffsets:
         """As its leader answers; raises UsageError for a partition that does not exist."""
         return partition_offsets(self._wire, [place])[place]
+
+    def cut_bytes(self, place: TopicPartition) -> int:
+        """None: a broker cuts them off when it starts."""
+        return 0
 
     def read(self, offsets: OffsetRange) -> Iterator[LogItem]:
         """Fetched; raises NotAuthorized where Read is missing."""
@@ -99,6 +106,10 @@ class SegmentLog:
         """As the files end: there the high watermark is taken to be."""
         segments = self._segments(place)
         return PartitionOffsets(place, segments.log_start_offset, segments.last_stable_offset, segments.end_offset)
+
+    def cut_bytes(self, place: TopicPartition) -> int:
+        """At the end of the last segment."""
+        return self._segments(place).cut_bytes
 
     def read(self, offsets: OffsetRange) -> Iterator[LogItem]:
         """From the files."""

@@ -1,12 +1,16 @@
 """Batches that are small on the wire and large in memory."""
 
 import gzip
+import random
 import struct
 from functools import cache
+from typing import Final, NamedTuple
 
 import cramjam
 
+from eosctl.codecs.batch_limits import MOST_BYTES, RECORD_BYTES
 from eosctl.codecs.compression import Codec
+from eosctl.codecs.record_batches import SHORTEST_BATCH
 
 PACK = {
     Codec.GZIP: gzip.compress,
@@ -37,6 +41,45 @@ def one_record(value: bytes) -> bytes:
     """A record without key, offset and timestamp."""
     body = bytes([0, 0, 0, 1]) + varint(len(value)) + value + b"\x00"
     return varint(len(body)) + body
+
+
+class Bomb(NamedTuple):
+    """A batch, what it is, and whether its records cannot be had: there are too many, too large, or other ones."""
+
+    data: bytes
+    what: str
+    is_refused: bool
+
+
+THREE: Final = (b"one", b"two", b"three")
+
+
+def any_bomb(offset: int, chance: random.Random) -> Bomb:
+    """A batch at the offset that becomes large, or says what is not so of its records, or of the lengths in them."""
+    codec, size = chance.choice(list(Codec)), 1 << chance.randint(20, 27)
+    kind = chance.choice(["large", "many", "count", "length", "value", "packed"])
+    whole = b"".join(map(one_record, THREE))
+    if kind == "large":
+        data, refused = batch(codec, one_record(bytes(size)), 1, offset=offset), size >= MOST_BYTES
+    elif kind == "many":
+        count = size >> 6
+        data = batch(codec, RECORD * count, count, offset=offset)
+        refused = count * (RECORD_BYTES + len(RECORD)) > MOST_BYTES
+    elif kind == "count":
+        count = chance.choice([0, 1, 2, 4, 1 << 20, (1 << 31) - 1, -1, -(1 << 31)])
+        data, refused = batch(codec, whole, count, offset=offset), True
+    elif kind == "length":
+        length = chance.choice([0, 1, 8, 11, 1 << 20, (1 << 31) - 1, (1 << 62) - 1])
+        data, refused = batch(codec, varint(length) + whole[1:], 3, offset=offset), True
+    elif kind == "value":
+        length = chance.choice([4, 1 << 20, (1 << 31) - 1, (1 << 62) - 1])
+        data, refused = batch(codec, whole[:5] + varint(length) + whole[6:], 3, offset=offset), True
+    else:
+        data = batch(codec, whole, 3, offset=offset)
+        packed = bytearray(data[SHORTEST_BATCH:])
+        packed[chance.randrange(len(packed))] ^= 1 << chance.randrange(8)
+        data, refused = data[:SHORTEST_BATCH] + bytes(packed), True
+    return Bomb(data, f"{codec.name} {kind} at {offset}, {len(data)} bytes", refused)
 
 
 def varint(number: int) -> bytes:

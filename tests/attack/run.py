@@ -34,6 +34,7 @@ from eosctl.render.console import terminal_of
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.spec import SandboxSpec
 from tests.attack.bombs import RECORD, batch, one_record
+from tests.attack.damaged_site import ASKED, OF_HEADERS, any_damage, any_planted, damaged_site, recorded
 from tests.attack.false_broker import after_login, false_broker, framed
 from tests.attack.group_member import member_of
 from tests.attack.hostile_postgresql import CASES, anything, hostile_postgresql
@@ -47,12 +48,17 @@ from tests.attack.test_stores import COLUMNS, DAMAGE, damage
 from tests.attack.test_terminal_names import HOSTILE
 from tests.codecs.test_plan import PLAN
 from tests.codecs.test_snapshot import FULL, written
+from tests.faults.commands import Answer, Command
+from tests.faults.damaged_answers import Damage, Damaging
+from tests.faults.matrix import Outcome, judged
 from tests.integration.file_connectors import FileConnectors
 from tests.ledger.ledgers import read_up_to, row
 
 ODD: Final = ("orders", "ö", "-", "=", "'", '"', "\n", "\x85", "{", "$", "%")
 TIMEOUT_S: Final = 2
 GRACE_S: Final = 5
+MANY_REQUESTS: Final = 12
+"""A broker may say that it lives elsewhere: then each request of a command takes its time-out."""
 MOST_MIB: Final = 512
 NOBODY: Final = "127.0.0.1:1"
 ELSEWHERE: Final = "kafka.example"
@@ -131,7 +137,7 @@ class Attack:
     counted: Counted
     brokers: Brokers
 
-    def run(self, *args: str, what: bytes = b"") -> int:
+    def run(self, *args: str, what: bytes = b"", most_s: float = TIMEOUT_S + GRACE_S) -> int:
         """The exit code of `eosctl` with these arguments; what is wrong about it is kept, with the input."""
         out, begun = self.home / "out", monotonic()
         child = os.fork()
@@ -142,7 +148,7 @@ class Attack:
         counted = self.counted
         counted.codes[code] += 1
         counted.seconds, counted.mib = max(counted.seconds, seconds), max(counted.mib, mib)
-        late, large = seconds > TIMEOUT_S + GRACE_S, mib > MOST_MIB
+        late, large = seconds > most_s, mib > MOST_MIB
         if code in {70, 99} or code < 0 or late or large or not _is_true(out, code):
             counted.wrong.append(f"{' '.join(args)}: exit code {code}, {seconds:.1f} s, {mib} MiB, {what[:200]!r}")
         return code
@@ -285,6 +291,45 @@ def brokers(attack: Attack, chance: random.Random) -> None:
     answer = after_login(hostile) if chance.random() < 0.7 else lambda key, version, ident: hostile
     with false_broker(answer) as address:
         attack.run("transactions", "list", "-b", address, "--timeout", str(TIMEOUT_S), what=hostile)
+
+
+def answers(attack: Attack, chance: random.Random) -> None:
+    """Answers of a real broker, one thing in one of them damaged: it is a lie to say less, and not that it is less."""
+    command = chance.choice(ASKED)
+    damage = any_damage(command, chance)
+    after = _damaged(attack, command, damage)
+    if after and not damage.possible and judged(recorded(command).answer, after) is Outcome.LIE:
+        attack.counted.wrong.append(f"{command.name} ends with {after.exit_code} where {damage.name}")
+
+
+def bombs(attack: Attack, chance: random.Random) -> None:
+    """Batches of a real broker with bombs in them: it is a lie not to name the place of what cannot be unpacked."""
+    command = chance.choice([each for each in ASKED if each != OF_HEADERS and any_planted(each, random.Random(0))])
+    planted = any_planted(command, chance)
+    assert planted is not None
+    after = _damaged(attack, command, planted.damage)
+    if after is None or not planted.bomb.is_refused or judged(recorded(command).answer, after) is Outcome.SAME:
+        return
+    said = after.stdout + after.stderr
+    if after.exit_code not in {1, 3, 7} or str(planted.place) not in said or str(planted.offset) not in said:
+        attack.counted.wrong.append(f"{command.name} ends with {after.exit_code}: {planted.place} {planted.damage.how}")
+
+
+def _damaged(attack: Attack, command: Command, damage: Damage) -> Answer | None:
+    """What the command answers; None where it did not ask for what is damaged."""
+    site = damaged_site()
+    site.rest.plan(None, None)
+    site.kafka.plan(None, None)
+    site.kafka.other = damaging = Damaging(damage)
+    code = attack.run(
+        *site.words(command),
+        *("--timeout", str(TIMEOUT_S)),
+        what=damage.name.encode(),
+        most_s=MANY_REQUESTS * TIMEOUT_S if damage.possible else TIMEOUT_S + GRACE_S,
+    )
+    text = (attack.home / "out").read_text()
+    after = Answer(code, json.loads(text) if text.startswith("{") else {}, (attack.home / "err").read_text(), text)
+    return after if damaging.hit else None
 
 
 def workers(attack: Attack, chance: random.Random) -> None:
@@ -465,8 +510,8 @@ def huge_files(attack: Attack, chance: random.Random) -> None:
 
 CLASSES: Final = (
     *(plans, journals, snapshots, records, profiles, properties, segments, brokers),
-    *(workers, redirects, discovered_workers, addresses, project_files, names, huge_files, impossible_connectors),
-    *(postgresql_servers, ledgers, collectors, slow_clients),
+    *(answers, bombs, workers, redirects, discovered_workers, addresses, project_files, names, huge_files),
+    *(impossible_connectors, postgresql_servers, ledgers, collectors, slow_clients),
 )
 
 
@@ -484,6 +529,8 @@ def campaign(seed: int, inputs: int, names: tuple[str, ...] = ()) -> dict[str, C
         brokers = Brokers(stack)
         for make in [each for each in CLASSES if not names or each.__name__ in names]:
             counted = found[make.__name__] = Counted()
+            if make in {answers, bombs}:
+                damaged_site()  # started in the user's home, where Kafka's jars are: that of an input goes with it
             for number in range(inputs):
                 with _home() as home:
                     make(Attack(home, counted, brokers), random.Random(f"{make.__name__} {seed} {number}"))

@@ -1,6 +1,7 @@
 """Batches that are small on the wire and large in memory: their limit is kept, named with their place, and raised."""
 
 import gzip
+import random
 import struct
 
 import cramjam
@@ -112,6 +113,21 @@ def test_a_limit_that_is_no_number_is_said(given: str):
     properties = ClientProperties((), properties={"eosctl.batch.max.bytes": Property(given, "-X")})
     with pytest.raises(ConfigError, match=r"-X: eosctl\.batch\.max\.bytes=.* is no number of bytes"):
         most_batch_bytes(properties)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_records_are_had_or_the_batch_is_refused_in_little_memory(seed: int):
+    bomb = bombs.any_bomb(5, random.Random(seed))
+    [found] = iter_batches(bomb.data, topic_partition=PLACE)
+
+    def decode() -> None:
+        if bomb.is_refused:
+            with pytest.raises(Undecodable, match="connect-offsets-3 offset 5: "):
+                decode_records(found, topic_partition=PLACE)
+        else:
+            decode_records(found, topic_partition=PLACE)
+
+    assert peak_mib(decode) < 200
 
 
 def test_many_keys_in_a_batch_are_folded_in_bounded_memory():

@@ -151,6 +151,13 @@ def test_a_record_is_found_by_its_key_and_by_its_time(trace: Trace):
     assert (cut["absent"], "within 3 offsets (--within)" in cut["reason"]) == ("not-found", True)
 
 
+def test_a_record_behind_which_a_segment_is_cut_is_not_said_to_be_unwritten(trace: Trace):
+    whole = [data(0), marker(2, COMMIT)]
+    absent = trace([*whole, data(3, 2)[:-3]], "orders:0@3", code=1)["record"]
+    assert (absent["absent"], "from offset 3 on, are no whole batch" in absent["reason"]) == ("damaged", True)
+    assert trace(whole, "orders:0@3", code=1)["record"]["absent"] == "not-written"
+
+
 @pytest.mark.parametrize(
     "words", [["orders"], ["orders:x@1"], ["orders-x@1"], ["orders@1"], ["orders-0@1", "--key", "k"], ["a:0:1"]]
 )

@@ -110,16 +110,20 @@ def damages(answered: Answered, chance: random.Random) -> Iterator[Damage]:
     """Every damage to the answer."""
     for how, alter in _of_frames(answered, chance):
         yield Damage(answered.seen, "frame", how, False, lambda _, frame, alter=alter: alter(frame))
-    kind, at = response_class(answered.seen.api_key)[answered.version], _begin(answered)
-    root = kind.decode(answered.frame[at:])
+    kind = response_class(answered.seen.api_key)
     asked = ASKED.get(kind.name.removesuffix("Response"), ())
-    for path, field, value in _fields(root, kind._struct, answered.version, ()):
+    for path, field, value in _fields(decoded(answered), kind._struct, answered.version, ()):
         for how, possible, alter in _of_field(field, value, asked, answered.version):
             place = ".".join(map(str, path))
-            yield Damage(answered.seen, place, how, possible, _Change(answered.seen.api_key, path, alter))
+            yield Damage(answered.seen, place, how, possible, Change(answered.seen.api_key, path, alter))
 
 
-class _Change(NamedTuple):
+def decoded(answered: Answered) -> Any:
+    """The answer as kafka-python has it."""
+    return response_class(answered.seen.api_key)[answered.version].decode(answered.frame[_begin(answered) :])
+
+
+class Change(NamedTuple):
     """Another value of the field at the path; None where an answer has no such place."""
 
     api_key: int
@@ -127,8 +131,8 @@ class _Change(NamedTuple):
     alter: Alter
 
     def __call__(self, version: int, frame: bytes) -> bytes | None:
-        kind, at = response_class(self.api_key)[version], _begin(Answered(Seen(self.api_key, 0), version, frame))
-        root = item = kind.decode(frame[at:])
+        answered = Answered(Seen(self.api_key, 0), version, frame)
+        root = item = decoded(answered)
         try:
             for step in self.path[:-1]:
                 item = item[step] if isinstance(step, int) else getattr(item, step)
@@ -137,14 +141,14 @@ class _Change(NamedTuple):
         except (AttributeError, IndexError, TypeError):
             return None
         root._header = None
-        return frame[:at] + bytes(root.encode(version=version))
+        return frame[: _begin(answered)] + bytes(root.encode(version=version))
 
 
 class Altered(OtherKafka):
     """Every answer of one API has another value at the path."""
 
     def __init__(self, api_key: int, path: Steps, alter: Alter) -> None:
-        self._api_key, self._change = api_key, _Change(api_key, path, alter)
+        self._api_key, self._change = api_key, Change(api_key, path, alter)
 
     def answer(self, api_key: int, version: int, frame: bytes) -> bytes:
         """The answer with the other value, where it has such a place."""

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from eosctl.errors import Bug
 from tests.faults.commands import Answer, Command, run_command
-from tests.faults.damaged_answers import Damage, Damaging, Recorder, damages
+from tests.faults.damaged_answers import Answered, Damage, Damaging, Recorder, damages
 from tests.faults.kafka_proxy import Fault, KafkaProxy, Seen, routed
 from tests.faults.rest_proxy import Call, RestFault, RestProxy
 from tests.faults.site import Site
@@ -60,9 +60,13 @@ class FaultMatrix:
 
     def run(self, command: Command) -> Answer:
         """The command, through the proxies."""
+        return run_command(self.words(command))
+
+    def words(self, command: Command) -> tuple[str, ...]:
+        """Its command line, with the addresses of the proxies."""
         words = [word.replace("{directory}", str(self.site.directory)) for word in command.words]
         urls = ("--connect-url", self.rest.url) if command.rest else ()
-        return run_command((*words, "-b", self.site.sandbox.bootstrap_servers, *urls))
+        return (*words, "-b", self.site.sandbox.bootstrap_servers, *urls)
 
     def baseline(self, command: Command) -> tuple[Answer, list[Seen], list[Call]]:
         """The answer without fault, and what was sent for it."""
@@ -95,13 +99,20 @@ class FaultMatrix:
 
     def try_damages(self, command: Command, chance: random.Random, most: int) -> None:
         """So many damages of different sorts to what the broker answers."""
+        before, answers = self.recorded(command)
+        sorts = {each.sort: each for answered in answers for each in damages(answered, chance)}
+        for sort in chance.sample(sorted(sorts), min(most, len(sorts))):
+            self._try_damage(command, before, sorts[sort])
+
+    def recorded(self, command: Command) -> tuple[Answer, list[Answered]]:
+        """The answer without fault, and what the broker answered for it."""
         self.rest.plan(None, None)
         self.kafka.plan(None, None)
         self.kafka.other = recorder = Recorder()
-        before = self.run(command)
-        sorts = {each.sort: each for answered in recorder.answers for each in damages(answered, chance)}
-        for sort in chance.sample(sorted(sorts), min(most, len(sorts))):
-            self._try_damage(command, before, sorts[sort])
+        try:
+            return self.run(command), recorder.answers
+        finally:
+            self.kafka.other = None
 
     def _try_damage(self, command: Command, before: Answer, damage: Damage) -> None:
         """One answer of the broker is damaged. What Kafka could answer as well may change the command's answer."""

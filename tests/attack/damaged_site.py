@@ -1,0 +1,90 @@
+"""A real broker and worker behind a proxy that damages what the broker answers, started once for a whole campaign."""
+
+import atexit
+import random
+import tempfile
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from eosctl.codecs.record_batches import iter_batches
+from eosctl.model.names import TopicPartition
+from eosctl.sandbox.sandbox import Sandbox
+from tests.attack.bombs import Bomb, any_bomb
+from tests.faults.commands import COMMANDS, GROUP, Answer, Command
+from tests.faults.damaged_answers import Answered, Change, Damage, damages, decoded
+from tests.faults.kafka_proxy import FETCH
+from tests.faults.matrix import FaultMatrix, fault_matrix
+from tests.faults.site import LIVE, SPEC, planted
+
+OF_HEADERS: Final = Command(("transactions", "trace", f"{LIVE}:0@0", *GROUP))
+"""What became of a record with data of users: no record is unpacked for that."""
+OF_OFFSETS: Final = Command(("transactions", "trace", "connect-offsets:0@0", *GROUP))
+ASKED: Final = (*(each for each in COMMANDS if each.name != "watch"), OF_HEADERS, OF_OFFSETS)
+"""Commands that read brokers and end."""
+RECORDS: Final = ("responses", 0, "partitions", 0, "records")
+
+
+@cache
+def damaged_site() -> FaultMatrix:
+    """The site with its proxies; it ends with this process."""
+    stack = ExitStack()
+    directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="eosctl-damaged-")))
+    site = stack.enter_context(planted(stack.enter_context(Sandbox(SPEC)), directory))
+    matrix = stack.enter_context(fault_matrix(site))
+    # Last, so that it comes first: the sandbox would stop itself at the end, too.
+    atexit.register(stack.close)
+    return matrix
+
+
+class Recorded(NamedTuple):
+    """What a command answers, and of what answers of the broker it makes that."""
+
+    answer: Answer
+    answers: list[Answered]
+
+
+@cache
+def recorded(command: Command) -> Recorded:
+    """The command without any damage."""
+    return Recorded(*damaged_site().recorded(command))
+
+
+def any_damage(command: Command, chance: random.Random) -> Damage:
+    """One of the sorts of damage to what the broker answers to the command."""
+    sorts = {each.sort: each for answered in recorded(command).answers for each in damages(answered, chance)}
+    return sorts[chance.choice(sorted(sorts))]
+
+
+class Planted(NamedTuple):
+    """A bomb in the place of the first batch of an answer to a Fetch."""
+
+    place: TopicPartition
+    offset: int
+    bomb: Bomb
+    damage: Damage
+
+
+def any_planted(command: Command, chance: random.Random) -> Planted | None:
+    """A bomb somewhere in what the command fetches; None where it fetches no records."""
+    fetched = [each for each in recorded(command).answers if each.seen.api_key == FETCH and _records(each)]
+    if not fetched:
+        return None
+    answered = chance.choice(fetched)
+    topic = decoded(answered).responses[0]
+    first = next(iter_batches(_records(answered)))
+    bomb = any_bomb(first.header.base_offset, chance)
+
+    def change(records: bytes) -> bytes:
+        return bomb.data + bytes(records[len(next(iter_batches(records)).data) :])
+
+    damage = Damage(answered.seen, "records", bomb.what, True, Change(FETCH, RECORDS, change))
+    return Planted(
+        TopicPartition(topic.topic, topic.partitions[0].partition_index), first.header.base_offset, bomb, damage
+    )
+
+
+def _records(answered: Answered) -> bytes:
+    topics = decoded(answered).responses
+    return b"" if not topics else bytes(topics[0].partitions[0].records or b"")
