@@ -134,7 +134,9 @@ class AuditPlan(Answer):
     a transaction that ended below a last stable offset lies below the high watermarks, in every partition.
     expired are ranges that the log start passed before an audit came by. connectors are the source connectors known by
     name; holders says whose producer IDs are still known.
-    selected are the connectors that a verdict is requested for (none: all).
+    selected are the connectors that a verdict is requested for (none: all), named the topics that are (none: all
+    known): of other connectors than those that write to one of them nothing is judged. left_out are topics that a
+    judged connector writes to and that were not requested.
     unread says of partitions and facts that could not be read why: no verdict is `held` without them. Where users names
     connectors for one of them, it is the verdict on these alone.
     longest_transaction_ms is how long after its first record a coordinator may write a transaction's markers.
@@ -151,6 +153,8 @@ class AuditPlan(Answer):
     holders: tuple[TransactionalIdHolder, ...] | Skipped = ()
     open: tuple[OpenAtPlan, ...] | Skipped = ()
     selected: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+    left_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
     unread: dict[str, Skipped] = field(default_factory=dict)
     users: dict[str, tuple[str, ...]] = field(default_factory=dict)
     longest_transaction_ms: int = LONGEST_TRANSACTION_MS

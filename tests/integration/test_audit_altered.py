@@ -144,3 +144,18 @@ def test_a_jump_ahead_leaves_out_records_whose_number_kafka_does_not_show(site: 
     assert (audited.verdict, audited.exit_code) == ("altered", 1)
     assert counts(audited) == (exactly(0), {"at_least": 0, "at_most": None})
     assert "an unknown number of records may have been left out" in audited.reasons[0]
+
+
+def test_an_output_topic_that_was_created_again_between_two_runs_leaves_the_verdict_open(
+    site: AuditSite, tmp_path: Path
+):
+    store = ("--store", f"sqlite:///{tmp_path / 'ledger.db'}")
+    settled(site)
+    assert site.audit(*store).verdict == "held"
+    site.request("PUT", "stop")
+    site.delete_topic(site.name)
+    site.request("PUT", "resume")
+    site.grow(10)
+    audited = site.audit(*store)
+    assert (audited.verdict, audited.exit_code) == ("cannot-tell", 3)
+    assert f"{site.name}-0: was deleted and created again since the last run" in audited.reasons

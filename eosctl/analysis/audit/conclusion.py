@@ -63,7 +63,7 @@ def conclude(evidence: Evidence) -> AuditReport:
 
 def _findings(evidence: Evidence) -> Iterator[Finding]:
     """All of them, or those that a selected connector or none in particular is concerned by."""
-    selected = evidence.plan.selected
+    selected = evidence.connectors() if evidence.plan.selected or evidence.is_partial else ()
     for finding in _all_findings(evidence):
         named = finding.evidence.get("connectors")
         if not selected or not named or any(concerns(finding, name) for name in selected):

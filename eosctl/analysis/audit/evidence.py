@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from eosctl.analysis.audit.sessions import beginnings, raised_epochs
+from eosctl.analysis.audit.store_changes import SKEW_MS
 from eosctl.model.audit import AuditedTopic, AuditPlan, TopicRole
 from eosctl.model.audit_states import LogState, ProducerState, SessionStart
 from eosctl.model.audit_summaries import ConfigSummary, KeySummary, OffsetsChange, TransactionSummary
@@ -83,7 +85,12 @@ class Evidence:
         named = {each.connector for each in self.keys.connectors if each.connector is not None}
         named |= {name for topic in self.plan.topics for name in topic.connectors}
         named |= {each.connector for each in self.config.connectors if each.known and each.fenced_ever}
-        return self.plan.selected or tuple(sorted(named))
+        return self.plan.selected or tuple(name for name in sorted(named) if not self.is_partial or self.outputs(name))
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether output topics were left out, as only some were requested."""
+        return any(self.topics[name].role is TopicRole.OUTPUT for name in self.plan.named if name in self.topics)
 
     def outputs(self, connector: str) -> tuple[str, ...]:
         """Audited topics that the connector writes its records to."""
@@ -141,7 +148,31 @@ class Evidence:
             if connector in self.plan.users.get(name, (connector,)):
                 yield f"{name}: {why.reason}"
 
+        back = self._clock_went_back(connector)
+        if back > SKEW_MS:
+            yield (
+                f"clocks went back by {back // 1000} s: whether its source offsets were changed while it was stopped "
+                "is not known"
+            )
+
+    def _clock_went_back(self, connector: str) -> int:
+        """By how many ms at most a record of the connector is older than one before it; 0 if it was never stopped.
+
+        Times of the config topic and of offsets topics show what was written while it was stopped.
+        """
+        history = next((each for each in self.config.connectors if each.connector == connector), None)
+        if history is None or (0, "commit") not in {(tasks, kind) for _, _, kind, tasks in history.starts}:
+            return 0
+        times = [[time for time, *_ in history.starts]]
+        mine = [each for each in self.appearances if self.topics[each.topic].role is TopicRole.OFFSETS]
+        mine = sorted((each for each in mine if each.connector == connector), key=lambda each: each[1:4])
+        times += [[each.timestamp for each in group] for _, group in groupby(mine, key=lambda each: each[1:3])]
+        return max((was - now for found in times for was, now in pairwise(found)), default=0)
+
     def coverage(self, connector: str) -> Iterator[str]:
-        """From when on the verdict holds, in words."""
+        """From when on the verdict holds, and of which of the connector's topics, in words."""
+        left_out = self.plan.left_out.get(connector, ())
+        if left_out:
+            yield f"judged by {', '.join(self.outputs(connector))} alone: not requested were {', '.join(left_out)}"
         if self.whole_since is not None and self.whole_since >= 0:
             yield f"judged from {rfc3339(self.whole_since)} on: older offsets were compacted or deleted"

@@ -40,6 +40,8 @@ class AuditScope:
     unread: Mapping[str, Skipped] = field(default_factory=dict)
     users: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     selected: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def read_bounds(reader: ClusterReader, scope: AuditScope) -> AuditPlan:
@@ -71,6 +73,8 @@ def read_bounds(reader: ClusterReader, scope: AuditScope) -> AuditPlan:
         holders=_holders(reader),
         open=_open(reader, [each.topic_partition for each in offsets if each.held_back]),
         selected=scope.selected,
+        named=scope.named,
+        left_out=dict(scope.left_out),
         unread=unread,
         users=dict(scope.users),
         longest_transaction_ms=_longest_transaction_ms(reader),

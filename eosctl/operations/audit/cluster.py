@@ -25,7 +25,15 @@ class ClusterInput:
     def __init__(self, reader: ClusterReader, request: AuditRequest) -> None:
         self._reader = reader
         found = FoundTopics(reader, request)
-        self._scope = AuditScope(found.topics, found.connectors, found.unread, found.users, request.offsets.connectors)
+        self._scope = AuditScope(
+            found.topics,
+            found.connectors,
+            found.unread,
+            found.users,
+            request.offsets.connectors,
+            request.topics,
+            found.left_out,
+        )
 
     def bounds(self) -> AuditPlan:
         """As the partition leaders answer now."""

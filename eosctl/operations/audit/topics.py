@@ -36,8 +36,12 @@ class FoundTopics:
         self._connectors = source_connectors(reader, self._request, version)
         self._require_connectors()
         self._existing = self._reader.topic_names()
+        self.left_out: dict[str, tuple[str, ...]] = {}
+        written = self._written()
+        self._scope = _scope(self._request.connectors, request.topics, written)
         self._add_internal(worker, request.offsets_topics)
-        self._add_named(request.topics)
+        self._add_named(request.topics, written)
+        self._leave_out_of_scope()
 
     @property
     def topics(self) -> tuple[AuditedTopic, ...]:
@@ -88,18 +92,27 @@ class FoundTopics:
         for name, topic in _own_topics(worker, self._connectors):
             if isinstance(topic, Skipped):
                 self._lack(f"offsets of connector {name}", topic.reason, [name])
-            elif topic != worker.offsets_topic:
+            elif topic != worker.offsets_topic and self._is_in_scope([name]):
                 self._add(topic, TopicRole.OFFSETS, [name], own=True)
         existing = () if isinstance(self._connectors.configs, Skipped) else self._connectors.configs
         for name, topics in sorted(self._connectors.named.items()):
             for topic in sorted(topics - {worker.offsets_topic}):
-                if name in existing or topic in self._existing:
+                if (name in existing or topic in self._existing) and self._is_in_scope([name]):
                     self._add(topic, TopicRole.OFFSETS, [name], own=True)
         for topic in named:
             self._add(topic, TopicRole.OFFSETS, self._request.connectors, own=topic != worker.offsets_topic)
 
-    def _add_named(self, named: tuple[str, ...]) -> None:
-        written = self._written()
+    def _is_in_scope(self, connectors: Iterable[str]) -> bool:
+        return self._scope is None or not self._scope.isdisjoint(connectors)
+
+    def _leave_out_of_scope(self) -> None:
+        """What only connectors use that nobody asked for is no gap of this audit."""
+        for what, users in self.users.items():
+            if not self._is_in_scope(users):
+                del self.unread[what]
+        self.users = {what: users for what, users in self.users.items() if what in self.unread}
+
+    def _add_named(self, named: tuple[str, ...], written: Mapping[str, set[str]]) -> None:
         for name in named:
             if name in self._topics and self._topics[name].role is not TopicRole.OUTPUT:
                 continue
@@ -107,8 +120,10 @@ class FoundTopics:
                 raise no_such_topic(name, self._existing)
             self._add(name, self._role(name), written.get(name, self._request.connectors))
         for name, connectors in sorted(written.items()):
-            if not named:
+            if not named and self._is_in_scope(connectors):
                 self._add(name, TopicRole.OUTPUT, connectors)
+            for connector in connectors if named and name not in named and self._is_in_scope(connectors) else ():
+                self.left_out[connector] = (*self.left_out.get(connector, ()), name)
 
     def _role(self, name: str) -> TopicRole:
         """By its first keys: an offsets topic of workers that nobody named is recognised."""
@@ -147,6 +162,18 @@ class FoundTopics:
             else:
                 prefix = "" if pattern.name == "*" else pattern.name
                 yield from (topic for topic in self._existing if prefix and topic.startswith(prefix))
+
+
+def _scope(connectors: Iterable[str], named: Iterable[str], written: Mapping[str, set[str]]) -> frozenset[str] | None:
+    """The connectors that an audit is about: those asked for, or those that write to the topics asked for.
+
+    None, which is all of them, where nothing is asked for, or one of the topics has no writer that is known.
+    """
+    wanted = frozenset(connectors)
+    writers = [written.get(name, set()) for name in named]
+    if wanted or not writers or not all(writers):
+        return wanted or None
+    return frozenset().union(*writers)
 
 
 def _own_topics(worker: WorkerSettings, connectors: Connectors) -> Iterator[tuple[str, str | Skipped]]:

@@ -300,3 +300,31 @@ def test_data_that_is_gone_is_no_upper_bound(orders):
     orders.brokers.logs[TopicPartition("orders", 0)].batches[:20] = []
     orders.brokers.logs[TopicPartition("orders", 0)].start = 40
     assert judgement(audit(orders.brokers)) == (ALTERED, (18, 18), (0, 0))
+
+
+@pytest.mark.parametrize("value", [4, 20], ids=["set back", "set ahead"])
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [(-5 * MINUTE, 0), (60 * 24 * MINUTE, -60 * 24 * MINUTE), (0, -5 * MINUTE), (10**12, 0), (-(10**12), 10**12)],
+)
+def test_no_clock_that_jumps_while_offsets_are_changed_makes_the_verdict_held(orders, value, before, behind):
+    stop(orders)
+    orders.brokers.tick(before)
+    change(orders, {"a": value_of(value)})
+    orders.brokers.tick(behind)
+    resume(orders)
+    go_on(orders, range(value + 1, value + 9))
+    assert judged(audit(orders.brokers)).verdict is not HELD
+
+
+def test_a_clock_that_goes_back_leaves_the_verdict_on_a_connector_open_that_was_stopped_only(orders):
+    bills = orders.cluster.connector("bills", 1)
+    stop(orders)
+    orders.brokers.tick(-10 * MINUTE)
+    resume(orders)
+    bills.reconfigure(1)
+    bills.write(0, {"a": 1})
+    go_on(orders, range(11, 13))
+    report = audit(orders.brokers)
+    assert {each.name: each.verdict for each in report.connectors} == {"bills": HELD, "orders": CANNOT_TELL}
+    assert "clocks went back by" in judged(report).reasons[0]
