@@ -20,6 +20,7 @@ def site(**facts: Any) -> FakeCluster:
         "config_topic": config_topic(orders=OWN, returns=None),
         "topic_names": frozenset({"configs", "global", "own", "rows"}),
         "active_topics": {"orders": ("rows",)},
+        "first_keys": (),
     }
     return cluster(**known | facts)
 
@@ -36,9 +37,30 @@ def test_a_connector_that_never_was_is_refused_before_its_topics_are_asked_for()
     assert caught.value.hint == "did you mean orders?"
 
 
-@pytest.mark.parametrize("name", ["orders", "returns"])
-def test_connectors_that_exist_or_were_deleted_can_be_audited(name):
-    assert {each.name for each in found(site(), name).topics} >= {"configs", "global", "own"}
+@pytest.mark.parametrize(("name", "more"), [("orders", {"own", "rows"}), ("returns", set())])
+def test_connectors_that_exist_or_were_deleted_can_be_audited_by_their_topics_alone(name, more):
+    assert {each.name for each in found(site(), name).topics} == {"configs", "global"} | more
+
+
+def test_topics_of_a_connector_that_were_not_asked_for_are_named():
+    both = site(
+        active_topics={"orders": ("rows", "more")}, topic_names=frozenset({"configs", "global", "rows", "more"})
+    )
+    asked = found(both, topics=("rows",))
+    assert {each.name for each in asked.topics} >= {"configs", "global", "rows"}
+    assert asked.left_out == {"orders": ("more",)}
+
+
+def test_what_only_connectors_use_that_nobody_asked_for_is_no_gap():
+    configs = {"orders": OWN, "bills": {"offsets.storage.topic": "hidden"}}
+    two = site(
+        config_topic=config_topic(**configs),
+        connector_configs=configs,
+        active_topics={"orders": ("rows",), "bills": ("paid",)},
+    )
+    assert "topic hidden" in found(two).unread
+    assert found(two, topics=("rows",)).unread == {}
+    assert found(two, "orders").unread == {}
 
 
 def test_no_name_is_refused_where_deleted_connectors_are_unknown():
