@@ -8,6 +8,8 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Consumer
+from confluent_kafka import TopicPartition as Committed
 
 from eosctl.cli import PROGRAM, root_command
 from eosctl.clients.rest import RestClient
@@ -99,12 +101,27 @@ class Stage:
             held = client.producer
             self.left = f"--producer-id {held.producer_id} --producer-epoch {held.producer_epoch} --watch-client 0"
 
+    def read(self) -> None:
+        """The group `billing` has read the first record of the topic `orders`."""
+        consumer = Consumer(
+            {"bootstrap.servers": self.sandbox.bootstrap_servers, "group.id": "billing", "log_level": 0}
+        )
+        try:
+            # A member has found its coordinator, which may have to be made before it takes an offset.
+            consumer.subscribe(["orders"])
+            wait_for(lambda: consumer.poll(0.1) or consumer.assignment(), bool, "the group's first member")
+            consumer.commit(offsets=[Committed("orders", 0, 1)], asynchronous=False)
+        finally:
+            consumer.close()
+
     def make_ready(self, path: str) -> None:
         """What the example with this path is about is there."""
         if path.startswith("transactions abort"):
             self.hang()
         if path.startswith("transactions commit"):
             self.leave()
+        if path.startswith("transactions lso"):
+            self.read()
         if path.startswith(("migrate-offsets", "offsets restore")):
             self.rewind()
 
