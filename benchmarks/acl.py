@@ -21,18 +21,16 @@ from typing import Any
 
 from benchmarks.measure import write_result
 from eosctl.cli import tune_gc
-from eosctl.codecs.connector_files import connector_of
-from eosctl.codecs.worker_files import worker_of
+from eosctl.codecs.connector_files import connector_of, worker_of
 from eosctl.model.acl_plan import AclDifference, AclPlan, AclReport, AclRequest, PlannedPhase
 from eosctl.model.acls import AclBinding, Operation, transactional_id
 from eosctl.model.client_roles import ConnectCluster
-from eosctl.model.offset_stores import SourceSupport
-from eosctl.planning.acl_changes import plan_acl_changes
-from eosctl.planning.acl_difference import compare_acls
+from eosctl.model.offsets import SourceSupport
+from eosctl.planning.acl_difference import compare_acls, plan_acl_changes
 from eosctl.planning.acls import plan_acls
+from eosctl.render.answers.acls import view_acl_plan
 from eosctl.render.formats import Output, pieces_of
 from eosctl.render.layout import Page
-from eosctl.render.views.acls import view_acl_plan
 
 CONNECTORS = 500
 TASKS = 20

@@ -19,8 +19,8 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.model.fencing import Candidate, FenceOutcome, FenceStep, FencingPlan
 from eosctl.sandbox.jars import resolve_jars
 from eosctl.sandbox.java import compile_java, java_version
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 
 PEER = Path(__file__).parent / "java" / "FencePeer.java"
 TIMEOUT_S = 3600

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.measure import Command, as_json, measure_in_turns, write_result
-from eosctl.model.partitioner import java_partition
+from eosctl.model.records import java_partition
 from eosctl.sandbox.sandbox import Sandbox
 
 TOPIC = "connect-offsets"
@@ -100,12 +100,12 @@ def eosctl(servers: str) -> None:
     """Read, fold, merge, build the document."""
     from io import StringIO
 
-    from eosctl.model.offset_stores import SourceSupport
+    from eosctl.model.offsets import SourceSupport
     from eosctl.operations.offset_stores import OffsetsRequest
     from eosctl.operations.offsets import show_offsets
     from eosctl.operations.session import Session, gc_paused
+    from eosctl.render.answers.offsets import view_offsets
     from eosctl.render.console import Console, OutputOptions, Stream, Terminal
-    from eosctl.render.views.offsets import view_offsets
     from eosctl.shell.options import GlobalOptions
 
     console = Console(Terminal(*(Stream(StringIO(), None) for _ in range(3))), OutputOptions())
@@ -168,7 +168,7 @@ def limit(servers: str) -> None:
     from eosctl.model.client_properties import ClientProperties
     from eosctl.model.names import TopicPartition
     from eosctl.model.records import IsolationLevel
-    from eosctl.sources.kafka_offsets import partition_offsets
+    from eosctl.sources.kafka_log import partition_offsets
 
     with Wire(ClientProperties((servers,))) as wire:
         bounds = partition_offsets(wire, [TopicPartition(TOPIC, number) for number in range(PARTITIONS)])

@@ -18,16 +18,15 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from benchmarks.measure import write_result
 from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.access import ClusterAccess
-from eosctl.clients.transactional import PartitionRecord, TransactionalProducer
+from eosctl.clients.librdkafka import PartitionRecord, TransactionalProducer
 from eosctl.clients.wire import Wire
-from eosctl.codecs.offsets_digest import offsets_now, value_digest
+from eosctl.codecs.offsets_topic import offsets_now, value_digest
 from eosctl.executors.offsets import verify_offsets, write_offsets
 from eosctl.model.client_properties import ClientProperties
-from eosctl.model.partitioner import java_partition
-from eosctl.model.plan import OffsetsWrite, VerifyOffsets, WriteOffsets
-from eosctl.model.plan_facts import OffsetsNow
-from eosctl.model.sides import Side
-from eosctl.operations.plan_performers import describe_known
+from eosctl.model.plan import OffsetsWrite, Side, VerifyOffsets, WriteOffsets
+from eosctl.model.preconditions import OffsetsNow
+from eosctl.model.records import java_partition
+from eosctl.operations.plan_flow import describe_known
 from eosctl.operations.session import gc_paused
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.plan_facts import read_entries

@@ -15,13 +15,12 @@ from collections import Counter
 from typing import Any, Final
 
 from benchmarks.measure import write_result
-from eosctl.codecs.audit_states import encode_state
-from eosctl.engines.reducing import LogReduction, reduce_bucket
+from eosctl.codecs.ledger import encode_audit_state
+from eosctl.engines.auditing import LogReduction, reduce_bucket
 from eosctl.engines.scanning import key_bucket
 from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, PartitionBounds, StateKind, StateRow, TopicRole
 from eosctl.model.audit_states import LogState, ProducerState
-from eosctl.planning.audit import plan_ranges
-from eosctl.planning.ledger import resume
+from eosctl.planning.audit import plan_ranges, resume
 
 RECORDS: Final = 10**12
 PARTITIONS: Final = 10_000
@@ -106,7 +105,7 @@ def _row(offsets: OffsetRange) -> StateRow:
         first_timestamp=offsets.start, last_timestamp=offsets.end, first_batch=offsets.start, cleaned_until=None,
         gaps=(), damages=(), growth=(), producers=tuple(_producer(first + each, offsets) for each in range(PRODUCERS)),
     )  # fmt: skip
-    return StateRow(StateKind.LOG, 0, offsets.topic, offsets.partition, offsets.start, True, encode_state(state))
+    return StateRow(StateKind.LOG, 0, offsets.topic, offsets.partition, offsets.start, True, encode_audit_state(state))
 
 
 def _producer(producer_id: int, offsets: OffsetRange) -> ProducerState:

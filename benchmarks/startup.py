@@ -19,15 +19,14 @@ from typing import Final
 from benchmarks.measure import Command, Measured, as_json, measure_in_turns, write_result
 from benchmarks.transactions import make_ids
 from eosctl.clients.wire import Wire
-from eosctl.executors.fencing import FencingRun
-from eosctl.executors.old_producers import challenge_old_producers
+from eosctl.executors.fencing import FencingRun, challenge_old_producers
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.fencing import Candidate, FenceStep, FencingPlan
 from eosctl.model.transactions import TransactionDescription
 from eosctl.sandbox.jars import resolve_jars
 from eosctl.sandbox.java import java_version
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.kafka_transactions import describe_transactional_ids
 
 RUNS: Final = 7

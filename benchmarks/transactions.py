@@ -28,8 +28,8 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.render.console import Stream, Terminal
 from eosctl.sandbox.jars import resolve_jars
 from eosctl.sandbox.java import compile_java, java_version
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.kafka_transactions import describe_transactional_ids, list_transactional_ids
 
 JAVA = Path(__file__).parent / "java"

@@ -26,8 +26,8 @@ from typing import Any, Final
 
 from benchmarks.measure import write_result
 from eosctl.errors import EosctlError
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 
 CONNECTORS: Final = 200
 TASKS: Final = 2
@@ -72,11 +72,10 @@ def _arguments() -> argparse.Namespace:
 def _watch(servers: str, *urls: str) -> None:
     """The process that is measured: the service, with a line on stdout after each cycle."""
     from eosctl.cli import tune_gc
-    from eosctl.exporter.board import Board
-    from eosctl.operations.evidence.request import EvidenceRequest
-    from eosctl.operations.serving import Faces, Listening, watch_clusters
+    from eosctl.exporter.exporter import Board
+    from eosctl.operations.evidence_request import EvidenceRequest
     from eosctl.operations.session_options import SessionOptions
-    from eosctl.operations.watch import Watched
+    from eosctl.operations.watch import Faces, Listening, Watched, watch_clusters
     from tests.operations.quiet import Quiet
 
     tune_gc()
@@ -166,7 +165,7 @@ def _write_connect(servers: str) -> None:
     from confluent_kafka import Producer
 
     from eosctl.codecs.offsets_topic import encode_offsets_key
-    from eosctl.model.partitioner import java_partition
+    from eosctl.model.records import java_partition
     from tests.sources.fake_connect import PLUGIN
 
     producer = Producer({"bootstrap.servers": servers, "linger.ms": 20})

@@ -6,7 +6,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 from eosctl import __version__
-from eosctl.render.kinds import KINDS
+from eosctl.render.answers.kinds import KINDS
 
 project = "eosctl"
 author = "the eosctl project"

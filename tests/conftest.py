@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION, TESTED_KAFKA_VERSIONS
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
-from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION, TESTED_KAFKA_VERSIONS
 from tests.kafka_versions import KafkaVersions, spec_of, workers_of
 from tests.shared_sandboxes import SharedSandboxes
 from tests.side_by_side import ByKafka, group_of, write_groups
@@ -27,6 +27,7 @@ from tests.worker_logs import untroubled
 
 if TYPE_CHECKING:
     from tests.postgresql import PostgreSQL
+
 
 MakeSandbox = Callable[..., Sandbox]
 SHARED = pytest.StashKey[SharedSandboxes]()

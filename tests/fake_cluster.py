@@ -6,8 +6,7 @@ from typing import Any
 
 from eosctl.errors import EosctlError
 from eosctl.model.skipped import Cause, Skipped
-from eosctl.sources.cluster_reader import ClusterReader
-from eosctl.sources.coverage_log import CoverageLog
+from eosctl.sources.cluster_reader import ClusterReader, CoverageLog
 
 QUESTIONS = frozenset(name for name in dir(ClusterReader) if not name.startswith("_"))
 NOT_GIVEN = Skipped("the test gives none", Cause.NOT_ASKED)

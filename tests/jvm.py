@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from eosctl.sandbox.archives import class_archives
-from eosctl.sandbox.jars import KafkaJars, resolve_broker_jars, resolve_jars
+from eosctl.sandbox.jars import TESTED_BROKERS, KafkaJars, resolve_broker_jars, resolve_jars
 from eosctl.sandbox.java import find_java
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.site import QUICK_START, WORKER_MAIN
-from eosctl.sandbox.versions import TESTED_BROKERS
+from eosctl.sandbox.site import QUICK_START, WORKER_MAIN, class_archives
 
 
 def jars_of(sandbox: Sandbox) -> KafkaJars:

@@ -2,7 +2,7 @@
 
 from typing import Any, Self
 
-from eosctl.sandbox.spec import SandboxSpec
+from eosctl.sandbox.properties import SandboxSpec
 
 
 class KafkaVersions(str):

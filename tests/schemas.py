@@ -11,7 +11,7 @@ from typing import Any
 
 import jsonschema
 
-from eosctl.render.kinds import BY_NAME
+from eosctl.render.answers.kinds import BY_NAME
 
 MOST_ROWS = 30
 """Of a long list its ends are looked at."""

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
+from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION
 
 SHARED = {
     "three-brokers": {"cluster3", "three_brokers"},

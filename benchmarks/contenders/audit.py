@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from benchmarks.contenders.audit_topics import PARTITIONS, plan_of
-from eosctl.engines.engine import Advance, Engine, ScannedRows
+from eosctl.engines.auditing import Advance, Engine, ScannedRows
 from eosctl.model.audit import AuditPlan, TopicRole
 from eosctl.model.client_properties import ClientProperties
 
@@ -49,7 +49,7 @@ class Scanning:
 
 def headers(servers: str, topic: str) -> None:
     """Every batch header of the topic, folded as an output topic's are."""
-    from eosctl.codecs.audit_states import decode_state
+    from eosctl.codecs.ledger import decode_audit_state
     from eosctl.engines.scanning import scan_range
     from eosctl.model.audit import StateKind
     from eosctl.model.audit_states import LogState
@@ -61,7 +61,7 @@ def headers(servers: str, topic: str) -> None:
 
         def work() -> dict[str, int]:
             rows = [row for offsets in plan.ranges for row in scan_range(plan, offsets, source)]
-            logs = [decode_state(row.payload, LogState) for row in rows if row.kind is StateKind.LOG]
+            logs = [decode_audit_state(row.payload, LogState) for row in rows if row.kind is StateKind.LOG]
             counted = {"bytes": sum(log.size_bytes for log in logs), "batches": sum(log.batches for log in logs)}
             return {"records": sum(log.records for log in logs), **counted}
 
@@ -128,7 +128,7 @@ def local(servers: str, topic: str, cores: int) -> None:
 
 def spark(servers: str, topic: str, master: str, cores: int, *, archive: bool = True) -> None:
     """The same on Spark, started in this process; with an archive of its classes, or as the first time."""
-    from eosctl.model.spark_options import SparkOptions
+    from eosctl.model.spark import SparkOptions
     from eosctl.sandbox.cache import cache_directory
     from eosctl.sandbox.java import find_java
     from eosctl.spark.starting import spark_engine

@@ -9,10 +9,9 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from eosctl.clients.wire import Wire
 from eosctl.model.audit import AuditedTopic, AuditPlan, TopicRole
 from eosctl.model.client_properties import ClientProperties
-from eosctl.model.partitioner import java_partition
-from eosctl.operations.audit.bounds import AuditScope, read_bounds
-from eosctl.planning.audit import plan_ranges
-from eosctl.planning.ledger import resume
+from eosctl.model.records import java_partition
+from eosctl.operations.audit_topics import AuditScope, read_bounds
+from eosctl.planning.audit import plan_ranges, resume
 from tests.live_reader import reader_over
 
 PARTITIONS = 4

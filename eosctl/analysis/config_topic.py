@@ -19,27 +19,41 @@ Rules, applied record by record:
  9. What is malformed changes nothing, except that a commit still forgets under rule 5.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from eosctl.errors import UsageError
 from eosctl.model.config_topic import (
+    PRIVILEGED_KINDS,
+    SHOWN,
     ConfigRecord,
+    ConfigTopicCensus,
     ConnectorConfigRecord,
     Disposition,
     Effect,
+    Interleaving,
     InvalidKeyRecord,
+    InvalidKeys,
+    LoggerLevelRecord,
+    MalformedKey,
     MalformedRecord,
+    Origin,
+    PrivilegedWrites,
     RecordKind,
+    RestartRequestRecord,
     SessionKeyRecord,
     TargetStateRecord,
     TaskCommitRecord,
     TaskConfigRecord,
     TaskCountRecord,
+    TimelineEntry,
 )
 from eosctl.model.connectors import ClusterConfigState, ConnectorState, Properties, Reader, SessionKey, TargetState
+from eosctl.model.names import ProducerIdAndEpoch
 from eosctl.model.records import IsolationLevel, RecordState
+from eosctl.model.text import counted
 from eosctl.model.versions import NEWEST, KafkaVersion
 
 MOST_FOREIGN: Final = 10_000
@@ -302,3 +316,264 @@ def _missing(waiting: dict[int, Properties], tasks: int) -> tuple[int, ...]:
             if len(missing) == _SHOWN_MISSING:
                 break
     return tuple(missing)
+
+
+# One pass over the config topic that gives both the reader's state and the census of its records.
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """A config topic read once: the reader's state and the census."""
+
+    state: ClusterConfigState
+    census: ConfigTopicCensus
+
+
+def survey_config_topic(records: Iterable[ConfigRecord], reader: Reader) -> Survey:
+    """State and census after all records of the partition, in offset order."""
+    replay, census = ConfigTopicReplay(reader), _Census()
+    for record in records:
+        census.note(record, replay.apply(record))
+    return Survey(replay.state(), census.freeze())
+
+
+class _Census:
+    def __init__(self) -> None:
+        self._kinds: Counter[RecordKind] = Counter()
+        self._states: Counter[RecordState] = Counter()
+        self._first_open: Origin | None = None
+        self._invalid: list[tuple[int, str]] = []
+        self._malformed: dict[str | None, MalformedKey] = {}
+        self._writes = _PrivilegedWrites()
+        self._leaders = _Leaders()
+
+    def note(self, record: ConfigRecord, effect: Effect) -> None:
+        origin, kind = record.origin, record.kind
+        self._kinds[kind] += 1
+        if origin.state is not RecordState.COMMITTED:
+            self._note_transaction(origin)
+        if isinstance(record, MalformedRecord):
+            self._note_malformed(record, effect)
+        elif isinstance(record, InvalidKeyRecord) and len(self._invalid) < SHOWN:
+            self._invalid.append((origin.offset, record.key))
+        if kind in PRIVILEGED_KINDS:
+            self._writes.note(origin)
+            self._leaders.note(origin)
+
+    def _note_transaction(self, origin: Origin) -> None:
+        self._states[origin.state] += 1
+        if self._first_open is None and origin.state is RecordState.OPEN:
+            self._first_open = origin
+
+    def _note_malformed(self, record: MalformedRecord, effect: Effect) -> None:
+        if effect is Effect.ABORTED:
+            return
+        # A commit of an unknown connector is dropped before its value is looked at.
+        disposition = Disposition.IGNORED if effect is Effect.UNCLAIMED else record.disposition
+        before = self._malformed.pop(record.key, None)
+        if before is None and len(self._malformed) >= SHOWN and disposition in _HARMLESS:
+            return
+        self._malformed[record.key] = MalformedKey(
+            record.key,
+            record.kind,
+            record.connector,
+            disposition,
+            record.reason,
+            1 if before is None else before.count + 1,
+            record.origin.offset,
+        )
+        if len(self._malformed) > SHOWN * 2:
+            self._forget_one()
+
+    def _forget_one(self) -> None:
+        harmless = (key for key, value in self._malformed.items() if value.disposition in _HARMLESS)
+        del self._malformed[next(harmless, next(iter(self._malformed)))]
+
+    def freeze(self) -> ConfigTopicCensus:
+        invalid = InvalidKeys(self._kinds[RecordKind.INVALID_KEY], tuple(self._invalid))
+        return ConfigTopicCensus(
+            records=sum(self._kinds.values()),
+            aborted=self._states[RecordState.ABORTED],
+            open=self._states[RecordState.OPEN],
+            first_open=self._first_open,
+            kinds=dict(self._kinds),
+            invalid_keys=invalid,
+            malformed=tuple(self._malformed.values()),
+            privileged=self._writes.freeze(),
+            interleaving=self._leaders.interleaving,
+        )
+
+
+_HARMLESS = frozenset({Disposition.IGNORED, Disposition.UNREADABLE})
+
+
+class _PrivilegedWrites:
+    """Counts of PrivilegedWrites, kept as plain numbers because every record passes here."""
+
+    def __init__(self) -> None:
+        self._transactional = self._plain = self._plain_after = 0
+        self._first_plain_after: int | None = None
+        self._last_plain_after: int | None = None
+        self._last_transactional: int | None = None
+        self._last_is_plain = False
+
+    def note(self, origin: Origin) -> None:
+        self._last_is_plain = not origin.transactional
+        if origin.transactional:
+            self._transactional += 1
+            self._last_transactional = origin.offset
+            return
+        self._plain += 1
+        if self._last_transactional is not None:
+            self._plain_after += 1
+            self._last_plain_after = origin.offset
+            if self._first_plain_after is None:
+                self._first_plain_after = origin.offset
+
+    def freeze(self) -> PrivilegedWrites:
+        return PrivilegedWrites(
+            self._transactional,
+            self._plain,
+            self._plain_after,
+            self._first_plain_after,
+            self._last_plain_after,
+            self._last_transactional,
+            self._last_is_plain,
+        )
+
+
+class _Leaders:
+    """Watches the order of the leaders' producers.
+
+    One transactional ID keeps its producer ID with rising epochs, or gets a new producer ID for good. So a producer ID
+    that comes back, or an epoch that falls, means that two transactional IDs write to this topic.
+    """
+
+    def __init__(self) -> None:
+        self.interleaving: Interleaving | None = None
+        self._current: ProducerIdAndEpoch | None = None
+        self._current_offset = -1
+        self._retired: dict[int, tuple[ProducerIdAndEpoch, int]] = {}
+
+    def note(self, origin: Origin) -> None:
+        current = self._current
+        if not origin.transactional or origin.producer_id < 0:
+            return
+        if current is None or (origin.producer_id, origin.producer_epoch) != (
+            current.producer_id,
+            current.producer_epoch,
+        ):
+            self._take_over(ProducerIdAndEpoch(origin.producer_id, origin.producer_epoch), origin.offset)
+        self._current_offset = origin.offset
+
+    def _take_over(self, producer: ProducerIdAndEpoch, offset: int) -> None:
+        current = self._current
+        if current is not None:
+            before = self._retired.pop(producer.producer_id, None)
+            if before is not None:
+                self._note_interleaving(before, (current, self._current_offset), offset)
+            elif producer.producer_id == current.producer_id and producer.producer_epoch < current.producer_epoch:
+                self._note_interleaving((producer, offset), (current, self._current_offset), offset)
+            if producer.producer_id != current.producer_id:
+                self._retired[current.producer_id] = (current, self._current_offset)
+        self._current = producer
+
+    def _note_interleaving(
+        self, earlier: tuple[ProducerIdAndEpoch, int], later: tuple[ProducerIdAndEpoch, int], offset: int
+    ) -> None:
+        if self.interleaving is None:
+            self.interleaving = Interleaving(earlier[0], later[0], earlier[1], later[1], offset, 1)
+        else:
+            self.interleaving = replace(self.interleaving, count=self.interleaving.count + 1)
+
+
+# The history of a config topic: one entry per record, with what it did to the reader's state.
+
+
+def timeline(
+    records: Iterable[ConfigRecord], reader: Reader, connectors: Collection[str] = ()
+) -> Iterator[TimelineEntry]:
+    """Entries in offset order, read lazily; of the given connectors only, if any are given."""
+    replay = ConfigTopicReplay(reader)
+    for record in records:
+        name = connector_of(record)
+        effect = replay.apply(record)
+        if connectors and name not in connectors:
+            continue
+        missing = () if name is None else replay.missing_tasks(name)
+        yield TimelineEntry(
+            record.origin,
+            record.kind,
+            name,
+            _words(record, effect, missing),
+            effect,
+            None if name is None else replay.is_pending_fencing(name),
+            None if name is None else bool(missing),
+        )
+
+
+def connector_of(record: ConfigRecord) -> str | None:
+    """The connector that a record is about, None for session keys, logger levels and invalid keys."""
+    if isinstance(record, SessionKeyRecord | LoggerLevelRecord | InvalidKeyRecord):
+        return None
+    return record.connector
+
+
+def _words(record: ConfigRecord, effect: Effect, missing: tuple[int, ...]) -> str:
+    words = _summary(record)
+    if effect is Effect.APPLIED and isinstance(record, TaskCommitRecord):
+        words += "; fencing pending"
+        if missing:
+            words += f"; task configs missing: {', '.join(map(str, missing[:10]))}"
+    return words + _EFFECT_WORDS.get(effect, "")
+
+
+def _summary(record: ConfigRecord) -> str:
+    match record:
+        case ConnectorConfigRecord():
+            summary = (
+                "connector deleted" if record.properties is None else f"connector config {_class(record)}".rstrip()
+            )
+        case TaskConfigRecord():
+            summary = f"config of task {record.task}, waiting for a commit"
+        case TaskCommitRecord():
+            summary = f"commit of {counted(record.tasks, 'task')}"
+        case TaskCountRecord():
+            summary = f"fencing done, {counted(record.task_count, 'task')} recorded"
+        case TargetStateRecord():
+            summary = "target state removed" if record.removed else f"target state {record.state_v2 or record.state}"
+        case _:
+            summary = _cluster_summary(record)
+    return summary
+
+
+def _cluster_summary(record: ConfigRecord) -> str:
+    match record:
+        case SessionKeyRecord():
+            summary = f"session key ({record.algorithm})"
+        case RestartRequestRecord():
+            summary = f"restart, tasks included: {record.include_tasks}, only failed: {record.only_failed}"
+        case LoggerLevelRecord():
+            summary = f"logger {record.namespace} at {record.level}"
+        case InvalidKeyRecord():
+            summary = f"invalid key {record.key[:100]}"
+        case MalformedRecord():
+            summary = f"malformed {record.kind.value}: {record.reason}"
+        case _:
+            summary = record.kind.value
+    return summary
+
+
+def _class(record: ConnectorConfigRecord) -> object:
+    return (record.properties or {}).get("connector.class") or ""
+
+
+_EFFECT_WORDS = {
+    Effect.IGNORED: " (ignored)",
+    Effect.UNCLAIMED: " (ignored: the connector's config is unknown)",
+    Effect.UNREADABLE: " (ignored)",
+    Effect.POISON: " (a worker throws here and loses the rest of that poll)",
+    Effect.FATAL: " (a starting worker fails here)",
+    Effect.ABORTED: " (aborted: not seen)",
+    Effect.HELD_BACK: " (not yet seen: behind an open transaction)",
+}

@@ -12,11 +12,9 @@ import re
 import shlex
 from typing import Final
 
-from eosctl.analysis.connect_errors import CONNECT_ERRORS
-from eosctl.analysis.kafka_errors import explain_classes
-from eosctl.analysis.transaction_errors import TRANSACTION_ERRORS
+from eosctl.analysis.errors import CONNECT_ERRORS, TRANSACTION_ERRORS, explain_classes
 from eosctl.model.connectors import connector_path
-from eosctl.model.explanations import ErrorPattern, Explanation
+from eosctl.model.report import ErrorPattern, Explanation
 
 ERROR_PATTERNS: Final[tuple[ErrorPattern, ...]] = (*TRANSACTION_ERRORS, *CONNECT_ERRORS)
 

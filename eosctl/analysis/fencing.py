@@ -8,7 +8,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from eosctl.analysis.catalogue.fencing import NOT_PROVED
+from eosctl.analysis.catalogue.transactions import NOT_PROVED
 from eosctl.model.fencing import FenceOutcome, FenceResult, FencingOutcome, Proof
 from eosctl.model.report import Finding
 from eosctl.model.transactions import TransactionDescription

@@ -2,7 +2,7 @@
 
 from eosctl.analysis.catalogue.index import kinds_called
 from eosctl.analysis.rules.registry import commands_reporting
-from eosctl.model.explanations import Explanation
+from eosctl.model.report import Explanation
 
 
 def explain_finding(word: str) -> tuple[Explanation, ...]:

@@ -17,14 +17,25 @@ our clock is not the cluster's, a transaction that looks young may be old. Of th
 is undecided; one that is in progress is so at any age. TransactionsCommand leaves them out.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from eosctl.model.clock import ClusterClock
-from eosctl.model.hanging import Advice, OpenTransaction, Verdict
-from eosctl.model.producers import ActiveProducer
+from eosctl.model.connectors import ConnectorState
+from eosctl.model.hanging import (
+    Advice,
+    HeldBack,
+    OpenTransaction,
+    PartitionStability,
+    PendingCommit,
+    Verdict,
+    WaitingGroup,
+)
+from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
-from eosctl.model.transactions import TransactionState
+from eosctl.model.times import ClusterClock
+from eosctl.model.topics import PartitionOffsets
+from eosctl.model.transactions import ActiveProducer, TransactionState
 
 TIMEOUT_SCAN_MS: Final = 10_000
 """Default of transaction.abort.timed.out.transaction.cleanup.interval.ms: how late a coordinator aborts on timeout."""
@@ -99,3 +110,91 @@ def still_open(verdicts: Sequence[Verdict], producers: Iterable[ActiveProducer])
         if each.transaction_start_offset is not None
     }
     return tuple(each for each in verdicts if not each.hangs or each.transaction.place in open_now)
+
+
+# Who holds a last stable offset back: the open transaction that begins first (KIP-98).
+#
+# The last stable offset is the start of the first transaction that is still open, or the high watermark. A
+# transaction's start in a partition is the offset of its first batch there.
+
+
+def holders(offsets: PartitionOffsets, transactions: Iterable[OpenTransaction]) -> tuple[OpenTransaction, ...]:
+    """The open transactions of the partition that begin first; none where nothing is held back."""
+    if offsets.held_back <= 0:
+        return ()
+    here = [each for each in transactions if each.topic_partition == offsets.topic_partition]
+    exact = [each for each in here if each.start_offset == offsets.last_stable_offset]
+    first = min((each.start_offset for each in here), default=None)
+    return tuple(exact or [each for each in here if each.start_offset == first])
+
+
+def stability(
+    offsets: Mapping[TopicPartition, PartitionOffsets],
+    transactions: Iterable[OpenTransaction],
+    since_ms: Mapping[TopicPartition, int],
+) -> tuple[PartitionStability, ...]:
+    """Every partition with its holders, those that are held back longest first."""
+    found = list(transactions)
+    all_ = [
+        PartitionStability(each, holders(each, found), since_ms.get(partition)) for partition, each in offsets.items()
+    ]
+    return tuple(
+        sorted(all_, key=lambda each: (each.since_ms is None, each.since_ms or 0, each.offsets.topic_partition))
+    )
+
+
+def held_back(
+    transaction: OpenTransaction,
+    offsets: PartitionOffsets | Skipped,
+    groups: Iterable[WaitingGroup] | Skipped,
+    connect: Iterable[str],
+    commits: tuple[PendingCommit, ...] | Skipped = (),
+) -> HeldBack:
+    """What one open transaction keeps from readers."""
+    holds = not isinstance(offsets, Skipped) and offsets.last_stable_offset == transaction.start_offset
+    listed = groups if isinstance(groups, Skipped) else tuple(groups)
+    return HeldBack(offsets, holds, listed, tuple(connect), commits)
+
+
+# Which parts of Connect wait behind an open transaction in a topic.
+#
+# 1. Config topic: a worker with exactly-once enabled reads it committed and to its high watermark at start and before
+#    each round of fencing, so it does not start, and tasks that are started turn FAILED.
+# 2. Offsets topic (of the workers, or a connector's own): a source task with exactly-once reads it committed and to
+#    the end before it starts, so connectors whose offsets are there do not start.
+# 3. A sink connector reads as the group `connect-<name>`, unless `consumer.override.group.id` says otherwise.
+
+
+OWN_OFFSETS_TOPIC: Final = "offsets.storage.topic"
+SINK_GROUP: Final = "consumer.override.group.id"
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectTopics:
+    """The internal topics of one Connect cluster, and its connectors as its config topic has them."""
+
+    group_id: str
+    config_topic: str
+    offsets_topic: str
+    connectors: Mapping[str, ConnectorState]
+
+
+def waiting_parts(topic: str, groups: Iterable[str], cluster: ConnectTopics | None) -> tuple[str, ...]:
+    """What of the Connect cluster waits behind this topic, in words; none where no cluster is known."""
+    if cluster is None:
+        return ()
+    found = []
+    if topic == cluster.config_topic:
+        found.append(f"workers of Connect cluster {cluster.group_id}: config topic; none with exactly-once starts")
+    own = [name for name, state in cluster.connectors.items() if _config(state, OWN_OFFSETS_TOPIC) == topic]
+    if topic == cluster.offsets_topic:
+        found.append(f"source connectors of Connect cluster {cluster.group_id}: offsets topic; none starts its tasks")
+    found += [f"connector {name}: its offsets topic; it does not start its tasks" for name in sorted(own)]
+    sinks = {_config(state, SINK_GROUP) or f"connect-{name}": name for name, state in cluster.connectors.items()}
+    found += [f"sink connector {sinks[group]}: it reads this topic" for group in sorted(set(groups) & sinks.keys())]
+    return tuple(found)
+
+
+def _config(state: ConnectorState, key: str) -> str | None:
+    value = None if state.config is None else state.config.get(key)
+    return value if isinstance(value, str) else None

@@ -15,12 +15,11 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
-from eosctl.analysis.catalogue.config_topic import IMPOSSIBLE_CONNECTOR
+from eosctl.analysis.catalogue.internal_topics import IMPOSSIBLE_CONNECTOR
 from eosctl.analysis.connect_requests import for_connector
 from eosctl.analysis.output_topics import named_or_told
-from eosctl.model.client_configs import SERVERS
 from eosctl.model.client_properties import HIDDEN, is_broker_address, listed
-from eosctl.model.client_roles import ConnectorConfig
+from eosctl.model.client_roles import SERVERS, ConnectorConfig
 from eosctl.model.names import is_topic_name
 from eosctl.model.report import Finding
 from eosctl.model.whole_numbers import whole

@@ -1,16 +1,462 @@
 """From the config topic read once to the answer of inspect-config."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
 
-from eosctl.analysis.config_census import Survey
-from eosctl.analysis.config_findings import not_a_config_topic, open_transaction, record_findings, topic_findings
-from eosctl.analysis.connector_findings import connector_findings
-from eosctl.analysis.next_start import next_start
-from eosctl.model.connectors import ConnectorState, ConnectorType
-from eosctl.model.inspection import InspectedConnector, Inspection
-from eosctl.model.report import worst_first
+from eosctl.analysis.catalogue import internal_topics
+from eosctl.analysis.catalogue import internal_topics as kinds
+from eosctl.analysis.catalogue.internal_topics import CLEANUP
+from eosctl.analysis.config_topic import Survey
+from eosctl.analysis.connect_requests import for_connector, restart_tasks
+from eosctl.analysis.impossible_connectors import why_impossible
+from eosctl.model.client_properties import HIDDEN
+from eosctl.model.client_roles import ConnectorConfig, as_properties
+from eosctl.model.config_topic import (
+    Disposition,
+    InspectedConnector,
+    Inspection,
+    MalformedKey,
+    NextStart,
+    NextStartRule,
+    RecordKind,
+)
+from eosctl.model.connectors import ConnectorState, ConnectorType, TargetState, connector_path
+from eosctl.model.names import ConnectorTaskId, task_transactional_id
+from eosctl.model.report import Finding, FindingKind, Severity, worst_first
 from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.text import counted
 from eosctl.model.topics import PartitionOffsets, TopicFacts
+from eosctl.model.versions import KafkaVersion
+from eosctl.model.whole_numbers import MOST_TASKS
+
+# Findings about one connector of the config topic, each with what to do.
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    connector: InspectedConnector
+    cluster_has_records: bool
+    version: KafkaVersion
+
+    def finding(
+        self, kind: FindingKind, message: str, *, cure: str | None = None, severity: Severity | None = None
+    ) -> Finding:
+        """A finding about this connector, with its figures as evidence, and the kind's fix where no other is given."""
+        state = self.connector.state
+        running = self.connector.running_tasks
+        evidence: dict[str, object] = {
+            "task_count": state.task_count,
+            "task_count_record": state.task_count_record,
+            "last_commit_offset": state.commit_offset,
+            "last_task_count_offset": state.task_count_offset,
+            "config_offset": state.config_offset,
+            "running_tasks": {"skipped": running.reason} if isinstance(running, Skipped) else running,
+        }
+        cure = for_connector(kind.fix_for(self.version), state.name) if cure is None else cure
+        return kind.finding(state.name, message, evidence, cure=cure, severity=severity)
+
+    @property
+    def running(self) -> int:
+        """Tasks known to run: none where nobody asked."""
+        running = self.connector.running_tasks
+        return 0 if isinstance(running, Skipped) else running
+
+
+def connector_findings(
+    connector: InspectedConnector, cluster_has_records: bool, version: KafkaVersion
+) -> Iterator[Finding]:
+    """All that is found about one connector, with the fixes for workers of this version.
+
+    cluster_has_records shows whether any task count record exists at all.
+    """
+    case = _Case(connector, cluster_has_records, version)
+    for rule in _RULES:
+        finding = rule(case)
+        if finding is not None:
+            yield finding
+
+
+MOST_RESTARTED: Final = 1_000
+"""A record may claim more tasks than a fix can name."""
+
+
+def _restart(case: _Case) -> str:
+    state = case.connector.state
+    return f"{restart_tasks(state.name, range(min(state.task_count or 0, MOST_RESTARTED)))}; {kinds.ONCE_MORE}"
+
+
+def _pending_with_running_tasks(case: _Case) -> Finding | None:
+    state = case.connector.state
+    fencing = case.connector.next_start.rule in {NextStartRule.FENCE, NextStartRule.SINGLE_TASK}
+    # A stop commits 0 tasks before the workers end those that run: none of these was started after the commit.
+    starts = state.target_state is TargetState.STARTED and state.task_count != 0
+    if case.connector.type is not ConnectorType.SOURCE or not fencing or not starts or not case.running:
+        return None
+    return case.finding(
+        kinds.PENDING_FENCING_WITH_RUNNING_TASKS,
+        f"{counted(case.running, 'task runs', 'tasks run')} although the task commit at offset {state.commit_offset} "
+        "was not followed by a task count record: they started without a round of fencing, so older tasks may still "
+        "write",
+        cure="make sure that every worker has exactly.once.source.support=enabled (`eosctl upgrade-check --to "
+        f"enabled`), then restart the tasks: {_restart(case)}",
+    )
+
+
+def may_be_starting(findings: Iterable[Finding]) -> bool:
+    """Whether a start in progress would look the same for some seconds: tasks of before run beside the new commit."""
+    return any(each.kind == kinds.PENDING_FENCING_WITH_RUNNING_TASKS for each in findings)
+
+
+def _count_mismatch(case: _Case) -> Finding | None:
+    state = case.connector.state
+    applies = state.known and not state.pending_fencing and state.commit_offset is not None
+    if not applies or state.task_count_record is None or state.task_count_record == state.task_count:
+        return None
+    fenced, running = (counted(each or 0, "producer") for each in (state.task_count_record, state.task_count))
+    return case.finding(
+        kinds.TASK_COUNT_MISMATCH,
+        f"the task count record says {state.task_count_record} and the task commit before it {state.task_count}: the "
+        f"next round will fence {fenced}, not {running}",
+    )
+
+
+def _commit_without_record(case: _Case) -> Finding | None:
+    state = case.connector.state
+    unrecorded = state.known and state.commit_offset is not None and state.task_count_record is None
+    started = state.target_state is TargetState.STARTED and bool(state.task_count)
+    if case.connector.type is not ConnectorType.SOURCE or not (unrecorded and started and case.cluster_has_records):
+        return None
+    tasks = counted(state.task_count or 0, "task was", "tasks were")
+    return case.finding(
+        kinds.COMMIT_WITHOUT_TASK_COUNT_RECORD,
+        f"{tasks} committed at offset {state.commit_offset} but no task count record exists, "
+        "though other connectors have one: these tasks never started under exactly-once",
+        cure=f"when every worker has exactly.once.source.support=enabled, restart the tasks: {_restart(case)}",
+    )
+
+
+def _inconsistent(case: _Case) -> Finding | None:
+    state = case.connector.state
+    if not (state.known and state.inconsistent):
+        return None
+    missing = ", ".join(map(str, state.missing_tasks[:10])) + (" …" if len(state.missing_tasks) > 10 else "")
+    return case.finding(
+        kinds.INCONSISTENT_CONNECTOR,
+        f"the task commit at offset {state.commit_offset} wants {state.task_count} task configs and compaction left "
+        f"none for task {missing}: a worker that starts now runs no tasks of it until it is configured again",
+        severity=Severity.WARNING,
+    )
+
+
+def _commit_before_config(case: _Case) -> Finding | None:
+    state = case.connector.state
+    if not state.known or state.unclaimed_commit_offset is None or state.task_count is not None:
+        return None
+    return case.finding(
+        kinds.COMMIT_BEFORE_CONFIG,
+        f"the task commit at offset {state.unclaimed_commit_offset} comes before the connector config at offset "
+        f"{state.config_offset} (compaction removed the older config): workers from 3.7.1 ignore it and start without "
+        "tasks",
+    )
+
+
+def _impossible(case: _Case) -> Finding | None:
+    state = case.connector.state
+    if not state.known:
+        return None
+    config = state.config or {}
+    connector = ConnectorConfig(state.name, as_properties(config), case.connector.type)
+    reasons = [*why_impossible(connector), *_no_class(config.get("connector.class", "")), *_too_many(state)]
+    if not reasons:
+        return None
+    return case.finding(kinds.IMPOSSIBLE_CONNECTOR, f"no worker can run it: {'; '.join(reasons)}")
+
+
+def _no_class(value: object) -> Iterator[str]:
+    if value is None:
+        yield "it has no connector.class"
+    elif not isinstance(value, str) or value == HIDDEN:
+        yield "its connector.class is no text, and workers answer 500 to whoever asks for all connectors"
+
+
+def _too_many(state: ConnectorState) -> Iterator[str]:
+    record = state.task_count_record or 0
+    if record > MOST_TASKS:
+        yield f"its task count record claims {record} tasks, and the IDs of more than {MOST_TASKS} are not looked at"
+
+
+def _orphans(case: _Case) -> Finding | None:
+    state = case.connector.state
+    if state.known:
+        return None
+    return case.finding(
+        kinds.ORPHAN_RECORDS,
+        f"records remain of a connector that does not exist: {case.connector.next_start.words.partition('; ')[2]}",
+    )
+
+
+_RULES: Final[tuple[Callable[[_Case], Finding | None], ...]] = (
+    _pending_with_running_tasks,
+    _count_mismatch,
+    _commit_without_record,
+    _inconsistent,
+    _commit_before_config,
+    _impossible,
+    _orphans,
+)
+
+
+# Which rule the leader's round of zombie fencing falls under when a connector's tasks start next.
+#
+# With P pending fencing, R the last task count record (or none) and T the number of tasks last committed
+# (DistributedHerder.doFenceZombieSourceTasks, KIP-618):
+#
+# 1. not P: nothing is fenced and nothing written.
+# 2. P, no R: the first start under exactly-once; nothing is fenced, R := T is written.
+# 3. P, R = 1 and T = 1: the one producer has the same transactional ID as before and fences it itself; R := T is
+#    written.
+# 4. otherwise: the producers of tasks 0 … R-1 are fenced, then R := T is written.
+#
+# A STOPPED connector commits no tasks, and resuming it commits some, so its next start falls under 2 to 4 in any case.
+
+
+def next_start(state: ConnectorState, connector_type: ConnectorType | None, group_id: str | None) -> NextStart:
+    """The rule for this connector; group_id of its Connect cluster names the transactional IDs in the words."""
+    if connector_type is ConnectorType.SINK:
+        return NextStart(NextStartRule.NONE, 0, "a sink: its tasks have no producers to fence")
+    if not state.known:
+        return NextStart(NextStartRule.NONE, 0, _unknown(state, group_id))
+    rule, fences, words = _source(state, group_id)
+    if connector_type is None and rule is NextStartRule.FIRST_START:
+        words += ", if it is a source"
+    return NextStart(rule, fences, words)
+
+
+def _source(state: ConnectorState, group_id: str | None) -> tuple[NextStartRule, int, str]:
+    record = state.task_count_record
+    if not state.pending_fencing:
+        return NextStartRule.NONE, 0, _not_pending(state)
+    if record is None:
+        return NextStartRule.FIRST_START, 0, "first exactly-once start: nothing to fence"
+    if record == 1 and state.task_count == 1:
+        return NextStartRule.SINGLE_TASK, 0, "1 -> 1: no fencing, the same ID fences itself"
+    fences = max(record, 0)
+    return (
+        NextStartRule.FENCE,
+        fences,
+        f"the next start will fence {_producers(state.name, fences, group_id)}: "
+        + (
+            f"the task commit at offset {state.commit_offset} is later than the task count record at offset "
+            f"{state.task_count_offset}" + _resumed(state)
+        ),
+    )
+
+
+def _resumed(state: ConnectorState) -> str:
+    if state.target_state is TargetState.STOPPED and state.task_count_record == 1:
+        return " (none if it resumes with one task)"
+    return ""
+
+
+def _not_pending(state: ConnectorState) -> str:
+    if state.task_count_record is None:
+        return "no task commit yet: nothing to fence"
+    return f"already fenced: the task count record at offset {state.task_count_offset} is later than " + (
+        "any task commit" if state.commit_offset is None else f"the task commit at offset {state.commit_offset}"
+    )
+
+
+def _unknown(state: ConnectorState, group_id: str | None) -> str:
+    record = state.task_count_record
+    if record is None or record <= 0:
+        return "no such connector; a new one of this name would have nothing to fence"
+    return f"no such connector; a new one of this name would fence {_producers(state.name, record, group_id)}"
+
+
+def _producers(name: str, count: int, group_id: str | None) -> str:
+    if count <= 0:
+        return "no producers"
+    first = task_transactional_id(group_id or "<group.id>", ConnectorTaskId(name, 0))
+    if count == 1:
+        return f"1 producer ({first})"
+    return f"{count} producers ({first} … -{count - 1})"
+
+
+# Whether the cleanup policy of one of Connect's topics keeps the last record of each key, and no more.
+#
+# Workers refuse to start over another policy that they may read (TopicAdmin.verifyTopicCleanupPolicyOnlyCompact). An
+# empty one, which brokers accept from 4.2 on, passes that check: it looks like one that may not be read.
+
+
+def cleanup_policy_finding(subject: str, topic: str, policy: str, what: str) -> Finding | None:
+    """What is wrong with this policy of a topic that holds `what` (connectors, offsets); None where it is `compact`."""
+    words = {word.strip().lower() for word in policy.split(",")} - {""}
+    if words == {"compact"}:
+        return None
+    cure, evidence = CLEANUP.fix.replace("<topic>", topic), {"cleanup_policy": policy}
+    if words:
+        message = f"cleanup.policy is {policy}, not compact: {what} are deleted with time, and workers refuse to start"
+        return CLEANUP.finding(subject, message, evidence, cure=cure)
+    message = (
+        "cleanup.policy is empty: nothing is deleted and nothing compacted, so the topic grows with every record, and "
+        "each start of a worker reads all of it"
+    )
+    return CLEANUP.finding(subject, message, evidence, cure=cure, severity=Severity.WARNING)
+
+
+# Findings about the records of a config topic and about the topic itself, each with what to do.
+
+
+_SHOWN_KEY: Final = 100
+
+
+def topic_findings(topic: str, facts: TopicFacts | Skipped) -> Iterator[Finding]:
+    """Partition count and cleanup policy, which every worker checks before it starts (where it may read them)."""
+    if isinstance(facts, Skipped):
+        return
+    if facts.partitions > 1:
+        message = f"the config topic has {facts.partitions} partitions: every worker refuses to start"
+        yield internal_topics.PARTITIONS.finding(topic, message, {"partitions": facts.partitions})
+    policy = facts.setting("cleanup.policy")
+    found = None if isinstance(policy, Skipped) else cleanup_policy_finding(topic, topic, policy, "connectors")
+    if found is not None:
+        yield found
+
+
+def not_a_config_topic(topic: str, survey: Survey) -> Finding | None:
+    """The finding that excludes all others: the topic holds records, and none of them is of a config topic."""
+    census = survey.census
+    if census.is_config_topic:
+        return None
+    return kinds.NOT_A_CONFIG_TOPIC.finding(
+        topic,
+        f"none of the {census.records} records has a key of Kafka Connect's config topic",
+        {"records": census.records, "examples": [key for _, key in census.invalid_keys.examples]},
+    )
+
+
+def record_findings(topic: str, survey: Survey) -> Iterator[Finding]:
+    """Everything that the census of the records shows."""
+    census = survey.census
+    yield from _writer_findings(topic, survey)
+    for malformed in census.malformed:
+        yield _malformed_finding(malformed)
+    if census.invalid_keys.count:
+        records = counted(census.invalid_keys.count, "record has", "records have")
+        yield kinds.INVALID_KEYS.finding(
+            topic,
+            f"{records} a key that no worker knows; workers log and ignore them",
+            {"count": census.invalid_keys.count, "examples": [list(each) for each in census.invalid_keys.examples]},
+        )
+
+
+def open_transaction(
+    topic: str, group_id: str | None, survey: Survey, offsets: PartitionOffsets | Skipped
+) -> list[Finding]:
+    """A transaction without an end: seen in the records, or from the last stable offset below the high watermark."""
+    first = survey.census.first_open
+    stable = None if isinstance(offsets, Skipped) or not offsets.held_back else offsets.last_stable_offset
+    if first is None and stable is None:
+        return []
+    start = stable if first is None else first.offset
+    producer = None if first is None or first.producer is None else first.producer
+    writer = f" of producer {producer}" if producer else ""
+    leader = f"connect-cluster-{group_id}" if group_id else "connect-cluster-<group.id>"
+    finding = kinds.OPEN_TRANSACTION.finding(
+        topic,
+        f"a transaction{writer} is open from offset {start} on: workers with exactly-once enabled cannot start, and "
+        "running ones see nothing later, until it ends",
+        {"start_offset": start, "producer": str(producer) if producer else None, "records": survey.census.open},
+        cure=(
+            f"wait for its timeout; if it stays, see whose it is with `eosctl transactions describe {leader}` and end "
+            f"it with `eosctl fence --transactional-id {leader}` (the leader claims its ID again as soon as it writes "
+            "down a changed config, so change one next and ask again if it answers 500; after "
+            "`restart?includeTasks=true` it never does, and refuses every change until it is restarted) or, if its "
+            f"coordinator does not know it, `eosctl transactions abort --topic {topic} --partition 0`"
+        ),
+    )
+    return [finding]
+
+
+def _writer_findings(topic: str, survey: Survey) -> Iterator[Finding]:
+    writes, interleaving = survey.census.privileged, survey.census.interleaving
+    if writes.plain_after:
+        now = "the last one among them" if writes.last_is_plain else "though the last one is transactional again"
+        yield kinds.MIXED_WRITERS.finding(
+            topic,
+            f"{writes.plain_after} leader records between offsets {writes.first_plain_after} and "
+            f"{writes.last_plain_after} are plain after transactional ones, {now}: a leader without exactly-once "
+            "source support wrote them, and nothing fenced it",
+            {
+                "plain_after_transactional": writes.plain_after,
+                "first_offset": writes.first_plain_after,
+                "last_offset": writes.last_plain_after,
+                "last_transactional_offset": writes.last_transactional,
+                "last_is_plain": writes.last_is_plain,
+            },
+            severity=Severity.ERROR if writes.last_is_plain else Severity.INFO,
+        )
+    if interleaving is not None:
+        yield kinds.INTERLEAVED_LEADERS.finding(
+            topic,
+            f"two leaders write by turns: producer {interleaving.earlier} wrote at offset {interleaving.offset}, after "
+            f"producer {interleaving.later} at offset {interleaving.later_offset} had taken over",
+            {
+                "producers": [str(interleaving.earlier), str(interleaving.later)],
+                "offset": interleaving.offset,
+                "count": interleaving.count,
+            },
+        )
+
+
+def _malformed_finding(malformed: MalformedKey) -> Finding:
+    kind, effect = _EFFECTS[malformed.disposition]
+    key = "null" if malformed.key is None else malformed.key[:_SHOWN_KEY]
+    times = f" ({malformed.count} times)" if malformed.count > 1 else ""
+    harmless = malformed.disposition is Disposition.IGNORED and malformed.reason == TOMBSTONE
+    return kind.finding(
+        key,
+        f"record `{key}` at offset {malformed.last_offset}{times}: {malformed.reason}; {effect}",
+        {"offset": malformed.last_offset, "count": malformed.count, "kind": malformed.kind.value},
+        cure=_rewrite(malformed),
+        severity=Severity.INFO if harmless else None,
+    )
+
+
+TOMBSTONE: Final = "the value is a tombstone"
+
+_EFFECTS: Final = {
+    Disposition.UNREADABLE: (kinds.MALFORMED_RECORD, "workers log and ignore it"),
+    Disposition.IGNORED: (kinds.MALFORMED_RECORD, "workers log and ignore it"),
+    Disposition.POISON: (
+        kinds.POISON_RECORD,
+        "a worker that reads it throws and loses the records after it that came in the same poll, so workers differ in "
+        "what they know",
+    ),
+    Disposition.FATAL: (kinds.FATAL_RECORD, "a worker that reads it while it starts does not start"),
+}
+
+
+def _rewrite(malformed: MalformedKey) -> str:
+    """How to have a good record of the same key written, after which compaction removes the bad one."""
+    path = connector_path(malformed.connector or "")
+    by_kind = {
+        RecordKind.CONNECTOR_CONFIG: f"write it again: PUT {path}/config",
+        RecordKind.TASK_CONFIG: f"have the tasks configured again: change the connector, PUT {path}/config",
+        RecordKind.TASK_COMMIT: f"have the tasks configured again: change the connector, PUT {path}/config",
+        RecordKind.TASK_COUNT: f"have it written again: restart the tasks of {malformed.connector} on an exactly-once "
+        "worker after a change of its configuration",
+        RecordKind.TARGET_STATE: f"write it again: PUT {path}/pause or /resume",
+        RecordKind.SESSION_KEY: "the leader writes a new one within inter.worker.key.ttl.ms",
+        RecordKind.RESTART_REQUEST: "nothing: restart requests are not replayed",
+        RecordKind.LOGGER_LEVEL: "nothing: logger levels are not replayed",
+        RecordKind.INVALID_KEY: "nothing: a record with this key means nothing to Connect",
+    }
+    if malformed.key is None:
+        return kinds.FATAL_RECORD.fix
+    return f"{by_kind[malformed.kind]}; compaction then removes the old record"
+
 
 NOT_ASKED = not_asked("not asked")
 

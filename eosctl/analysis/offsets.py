@@ -4,15 +4,41 @@ Memory grows with the number of keys, not of records. Keys and values are not lo
 its identity. Folds of two stretches of one partition merge into the fold of both (the later one on the right).
 """
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby, repeat
+from typing import Final, NamedTuple
 
+from eosctl.analysis.positions.debezium import POSTGRESQL, at_source
+from eosctl.analysis.positions.index import compare_positions, explain_position, meaning_of_rewind, position_reader
+from eosctl.model.migration import SourceRead
 from eosctl.model.names import TopicPartition
-from eosctl.model.offsets import KeyRecords, OffsetsPartition
-from eosctl.model.records import Entry, Record, RecordState, Writer
+from eosctl.model.offsets import (
+    AtSource,
+    Change,
+    KeyRecords,
+    MalformedValue,
+    MergedOffset,
+    OffsetChange,
+    OffsetId,
+    OffsetKey,
+    OffsetsById,
+    OffsetsDifference,
+    OffsetsPartition,
+    OffsetsTopic,
+    OffsetStore,
+    OffsetStores,
+    SourceOffset,
+    SourcePartition,
+    StoredOffset,
+    StorePlace,
+)
+from eosctl.model.records import Entry, IsolationLevel, Record, RecordState, Writer
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.topics import PartitionOffsets
+from eosctl.model.versions import NEWEST, KafkaVersion
 
 NOT_ASKED = not_asked("not asked")
 
@@ -85,3 +111,264 @@ def fold_offsets(
     fold = OffsetsFold()
     fold.add(records)
     return fold.result(topic_partition, offsets)
+
+
+# The merged view of a connector's offset stores, as Kafka's code merges and as KIP-618 says it should.
+#
+# 1. ConnectorOffsetBackingStore.get puts what the connector-specific store answers over what the worker-global one
+#    answers. Each store answers every key it is asked for, null where it has none (KafkaOffsetBackingStore.get), and
+#    null is put over a value like anything else: with two stores, the worker-global one is never used. (A shadowed
+#    offset.)
+# 2. KIP-618: the connector-specific offset, and where there is none the worker-global one.
+# 3. A value that is not JSON, or not an object without nested members, is answered as null (OffsetStorageReaderImpl).
+# 4. Workers from 4.2 on write offsets of a null source partition and look them up in vain: OffsetStorageReaderImpl
+#    makes the key with a list that takes no null, logs that as CRITICAL, and answers nothing.
+# 5. A key in two partitions of one topic: the partition read last wins, and nothing decides which that is.
+
+
+DecodeValue = Callable[[bytes | None], SourceOffset | MalformedValue | None]
+ByKey = Mapping[bytes | None, tuple[KeyRecords, ...]]
+Answer = StoredOffset | Skipped | None
+
+NULL_PARTITION_IS_LOST: Final = KafkaVersion(4, 2)
+NOT_READ = Skipped("it was not read")
+LOST_NULL_PARTITION: Final = "workers from 4.2 on look a null source partition up in vain: it begins from nothing"
+UNDECIDED = Skipped("it depends on the workers' exactly.once.source.support, which is not known")
+
+
+def by_key(topic: OffsetsTopic) -> ByKey:
+    """Raw key -> what lies under it, an entry for each partition that has it."""
+    found: dict[bytes | None, tuple[KeyRecords, ...]] = {}
+    for part in topic.partitions:
+        for raw, records in part.keys.items():
+            found[raw] = (*found[raw], records) if raw in found else (records,)
+    return found
+
+
+class Opened(NamedTuple):
+    """A store with its topic at hand: None where there is no such topic."""
+
+    place: StorePlace
+    level: IsolationLevel
+    topic: ByKey | Skipped | None
+
+    def seen(self, raw: bytes, decode: DecodeValue) -> list[StoredOffset]:
+        """What a reader of the store holds under the key, an entry for each partition."""
+        if self.topic is None or isinstance(self.topic, Skipped):
+            return []
+        level, found = self.level, []
+        for each in self.topic.get(raw, ()):
+            record = each.seen_by(level)
+            if record is not None:
+                found.append(StoredOffset(each.topic_partition, record, decode(record.value)))
+        return found
+
+    def waiting(self, raw: bytes) -> int | None:
+        """Offset of a record in an open transaction that will replace what the reader holds, if it is committed."""
+        if self.topic is None or isinstance(self.topic, Skipped) or self.level is IsolationLevel.READ_UNCOMMITTED:
+            return None
+        for each in self.topic.get(raw, ()):
+            if each.open is not None and each.open is each.last:
+                return each.open.offset
+        return None
+
+
+class OpenedStores(NamedTuple):
+    """The stores of a connector with their topics: primary is what Kafka answers from, fallback KIP-618's second."""
+
+    primary: Opened
+    fallback: Opened | None
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Merger:
+    """Merges keys over the topics that were read: by place, None where there is no such topic.
+
+    version is the workers'.
+    """
+
+    worker_place: StorePlace
+    topics: Mapping[StorePlace, ByKey | Skipped | None]
+    decode: DecodeValue
+    version: KafkaVersion = NEWEST
+
+    def merge(
+        self, keys: Iterable[OffsetKey], candidates: tuple[OffsetStores, ...] | Skipped
+    ) -> Iterator[MergedOffset]:
+        """Each key of one connector; candidates are its stores, two answers where it is unknown which apply."""
+        if isinstance(candidates, Skipped):
+            general = self._open(OffsetStore(self.worker_place, IsolationLevel.READ_COMMITTED))
+            for key in keys:
+                shown = self._shown(general, key.raw)
+                yield MergedOffset(key, shown, candidates, candidates, candidates, candidates.reason)
+            return
+        opened = [self._open_all(stores) for stores in candidates]
+        first = candidates[0]
+        level = (first.worker_global or first.connector_specific or _UNUSED).isolation_level
+        general = self._open(OffsetStore(self.worker_place, level))
+        own = first.connector_specific
+        specific = None if own is None or own.place == self.worker_place else self._open(own)
+        if opened[0].primary == general:
+            general = opened[0].primary
+        for key in keys:
+            yield self._merged(key, opened, general, specific)
+
+    def _open(self, store: OffsetStore) -> Opened:
+        return Opened(store.place, store.isolation_level, self.topics.get(store.place, NOT_READ))
+
+    def _open_all(self, stores: OffsetStores) -> OpenedStores:
+        general, own = stores.worker_global, stores.connector_specific
+        if own is None:
+            assert general is not None
+            return OpenedStores(self._open(general), None, "worker-global")
+        return OpenedStores(self._open(own), None if general is None else self._open(general), "connector-specific")
+
+    def _merged(
+        self, key: OffsetKey, candidates: list[OpenedStores], general: Opened, specific: Opened | None
+    ) -> MergedOffset:
+        raw, stores = key.raw, candidates[0]
+        seen, kafka, promised = self._answers(raw, stores)
+        in_general = self._shown(general, raw, seen if general is stores.primary else None)
+        in_specific = None if specific is None else self._shown(specific, raw)
+        for other in candidates[1:]:
+            if self._answers(raw, other)[1:] != (kafka, promised):
+                return MergedOffset(key, in_general, in_specific, UNDECIDED, UNDECIDED, UNDECIDED.reason)
+        if key.partition is None and self.version >= NULL_PARTITION_IS_LOST:
+            return MergedOffset(key, in_general, in_specific, None, promised, LOST_NULL_PARTITION)
+        # Not even a tombstone there, which would be somebody's wish.
+        shadowed = kafka is None and not seen and isinstance(promised, StoredOffset)
+        words = self._words(raw, stores, seen, kafka, shadowed)
+        return MergedOffset(key, in_general, in_specific, kafka, promised, words, shadowed)
+
+    def _shown(self, store: Opened, raw: bytes, seen: list[StoredOffset] | None = None) -> Answer:
+        """The record that a reader holds, the newest of several partitions; otherwise one that it does not see."""
+        if store.topic is None or isinstance(store.topic, Skipped):
+            return store.topic
+        seen = store.seen(raw, self.decode) if seen is None else seen
+        return _newest(seen or store._replace(level=IsolationLevel.READ_UNCOMMITTED).seen(raw, self.decode))
+
+    def _answers(self, raw: bytes, stores: OpenedStores) -> tuple[list[StoredOffset], Answer, Answer]:
+        """What the primary store holds, what Kafka answers, and what KIP-618 promises."""
+        seen = stores.primary.seen(raw, self.decode)
+        kafka = _answer(stores.primary, seen)
+        if kafka is not None or stores.fallback is None:
+            return seen, kafka, kafka
+        return seen, None, _answer(stores.fallback, stores.fallback.seen(raw, self.decode))
+
+    def _words(self, raw: bytes, stores: OpenedStores, seen: list[StoredOffset], kafka: Answer, shadowed: bool) -> str:
+        if isinstance(kafka, Skipped):
+            return kafka.reason
+        if kafka is not None:
+            words = f"{stores.kind} store, {kafka.topic_partition}@{kafka.record.offset}"
+        elif shadowed:
+            words = f"nothing in {stores.primary.place} hides the offset in {self.worker_place}: it begins from nothing"
+        else:
+            words = _why_nothing(stores.primary, seen)
+        waiting = stores.primary.waiting(raw)
+        return words if waiting is None else f"{words}; an open transaction may replace it (offset {waiting})"
+
+
+_UNUSED = OffsetStore(StorePlace(""), IsolationLevel.READ_COMMITTED)
+
+
+def _answer(store: Opened, seen: list[StoredOffset]) -> Answer:
+    """The offset that this store alone answers: None for a tombstone and for a value that cannot be used."""
+    if isinstance(store.topic, Skipped):
+        return store.topic
+    if len(seen) > 1 and len({stored.record.value for stored in seen}) > 1:
+        partitions = ", ".join(str(stored.topic_partition.partition) for stored in seen)
+        return Skipped(f"{store.place} has it in partitions {partitions}: the one that is read last wins")
+    stored = _newest(seen)
+    return stored if stored is not None and stored.usable else None
+
+
+def _why_nothing(store: Opened, seen: list[StoredOffset]) -> str:
+    if store.topic is None:
+        return f"{store.place} does not exist"
+    malformed = [each.value.reason for each in seen if isinstance(each.value, MalformedValue)]
+    if malformed:
+        return f"the value in {store.place} cannot be used: {malformed[0]}"
+    return f"a tombstone in {store.place}" if seen else f"nothing in {store.place}"
+
+
+def _newest(found: list[StoredOffset]) -> StoredOffset | None:
+    return found[0] if len(found) == 1 else max(found, key=_timestamp, default=None)
+
+
+def _timestamp(stored: StoredOffset) -> tuple[int, int]:
+    return stored.record.timestamp, stored.record.offset
+
+
+# How two sets of offsets differ.
+
+
+Side = SourceOffset | Skipped | None
+
+
+def compare_offsets(name_a: str, a: OffsetsById, name_b: str, b: OffsetsById) -> OffsetsDifference:
+    """Every offset that is not the same in A and B, by connector and source partition."""
+    changes = []
+    same = 0
+    for identity in sorted({*a, *b}):
+        change = _change(identity, a.get(identity), b.get(identity))
+        if change is not None:
+            changes.append(change)
+        elif a.get(identity) is not None:
+            same += 1
+    return OffsetsDifference(name_a, name_b, tuple(changes), same)
+
+
+def as_renamed(a: OffsetsById, b: OffsetsById, names: Mapping[str, str]) -> tuple[OffsetsById, OffsetsById]:
+    """A with its connectors under the names that they have in B, and B without what it keeps under the old names.
+
+    The offsets of a connector that was renamed stay in the topic: nobody deletes them.
+    """
+    left = names.keys() - set(names.values())
+    return (
+        {OffsetId(names.get(each.connector, each.connector), each.partition): value for each, value in a.items()},
+        {each: value for each, value in b.items() if each.connector not in left},
+    )
+
+
+def with_source(difference: OffsetsDifference, source_of: Callable[[str], SourceRead]) -> OffsetsDifference:
+    """The same with what the source of each connector says of both positions, where Debezium reads a PostgreSQL."""
+    changes = []
+    for each in difference.changes:
+        source = source_of(each.id.connector)
+        partition = json.loads(each.id.partition)
+        asked = (_at_source(partition, offset, source) for offset in (each.a, each.b))
+        changes.append(replace(each, source_a=next(asked), source_b=next(asked)))
+    return replace(difference, changes=tuple(changes))
+
+
+def _at_source(partition: SourcePartition | None, offset: Side, source: SourceRead) -> AtSource | Skipped | None:
+    if offset is None or isinstance(offset, Skipped) or position_reader(partition, offset) is not POSTGRESQL:
+        return None
+    if isinstance(source.server, Skipped):
+        return source.server
+    return source.slot if isinstance(source.slot, Skipped) else at_source(offset, source.slot, source.server)
+
+
+def _change(identity: OffsetId, a: Side, b: Side) -> OffsetChange | None:
+    if isinstance(a, Skipped) or isinstance(b, Skipped):
+        return OffsetChange(identity, Change.UNKNOWN, a, b)
+    if _typed(a) == _typed(b):
+        return None
+    kind = Change.ONLY_IN_B if a is None else Change.ONLY_IN_A if b is None else Change.DIFFERENT
+    partition = json.loads(identity.partition)
+    return OffsetChange(
+        identity,
+        kind,
+        a,
+        b,
+        position_a=None if a is None else explain_position(partition, a),
+        position_b=None if b is None else explain_position(partition, b),
+        order=None if a is None or b is None else compare_positions(partition, a, b),
+        rewind=None if a is None or b is None else meaning_of_rewind(partition, a),
+    )
+
+
+def _typed(offset: SourceOffset | None) -> object:
+    """With the type of each value: 1, 1.0 and true are three values in Java."""
+    return None if offset is None else {name: (type(value), value) for name, value in offset.items()}

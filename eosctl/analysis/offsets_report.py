@@ -1,26 +1,552 @@
 """From offsets topics, worker settings and connector configs to the answer of `offsets show`."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+import base64
+import shlex
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final
 
-from eosctl.analysis.connector_offset_findings import connector_findings, if_it_were
+from eosctl.analysis.catalogue import internal_topics as kinds
+from eosctl.analysis.catalogue.internal_topics import PRODUCES_ELSEWHERE, REWRITTEN_BEFORE_CREATION, UNCOMMITTED_OFFSET
+from eosctl.analysis.connect_requests import for_connector
 from eosctl.analysis.impossible_connectors import impossible_connector
-from eosctl.analysis.merged_offsets import DecodeValue, Merger, by_key
-from eosctl.analysis.offset_findings import ByKey, Keys, not_an_offsets_topic, topic_findings
-from eosctl.analysis.offset_phases import by_phase, in_phase, uncommitted_keys, uncommitted_offsets
+from eosctl.analysis.inspection import cleanup_policy_finding
+from eosctl.analysis.offsets import LOST_NULL_PARTITION, DecodeValue, Merger, by_key
+from eosctl.analysis.offsets import ByKey as MergedByKey
 from eosctl.analysis.positions.index import explain_position
-from eosctl.analysis.producing_elsewhere import NO_CLUSTERS, Clusters, producing_elsewhere
 from eosctl.analysis.source_stores import deciding_settings, stores_of
-from eosctl.model.client_configs import as_properties
-from eosctl.model.client_roles import ConnectorConfig
-from eosctl.model.merged_offsets import ConnectorOffsets, MergedOffset, OffsetsReport, StoredOffset
-from eosctl.model.offset_stores import OffsetStores, SourceSupport, StorePlace, WorkerSettings
-from eosctl.model.offsets import MalformedKey, OffsetKey, OffsetsTopic
-from eosctl.model.report import Finding, worst_first
-from eosctl.model.skipped import Skipped
-from eosctl.model.versions import EXACTLY_ONCE_SOURCES
+from eosctl.model.client_roles import ConnectorConfig, as_properties
+from eosctl.model.offsets import (
+    ByPhase,
+    ConnectorOffsets,
+    KeyRecords,
+    MalformedKey,
+    MalformedValue,
+    MergedOffset,
+    OffsetKey,
+    OffsetsReport,
+    OffsetsTopic,
+    OffsetStores,
+    SourceSupport,
+    StoredOffset,
+    StorePlace,
+    WorkerSettings,
+)
+from eosctl.model.report import Evidence, Finding, Severity, worst_first
+from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.text import counted
+from eosctl.model.versions import EXACTLY_ONCE_SOURCES, STOPPED_STATE, KafkaVersion
+
+# Findings about offsets topics, each with what to do.
+
+
+YOUNG_MS: Final = 60_000
+EXAMPLES: Final = 10
+LOSES_THE_REST: Final = (
+    (KafkaVersion(3, 5), KafkaVersion(3, 5, 1)),
+    (KafkaVersion(3, 6), KafkaVersion(3, 6)),
+)
+"""KAFKA-15800: workers of these versions drop the rest of a poll after a key that is not JSON."""
+
+Keys = Mapping[bytes | None, OffsetKey | MalformedKey]
+ByKey = Mapping[bytes | None, tuple[KeyRecords, ...]]
+
+
+def base64_of(raw: bytes | None) -> str | None:
+    """A raw key as text."""
+    return None if raw is None else base64.b64encode(raw).decode("ascii")
+
+
+def topic_findings(
+    place: StorePlace,
+    topic: OffsetsTopic,
+    records: ByKey,
+    keys: Keys,
+    *,
+    canonical: Callable[[OffsetKey], str],
+    as_of: int,
+    version: KafkaVersion,
+    committed: bool,
+) -> Iterator[Finding]:
+    """All that is found about one offsets topic; records and keys are its records and its keys by raw key.
+
+    as_of (ms since the epoch) distinguishes a transaction in progress from one that stays open; committed is whether
+    somebody reads the topic committed, and so waits for one.
+    """
+    subject = str(place)
+    other = not_an_offsets_topic(subject, records, keys)
+    if other is not None:
+        yield other
+        return
+    yield from _cleanup_policy(subject, topic)
+    yield from _open_transactions(subject, topic, as_of, committed)
+    yield from _malformed_keys(subject, records, keys, version)
+    yield from _in_two_partitions(subject, records, keys)
+    yield from _logical_duplicates(subject, records, keys, canonical)
+
+
+def not_an_offsets_topic(subject: str, records: ByKey, keys: Keys) -> Finding | None:
+    """The finding that excludes all others: the topic holds records, and none of them is of an offsets topic."""
+    if not keys or any(isinstance(key, OffsetKey) for key in keys.values()):
+        return None
+    count = sum(each.records for lies in records.values() for each in lies)
+    return kinds.NOT_AN_OFFSETS_TOPIC.finding(
+        subject,
+        f"none of the {counted(count, 'record')} has a key of Kafka Connect's offsets topic: this is another topic",
+        {"records": count, "keys": len(keys)},
+    )
+
+
+def _cleanup_policy(subject: str, topic: OffsetsTopic) -> Iterator[Finding]:
+    policy = topic.facts if isinstance(topic.facts, Skipped) else topic.facts.setting("cleanup.policy")
+    found = None if isinstance(policy, Skipped) else cleanup_policy_finding(subject, topic.topic, policy, "offsets")
+    if found is not None:
+        yield found
+
+
+def _open_transactions(subject: str, topic: OffsetsTopic, as_of: int, committed: bool) -> Iterator[Finding]:
+    for part in topic.partitions:
+        if isinstance(part.offsets, Skipped) or not part.offsets.held_back:
+            continue
+        opened = [records.open for records in part.keys.values() if records.open is not None]
+        since = min((record.timestamp for record in opened), default=None)
+        age_ms = None if since is None else max(0, as_of - since)
+        producers = sorted({str(record.producer) for record in opened})
+        young = age_ms is not None and age_ms < YOUNG_MS
+        age = "" if age_ms is None else f", open for {age_ms / 1000:.0f} s"
+        waits = (
+            "a worker or task that starts waits for it"
+            if committed
+            else "no worker and no task waits for it while none is enabled"
+        )
+        yield kinds.OFFSETS_OPEN_TRANSACTION.finding(
+            subject,
+            f"partition {part.topic_partition.partition}: an open transaction at offset "
+            f"{part.offsets.last_stable_offset}{age} (producer {', '.join(producers) or 'unknown'}) hides "
+            f"{counted(part.offsets.held_back, 'offset')} from read_committed consumers: {waits}",
+            {
+                "partition": part.topic_partition.partition,
+                "last_stable_offset": part.offsets.last_stable_offset,
+                "high_watermark": part.offsets.high_watermark,
+                "age_ms": age_ms,
+                "producers": producers,
+            },
+            severity=Severity.INFO if young or not committed else None,
+        )
+
+
+def _malformed_keys(subject: str, records: ByKey, keys: Keys, version: KafkaVersion) -> Iterator[Finding]:
+    found = [(raw, key) for raw, key in keys.items() if isinstance(key, MalformedKey)]
+    if not found:
+        return
+    count = sum(each.records for raw, _ in found for each in records[raw])
+    loses = any(first <= version <= last for first, last in LOSES_THE_REST)
+    effect = (
+        f"workers of {version} lose the rest of what they read in the same poll (KAFKA-15800)"
+        if loses
+        else "workers log and ignore them"
+    )
+    places = [
+        {
+            "key_base64": base64_of(raw),
+            "partition": each.topic_partition.partition,
+            "offset": each.last.offset,
+            "reason": key.reason,
+        }
+        for raw, key in found[:EXAMPLES]
+        for each in records[raw]
+    ]
+    yield kinds.MALFORMED_OFFSETS_KEY.finding(
+        subject,
+        f"{counted(count, 'record')} under {counted(len(found), 'key')}: not offsets of a source connector (the first: "
+        f"partition {places[0]['partition']} offset {places[0]['offset']}, {places[0]['reason']}): {effect}",
+        {"records": count, "keys": len(found), "examples": places},
+        severity=Severity.ERROR if loses else Severity.WARNING,
+    )
+
+
+def _in_two_partitions(subject: str, records: ByKey, keys: Keys) -> Iterator[Finding]:
+    alike: list[bytes] = []
+    differing: list[bytes] = []
+    for raw, lies in records.items():
+        if len(lies) > 1 and raw is not None:
+            values = {each.last.value for each in lies}
+            if values != {None}:
+                (differing if len(values) > 1 else alike).append(raw)
+    for found, severity, effect in (
+        (differing, Severity.ERROR, "with different values, and the order in which a worker reads them decides"),
+        (alike, Severity.WARNING, "with the same value"),
+    ):
+        if found:
+            yield _in_two(subject, records, keys, found, severity, effect)
+
+
+def _in_two(subject: str, records: ByKey, keys: Keys, found: list[bytes], severity: Severity, effect: str) -> Finding:
+    first = found[0]
+    places = " and ".join(f"{each.topic_partition.partition} (offset {each.last.offset})" for each in records[first])
+    key = keys[first]
+    owner = f" of connector {key.connector}" if isinstance(key, OffsetKey) else ""
+    examples = [
+        {"key_base64": base64_of(raw), "partitions": [each.topic_partition.partition for each in records[raw]]}
+        for raw in found[:EXAMPLES]
+    ]
+    return kinds.KEY_IN_TWO_PARTITIONS.finding(
+        subject,
+        f"{counted(len(found), 'key lies', 'keys lie')} in more than one partition {effect} "
+        f"(the first: {_text(first)}{owner} in {places})",
+        {"keys": len(found), "examples": examples},
+        severity=severity,
+    )
+
+
+def _logical_duplicates(
+    subject: str, records: ByKey, keys: Keys, canonical: Callable[[OffsetKey], str]
+) -> Iterator[Finding]:
+    found = []
+    for suspects in _similar(keys).values():
+        alike: defaultdict[str, list[bytes]] = defaultdict(list)
+        for key in suspects if len(suspects) > 1 else ():
+            if any(each.last.value is not None for each in records[key.raw]):
+                alike[canonical(key)].append(key.raw)
+        found += [same for same in alike.values() if len(same) > 1]
+    if found:
+        yield kinds.LOGICAL_DUPLICATES.finding(
+            subject,
+            f"{counted(len(found), 'key stands', 'keys stand')} there more than once, as the same JSON in other bytes "
+            f"(the first: {' and '.join(map(_text, found[0]))}): a connector finds only the one that it "
+            "writes itself, the REST interface perhaps the other",
+            {"keys": len(found), "examples": [[base64_of(raw) for raw in same] for same in found[:EXAMPLES]]},
+        )
+
+
+def _similar(keys: Keys) -> Mapping[object, list[OffsetKey]]:
+    """Keys that may be the same JSON: Python finds 1, 1.0 and true equal, and hashes faster than it writes JSON."""
+    similar: defaultdict[object, list[OffsetKey]] = defaultdict(list)
+    for key in keys.values():
+        if isinstance(key, OffsetKey):
+            try:
+                members = frozenset((key.partition or {}).items())
+            except TypeError:  # nested, which no worker writes
+                members = frozenset()
+            similar[key.connector, members].append(key)
+    return similar
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="replace")
+
+
+# Findings about one connector's offsets, each with what to do.
+
+
+def connector_findings(connector: ConnectorOffsets, version: KafkaVersion) -> Iterator[Finding]:
+    """All that is found about one connector, with the fixes for workers of this version."""
+    stores = () if isinstance(connector.stores, Skipped) else connector.stores
+    if connector.known is False:
+        yield from _orphan(connector)
+        return
+    yield from _shadowed(connector, stores, version)
+    yield from _disagreeing(connector, stores, version)
+    yield from _malformed(connector, version)
+    yield from _null_partition(connector)
+    for each in stores[:1] if len(stores) == 1 else ():
+        yield from _written_elsewhere(connector.name, each)
+
+
+def _evidence(offsets: list[MergedOffset]) -> Evidence:
+    return {"offsets": len(offsets), "keys_base64": [base64_of(each.key.raw) for each in offsets[:EXAMPLES]]}
+
+
+def _shadowed(
+    connector: ConnectorOffsets, stores: tuple[OffsetStores, ...], version: KafkaVersion
+) -> Iterator[Finding]:
+    found = [each for each in connector.offsets if each.shadowed]
+    if found:
+        yield kinds.SHADOWED_OFFSET.finding(
+            connector.name,
+            f"{_have(found)} an offset in the worker's topic and none in the connector's own: the next start of "
+            "this connector begins from nothing there and copies everything again",
+            _evidence(found),
+            cure=_out_of_the_shadow(connector.name, stores, version),
+        )
+
+
+def _have(found: Sequence[MergedOffset]) -> str:
+    return counted(len(found), "source partition has", "source partitions have")
+
+
+def _out_of_the_shadow(name: str, stores: tuple[OffsetStores, ...], version: KafkaVersion) -> str:
+    """What brings the worker's offsets where the connector looks for them."""
+    own = stores[0].connector_specific if stores else None
+    cure = kinds.SHADOWED_OFFSET.fix_for(version)
+    if own is not None and own.place.bootstrap_servers is not None:
+        servers = ",".join(sorted(own.place.bootstrap_servers))
+        stops = version >= STOPPED_STATE
+        cure = (
+            f"{'stop it (PUT /connectors/<connector>/stop)' if stops else kinds.DELETED}, then copy its offsets to the "
+            "cluster that it produces to: "
+            f"`eosctl migrate-offsets --connector <connector> --to-bootstrap-server {servers} --to-topic <topic>`, and "
+            f"{'resume it' if stops else kinds.CREATED_AGAIN}"
+        )
+    return _with_topics(for_connector(cure, name), stores)
+
+
+def _with_topics(cure: str, stores: tuple[OffsetStores, ...]) -> str:
+    """The same with the names of the connector's two topics, as far as they are known."""
+    own = stores[0].connector_specific if stores else None
+    general = stores[0].worker_global if stores else None
+    for placeholder in ("<topic>", "<its own topic>"):
+        cure = cure if own is None else cure.replace(placeholder, own.place.topic)
+    return cure if general is None else cure.replace("<the workers' topic>", general.place.topic)
+
+
+def if_it_were(finding: Finding, topic: str) -> Finding:
+    """The same of a connector that would name this topic: its fix undoes nothing that was not done."""
+    cure = finding.cure
+    if finding.kind == kinds.SHADOWED_OFFSET:
+        move = f"eosctl migrate-offsets --connector <connector> --to-topic {shlex.quote(topic)}"
+        cure = "leave its config as it is, and let eosctl move the offsets and change it: "
+        cure = for_connector(f"{cure}`{move} --stop --set-config --resume`", finding.subject)
+    return replace(finding, message=f"if {topic} were its offsets topic: {finding.message}", cure=cure)
+
+
+def _disagreeing(
+    connector: ConnectorOffsets, stores: tuple[OffsetStores, ...], version: KafkaVersion
+) -> Iterator[Finding]:
+    both = [
+        (each, each.worker_global, each.connector_specific)
+        for each in connector.offsets
+        if isinstance(each.worker_global, StoredOffset)
+        and isinstance(each.connector_specific, StoredOffset)
+        and each.worker_global.usable
+        and each.connector_specific.usable
+    ]
+    differing = [(row, general, own) for row, general, own in both if general.value != own.value]
+    stale = [row for row, general, own in differing if general.record.timestamp > own.record.timestamp]
+    behind = [row for row, general, own in differing if general.record.timestamp <= own.record.timestamp]
+    if stale:
+        yield kinds.STORES_DISAGREE.finding(
+            connector.name,
+            f"{_have(stale)} a newer and different offset in the worker's topic than in the "
+            "connector's own, which is the one that is used: either the connector ran without its own topic meanwhile, "
+            "or a transaction was aborted after the worker's copy was written",
+            _evidence(stale),
+            cure=_with_topics(for_connector(kinds.STORES_DISAGREE.fix_for(version), connector.name), stores),
+        )
+    if behind:
+        yield kinds.STORES_DISAGREE.finding(
+            connector.name,
+            f"{_have(behind)} an older offset in the worker's topic than in the connector's own: "
+            "the copy there is written afterwards and may be missed",
+            _evidence(behind),
+            cure="nothing while the connector keeps its own topic; going back to the worker's topic needs a copy first",
+            severity=Severity.INFO,
+        )
+
+
+def _malformed(connector: ConnectorOffsets, version: KafkaVersion) -> Iterator[Finding]:
+    found = [
+        (each, store, store.value)
+        for each in connector.offsets
+        for store in (each.worker_global, each.connector_specific)
+        if isinstance(store, StoredOffset) and isinstance(store.value, MalformedValue)
+    ]
+    if found:
+        _, store, value = found[0]
+        yield kinds.MALFORMED_OFFSET.finding(
+            connector.name,
+            f"{counted(len(found), 'offset')} cannot be used (the first: {store.topic_partition} offset "
+            f"{store.record.offset}, {value.reason}): the connector is answered as if there were none",
+            _evidence([each for each, _, _ in found]),
+            cure=for_connector(kinds.MALFORMED_OFFSET.fix_for(version), connector.name),
+        )
+
+
+def _null_partition(connector: ConnectorOffsets) -> Iterator[Finding]:
+    found = [each for each in connector.offsets if each.provenance == LOST_NULL_PARTITION and each.live]
+    if found:
+        yield kinds.NULL_PARTITION_LOST.finding(
+            connector.name,
+            "its null source partition has an offset that workers from 4.2 on write and cannot look up: every start "
+            "of its task begins from nothing there",
+            _evidence(found),
+        )
+
+
+def _written_elsewhere(name: str, stores: OffsetStores) -> Iterator[Finding]:
+    store = stores.connector_specific
+    if store is None or store.place == stores.written_to:
+        return
+    yield kinds.OFFSETS_WRITTEN_ELSEWHERE.finding(
+        name,
+        f"its producer writes offsets to {stores.written_to} and its consumer reads them from {store.place}: what is "
+        "written is never read again",
+        {"written_to": str(stores.written_to), "read_from": str(store.place)},
+    )
+
+
+def _orphan(connector: ConnectorOffsets) -> Iterator[Finding]:
+    live = [each for each in connector.offsets if each.live]
+    if live:
+        yield kinds.ORPHAN_OFFSETS.finding(
+            connector.name,
+            f"{counted(len(live), 'offset remains', 'offsets remain')} of a connector that does not "
+            "exist: one of this name would begin there",
+            _evidence(live),
+            cure=for_connector(kinds.ORPHAN_OFFSETS.fix, connector.name),
+        )
+
+
+# What the phase of the workers changes about where a connector begins.
+#
+# The worker-global store is read committed by workers that are enabled, and uncommitted by all others whose file does
+# not say isolation.level=read_committed (KafkaOffsetBackingStore.configure). So an offset whose transaction was
+# aborted, or is open, counts for the latter: the records up to it were never committed, and are skipped.
+
+
+PhaseStores = tuple[OffsetStores, ...]
+SHOWN: Final = 10
+
+
+def in_phase(worker: WorkerSettings, support: SourceSupport) -> WorkerSettings:
+    """The same workers with this exactly.once.source.support."""
+    return replace(worker, exactly_once=support)
+
+
+def uncommitted_keys(records: MergedByKey) -> frozenset[bytes | None]:
+    """The raw keys of which a partition holds a later record than the last one that was committed."""
+    return frozenset(
+        raw
+        for raw, lies in records.items()
+        if any((each.open or each.aborted) is not None and each.last is not each.committed for each in lies)
+    )
+
+
+def by_phase(
+    merger: Merger,
+    offsets: Sequence[MergedOffset],
+    enabled: PhaseStores | Skipped,
+    not_enabled: PhaseStores | Skipped,
+    uncommitted: Collection[bytes | None],
+) -> tuple[MergedOffset, ...]:
+    """The same offsets of one connector with what each phase begins from, where that differs."""
+    if isinstance(enabled, Skipped) or isinstance(not_enabled, Skipped):
+        return tuple(offsets)
+    moved = [each.places for each in enabled] != [each.places for each in not_enabled]
+    asked = [each.key for each in offsets if moved or each.key.raw in uncommitted]
+    pairs = zip(merger.merge(asked, enabled), merger.merge(asked, not_enabled), strict=True)
+    found = {
+        first.key.raw: ByPhase(first.kafka_effective, second.kafka_effective, first.key.raw in uncommitted)
+        for first, second in pairs
+        if _value(first.kafka_effective) != _value(second.kafka_effective)
+    }
+    return tuple(each._replace(by_phase=found.get(each.key.raw)) if found else each for each in offsets)
+
+
+def _value(answer: StoredOffset | Skipped | None) -> object:
+    return answer.value if isinstance(answer, StoredOffset) else answer
+
+
+def uncommitted_offsets(connector: ConnectorOffsets, worker: WorkerSettings) -> Iterator[Finding]:
+    """The offsets that only workers that are not enabled begin from: harmless while all are enabled.
+
+    Connect keeps the offsets of a connector that is deleted, and a new one of its name begins there: a warning at most.
+    """
+    found = [(each, each.by_phase) for each in connector.offsets if each.by_phase and each.by_phase.uncommitted]
+    if not found:
+        return
+    severity = Severity.INFO if worker.exactly_once is SourceSupport.ENABLED else None
+    severity = Severity.WARNING if isinstance(worker.exactly_once, Skipped) else severity
+    gone, cure = "", UNCOMMITTED_OFFSET.fix_for(worker.version)
+    if connector.known is False:
+        severity, cure = severity or Severity.WARNING, REWRITTEN_BEFORE_CREATION
+        gone = ". The connector does not exist, and one of its name would begin there"
+    first = found[0][1]
+    yield UNCOMMITTED_OFFSET.finding(
+        connector.name,
+        f"{counted(len(found), 'source partition')}: the last offset is of a transaction that was aborted or is open. "
+        f"Workers that are not enabled begin from it, in the first {_shown(first.not_enabled)} instead of "
+        f"{_shown(first.enabled)}, and skip what lies between{gone}",
+        {"offsets": len(found), "examples": [_example(row, phases) for row, phases in found[:SHOWN]]},
+        cure=for_connector(cure, connector.name),
+        severity=severity,
+    )
+
+
+def _shown(answer: StoredOffset | Skipped | None) -> str:
+    if isinstance(answer, StoredOffset):
+        return f"{answer.value} ({answer.topic_partition}@{answer.record.offset})"
+    return "nothing" if answer is None else f"what is not known ({answer.reason})"
+
+
+def _example(row: MergedOffset, phases: ByPhase) -> Mapping[str, object]:
+    enabled, other = _value(phases.enabled), _value(phases.not_enabled)
+    return {
+        "partition": None if row.key.partition is None else dict(row.key.partition),
+        "enabled": enabled.reason if isinstance(enabled, Skipped) else enabled,
+        "not_enabled": other.reason if isinstance(other, Skipped) else other,
+    }
+
+
+# Findings about a connector whose producer is sent to other bootstrap.servers than the worker's.
+
+
+SETTING: Final = "producer.override.bootstrap.servers"
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """IDs of Kafka clusters: the workers', and those behind other bootstrap.servers as far as they could be asked."""
+
+    workers: str | None = None
+    others: Mapping[frozenset[str], str | Skipped] = field(default_factory=dict)
+
+
+NO_CLUSTERS: Final = Clusters()
+
+
+def producing_elsewhere(connector: ConnectorOffsets, clusters: Clusters) -> Iterator[Finding]:
+    """Where its records go, and what that means for its offsets and its transactional IDs."""
+    stores = () if isinstance(connector.stores, Skipped) else connector.stores
+    for each in stores[:1] if connector.known is not False else ():
+        if isinstance(each.sent_to, frozenset):
+            yield _finding(connector.name, each, each.sent_to, clusters)
+        elif isinstance(each.sent_to, Skipped):
+            yield PRODUCES_ELSEWHERE.finding(
+                connector.name,
+                f"where its producer is sent to is not known: {each.sent_to.reason}",
+                cure=f"see {SETTING} of its config",
+                severity=Severity.INFO,
+            )
+
+
+def _finding(name: str, stores: OffsetStores, servers: frozenset[str], clusters: Clusters) -> Finding:
+    written, named = stores.written_to, ",".join(sorted(servers))
+    other = clusters.others.get(servers, not_asked("it was not asked"))
+    if isinstance(other, Skipped):
+        where = f"whether that is another Kafka cluster is not known ({other.reason})"
+    elif other == clusters.workers:
+        where = "that is the workers' own Kafka cluster, which Connect takes for another one"
+    else:
+        where = f"that is another Kafka cluster, {other}"
+    if written.bootstrap_servers is None:
+        kept = f"its offsets stay in the workers' topic {written.topic}"
+        cure = (
+            "nothing while exactly-once is not enabled; once it is, they will be looked for over there: move them first"
+        )
+    else:
+        kept = f"its offsets are kept over there, in topic {written.topic}, and its transactional IDs, if it has any"
+        cure = f"give those brokers to migrate-offsets and fence: -b {named} --connect-url …"
+    return PRODUCES_ELSEWHERE.finding(
+        name,
+        f"its producer has {SETTING}={named}: {where}; {kept}",
+        {"servers": sorted(servers), "cluster_id": other, "written_to": str(written)},
+        cure=cure,
+        severity=Severity.INFO,
+    )
+
 
 PHASES: Final = (SourceSupport.ENABLED, SourceSupport.PREPARING)
 """Preparing and disabled workers read offsets alike."""

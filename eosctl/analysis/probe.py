@@ -9,13 +9,242 @@ from collections.abc import Callable, Iterator, Mapping
 from statistics import median
 from typing import Final, NamedTuple, TypeVar
 
-from eosctl.analysis import probe_checks as checks
 from eosctl.model.acls import Operation
-from eosctl.model.counts import counted
-from eosctl.model.probe import Check, ProbeAnswer, ProbedApi, Verdict
-from eosctl.model.probe_observations import NOT_TRIED, Look, Observations, Refusal, Seen, Shown, VersionRange
+from eosctl.model.probe import (
+    NOT_TRIED,
+    Check,
+    Look,
+    Meaning,
+    Observations,
+    ProbeAnswer,
+    ProbedApi,
+    Refusal,
+    Seen,
+    Shown,
+    Verdict,
+    VersionRange,
+)
+from eosctl.model.report import Severity
 from eosctl.model.skipped import Cause, Skipped
+from eosctl.model.text import counted
 from eosctl.model.transactions import TransactionDescription, TransactionState
+
+# The questions of a probe: what Kafka does, and what it means where a cluster does it or does otherwise.
+
+
+PRODUCER_APIS: Final = Check(
+    "producer-apis",
+    "Do all brokers answer the requests of transactional producers and their consumers?",
+    Severity.ERROR,
+    Meaning("tasks with exactly-once can start", "`fence`, `migrate-offsets`, `audit` can ask"),
+    Meaning("tasks with exactly-once fail when they start", "`fence`, `migrate-offsets` and `audit` fail (6)"),
+)
+TOOL_APIS: Final = Check(
+    "tool-apis",
+    "Do all brokers answer the requests of KIP-664 and KIP-699, which tools need?",
+    Severity.WARNING,
+    Meaning("not needed", "the `transactions` commands can ask"),
+    Meaning("not needed", "commands of the missing APIs (below) fail (6); `doctor` cannot judge transactions"),
+)
+INIT: Final = Check(
+    "init-producer-id",
+    "Does InitProducerId give a transactional ID its producer?",
+    Severity.ERROR,
+    Meaning("workers and tasks with exactly-once can start", "`fence` and `migrate-offsets` can begin"),
+    Meaning(
+        "no worker can be `preparing` or `enabled`: there are no transactions",
+        "`fence`, `migrate-offsets` and `offsets restore` fail",
+    ),
+)
+INIT_TIME: Final = Check(
+    "init-producer-id-time",
+    "Is InitProducerId answered within a second?",
+    Severity.WARNING,
+    Meaning("a round of fencing is held up by the worker's admin client only", "`fence` takes some ms for each ID"),
+    Meaning(
+        "a round of fencing has 90 s for all tasks of a connector: with many tasks it times out and they are FAILED",
+        "`fence` of many IDs takes long: raise --timeout",
+    ),
+)
+FENCING_TIMEOUT: Final = Check(
+    "fencing-timeout",
+    "Is a transaction timeout of 90,000 ms allowed, which workers from 3.7.1 on ask for when they fence?",
+    Severity.ERROR,
+    Meaning("rounds of fencing are not refused", "nothing: `fence` asks for no more than brokers allow"),
+    Meaning(
+        "every round of fencing of workers from 3.7.1 on fails, and all tasks of the connector are FAILED",
+        "`doctor` reports it as EOS031 where it can read transaction.max.timeout.ms",
+    ),
+)
+OPENED: Final = Check(
+    "transaction-opened",
+    "Are a partition and a record taken into a transaction?",
+    Severity.ERROR,
+    Meaning("tasks can write", "`migrate-offsets` and `offsets restore` can write"),
+    Meaning("tasks with exactly-once write nothing", "`migrate-offsets` and `offsets restore` fail"),
+)
+OPEN_HELD: Final = Check(
+    "lso-held",
+    "Does an open transaction hold the last stable offset back?",
+    Severity.ERROR,
+    Meaning("read_committed consumers wait for its end", "`transactions lso` shows what is held back"),
+    Meaning(
+        "consumers that trust ListOffsets read beyond open transactions; workers may start before their config topic "
+        "and offsets are decided",
+        "`transactions lso` and `doctor` report nothing held back; `audit` and `offsets show` take undecided records "
+        "for decided",
+    ),
+)
+OPEN_HIDDEN: Final = Check(
+    "open-hidden",
+    "Does a read_committed Fetch withhold the records of an open transaction?",
+    Severity.ERROR,
+    Meaning("no consumer sees what may be aborted yet", "what is read as committed is committed"),
+    Meaning(
+        "read_committed consumers get records that are aborted later: exactly-once is broken",
+        "`audit`, `offsets show` and `inspect-config` take undecided records for committed",
+    ),
+)
+COMMITTED_SHOWN: Final = Check(
+    "committed-shown",
+    "Do read_committed consumers get the record once its transaction is committed?",
+    Severity.ERROR,
+    Meaning("what tasks commit arrives", "`migrate-offsets` can verify what it wrote"),
+    Meaning("what tasks commit does not arrive, or late", "`migrate-offsets` ends without its verification"),
+)
+ABORTED_HIDDEN: Final = Check(
+    "aborted-hidden",
+    "Is the record of an aborted transaction hidden from read_committed consumers?",
+    Severity.ERROR,
+    Meaning("what a failed task leaves is never read", "aborted records are distinguished"),
+    Meaning(
+        "whatever a task writes before it fails is read, and again after its restart: exactly-once is broken",
+        "`audit`, `offsets show` and `inspect-config` take aborted records for committed",
+    ),
+)
+MARKERS: Final = Check(
+    "markers-in-log",
+    "Does the log show commit and abort markers?",
+    Severity.WARNING,
+    Meaning("not needed", "`audit` joins transactions by their markers"),
+    Meaning(
+        "not needed", "`audit` cannot tell of transactions (EOS211); `inspect-config` takes what is decided for open"
+    ),
+)
+DESCRIBED: Final = Check(
+    "describe-transactions",
+    "Does DescribeTransactions show the open transaction with its partition?",
+    Severity.WARNING,
+    Meaning("not needed", "`transactions describe`, and the plan and proof of `fence`, are right"),
+    Meaning("not needed", "`fence` shows no plan and no proof that holds; `transactions hanging` cannot judge"),
+)
+UNUSED: Final = Check(
+    "describe-unknown-id",
+    "Is a transactional ID that nobody has used not found (TRANSACTIONAL_ID_NOT_FOUND)?",
+    Severity.WARNING,
+    Meaning("not needed", "`fence` creates no ID by mistake"),
+    Meaning("not needed", "`fence` takes IDs for existing that are not, and creates them"),
+)
+LISTED: Final = Check(
+    "list-transactions",
+    "Does ListTransactions list it as Ongoing?",
+    Severity.WARNING,
+    Meaning("not needed", "`transactions list`, `hanging` and `fence --prefix` see all IDs that may be described"),
+    Meaning("not needed", "`transactions list` and `fence --prefix` miss IDs; to `hanging` what is open is undecided"),
+)
+PRODUCERS: Final = Check(
+    "describe-producers",
+    "Does DescribeProducers show where the open transaction begins?",
+    Severity.WARNING,
+    Meaning("not needed", "`transactions producers`, `hanging` and `abort` see open transactions"),
+    Meaning("not needed", "`transactions hanging` finds nothing, `abort` refuses; what holds readers back has no name"),
+)
+FENCING_EPOCH: Final = Check(
+    "fencing-epoch",
+    "Does a second InitProducerId raise the producer epoch?",
+    Severity.ERROR,
+    Meaning("a task that starts overtakes the former one", "`fence` overtakes the producer"),
+    Meaning("zombies of a task go on: its records are written twice", "`fence` fences nobody, and its proof fails"),
+)
+FENCING_ABORTS: Final = Check(
+    "fencing-aborts",
+    "Does it abort the open transaction of the first producer?",
+    Severity.ERROR,
+    Meaning("what a zombie left open is dropped before a task starts", "`fence` unblocks read_committed consumers"),
+    Meaning(
+        "a task starts while the transaction of its predecessor is undecided: its records may come twice",
+        "`fence` does not unblock consumers; wait for the transaction timeout",
+    ),
+)
+ZOMBIE_COMMIT: Final = Check(
+    "zombie-commit-refused",
+    "Does the coordinator refuse the commit of a fenced producer?",
+    Severity.ERROR,
+    Meaning("a zombie cannot commit", "the proof of `fence` holds"),
+    Meaning("a zombie commits what its successor writes again: exactly-once is broken", "the proof of `fence` fails"),
+)
+ZOMBIE_ADD: Final = Check(
+    "zombie-add-refused",
+    "Does the coordinator refuse to begin a transaction for a fenced producer?",
+    Severity.ERROR,
+    Meaning("a zombie cannot begin again", "a fenced ID stays fenced"),
+    Meaning("a zombie begins new transactions beside its successor: exactly-once is broken", "`fence` does not last"),
+)
+ZOMBIE_WRITE: Final = Check(
+    "zombie-write-refused",
+    "Does the partition refuse the records of a fenced producer?",
+    Severity.ERROR,
+    Meaning("a zombie cannot write behind its abort marker", "what was aborted stays so"),
+    Meaning(
+        "records of a zombie get into the log behind its abort marker, and may be committed or hang there",
+        "look with `transactions hanging` after every `fence`",
+    ),
+)
+VERIFIED: Final = Check(
+    "partition-verified",
+    "Is a batch refused whose partition is not in the transaction (KIP-890, Kafka 3.6)?",
+    Severity.INFO,
+    Meaning("a late batch cannot hang", "`transactions hanging` should find nothing"),
+    Meaning(
+        "a batch that arrives late hangs for ever and stops read_committed consumers, workers among them",
+        "watch `transactions hanging`",
+    ),
+)
+VERSION: Final = Check(
+    "transaction-version",
+    "Is transaction.version 2 finalized (KIP-890, Kafka 4.0)?",
+    Severity.INFO,
+    Meaning("clients from 4.0 on use it by themselves", "`audit` joins transactions by epochs alone"),
+    Meaning("as in Kafka before 4.0", "`audit` joins the parts of a transaction by the time of their markers"),
+)
+BUMPED: Final = Check(
+    "epoch-per-transaction",
+    "Does every transaction raise the epoch (EndTxn version 5)?",
+    Severity.INFO,
+    Meaning("a late message of an earlier transaction is refused", "epochs count transactions, not restarts"),
+    Meaning("as in Kafka before 4.0", "an epoch spans many transactions"),
+)
+MARKER_WRITTEN: Final = Check(
+    "abort-marker-written",
+    "Does WriteTxnMarkers end an open transaction, past its coordinator?",
+    Severity.WARNING,
+    Meaning("not needed", "`transactions abort` works"),
+    Meaning(
+        "a transaction that hangs stops workers and consumers until the provider ends it",
+        "`transactions abort` fails",
+    ),
+)
+MARKER_REFUSED: Final = Check(
+    "marker-right-needed",
+    "Is WriteTxnMarkers refused to who has no right to it?",
+    Severity.ERROR,
+    Meaning("nobody aborts parts of transactions unseen", "`transactions abort` needs Alter on the cluster"),
+    Meaning(
+        "every client may abort parts of other producers' transactions: nothing proves that a commit was whole",
+        "`transactions abort` needs no right; a clean `audit` says less",
+    ),
+)
+
 
 T = TypeVar("T")
 Judged = tuple[Verdict, str]
@@ -85,28 +314,28 @@ def judge(seen: Observations) -> tuple[ProbeAnswer, ...]:
 
 
 def _answers(seen: Observations) -> Iterator[ProbeAnswer]:
-    yield _apis(checks.PRODUCER_APIS, seen, _PRODUCERS)
-    yield _apis(checks.TOOL_APIS, seen, _TOOLS)
+    yield _apis(PRODUCER_APIS, seen, _PRODUCERS)
+    yield _apis(TOOL_APIS, seen, _TOOLS)
     ask = _Asker(seen.stopped)
-    yield ask(checks.INIT, seen.first, lambda first: (YES, f"producer {first.producer}"))
+    yield ask(INIT, seen.first, lambda first: (YES, f"producer {first.producer}"))
     yield _init_time(seen)
-    yield ask(checks.FENCING_TIMEOUT, seen.long_timeout, lambda _: (YES, "accepted"))
-    yield ask(checks.OPENED, seen.opened, lambda offset: (YES, f"offset {offset}"))
-    yield ask(checks.OPEN_HELD, seen.open, _held)
-    yield ask(checks.OPEN_HIDDEN, seen.open, _withheld)
-    yield ask(checks.COMMITTED_SHOWN, seen.committed, _delivered)
-    yield ask(checks.ABORTED_HIDDEN, seen.aborted, _hidden)
+    yield ask(FENCING_TIMEOUT, seen.long_timeout, lambda _: (YES, "accepted"))
+    yield ask(OPENED, seen.opened, lambda offset: (YES, f"offset {offset}"))
+    yield ask(OPEN_HELD, seen.open, _held)
+    yield ask(OPEN_HIDDEN, seen.open, _withheld)
+    yield ask(COMMITTED_SHOWN, seen.committed, _delivered)
+    yield ask(ABORTED_HIDDEN, seen.aborted, _hidden)
     yield _markers(ask, seen)
-    yield ask(checks.FENCING_EPOCH, seen.fencing, lambda raised: (YES if raised.fences else NO, str(raised)))
-    yield ask(checks.FENCING_ABORTS, seen.fenced, _hidden)
-    yield ask(checks.ZOMBIE_COMMIT, seen.zombie_commit, _accepted, FENCED)
-    yield ask(checks.ZOMBIE_ADD, seen.zombie_add, _accepted, FENCED)
-    yield ask(checks.ZOMBIE_WRITE, seen.zombie_write, _accepted, FENCED)
-    yield ask(checks.UNUSED, seen.unused, lambda found: (NO, f"it is described as {found.state}"), {NOT_FOUND})
-    yield ask(checks.DESCRIBED, seen.described, lambda found: _described(found, seen))
+    yield ask(FENCING_EPOCH, seen.fencing, lambda raised: (YES if raised.fences else NO, str(raised)))
+    yield ask(FENCING_ABORTS, seen.fenced, _hidden)
+    yield ask(ZOMBIE_COMMIT, seen.zombie_commit, _accepted, FENCED)
+    yield ask(ZOMBIE_ADD, seen.zombie_add, _accepted, FENCED)
+    yield ask(ZOMBIE_WRITE, seen.zombie_write, _accepted, FENCED)
+    yield ask(UNUSED, seen.unused, lambda found: (NO, f"it is described as {found.state}"), {NOT_FOUND})
+    yield ask(DESCRIBED, seen.described, lambda found: _described(found, seen))
     yield _listed(ask, seen)
     yield _producers(ask, seen)
-    yield ask(checks.VERIFIED, seen.unadded, _accepted, UNVERIFIED)
+    yield ask(VERIFIED, seen.unadded, _accepted, UNVERIFIED)
     yield _version(ask, seen)
     yield _bumped(ask, seen)
     yield _marker_written(ask, seen)
@@ -162,7 +391,7 @@ def _apis(check: Check, seen: Observations, needs: tuple[_Need, ...]) -> ProbeAn
 
 
 def _init_time(seen: Observations) -> ProbeAnswer:
-    check = checks.INIT_TIME
+    check = INIT_TIME
     if not seen.repeats:
         return ProbeAnswer(check, Verdict.UNKNOWN, f"not tried: {seen.stopped}", Cause.UNKNOWN)
     typical = median(seen.repeats)
@@ -197,8 +426,8 @@ def _accepted(_: None) -> Judged:
 def _markers(ask: _Asker, seen: Observations) -> ProbeAnswer:
     committed = seen.committed
     if isinstance(committed, Refusal | Skipped):
-        return ask(checks.MARKERS, committed, lambda _: (NO, ""))
-    return ask(checks.MARKERS, seen.aborted, lambda aborted: _both(committed, aborted))
+        return ask(MARKERS, committed, lambda _: (NO, ""))
+    return ask(MARKERS, seen.aborted, lambda aborted: _both(committed, aborted))
 
 
 def _both(committed: Look, aborted: Look) -> Judged:
@@ -219,27 +448,25 @@ def _listed(ask: _Asker, seen: Observations) -> ProbeAnswer:
     """Brokers leave out what may not be described: only who sees the description knows that nothing was left out."""
     if seen.listed is None and not isinstance(seen.described, TransactionDescription):
         reason = "no broker lists it, and whether it may be described is not known"
-        return ProbeAnswer(checks.LISTED, Verdict.UNKNOWN, reason, Cause.UNKNOWN)
+        return ProbeAnswer(LISTED, Verdict.UNKNOWN, reason, Cause.UNKNOWN)
 
     def judged(state: TransactionState | None) -> Judged:
         if state is None:
             return NO, "no broker lists it"
         return (YES if state is TransactionState.ONGOING else DIFFERENT), state.value
 
-    return ask(checks.LISTED, seen.listed, judged)
+    return ask(LISTED, seen.listed, judged)
 
 
 def _producers(ask: _Asker, seen: Observations) -> ProbeAnswer:
     if isinstance(seen.producers, Refusal | Skipped) or not isinstance(seen.opened, int):
-        return ask(checks.PRODUCERS, seen.producers, lambda _: (NO, ""))
+        return ask(PRODUCERS, seen.producers, lambda _: (NO, ""))
     starts = [each.transaction_start_offset for each in seen.producers if each.transaction_start_offset is not None]
     if seen.opened in starts:
-        return ProbeAnswer(checks.PRODUCERS, YES, f"open from {seen.opened}")
+        return ProbeAnswer(PRODUCERS, YES, f"open from {seen.opened}")
     if starts:
-        return ProbeAnswer(checks.PRODUCERS, DIFFERENT, f"open from {starts[0]}, not from {seen.opened}")
-    return ProbeAnswer(
-        checks.PRODUCERS, NO, f"{counted(len(seen.producers), 'producer')}, none with an open transaction"
-    )
+        return ProbeAnswer(PRODUCERS, DIFFERENT, f"open from {starts[0]}, not from {seen.opened}")
+    return ProbeAnswer(PRODUCERS, NO, f"{counted(len(seen.producers), 'producer')}, none with an open transaction")
 
 
 def _version(ask: _Asker, seen: Observations) -> ProbeAnswer:
@@ -248,30 +475,30 @@ def _version(ask: _Asker, seen: Observations) -> ProbeAnswer:
             return NO, "the brokers have not finalized it"
         return (YES if features[FEATURE] >= BUMPING else NO), f"level {features[FEATURE]}"
 
-    return ask(checks.VERSION, seen.features, judged)
+    return ask(VERSION, seen.features, judged)
 
 
 def _bumped(ask: _Asker, seen: Observations) -> ProbeAnswer:
     """Clients use it where transaction.version says so, and only there."""
     features = seen.features
     if not isinstance(features, Skipped | Refusal) and features.get(FEATURE, 0) < BUMPING:
-        return ProbeAnswer(checks.BUMPED, NO, f"{FEATURE} is below {BUMPING}")
+        return ProbeAnswer(BUMPED, NO, f"{FEATURE} is below {BUMPING}")
     if isinstance(features, Skipped):
-        return ask.unknown(checks.BUMPED, features)
-    return ask(checks.BUMPED, seen.bumped, lambda raised: (YES if raised.fences else NO, str(raised)))
+        return ask.unknown(BUMPED, features)
+    return ask(BUMPED, seen.bumped, lambda raised: (YES if raised.fences else NO, str(raised)))
 
 
 def _marker_written(ask: _Asker, seen: Observations) -> ProbeAnswer:
     if isinstance(seen.marker, Refusal) and seen.marker.code == CLUSTER_DENIED:
         reason = f"{seen.principal}: {seen.marker}; it {NO_RIGHT}"
-        return ProbeAnswer(checks.MARKER_WRITTEN, Verdict.UNKNOWN, reason, Cause.DENIED)
+        return ProbeAnswer(MARKER_WRITTEN, Verdict.UNKNOWN, reason, Cause.DENIED)
     if seen.marker is not None:
-        return ask(checks.MARKER_WRITTEN, seen.marker, lambda _: (NO, ""))
-    return ask(checks.MARKER_WRITTEN, seen.marked, _hidden)
+        return ask(MARKER_WRITTEN, seen.marker, lambda _: (NO, ""))
+    return ask(MARKER_WRITTEN, seen.marked, _hidden)
 
 
 def _marker_refused(ask: _Asker, seen: Observations) -> ProbeAnswer:
-    check, rights = checks.MARKER_REFUSED, seen.rights
+    check, rights = MARKER_REFUSED, seen.rights
     if isinstance(seen.marker, Skipped) and seen.marker.cause is Cause.UNSUPPORTED:
         return ProbeAnswer(check, YES, seen.marker.reason)
     if seen.marker is not None:

@@ -24,10 +24,19 @@ from dataclasses import replace
 from typing import Final
 
 from eosctl.analysis.client_configs import connector_client
-from eosctl.model.client_configs import CONSUMER, PRODUCER, SERVERS, ClientConfig, as_properties, server_set
-from eosctl.model.client_roles import ClientRole, ConnectorConfig, WorkerConfig
+from eosctl.model.client_roles import (
+    CONSUMER,
+    PRODUCER,
+    SERVERS,
+    ClientConfig,
+    ClientRole,
+    ConnectorConfig,
+    WorkerConfig,
+    as_properties,
+    server_set,
+)
 from eosctl.model.names import is_topic_name
-from eosctl.model.offset_stores import OffsetStore, OffsetStores, SourceSupport, StorePlace, WorkerSettings
+from eosctl.model.offsets import OffsetStore, OffsetStores, SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import EXACTLY_ONCE_SOURCES
@@ -137,3 +146,30 @@ def _isolation_level(client: ClientConfig) -> IsolationLevel | Skipped:
         return level
     uncommitted = level.lower() == IsolationLevel.READ_UNCOMMITTED.value
     return IsolationLevel.READ_UNCOMMITTED if uncommitted else IsolationLevel.READ_COMMITTED
+
+
+# Whose clients read and write the offsets of a source connector: analysis.source_stores, asked by role.
+
+
+def connector_offsets_topic(worker: WorkerConfig, connector: ConnectorConfig, *, exactly_once: bool) -> str | None:
+    """The topic that the connector's own clients read and write offsets in; None where only the worker's do."""
+    if connector.offsets_topic is not None:
+        return connector.offsets_topic
+    return worker.offsets_topic if exactly_once else None
+
+
+def uses_worker_store(worker: WorkerConfig, connector: ConnectorConfig, *, exactly_once: bool) -> bool:
+    """Whether the worker's own clients write offsets of this connector; so they do where that is not known."""
+    stores = _stores_for(worker, connector, exactly_once=exactly_once)
+    return isinstance(stores, Skipped) or stores.worker_global is not None
+
+
+def _stores_for(worker: WorkerConfig, connector: ConnectorConfig, *, exactly_once: bool) -> OffsetStores | Skipped:
+    settings = WorkerSettings(
+        worker.offsets_topic,
+        SourceSupport.ENABLED if exactly_once else SourceSupport.DISABLED,
+        server_set(worker.get("bootstrap.servers")),
+        clients={key: each.value for key, each in worker.properties.items()},
+    )
+    found = stores_of(settings, {key: each.value for key, each in connector.properties.items()})
+    return found if isinstance(found, Skipped) else found[0]

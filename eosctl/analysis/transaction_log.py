@@ -10,16 +10,29 @@
 """
 
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from operator import itemgetter
-from typing import Final
+from typing import Final, NamedTuple
 
-from eosctl.analysis.catalogue import transaction_log as kinds
 from eosctl.analysis.catalogue import transactions
+from eosctl.analysis.catalogue import transactions as kinds
 from eosctl.model.names import coordinator_partition
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
-from eosctl.model.transaction_log import FoldedLog, LoggedId, LogRecord, NewerLogRecord, TransactionLogValue
+from eosctl.model.text import counted
+from eosctl.model.transaction_log import (
+    DAY_MS,
+    KEPT_DAYS,
+    CommitDay,
+    CommitHistory,
+    FoldedLog,
+    HistoryEntry,
+    LoggedId,
+    LogRecord,
+    NewerLogRecord,
+    TransactionLogRecord,
+    TransactionLogValue,
+)
 from eosctl.model.transactions import NO_TIMEOUT_MS, Ownership, TransactionState
 
 LAST_EPOCH: Final = 32_766
@@ -187,3 +200,190 @@ def _newer(folded: FoldedLog) -> list[Finding]:
         )
         for each in folded.newer
     ]
+
+
+# The history of transactional IDs: what each record of the transaction log says, given the one before it.
+
+
+def history(records: Iterable[LogRecord]) -> Iterator[HistoryEntry]:
+    """Every record with what it says, given the one before it of the same ID; in the order of reading.
+
+    Compaction keeps the last record of each ID only, so a history may begin anywhere.
+    """
+    before: dict[str, TransactionLogValue | None] = {}
+    for record in records:
+        if isinstance(record, TransactionLogRecord):
+            name, now = record.transactional_id, record.value
+            forgotten = name in before and before[name] is None
+            yield HistoryEntry(record, _words(before.get(name), now, record.timestamp, forgotten=forgotten))
+            before[name] = now
+
+
+def _words(before: TransactionLogValue | None, now: TransactionLogValue | None, at: int, *, forgotten: bool) -> str:
+    if now is None:
+        return "forgotten: idle for transactional.id.expiration.ms"
+    match now.state:
+        case TransactionState.EMPTY:
+            words = _initialised(before, now, forgotten=forgotten)
+        case TransactionState.ONGOING:
+            words = _ongoing(before, now)
+        case TransactionState.PREPARE_COMMIT:
+            words = "commit decided; markers are being written"
+        case TransactionState.PREPARE_ABORT:
+            words = f"abort decided{_by_coordinator(before, now)}; markers are being written"
+        case TransactionState.COMPLETE_COMMIT:
+            words = f"committed{_duration(now, at)}"
+        case TransactionState.COMPLETE_ABORT:
+            words = f"aborted{_duration(now, at)}"
+        case state:
+            words = str(state.value)
+    return words
+
+
+def _initialised(before: TransactionLogValue | None, now: TransactionLogValue, *, forgotten: bool) -> str:
+    if before is None:
+        again = " again, after it was forgotten" if forgotten else ""
+        return f"initialised{again}, epoch {now.producer.producer_epoch}"
+    if before.producer.producer_id != now.producer.producer_id:
+        return f"initialised with another producer ID: the epochs of {before.producer.producer_id} are used up"
+    epochs = f"{before.producer.producer_epoch} to {now.producer.producer_epoch}"
+    return f"initialised, epoch {epochs}: the producer before it is fenced"
+
+
+def _ongoing(before: TransactionLogValue | None, now: TransactionLogValue) -> str:
+    there = len(now.partitions or ())
+    if before is None or before.state is not TransactionState.ONGOING:
+        return f"transaction in progress in {counted(there, 'partition')}"
+    return f"{there - len(before.partitions or ())} partitions added"
+
+
+def _by_coordinator(before: TransactionLogValue | None, now: TransactionLogValue) -> str:
+    """Before transaction.version 2 a producer's own abort keeps the epoch; only a coordinator raises it."""
+    raised = before is not None and now.producer.producer_epoch > before.producer.producer_epoch
+    return " by its coordinator (timeout or fencing)" if raised and now.client_transaction_version < 2 else ""
+
+
+def _duration(now: TransactionLogValue, at: int) -> str:
+    """By the time of its record: its last update is that of the decision, and the markers may have come much later."""
+    return f" after {at - now.start_ms} ms" if 0 <= now.start_ms <= at else ""
+
+
+# Histories of commits, from the records of the transaction log; and whether an ID is quieter than in its history.
+#
+# 1. A task of workers that are enabled commits one transaction for each batch that its connector returned
+#    (ExactlyOnceWorkerSourceTask.commitTransaction), and none where there is nothing to commit. So a source without
+#    changes and a connector that is blocked look alike: only the task's own history says which of the two is likely.
+# 2. A coordinator writes CompleteCommit at the end of each transaction, and Empty where a producer claims the ID. The
+#    transaction log is compacted: of the segments that the cleaner has read, an ID keeps its last record, and of later
+#    ones every record. So an interval between two commits that are left is the interval there was.
+# 3. Commits of an earlier reading are continued by a later one where both have a commit in common, or where the later
+#    one has every record after the end of the earlier one. Otherwise commits may have been compacted between the two,
+#    and the interval there is not known.
+# 4. An ID is quiet where nothing was committed for FACTOR times the longest interval of its history, and a minute at
+#    least. Of n + 1 intervals that are distributed alike, the last is the longest with 1 / (n + 1). Where commits come
+#    at random at a constant rate (Poisson), it is FACTOR times longer than all others with 1 / C(n + FACTOR, FACTOR):
+#    with ENOUGH intervals once in 5,456. Of the n intervals of a time as long as the history it is 0.6 % that one of
+#    them is found at all, and less with more intervals.
+# 5. Sources have days and weeks. A history that reaches back a week has the same hour of the week before in it, so the
+#    pause of a night or of a weekend is one of its intervals; one of a day has the night's, one that is shorter none.
+
+
+FACTOR: Final = 3
+ENOUGH: Final = 30
+"""Fewer intervals are no history."""
+SHORTEST_MS: Final = DAY_MS
+WHOLE_MS: Final = 7 * DAY_MS
+LEAST_MS: Final = 60_000
+"""No ID is quiet for less: brokers and workers that are restarted take as long."""
+
+
+class Quietness(NamedTuple):
+    """How long nothing was committed (silent_ms), beside the longest interval of the history.
+
+    ratio is the one divided by the other, None where the history is too short. quiet is whether that is more than the
+    history allows; whole whether the history reaches back a week.
+    """
+
+    silent_ms: int
+    ratio: float | None
+    quiet: bool
+    whole: bool
+
+
+def quietness(history: CommitHistory, as_of: int) -> Quietness:
+    """Of an ID with this history, at as_of (ms since the epoch)."""
+    silent_ms = max(0, as_of - history.quiet_since_ms)
+    if history.intervals < ENOUGH or history.span_ms < SHORTEST_MS:
+        return Quietness(silent_ms, None, quiet=False, whole=False)
+    ratio = silent_ms / max(1, history.longest_ms)
+    quiet = silent_ms > max(LEAST_MS, FACTOR * history.longest_ms)
+    return Quietness(silent_ms, ratio, quiet, history.span_ms >= WHOLE_MS)
+
+
+class CommitHistories:
+    """The histories of some transactional IDs, continued by the records of the transaction log that pass by.
+
+    continues: the records are all those after the end of the earlier reading.
+    """
+
+    def __init__(
+        self, transactional_ids: Iterable[str], earlier: Mapping[str, CommitHistory], *, continues: bool = False
+    ) -> None:
+        self._open = {name: _Continued(earlier.get(name), continues=continues) for name in transactional_ids}
+
+    def following(self, records: Iterable[LogRecord]) -> Iterator[LogRecord]:
+        """The same records; each that says that one of the IDs committed, or was claimed, is taken in."""
+        for each in records:
+            if isinstance(each, TransactionLogRecord) and each.value is not None:
+                continued = self._open.get(each.transactional_id)
+                if continued is not None:
+                    continued.add(each.value.state, each.value.last_update_ms)
+            yield each
+
+    def result(self) -> dict[str, CommitHistory]:
+        """The histories of those IDs that ever committed."""
+        found = ((name, each.history) for name, each in self._open.items())
+        return {name: history for name, history in found if history is not None}
+
+
+class _Continued:
+    """One history that records continue, given in the order of the log."""
+
+    def __init__(self, earlier: CommitHistory | None, *, continues: bool) -> None:
+        self._first = self._last = self._claimed = 0
+        self._days: list[CommitDay] = []
+        self._joins = continues or earlier is None
+        if earlier is not None:
+            self._first, self._last, self._claimed = earlier.first_ms, earlier.last_ms, earlier.claimed_ms or 0
+            self._days = list(earlier.days)
+
+    @property
+    def history(self) -> CommitHistory | None:
+        """What is known now; None before the first commit."""
+        if not self._last:
+            return None
+        oldest = self._last - KEPT_DAYS * DAY_MS
+        days = tuple(each for each in self._days if (each.day + 1) * DAY_MS > oldest)
+        return CommitHistory(max(self._first, oldest), self._last, self._claimed or None, days)
+
+    def add(self, state: TransactionState, at: int) -> None:
+        """A record of the ID in this state."""
+        if state is TransactionState.EMPTY:
+            self._claimed = max(at, self._claimed)
+        elif state is not TransactionState.COMPLETE_COMMIT:
+            return
+        elif at <= self._last:
+            self._joins = True
+        else:
+            if not self._last:
+                self._first = at
+            elif self._joins and self._claimed <= self._last:
+                self._count(at // DAY_MS, at - self._last)
+            self._last, self._joins = at, True
+
+    def _count(self, day: int, interval_ms: int) -> None:
+        if self._days and self._days[-1].day == day:
+            _, intervals, longest_ms = self._days.pop()
+            self._days.append(CommitDay(day, intervals + 1, max(longest_ms, interval_ms)))
+        else:
+            self._days.append(CommitDay(day, 1, interval_ms))

@@ -1,9 +1,105 @@
 """A cluster's transactions with their owners: what is listed, how long each has been open, and whose it is."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Self
 
-from eosctl.analysis.owners import KnownNames, ownership
-from eosctl.model.transactions import ListedTransaction, Selection, TransactionDescription, TransactionListing
+from eosctl.model.names import ConnectorTaskId, leader_transactional_id, stem_and_task
+from eosctl.model.transactions import (
+    LeaderOwner,
+    ListedTransaction,
+    Owner,
+    Ownership,
+    Selection,
+    TaskOwner,
+    TransactionDescription,
+    TransactionListing,
+)
+
+# Whose transactional ID it may be, by its shape alone. A shape is a hint and never an owner: anybody may use any ID.
+#
+# 1. `connect-cluster-<group.id>`: the leader of a Connect cluster; `connect-cluster-<alias>-mm2` of a dedicated
+#    MirrorMaker 2 that mirrors from <alias>.
+# 2. `<group.id>-<connector>-<task>`: a Connect source task; which dash ends the group ID is not known.
+# 3. `<alias>-mm2-Mirror(Source|Checkpoint|Heartbeat)Connector-<task>`: a task of a dedicated MirrorMaker 2.
+# 4. `<application.id>-<UUID>-<thread>`: a Kafka Streams thread (exactly_once_v2, KIP-447);
+#    `<application.id>-<subtopology>_<partition>`: a Kafka Streams task (exactly_once).
+# 5. `<prefix>-<subtask>-<checkpoint>`: a Flink KafkaSink writer; `<task name>-<operator ID, 32 hex digits>-<number>`:
+#    the older FlinkKafkaProducer.
+
+
+UUID: Final = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+Words = Callable[[re.Match[str]], str]
+
+_TELLING: Final[tuple[tuple[re.Pattern[str], Words], ...]] = (
+    (re.compile(r"connect-cluster-(?P<alias>.+)-mm2"), lambda m: f"MirrorMaker 2 leader, from {m['alias']}"),
+    (
+        re.compile(r"(?P<alias>.+)-mm2-(?P<connector>Mirror(?:Source|Checkpoint|Heartbeat)Connector)-(?P<task>\d+)"),
+        lambda m: f"MirrorMaker 2 {m['connector']} task {m['task']}, from {m['alias']}",
+    ),
+    (re.compile(rf"(?P<application>.+)-{UUID}-(?P<thread>\d+)"), lambda m: f"Streams application {m['application']}"),
+    (re.compile(r"(?P<application>.+)-(?P<task>\d+_\d+)"), lambda m: f"Streams application {m['application']}"),
+    (re.compile(r"(?P<name>.+)-[0-9a-f]{32}-(?P<number>\d+)"), lambda m: f"Flink producer {m['name']}"),
+)
+_VAGUE: Final[tuple[tuple[re.Pattern[str], Words], ...]] = (
+    (re.compile(r"connect-cluster-(?P<group>.+)"), lambda m: f"Connect leader of {m['group']}"),
+    (re.compile(r"(?P<stem>.+-.+)-(?P<task>\d+)"), lambda m: f"Connect task {m['task']} of {m['stem']}"),
+    (re.compile(r"(?P<prefix>.*\D.*)-(?P<subtask>\d+)-(?P<checkpoint>\d+)"), lambda m: f"Flink sink {m['prefix']}"),
+)
+
+
+def shapes_of(transactional_id: str) -> tuple[str, ...]:
+    """Shapes that the ID has, in words: one that is hard to have by chance alone, or all; none where it has none."""
+    telling = [words(match) for shape, words in _TELLING if (match := shape.fullmatch(transactional_id))]
+    vague = [words(match) for shape, words in _VAGUE if (match := shape.fullmatch(transactional_id))]
+    return tuple(telling or vague)
+
+
+# Who uses a transactional ID, as far as known group IDs and connector names show.
+#
+# Connect joins group ID, connector and task with dashes and escapes nothing, so an ID can be read in several ways:
+# group `a` with connector `b-c` and group `a-b` with connector `c` share `a-b-c-0`, and group `connect` with connector
+# `cluster-x` has the ID of the leader of group `x-0`. Hence every known reading is returned, never a guess.
+
+
+@dataclass(frozen=True, slots=True)
+class KnownNames:
+    """Group IDs with their connectors, indexed so that an ID is resolved in constant time."""
+
+    _leaders: Mapping[str, str] = field(default_factory=dict)
+    _stems: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, clusters: Mapping[str, Iterable[str]]) -> Self:
+        """An index over Connect clusters: group ID to connector names."""
+        stems: dict[str, tuple[tuple[str, str], ...]] = {}
+        for group_id, connectors in clusters.items():
+            for connector in connectors:
+                stem = f"{group_id}-{connector}"
+                stems[stem] = (*stems.get(stem, ()), (group_id, connector))
+        return cls({leader_transactional_id(group_id): group_id for group_id in clusters}, stems)
+
+    def owners(self, transactional_id: str) -> tuple[Owner, ...]:
+        """Every known reading of the ID: none if unknown, more than one if ambiguous."""
+        found: list[Owner] = []
+        if transactional_id in self._leaders:
+            found.append(LeaderOwner(self._leaders[transactional_id]))
+        if (parts := stem_and_task(transactional_id)) is not None:
+            named = self._stems.get(parts[0], ())
+            found += [TaskOwner(group, ConnectorTaskId(connector, parts[1])) for group, connector in named]
+        return tuple(found)
+
+
+def ownership(transactional_id: str, names: KnownNames) -> Ownership:
+    """Who uses the ID, or the shapes that it has where no owner is known."""
+    owners = names.owners(transactional_id)
+    return Ownership(owners, () if owners else shapes_of(transactional_id))
+
+
+def owners_of(transactional_ids: Iterable[str | None], names: KnownNames) -> dict[str, Ownership]:
+    """The ownership of each of these IDs; None, an ID that is not known, is left out."""
+    return {each: ownership(each, names) for each in transactional_ids if each is not None}
 
 
 def list_with_owners(

@@ -15,19 +15,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from eosctl.analysis.catalogue.offsets import UNCOMMITTED_OFFSET
-from eosctl.analysis.catalogue.workers import TWO_STEPS_AWAY
+from eosctl.analysis.catalogue.connect import TWO_STEPS_AWAY
+from eosctl.analysis.catalogue.internal_topics import UNCOMMITTED_OFFSET
+from eosctl.analysis.client_configs import FLOWS, UNREAD, servers_elsewhere
 from eosctl.analysis.phases import worker_phases
-from eosctl.analysis.rules.client_configs import FLOWS, UNREAD, servers_elsewhere
 from eosctl.analysis.rules.registry import EXPECTED_WHILE_ROLLING, RULES, diagnose
-from eosctl.model.counts import counted
-from eosctl.model.coverage import Coverage
 from eosctl.model.evidence import Evidence
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.offsets import SourceSupport
 from eosctl.model.report import Doubt, Finding, Severity
-from eosctl.model.rules import Diagnosis, Rule
-from eosctl.model.skipped import Skipped
-from eosctl.model.upgrade import Phase, RollingStep, UpgradeCheck, Verdict, WorkerPhase
+from eosctl.model.rules import Diagnosis, Phase, RollingStep, Rule, UpgradeCheck, Verdict, WorkerPhase
+from eosctl.model.skipped import Coverage, Skipped
+from eosctl.model.text import counted
 
 NOTHING: Final = Coverage()
 RANK: Final = {Phase.DISABLED: 0, Phase.PREPARING: 1, Phase.ENABLED: 2}

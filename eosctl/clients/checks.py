@@ -7,14 +7,13 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
-from eosctl.clients.errors import CHECK_HINT, librdkafka_error, plain_reason, tls_error
+from eosctl.clients.errors import CHECK_HINT, librdkafka_error, plain_reason, tls_error, tls_failure
 from eosctl.clients.rest import RestClient
-from eosctl.clients.tls_errors import tls_failure
 from eosctl.clients.wire import Wire
 from eosctl.errors import ConfigError, EosctlError, NotAuthorized, TimedOut, Unreachable
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.connection_check import CheckedStep, CheckOutcome, CheckStep
-from eosctl.model.counts import counted
+from eosctl.model.text import counted
 
 DESCRIBE = "DESCRIBE"
 

@@ -8,7 +8,7 @@ from kinit.
 from collections.abc import Mapping
 from typing import Any, Final, Self
 
-from eosctl.codecs.jaas import decode_jaas
+from eosctl.codecs.client_properties import decode_jaas
 from eosctl.errors import ConfigError, Unsupported
 from eosctl.model.client_properties import ClientProperties
 

@@ -1,15 +1,14 @@
 """Which broker leads which partition."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from eosctl.clients.codes import UNKNOWN_TOPIC_OR_PARTITION
-from eosctl.clients.errors import protocol_error
+from eosctl.clients.deadline import Deadline
+from eosctl.clients.errors import UNKNOWN_TOPIC_OR_PARTITION, protocol_error
 from eosctl.clients.messages import Response, topics_metadata
 from eosctl.clients.wire import Wire
-from eosctl.errors import EosctlError, UsageError
-from eosctl.model.names import TopicPartition
-from eosctl.model.near_names import no_such_topic
+from eosctl.errors import EosctlError, TimedOut, Unreachable, UsageError
+from eosctl.model.names import TopicPartition, no_such_topic
 
 LEADER_NOT_AVAILABLE: Final = 5
 MOVED: Final = frozenset({LEADER_NOT_AVAILABLE, 6, 9, 13, 56, 74, 75, 78})
@@ -53,3 +52,33 @@ def _partitions(wire: Wire, topic: Response) -> list[Response]:
         resource = f"Topic {topic.name}"
         raise protocol_error(topic.error_code, principal=wire.principal, operation="Describe", resource=resource)
     return list(topic.partitions)
+
+
+# Waiting until brokers know what the controller has changed.
+#
+# A controller answers a change of topics or ACLs when it is in the metadata log (KIP-500, KIP-801). Each broker
+# replays that log in its own time, and answers and decides by what it has replayed. The next request may go to any of
+# them.
+
+
+POLL_S: Final = 0.05
+ANSWER_S: Final = 3.0
+"""How long one broker may take to answer: one that is gone without a word is waited for no longer."""
+BEHIND: Final = "the broker is behind its controller: once it has caught up, `eosctl apply` the same plan again"
+
+
+def await_brokers(wire: Wire, lacking: Callable[[int], str | None], *, timeout_s: float) -> None:
+    """Returns once no broker that answers lacks it; lacking(node ID) says what it does, in words. Raises TimedOut."""
+    deadline = Deadline(timeout_s)
+    for broker in wire.brokers():
+        while (what := _asked(lacking, broker.node_id)) is not None:
+            if not deadline.pause(POLL_S):
+                raise TimedOut(f"{what}, after {timeout_s:g} s", hint=BEHIND)
+
+
+def _asked(lacking: Callable[[int], str | None], node_id: int) -> str | None:
+    """A broker that cannot be asked cannot mislead the next step either."""
+    try:
+        return lacking(node_id)
+    except Unreachable:
+        return None

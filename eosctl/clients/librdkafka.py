@@ -1,18 +1,28 @@
 """ClientProperties as librdkafka (confluent-kafka) takes them, and its clients made from them."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from time import monotonic
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
 from eosctl import __version__
-from eosctl.clients.stores import read_stores
-from eosctl.clients.tls import verifies_host_names
-from eosctl.codecs.tls_limits import TLS_1_2, decode_tls_limits
-from eosctl.errors import ConfigError, Unsupported
+from eosctl.clients.errors import UNKNOWN_TOPIC_OR_PARTITION, librdkafka_error
+from eosctl.clients.leaders import ANSWER_S, await_brokers
+from eosctl.clients.messages import topics_metadata
+from eosctl.clients.tls import read_stores, verifies_host_names
+from eosctl.clients.wire import Wire
+from eosctl.codecs.tls import TLS_1_2, decode_tls_limits
+from eosctl.errors import ConfigError, EosctlError, Refused, TimedOut, Unsupported
 from eosctl.model.client_properties import ClientProperties
+from eosctl.model.text import counted
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Producer
     from confluent_kafka.admin import AdminClient
+
 
 Configuration = dict[str, str | int | bool]
 Client = TypeVar("Client")
@@ -187,3 +197,234 @@ def _silent(settings: Configuration) -> dict[str, Any]:
     logger = logging.getLogger("eosctl.librdkafka")
     logger.addHandler(logging.NullHandler())
     return {**settings, "logger": logger, "log_level": 0}
+
+
+# One transaction of records whose partitions the caller has chosen, over librdkafka's transactional producer.
+
+
+QUEUE: Final = 10_000_000
+"""queue.buffering.max.messages, librdkafka's greatest: the whole transaction may wait for the broker."""
+
+
+class PartitionRecord(NamedTuple):
+    """A record for one partition; value None is a tombstone."""
+
+    partition: int
+    key: bytes
+    value: bytes | None
+
+
+class TransactionalProducer:
+    """The holder of `transactional_id` from its first call on: all others that hold it are fenced.
+
+    A context manager: leaving it by an exception aborts the transaction that is open. Every call is bounded by
+    `timeout_s` and raises an EosctlError: NotAuthorized names the TransactionalId or the topic, Refused means that
+    another producer took the ID.
+    """
+
+    def __init__(
+        self, properties: ClientProperties, transactional_id: str, *, transaction_timeout_ms: int, timeout_s: float
+    ) -> None:
+        self.transactional_id = transactional_id
+        self._properties = properties
+        self._timeout_s = timeout_s
+        self.open = False
+        self._producer = producer(
+            properties,
+            transactional_id=transactional_id,
+            transaction_timeout_ms=transaction_timeout_ms,
+            queue_buffering_max_messages=QUEUE,
+            linger_ms=5,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if self.open:
+            self.abort()
+
+    def initialise(self) -> None:
+        """InitProducerId: fences the former holder and waits until its transaction is aborted or committed.
+
+        Raises OtherCluster where this client's brokers are not of the cluster that its properties name. It is asked
+        again afterwards: a producer of the one cluster has no transaction in the other.
+        """
+        self._require_cluster()
+        self._call("init_transactions", f"TransactionalId {self.transactional_id}")
+        self._require_cluster()
+
+    def _require_cluster(self) -> None:
+        from confluent_kafka import KafkaException
+
+        if self._properties.cluster_id is None:
+            return
+        try:
+            found = self._producer.list_topics(timeout=self._timeout_s).cluster_id
+        except KafkaException as error:
+            raise self._meaning(error.args[0], "Cluster kafka-cluster") from error
+        self._properties.require_cluster(str(found), ",".join(self._properties.bootstrap_servers))
+
+    def begin(self) -> None:
+        """Begin a transaction; nothing is sent yet."""
+        self._producer.begin_transaction()
+        self.open = True
+
+    def write(self, topic: str, records: Iterable[PartitionRecord]) -> int:
+        """Queue the records and return how many they were; they are sent in the background.
+
+        There is no callback for each: a record that is not delivered makes the commit fail.
+        """
+        from confluent_kafka import KafkaException
+
+        produce, count = self._producer.produce, 0
+        try:
+            for count, (partition, key, value) in enumerate(records, 1):  # noqa: B007  # counted for the answer
+                produce(topic, value, key, partition)
+        except KafkaException as error:
+            raise self._meaning(error.args[0], f"Topic {topic}") from error
+        return count
+
+    def flush(self, topic: str) -> None:
+        """Wait until all records written so far are acknowledged; TimedOut where some are not."""
+        from confluent_kafka import KafkaException
+
+        try:
+            left = self._producer.flush(self._timeout_s)
+        except KafkaException as error:
+            raise self._meaning(error.args[0], f"Topic {topic}") from error
+        if left:
+            raise TimedOut(f"{counted(left, 'record')} for topic {topic} not acknowledged within {self._timeout_s:g} s")
+
+    def commit(self, topic: str) -> None:
+        """Commit: all records become visible together. Asked again while that is safe, until the time is up.
+
+        A TimedOut leaves it open whether the transaction was committed: whoever initialises the ID next learns it.
+        """
+        with _interrupted_later():
+            self._call("commit_transaction", f"Topic {topic}")
+            self.open = False
+
+    def abort(self) -> str | None:
+        """Abort the open transaction: None, or why that was not confirmed (the coordinator does it in time)."""
+        self.open = False
+        try:
+            self._call("abort_transaction", f"TransactionalId {self.transactional_id}")
+        except EosctlError as error:
+            return error.message
+        return None
+
+    def _call(self, name: str, resource: str) -> None:
+        from confluent_kafka import KafkaException
+
+        deadline = monotonic() + self._timeout_s
+        while True:
+            try:
+                getattr(self._producer, name)(max(0.1, deadline - monotonic()))
+                return
+            except KafkaException as error:
+                cause = error.args[0]
+                if not cause.retriable() or monotonic() >= deadline:
+                    raise self._meaning(cause, resource) from error
+
+    def _meaning(self, error: "KafkaError", resource: str) -> EosctlError:
+        if error.name() in {"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"}:
+            return Refused(
+                f"another producer took transactional ID {self.transactional_id}: {error.str()}",
+                hint="does the connector run, or another eosctl? Nothing of this transaction was committed",
+            )
+        if error.name() == "TRANSACTIONAL_ID_AUTHORIZATION_FAILED":
+            resource = f"TransactionalId {self.transactional_id}"
+        return librdkafka_error(error, principal=self._properties.principal, operation="Write", resource=resource)
+
+
+@contextmanager
+def _interrupted_later() -> Iterator[None]:
+    """Hold Ctrl-C back, so that what is known of the commit is known when it strikes."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    caught: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: caught.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if caught:
+            handler(*caught[0])
+
+
+# Creating a topic, with librdkafka's admin client.
+
+
+def create_topic(
+    properties: ClientProperties,
+    topic: str,
+    *,
+    partitions: int,
+    replication_factor: int,
+    settings: Mapping[str, str],
+    timeout_s: float,
+) -> bool:
+    """CreateTopics; False where the topic exists already. replication_factor -1 is the broker's default (KIP-464).
+
+    Raises NotAuthorized (Create on the topic), ConfigError for settings that the broker refuses, OtherCluster.
+    """
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]  # re-exported from its C module
+
+    admin = _admin(properties, timeout_s)
+    wanted = NewTopic(topic, partitions, replication_factor, config=dict(settings))
+    try:
+        admin.create_topics([wanted], operation_timeout=timeout_s, request_timeout=timeout_s)[topic].result(timeout_s)
+    except KafkaException as error:
+        cause = error.args[0]
+        if cause.name() == "TOPIC_ALREADY_EXISTS":
+            return False
+        resource = f"Topic {topic}"
+        raise librdkafka_error(cause, principal=properties.principal, operation="Create", resource=resource) from error
+    return True
+
+
+def _admin(properties: ClientProperties, timeout_s: float) -> "AdminClient":
+    """A client whose brokers are of the cluster that the properties name; raises OtherCluster where they are not."""
+    from confluent_kafka import KafkaException
+
+    admin, servers = admin_client(properties), ",".join(properties.bootstrap_servers)
+    if properties.cluster_id is not None:
+        try:
+            found = admin.describe_cluster(request_timeout=timeout_s).result(timeout_s).cluster_id
+        except KafkaException as error:
+            what = {"operation": "DescribeCluster", "resource": servers}
+            raise librdkafka_error(error.args[0], principal=properties.principal, **what) from error
+        properties.require_cluster(str(found), servers)
+    return admin
+
+
+def await_topic(wire: Wire, topic: str, *, timeout_s: float) -> None:
+    """Waits until each broker that answers knows the topic, which exists; raises TimedOut where one does not."""
+
+    def lacking(node_id: int) -> str | None:
+        [found] = wire.request(node_id, topics_metadata([topic]), timeout_s=ANSWER_S).topics
+        if found.error_code != UNKNOWN_TOPIC_OR_PARTITION:
+            return None
+        return f"topic {topic} exists, and broker {node_id} does not know it"
+
+    await_brokers(wire, lacking, timeout_s=timeout_s)
+
+
+def delete_topic(properties: ClientProperties, topic: str, *, timeout_s: float) -> bool:
+    """DeleteTopics; False where there is no such topic. Raises NotAuthorized (Delete on the topic)."""
+    from confluent_kafka import KafkaException
+
+    admin = _admin(properties, timeout_s)
+    try:
+        admin.delete_topics([topic], operation_timeout=timeout_s, request_timeout=timeout_s)[topic].result(timeout_s)
+    except KafkaException as error:
+        cause = error.args[0]
+        if cause.name() == "UNKNOWN_TOPIC_OR_PART":
+            return False
+        resource = f"Topic {topic}"
+        raise librdkafka_error(cause, principal=properties.principal, operation="Delete", resource=resource) from error
+    return True

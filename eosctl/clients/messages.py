@@ -1,10 +1,11 @@
 """Requests of the Kafka protocol, as values that can be sent to any broker in the version it speaks."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
 
 from eosctl import __version__
-from eosctl.model.names import TopicPartition
+from eosctl.model.acls import OPERATION_CODES, PATTERN_CODES, PERMISSION_CODES, RESOURCE_CODES, AclBinding, ResourceType
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.records import IsolationLevel
 
 Response = Any
@@ -231,3 +232,283 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
     for partition in partitions:
         topics.setdefault(partition.topic, []).append(partition.partition)
     return topics
+
+
+# Requests about ACLs (KIP-140), as values that can be sent to any broker.
+
+
+ANY = 1
+"""In a filter: any resource type, pattern type, operation or permission."""
+WITH_USERS = 3
+"""From version 3 on resource type User exists."""
+
+
+def describe_acls() -> Request:
+    """DescribeAcls for all bindings: {error_code, resources[] of {resource_type, resource_name, pattern_type, acls[]}}.
+
+    acls[] are {principal, host, operation, permission_type}. Needs Describe on the cluster.
+    """
+    from kafka.protocol.admin.acl import DescribeAclsRequest
+
+    fields = {
+        "resource_type_filter": ANY,
+        "resource_name_filter": None,
+        "pattern_type_filter": ANY,
+        "principal_filter": None,
+        "host_filter": None,
+        "operation": ANY,
+        "permission_type": ANY,
+    }
+    return Request(DescribeAclsRequest, fields, min_version=1)
+
+
+def create_acls(bindings: Iterable[AclBinding]) -> Request:
+    """CreateAcls: results[] of {error_code, error_message}, one for each binding in their order.
+
+    A binding that exists already is created again without effect. Needs Alter on the cluster.
+    """
+    from kafka.protocol.admin.acl import CreateAclsRequest
+
+    wanted = list(bindings)
+    creations = [
+        CreateAclsRequest.AclCreation(
+            resource_type=RESOURCE_CODES[each.pattern.resource_type],
+            resource_name=each.pattern.name,
+            resource_pattern_type=PATTERN_CODES[each.pattern.pattern_type],
+            principal=each.principal,
+            host=each.host,
+            operation=OPERATION_CODES[each.operation],
+            permission_type=PERMISSION_CODES[each.permission],
+        )
+        for each in wanted
+    ]
+    return Request(CreateAclsRequest, {"creations": creations}, min_version=_version_for(wanted))
+
+
+def delete_acls(bindings: Iterable[AclBinding]) -> Request:
+    """DeleteAcls of exactly these: filter_results[] of {error_code, error_message, matching_acls[]}, in their order.
+
+    matching_acls is empty for a binding that does not exist. Needs Alter on the cluster.
+    """
+    from kafka.protocol.admin.acl import DeleteAclsRequest
+
+    doomed = list(bindings)
+    filters = [
+        DeleteAclsRequest.DeleteAclsFilter(
+            resource_type_filter=RESOURCE_CODES[each.pattern.resource_type],
+            resource_name_filter=each.pattern.name,
+            pattern_type_filter=PATTERN_CODES[each.pattern.pattern_type],
+            principal_filter=each.principal,
+            host_filter=each.host,
+            operation=OPERATION_CODES[each.operation],
+            permission_type=PERMISSION_CODES[each.permission],
+        )
+        for each in doomed
+    ]
+    return Request(DeleteAclsRequest, {"filters": filters}, min_version=_version_for(doomed))
+
+
+def _version_for(bindings: list[AclBinding]) -> int:
+    return WITH_USERS if any(each.pattern.resource_type is ResourceType.USER for each in bindings) else 1
+
+
+# Requests about consumer groups, as values that can be sent to any broker.
+
+
+ONE_GROUP: Final = 7
+"""OffsetFetch v8 (KIP-709) asks for several groups; up to 7 a request is about one group, which all brokers answer."""
+GROUP_COORDINATOR: Final = 0
+
+
+def list_groups() -> Request:
+    """ListGroups to every broker: {error_code, groups[] of {group_id, protocol_type, group_state (from v4)}}.
+
+    Groups without Describe are left out, unless the principal has Describe on the cluster.
+    """
+    from kafka.protocol.admin.groups import ListGroupsRequest
+
+    return Request(ListGroupsRequest, {})
+
+
+def find_group_coordinators(group_ids: Iterable[str]) -> Request:
+    """FindCoordinator for consumer groups: coordinators[] of {key, node_id, error_code}. Needs v4 (KIP-699)."""
+    from kafka.protocol.metadata import FindCoordinatorRequest
+
+    fields = {"key_type": GROUP_COORDINATOR, "coordinator_keys": list(group_ids)}
+    return Request(FindCoordinatorRequest, fields, min_version=BATCHED_FIND_COORDINATOR, since="3.0")
+
+
+def offset_fetch(group_id: str, partitions: Iterable[TopicPartition] | None) -> Request:
+    """OffsetFetch to the group's coordinator: {error_code, topics[] of {name, partitions[] of {partition_index,
+    committed_offset (-1: none), error_code}}}. Needs Describe on the group and on each topic.
+
+    Without partitions it is about all that have one; the coordinator leaves out topics that may not be described.
+    """
+    from kafka.protocol.consumer.group import OffsetFetchRequest
+
+    topics = partitions and [
+        OffsetFetchRequest.OffsetFetchRequestTopic(name=topic, partition_indexes=indexes)
+        for topic, indexes in by_topic(partitions).items()
+    ]
+    return Request(OffsetFetchRequest, {"group_id": group_id, "topics": topics}, min_version=2, max_version=ONE_GROUP)
+
+
+def describe_groups(group_ids: Iterable[str]) -> Request:
+    """DescribeGroups to the groups' coordinator: groups[] of {error_code, group_id, group_state, protocol_type,
+    protocol_data, members[] of {member_id, member_metadata, member_assignment}}. Needs Describe on each group.
+
+    What members sent and were assigned is shown in state Stable only.
+    """
+    from kafka.protocol.admin.groups import DescribeGroupsRequest
+
+    return Request(DescribeGroupsRequest, {"groups": list(group_ids)})
+
+
+def cluster_operations() -> Request:
+    """DescribeCluster (KIP-700): authorized_operations, the codes of what the principal may."""
+    from kafka.protocol.admin.cluster import DescribeClusterRequest
+
+    return Request(DescribeClusterRequest, {"include_cluster_authorized_operations": True}, since="2.8")
+
+
+# Requests about the producers that partitions remember (KIP-664), as values that can be sent to any broker.
+
+
+MARKERS_WITHOUT_TRANSACTION_VERSION: Final = 1
+"""From WriteTxnMarkers v2 (KIP-1228) a marker may ask for the check of transaction.version 2, which wants an epoch
+above that of the data. A marker that ends a hanging transaction carries the epoch of the data."""
+
+
+def describe_producers(partitions: Iterable[TopicPartition]) -> Request:
+    """DescribeProducers to the partitions' leader: topics[] of {name, partitions[] of {partition_index, error_code,
+    active_producers[] of {producer_id, producer_epoch, last_sequence, last_timestamp, coordinator_epoch,
+    current_txn_start_offset}}}; -1 stands for none. Needs Read on each topic.
+    """
+    from kafka.protocol.admin.transactions import DescribeProducersRequest
+
+    topics = [
+        DescribeProducersRequest.TopicRequest(name=topic, partition_indexes=indexes)
+        for topic, indexes in by_topic(partitions).items()
+    ]
+    return Request(DescribeProducersRequest, {"topics": topics}, since="2.8")
+
+
+def write_abort_marker(
+    topic_partition: TopicPartition, producer: ProducerIdAndEpoch, coordinator_epoch: int
+) -> Request:
+    """WriteTxnMarkers with one ABORT marker, to the partition's leader.
+
+    Answers markers[0].topics[0].partitions[0] of {partition_index, error_code}. Needs ClusterAction on the cluster, or
+    Alter from brokers 3.8 on (KAFKA-16513). Version 0 was removed in Kafka 4.0; brokers know version 1 since 2.8.
+    """
+    from kafka.protocol.producer.transaction import WriteTxnMarkersRequest
+
+    marker = WriteTxnMarkersRequest.WritableTxnMarker
+    fields = {
+        "markers": [
+            marker(
+                producer_id=producer.producer_id,
+                producer_epoch=producer.producer_epoch,
+                transaction_result=False,
+                topics=[
+                    marker.WritableTxnMarkerTopic(
+                        name=topic_partition.topic, partition_indexes=[topic_partition.partition]
+                    )
+                ],
+                coordinator_epoch=coordinator_epoch,
+            )
+        ]
+    }
+    return Request(
+        WriteTxnMarkersRequest,
+        fields,
+        min_version=1,
+        max_version=MARKERS_WITHOUT_TRANSACTION_VERSION,
+        since="2.8",
+    )
+
+
+# Requests of a transactional producer (KIP-98), as values that can be sent to any broker in the version it speaks.
+
+
+FOR_CLIENTS: Final = 3
+"""AddPartitionsToTxn v4 (KIP-890) is for brokers."""
+TRANSACTIONAL_PRODUCE: Final = 3
+"""Produce v3 (KIP-98) is the first that takes batches of transactions."""
+PRODUCE_AFTER_ADDING: Final = 11
+PRODUCE_ADDS: Final = 12
+"""From Produce v12 (KIP-890) on the broker adds the partition to the transaction; v13 names topics by ID."""
+END_TXN_WITHOUT_BUMP: Final = 4
+END_TXN_RAISES_EPOCH: Final = 5
+"""EndTxn v5 (KIP-890) raises the producer epoch and answers with the new one."""
+
+
+def add_partition(transactional_id: str, producer: ProducerIdAndEpoch, place: TopicPartition) -> Request:
+    """AddPartitionsToTxn of one partition, to the coordinator of the ID.
+
+    Answers results_by_topic_v3_and_below[0].results_by_partition[0] of {partition_error_code}. Needs Write on the
+    TransactionalId and the topic.
+    """
+    from kafka.protocol.producer.transaction import AddPartitionsToTxnRequest
+
+    topic = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(name=place.topic, partitions=[place.partition])
+    fields = {
+        "v3_and_below_transactional_id": transactional_id,
+        "v3_and_below_producer_id": producer.producer_id,
+        "v3_and_below_producer_epoch": producer.producer_epoch,
+        "v3_and_below_topics": [topic],
+    }
+    return Request(AddPartitionsToTxnRequest, fields, max_version=FOR_CLIENTS)
+
+
+def produce(transactional_id: str, place: TopicPartition, batch: bytes, *, adds: bool, timeout_ms: int) -> Request:
+    """Produce of one batch with acks=all, to the partition's leader.
+
+    adds: in the version with which the broker itself adds the partition to the transaction, otherwise in one before.
+    Answers responses[0].partition_responses[0] of {error_code, base_offset}.
+    """
+    from kafka.protocol.producer.produce import ProduceRequest
+
+    data = ProduceRequest.TopicProduceData
+    part = data.PartitionProduceData(index=place.partition, records=batch)
+    fields = {
+        "transactional_id": transactional_id,
+        "acks": -1,
+        "timeout_ms": timeout_ms,
+        "topic_data": [data(name=place.topic, partition_data=[part])],
+    }
+    if adds:
+        return Request(ProduceRequest, fields, PRODUCE_ADDS, PRODUCE_ADDS, since="4.0")
+    return Request(ProduceRequest, fields, TRANSACTIONAL_PRODUCE, PRODUCE_AFTER_ADDING)
+
+
+def end_transaction(
+    transactional_id: str, producer: ProducerIdAndEpoch, *, commit: bool, raises_epoch: bool = False
+) -> Request:
+    """EndTxn in the name of `producer`, to the coordinator of the ID: answers {error_code}.
+
+    raises_epoch: in version 5, which answers {producer_id, producer_epoch} to go on with. Version 4 otherwise: from
+    version 5 (KIP-890) on an epoch one too low may pass for a repeated request.
+    """
+    from kafka.protocol.producer.transaction import EndTxnRequest
+
+    fields = {
+        "transactional_id": transactional_id,
+        "producer_id": producer.producer_id,
+        "producer_epoch": producer.producer_epoch,
+        "committed": commit,
+    }
+    if raises_epoch:
+        return Request(EndTxnRequest, fields, END_TXN_RAISES_EPOCH, END_TXN_RAISES_EPOCH, since="4.0")
+    return Request(EndTxnRequest, fields, max_version=END_TXN_WITHOUT_BUMP)
+
+
+# Requests about many names, or many partitions, are sent in pieces: a broker answers a request as a whole.
+
+
+T = TypeVar("T")
+
+
+def in_pieces(names: Sequence[T], most: int) -> Iterator[tuple[T, ...]]:
+    """All of them in their order, at most so many in each piece."""
+    return (tuple(names[start : start + most]) for start in range(0, len(names), most))

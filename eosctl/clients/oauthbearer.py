@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eosctl.clients.errors import plain_reason
-from eosctl.clients.rest_answers import decode_json, object_of, text_of
+from eosctl.clients.rest_identity import decode_json, object_of, text_of
 from eosctl.clients.tls import ssl_context
-from eosctl.codecs.jaas import decode_jaas
+from eosctl.codecs.client_properties import decode_jaas
 from eosctl.codecs.secrets import mask_url
 from eosctl.errors import ConfigError, NotAuthorized, TimedOut, Unreachable
 from eosctl.files import TOKEN, read_text
@@ -20,6 +20,7 @@ from eosctl.model.client_properties import ClientProperties, Property
 
 if TYPE_CHECKING:
     import ssl
+
 
 ENDPOINT: Final = "sasl.oauthbearer.token.endpoint.url"
 UNSECURED: Final = "unsecuredLoginStringClaim_"

@@ -1,22 +1,36 @@
 """HTTP to Connect workers: JSON in and out, tried again during a rebalance, every failure an EosctlError."""
 
 import time
+import unicodedata
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from eosctl.clients.errors import CHECK_HINT, plain_reason, tls_error
-from eosctl.clients.rest_answers import decode_json, said
-from eosctl.clients.rest_identity import BASIC_AUTH, DiscoveredUrl, WorkerUrl
-from eosctl.clients.tls_errors import tls_failure
+from eosctl.clients import rest_identity
+from eosctl.clients.errors import CHECK_HINT, plain_reason, tls_error, tls_failure
+from eosctl.clients.rest_identity import (
+    BASIC_AUTH,
+    DiscoveredUrl,
+    WorkerUrl,
+    decode_json,
+    decoding,
+    list_of,
+    object_of,
+    said,
+    texts_of,
+)
 from eosctl.codecs.secrets import mask_url
 from eosctl.errors import EosctlError, NotAuthorized, Refused, Throttled, TimedOut, Undecodable, Unreachable, UsageError
+from eosctl.model.connectors import connector_path
+from eosctl.model.offsets import ConnectorOffset
 
 if TYPE_CHECKING:
     import httpx
 
     from eosctl.clients.http_transport import HttpAnswer
+
 
 RETRY_PAUSE_S = 0.25
 ROOT: Final = "/"
@@ -255,3 +269,82 @@ def _origin(url: "httpx.URL") -> tuple[str, bytes, int]:
 def _is_ambiguous(path: str, status: int) -> bool:
     """Whether Jetty 12 (workers from 4.0) refused the path itself: a segment must have no /, backslash or %."""
     return status == 400 and any(escape in path for escape in ("%2F", "%5C", "%25"))
+
+
+# Connectors as a worker keeps them: their configs and states.
+
+
+PATHS: Final = {"info": "", "status": "/status"}
+NOT_TEXT: Final = "cannot be cast to class java.lang.String"
+"""What a worker says of a connector whose class is no text (Herder.connectorInfo): it cannot even name its type."""
+PARALLEL: Final = 8
+
+
+def config_of(rest: RestClient, connector: str) -> dict[str, str | None] | None:
+    """The connector's config as Connect keeps it, references to config providers unresolved; None if it is unknown."""
+    listed = rest.get("/connectors")
+    with decoding(f"{rest.url}/connectors answered no list of connectors"):
+        if connector not in texts_of(listed):
+            return None
+    config = rest.get(f"{connector_path(connector)}/config")
+    with decoding(f"{rest.url}{connector_path(connector)}/config answered no config of a connector"):
+        return rest_identity.config_of(config)
+
+
+def expanded_connectors(rest: RestClient, *kinds: str) -> dict[str, dict[str, Any]]:
+    """`GET /connectors?expand=…`: for each connector what the worker says of it, by kind (info, status).
+
+    A connector whose class is no text makes the worker fail this request for all of them: then they are asked for one
+    by one, and those that can never run are left out.
+    """
+    path = "/connectors?" + "&".join(f"expand={kind}" for kind in kinds)
+    try:
+        body = rest.get(path)
+    except Unreachable as error:
+        if NOT_TEXT not in error.message:
+            raise
+        return _one_by_one(rest, kinds)
+    with decoding(f"{rest.url}/connectors answered an entry that is not a connector's"):
+        return {name: object_of(entry) for name, entry in object_of(body).items()}
+
+
+def _one_by_one(rest: RestClient, kinds: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    listed = rest.get("/connectors")
+    with decoding(f"{rest.url}/connectors answered no list of connectors"):
+        # No path leads to an empty segment or a control character, and Connect runs nothing of such a name.
+        names = [name for name in texts_of(listed) if name and not any(map(_is_control, name))]
+
+    def one(name: str) -> dict[str, Any] | None:
+        try:
+            return {kind: object_of(rest.get(connector_path(name) + PATHS[kind])) for kind in kinds}
+        except NotFound:  # it has no status yet: the one request leaves it out, too
+            return None
+        except Unreachable as error:
+            if NOT_TEXT in error.message:
+                return None
+            raise
+
+    with ThreadPoolExecutor(max_workers=PARALLEL) as pool, decoding(f"{rest.url} answered no connector"):
+        found = dict(zip(names, pool.map(one, names), strict=True))
+    return {name: each for name, each in found.items() if each is not None}
+
+
+def _is_control(char: str) -> bool:
+    return unicodedata.category(char) == "Cc"
+
+
+# A connector's offsets as a worker answers them (KIP-875).
+
+
+def answered_offsets(rest: RestClient, connector: str) -> tuple[ConnectorOffset, ...] | None:
+    """`GET /connectors/C/offsets` of a source connector; None from a worker that has no answer (404, before 3.5)."""
+    path = f"{connector_path(connector)}/offsets"
+    try:
+        body = rest.get(path)
+    except NotFound:
+        return None
+    with decoding(f"{rest.url}{path} answered an entry that is not an offset's"):
+        return tuple(
+            ConnectorOffset(object_of(each["partition"]), None if each["offset"] is None else object_of(each["offset"]))
+            for each in list_of(object_of(body)["offsets"])
+        )

@@ -1,20 +1,133 @@
 """Who eosctl is to Connect workers: TLS stores, and the user and password of basic auth."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Self, cast
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 from urllib.parse import unquote
 
 from eosctl.clients.request_log import RequestLog
-from eosctl.clients.rest_answers import MAX_ANSWER_BYTES
-from eosctl.codecs.secrets import mask_url
-from eosctl.errors import ConfigError, OtherCluster, Refused, UsageError
+from eosctl.codecs.json_text import load_json
+from eosctl.codecs.secrets import mask_text, mask_url
+from eosctl.errors import ConfigError, OtherCluster, Refused, Undecodable, UsageError
 from eosctl.model.client_properties import HIDDEN, ClientProperties
-from eosctl.model.ip_addresses import internal_kind
 
 if TYPE_CHECKING:
     import ssl
+
+
+# What a peer answers over HTTP, taken apart: a value of the expected shape or Undecodable, and its words masked.
+
+
+MAX_ANSWER_BYTES: Final = 32 << 20
+"""The connectors of a large cluster, with configs and traces of failed tasks, are some MiB."""
+
+BYTES_A_VALUE: Final = 16
+"""A value takes so much of an answer on average, at least; Python needs some 70 bytes for the smallest object."""
+
+MAX_WORDS: Final = 2_000
+MAX_TASK: Final = (1 << 31) - 1
+
+
+def decode_json(content: bytes, max_bytes: int = MAX_ANSWER_BYTES) -> object:
+    """The value in an answer's body.
+
+    Raises ValueError for text that is not Unicode, for what load_json refuses, and for a value that would need many
+    times the memory of its text.
+    """
+    if sum(map(content.count, (b"[", b"{", b","))) > max_bytes // BYTES_A_VALUE:
+        raise ValueError(f"it has more than {max_bytes // BYTES_A_VALUE} values")
+    return load_json(content.decode("utf-8"))
+
+
+@contextmanager
+def decoding(otherwise: str) -> Iterator[None]:
+    """Takes an answer apart, and nothing else: raises Undecodable(otherwise) where it has another shape."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise Undecodable(otherwise, hint="is this the address of a Connect worker?") from error
+
+
+def text_of(value: object) -> str:
+    """The value, which is text; TypeError where it is not."""
+    if not isinstance(value, str):
+        raise TypeError("not text")
+    return value
+
+
+def texts_of(value: object) -> tuple[str, ...]:
+    """The value, which is a list of texts; TypeError where it is not."""
+    return tuple(map(text_of, list_of(value)))
+
+
+def list_of(value: object) -> list[Any]:
+    """The value, which is a list; TypeError where it is not."""
+    if not isinstance(value, list):
+        raise TypeError("not a list")
+    return value
+
+
+def object_of(value: object) -> dict[str, Any]:
+    """The value, which is an object; TypeError where it is not."""
+    if not isinstance(value, dict):
+        raise TypeError("not an object")
+    return value
+
+
+def config_of(value: object) -> dict[str, str | None]:
+    """The value, which is a connector's config; TypeError where it is not."""
+    return {key: None if each is None else text_of(each) for key, each in object_of(value).items()}
+
+
+def task_number(value: object) -> int:
+    """The value, which is the number of a task; TypeError or ValueError where it is not."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError("not a number")
+    if not 0 <= value <= MAX_TASK:
+        raise ValueError("not the number of a task")
+    return value
+
+
+def said(text: object) -> str:
+    """What a peer says, as an error repeats it: on one line, cut, without what looks like a secret."""
+    words = str(text)
+    cut = words if len(words) <= MAX_WORDS else f"{words[:MAX_WORDS]}…"
+    return "".join(char if char.isprintable() else " " for char in mask_text(cut)).strip()
+
+
+# Which IP addresses lead to this machine, or nowhere outside of its link, in each way of writing them.
+
+
+_TRANSLATED: Final = IPv6Network("64:ff9b::/96")
+_COMPATIBLE: Final = IPv6Network("::/96")
+
+
+def internal_kind(address: str) -> str | None:
+    """How the resolved address is internal: "loopback", "link-local" or "special"; None for an ordinary address.
+
+    0.0.0.0 and :: lead to this machine as 127.0.0.1 does. IPv6 addresses that stand for an IPv4 address are judged as
+    that one. Private networks (RFC 1918) are ordinary: workers live there. ValueError for what is no address.
+    """
+    found = _meant(ip_address(address.partition("%")[0]))
+    if found.is_loopback or found.is_unspecified or (found.version == 4 and int(found) >> 24 == 0):
+        return "loopback"
+    if found.is_link_local:
+        return "link-local"
+    return "special" if found.is_multicast or found.is_reserved else None
+
+
+def _meant(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    """The IPv4 address that an IPv6 address stands for, otherwise itself."""
+    if isinstance(address, IPv4Address):
+        return address
+    inside = address.ipv4_mapped or address.sixtofour
+    if inside is None and (address in _TRANSLATED or (address in _COMPATIBLE and int(address) > 1)):
+        inside = IPv4Address(int(address) & 0xFFFFFFFF)
+    return inside or address
+
 
 LISTENER: Final = "listeners.https.ssl."
 BASIC_AUTH: Final = "basic.auth.user.info"

@@ -3,14 +3,244 @@
 import os
 import ssl
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from eosctl.clients.stores import ClientCertificate, read_stores
-from eosctl.codecs.tls_limits import TlsLimits, decode_tls_limits
-from eosctl.errors import ConfigError
+from eosctl.codecs.tls import MAGIC as JKS_MAGIC
+from eosctl.codecs.tls import (
+    JavaKeyStore,
+    PemBlock,
+    TlsLimits,
+    decode_jks,
+    decode_pem,
+    decode_tls_limits,
+    encode_pem,
+    recover_key,
+)
+from eosctl.errors import ConfigError, EosctlError, Undecodable, Unsupported
+from eosctl.files import STORE, read_bounded
 from eosctl.model.client_properties import ClientProperties
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+    from cryptography.x509 import Certificate
+
+
+# The stores that `ssl.truststore.*` and `ssl.keystore.*` name, read into memory. Nothing is written to disk.
+
+
+JCEKS_MAGIC: Final = b"\xce\xce\xce\xce"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCertificate:
+    """The client's certificate with those that lead to its root, and its key, not encrypted; both PEM."""
+
+    chain: str
+    key: str = field(repr=False)
+
+    @property
+    def subject(self) -> str:
+        """The certificate's distinguished name, as brokers show it."""
+        from cryptography import x509
+
+        return x509.load_pem_x509_certificate(self.chain.encode()).subject.rfc4514_string()
+
+
+@dataclass(frozen=True, slots=True)
+class TlsStores:
+    """Trusted certificates as PEM text (None: those of the system) and the client's own certificate, if it has one."""
+
+    trusted: str | None = None
+    own: ClientCertificate | None = None
+
+
+def read_stores(properties: ClientProperties, prefix: str = "ssl.") -> TlsStores:
+    """The stores of the properties under `prefix`.
+
+    1. Type PEM: a file, or the text itself: `truststore.certificates`, `keystore.certificate.chain`, `keystore.key`.
+    2. Types JKS and PKCS12 are distinguished by the file's content, as Java does.
+    3. `keystore.password` opens the store; `key.password` opens the key in it, and is the same where it is not given.
+
+    Raises ConfigError naming property, origin and file (missing, wrong password, nothing of use in it), Unsupported for
+    other stores.
+    """
+    return TlsStores(_Store(properties, prefix, "truststore").trusted(), _Store(properties, prefix, "keystore").own())
+
+
+@dataclass(frozen=True, slots=True)
+class _Store:
+    properties: ClientProperties
+    prefix: str
+    name: str
+
+    def get(self, key: str) -> str | None:
+        return self.properties.get(f"{self.prefix}{self.name}.{key}")
+
+    @property
+    def is_pem(self) -> bool:
+        return (self.get("type") or "").upper() == "PEM"
+
+    @property
+    def key_password(self) -> str | None:
+        return self.properties.get(f"{self.prefix}key.password")
+
+    def trusted(self) -> str | None:
+        location, text = self.get("location") or None, self.get("certificates")
+        if location is None and text is None:
+            return None
+        try:
+            found = _trusted_of(text, location, self)
+            if not found:
+                raise Undecodable("it holds no certificate")
+            return "".join(encode_pem("CERTIFICATE", der) for der in found)
+        except (EosctlError, OSError, ValueError) as error:
+            raise self.error(error, location, "certificates") from error
+
+    def own(self) -> ClientCertificate | None:
+        location, chain, key = self.get("location") or None, self.get("certificate.chain"), self.get("key")
+        if location is None and chain is None and key is None:
+            return None
+        try:
+            if location is None and (chain is None or key is None):
+                given, missing = ("key", "certificate.chain") if chain is None else ("certificate.chain", "key")
+                store = f"{self.prefix}keystore"
+                raise ConfigError(f"{store}.{given} is given without {store}.{missing}")
+            return _own_of(f"{key}\n{chain}", location, self)
+        except (EosctlError, OSError, ValueError, TypeError) as error:
+            raise self.error(error, location, "certificate.chain") from error
+
+    def content(self, location: str) -> bytes:
+        with Path(location).open("rb") as file:
+            content = read_bounded(file, STORE)
+        if not self.is_pem and content.lstrip().startswith(b"-----BEGIN"):
+            raise ConfigError(f"it is PEM, but {self.prefix}{self.name}.type is {self.get('type') or 'JKS'}")
+        if content.startswith(JCEKS_MAGIC):
+            raise Unsupported("it is a JCEKS store", hint="convert it with keytool -importkeystore to PKCS12")
+        return content
+
+    def error(self, error: Exception, location: str | None, inline: str) -> EosctlError:
+        """The failure with the property it is about; a library's text is not repeated, it may quote what it read."""
+        if location is None:
+            key = f"{self.prefix}{self.name}.{inline}"
+            place = f"{key} ({self.properties.origin(key)})"
+        else:
+            key = f"{self.prefix}{self.name}.location"
+            place = f"{self.name} {location} ({key}, {self.properties.origin(key)})"
+        match error:
+            case EosctlError():
+                reason = error.message
+            case OSError():
+                reason = error.strerror or "it cannot be read"
+            case _:
+                reason = "it cannot be decoded"
+        kind = Unsupported if isinstance(error, Unsupported) else ConfigError
+        return kind(f"{place} cannot be used: {reason}", hint=getattr(error, "hint", None))
+
+
+def _trusted_of(text: str | None, location: str | None, store: _Store) -> list[bytes]:
+    if location is None or store.is_pem:
+        blocks = decode_pem(store.content(location).decode("latin-1") if location is not None else text or "")
+        return [block.der for block in blocks if not block.is_key]
+    content, password = store.content(location), store.get("password")
+    if content.startswith(JKS_MAGIC):
+        jks = decode_jks(content, password)
+        # Java also trusts the certificate of each key of its own.
+        return [*jks.trusted, *(entry.chain[0] for entry in jks.keys if entry.chain)]
+    _, certificate, others = _open_pkcs12(content, password, f"{store.prefix}{store.name}.password")
+    return [_der(each) for each in (certificate, *others) if each is not None]
+
+
+def _own_of(text: str, location: str | None, store: _Store) -> ClientCertificate:
+    if location is None or store.is_pem:
+        blocks = decode_pem(store.content(location).decode("latin-1") if location is not None else text)
+        return _own_of_pem(blocks, store.key_password, f"{store.prefix}key.password")
+    content, password = store.content(location), store.get("password")
+    if content.startswith(JKS_MAGIC):
+        return _own_of_jks(decode_jks(content, password), store.key_password or password, f"{store.prefix}key.password")
+    key, certificate, others = _open_pkcs12(content, password, f"{store.prefix}{store.name}.password")
+    if key is None or certificate is None:
+        raise Undecodable("it holds no private key with a certificate")
+    return ClientCertificate(_pem([_der(each) for each in _ordered(certificate, others)]), key)
+
+
+def _own_of_pem(blocks: Sequence[PemBlock], password: str | None, password_key: str) -> ClientCertificate:
+    key = next((block for block in blocks if block.is_key), None)
+    chain = [block.der for block in blocks if not block.is_key]
+    if key is None or not chain:
+        raise Undecodable(f"it holds no {'private key' if key is None else 'certificate'}")
+    encrypted = key.label.startswith("ENCRYPTED")
+    if encrypted and password is None:
+        raise ConfigError(f"its key is encrypted and {password_key} is not given")
+    try:
+        return ClientCertificate(_pem(chain), _plain_key(key.der, password if encrypted else None))
+    except ValueError as error:
+        reason = f"{password_key} does not open its key" if encrypted else "its key cannot be decoded"
+        raise ConfigError(reason) from error
+
+
+def _own_of_jks(jks: JavaKeyStore, password: str | None, password_key: str) -> ClientCertificate:
+    if not jks.keys:
+        raise Undecodable("it holds no private key")
+    if password is None:
+        raise ConfigError(f"its key needs {password_key}")
+    entry = jks.keys[0]
+    return ClientCertificate(_pem(entry.chain), _plain_key(recover_key(entry, password), None))
+
+
+def _open_pkcs12(
+    content: bytes, password: str | None, password_key: str
+) -> "tuple[str | None, Certificate | None, list[Certificate]]":
+    from cryptography.hazmat.primitives.serialization import pkcs12
+
+    if not content.startswith(b"0"):
+        raise Undecodable("it is neither a PKCS12 nor a JKS store")
+    try:
+        store = pkcs12.load_pkcs12(content, None if password is None else password.encode())
+    except ValueError as error:
+        reason = f"{password_key} is not given" if password is None else f"{password_key} is wrong"
+        raise ConfigError(f"{reason}, or the store is damaged") from error
+    key = None if store.key is None else _key_text(store.key)
+    own = None if store.cert is None else store.cert.certificate
+    return key, own, [each.certificate for each in store.additional_certs]
+
+
+def _ordered(certificate: "Certificate", others: "Sequence[Certificate]") -> "list[Certificate]":
+    """The chain from `certificate` on, by issuer: a PKCS12 store keeps no order."""
+    chain, left = [certificate], list(others)
+    while issuer := next((each for each in left if each.subject == chain[-1].issuer), None):
+        left.remove(issuer)
+        chain.append(issuer)
+    return chain
+
+
+def _plain_key(der: bytes, password: str | None) -> str:
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives.serialization import load_der_private_key
+
+    try:
+        return _key_text(load_der_private_key(der, None if password is None else password.encode()))
+    except (UnsupportedAlgorithm, TypeError) as error:
+        raise Undecodable("its key is of a kind that cannot be used") from error
+
+
+def _key_text(key: "PrivateKeyTypes") -> str:
+    from cryptography.hazmat.primitives import serialization as form
+
+    return key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption()).decode()
+
+
+def _der(certificate: "Certificate") -> bytes:
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    return certificate.public_bytes(Encoding.DER)
+
+
+def _pem(chain: Sequence[bytes]) -> str:
+    return "".join(encode_pem("CERTIFICATE", der) for der in chain)
 
 
 def ssl_context(properties: ClientProperties, prefix: str = "ssl.") -> ssl.SSLContext:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
-from eosctl.codecs.connect_json import NotJson, int_value, read_json, read_text
+from eosctl.codecs.json_text import NotJson, int_value, read_json, read_text
 from eosctl.codecs.secrets import Mask, mask_properties
 from eosctl.model.config_topic import (
     ConfigRecord,

@@ -15,17 +15,30 @@ Both are plain JSON without schema, written by Jackson without blanks (JsonConve
 import json
 import re
 from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from math import isfinite
+from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from eosctl.codecs.connect_json import NotJson, read_json
-from eosctl.errors import Undecodable
-from eosctl.model.exported_offsets import ConnectorOffset
+from eosctl.codecs.json_text import NotJson, load_json, long_value, read_json
+from eosctl.errors import ConfigError, Undecodable
 from eosctl.model.names import java_hash
-from eosctl.model.offsets import MalformedKey, MalformedValue, OffsetKey, SourceOffset, SourcePartition
+from eosctl.model.offsets import (
+    ConnectorOffset,
+    Entry,
+    MalformedKey,
+    MalformedValue,
+    OffsetKey,
+    OffsetsTopic,
+    SourceOffset,
+    SourcePartition,
+)
+from eosctl.model.preconditions import OffsetsNow
+from eosctl.model.text import escaped_in_json
 
 if TYPE_CHECKING:
     from eosctl.model.plan import OffsetsWrite
+
 
 _NAME: Final = re.compile(r'(\ufeff?[ \t\r\n]*\[[ \t\r\n]*)"(?:[^"\\]|\\.)*"', re.DOTALL)
 _ESCAPED: Final = re.compile(r'[\x00-\x1f"\\\U00010000-\U0010ffff]')
@@ -204,3 +217,145 @@ def offsets_in(records: "Iterable[OffsetsWrite]") -> tuple[ConnectorOffset, ...]
         if isinstance(key, OffsetKey) and key.partition is not None and not isinstance(value, MalformedValue):
             found.append(ConnectorOffset(key.partition, value))
     return tuple(found)
+
+
+# One connector's offsets in one topic as digests, so that two readings can be compared without keeping both.
+#
+# 1. Only live offsets count: of each raw key in each partition the last committed record, unless it is a tombstone. A
+#    tombstone and no record are the same to a worker, and compaction turns the one into the other at any time.
+# 2. The digest of records includes their offsets in the partition: a value that went away and came back is noticed.
+# 3. The digest of values does not: it is known before the records are written.
+
+
+_LENGTH: Final = Struct(">I").pack
+
+Value = tuple[bytes, int, bytes]
+"""Raw key, partition, value."""
+
+
+def entries_by_connector(topic: OffsetsTopic) -> dict[str, list[Entry]]:
+    """The well-formed keys of the topic by connector; a key that lies in two partitions has two entries."""
+    found: dict[str, list[Entry]] = {}
+    for part in topic.partitions:
+        for raw, records in part.keys.items():
+            key = decode_offsets_key(raw)
+            if isinstance(key, OffsetKey):
+                found.setdefault(key.connector, []).append((key, records))
+    return found
+
+
+def offsets_now(entries: Iterable[Entry]) -> OffsetsNow:
+    """The digests of one connector's offsets in one topic, and the open transactions that wrote some."""
+    live, producers = [], set()
+    for key, records in entries:
+        if records.open is not None:
+            producers.add(str(records.open.producer))
+        last = records.committed
+        if last is not None and last.value is not None:
+            live.append((key.raw, records.topic_partition.partition, last.value, last.offset))
+    live.sort()
+    values = [_framed(raw, partition, value) for raw, partition, value, _ in live]
+    places = [row + _cell(b"%d" % each[3]) for row, each in zip(values, live, strict=True)]
+    return OffsetsNow(_digest("records", places), _digest("values", values), tuple(sorted(producers)))
+
+
+def value_digest(values: Iterable[Value]) -> str:
+    """The digest of live offsets that are or will be in a topic, in any order."""
+    return _digest("values", [_framed(*each) for each in sorted(values)])
+
+
+def _framed(key: bytes, partition: int, value: bytes) -> bytes:
+    return _cell(key) + _cell(b"%d" % partition) + _cell(value)
+
+
+def _cell(cell: bytes) -> bytes:
+    return _LENGTH(len(cell)) + cell
+
+
+def _digest(name: str, rows: list[bytes]) -> str:
+    return f"{name}:{sha256(b''.join(rows)).hexdigest()}"
+
+
+# Export files: the body of KIP-875, as `GET /connectors/<name>/offsets` answers and PATCH takes it.
+#
+#     {"offsets": [{"partition": {…}, "offset": {…}}, …]}
+#
+# 1. partition is an object, offset an object or null (PATCH deletes it then); both have no nested members.
+# 2. A partition stands there once.
+# 3. Integers beyond 64 bits are refused, because a worker would cut them.
+
+
+HINT: Final = 'expected is the answer of GET /connectors/<name>/offsets: {"offsets": [{"partition": {}, "offset": {}}]}'
+_BLANK: Final = " \t\r\n"
+
+
+def encode_kip875(offsets: Iterable[ConnectorOffset]) -> str:
+    """The body, one entry a line."""
+    entries = [
+        escaped_in_json(
+            json.dumps({"partition": dict(each.partition), "offset": each.offset}, ensure_ascii=False, allow_nan=False)
+        )
+        for each in offsets
+    ]
+    return '{"offsets": [\n  ' + ",\n  ".join(entries) + "\n]}\n" if entries else '{"offsets": []}\n'
+
+
+def decode_kip875(text: str, origin: str) -> tuple[ConnectorOffset, ...]:
+    """The entries of the body in `text`; ConfigError names `origin` (the file), line and field."""
+    try:
+        body = load_json(text)
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"{origin} line {error.lineno}: not JSON ({error.msg})", hint=HINT) from error
+    entries = body.get("offsets") if isinstance(body, dict) else None
+    if not isinstance(entries, list) or len(body) != 1:
+        raise ConfigError(f'{origin} line 1: not an object with the one member "offsets", a list', hint=HINT)
+    return tuple(_Entries(text, origin).read(entries))
+
+
+class _Entries:
+    """Reads the entries of one file, and finds the line of one that is wrong."""
+
+    def __init__(self, text: str, origin: str) -> None:
+        self._text = text
+        self._origin = origin
+        self._seen: dict[str, int] = {}
+
+    def read(self, entries: list[object]) -> list[ConnectorOffset]:
+        return [self._entry(number, each) for number, each in enumerate(entries)]
+
+    def _entry(self, number: int, entry: object) -> ConnectorOffset:
+        place = f"offsets[{number}]"
+        if not isinstance(entry, dict) or entry.keys() != {"partition", "offset"}:
+            raise self._wrong(number, place, "is not an object with partition and offset")
+        partition, offset = entry["partition"], entry["offset"]
+        self._check(number, f"{place}.partition", partition)
+        if offset is not None:
+            self._check(number, f"{place}.offset", offset)
+        identity = json.dumps(partition, sort_keys=True)
+        if identity in self._seen:
+            raise self._wrong(number, f"{place}.partition", f"repeats offsets[{self._seen[identity]}].partition")
+        self._seen[identity] = number
+        return ConnectorOffset(partition, offset)
+
+    def _check(self, number: int, place: str, members: object) -> None:
+        if not isinstance(members, dict):
+            raise self._wrong(number, place, "is not an object")
+        for name, value in members.items():
+            if isinstance(value, dict | list):
+                raise self._wrong(number, f"{place}.{name}", "is nested, which Connect refuses")
+            if type(value) is int and value != long_value(value):
+                raise self._wrong(number, f"{place}.{name}", "is beyond 64 bits")
+
+    def _wrong(self, number: int, place: str, what: str) -> ConfigError:
+        return ConfigError(f"{self._origin} line {self._line(number)}: {place} {what}", hint=HINT)
+
+    def _line(self, number: int) -> int:
+        """The line where entry `number` begins: the text is walked entry by entry, now that one is wrong."""
+        decoder = json.JSONDecoder()
+        place = self._text.index("[", self._text.index('"offsets"')) + 1
+        for left in range(number, -1, -1):
+            while self._text[place] in _BLANK + ",":
+                place += 1
+            if left:
+                _, place = decoder.raw_decode(self._text, place)
+        return self._text.count("\n", 0, place) + 1

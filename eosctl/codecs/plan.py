@@ -25,9 +25,8 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
-from eosctl.codecs.file_versions import check_version
-from eosctl.codecs.json_limits import load_json
-from eosctl.codecs.json_nouns import JsonNoun
+from eosctl.codecs.json_nouns import JsonNoun, check_version
+from eosctl.codecs.json_text import load_json
 from eosctl.errors import Refused, Undecodable
 from eosctl.model.plan import Plan
 

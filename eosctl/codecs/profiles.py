@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Final
 
-from eosctl.codecs import yaml_edits
+from eosctl.codecs import yaml_text
 from eosctl.codecs.secrets import looks_secret
-from eosctl.codecs.strict_yaml import decode_yaml
+from eosctl.codecs.yaml_text import decode_yaml
 from eosctl.errors import ConfigError
 from eosctl.model.client_properties import REFERENCE
-from eosctl.model.near_names import did_you_mean
+from eosctl.model.names import did_you_mean
 from eosctl.model.profile import Profile, Profiles
-from eosctl.model.waivers import Waiver
+from eosctl.model.report import Waiver
 
 TOP: Final = ("current", "profiles")
 KEYS: Final = (
@@ -50,19 +50,17 @@ def with_profile_keys(text: str, name: str, keys: Mapping[str, object], origin: 
 
     Raises ConfigError where what comes of it is no file of profiles, as with a password in a URL.
     """
-    address = next(yaml_edits.addresses(text), None)
+    address = next(yaml_text.addresses(text), None)
     if address is None:
         text = (
-            text
-            + ("" if text.endswith("\n") or not text else "\n")
-            + yaml_edits.block({"profiles": {name: dict(keys)}})
+            text + ("" if text.endswith("\n") or not text else "\n") + yaml_text.block({"profiles": {name: dict(keys)}})
         )
     elif name not in decode_profiles(text, origin).profiles:
-        text = yaml_edits.set_value(text, address, ("profiles", name), dict(keys))
+        text = yaml_text.set_value(text, address, ("profiles", name), dict(keys))
     else:
         for key, value in keys.items():
             place = ("profiles", name, key)
-            text = yaml_edits.set_value(yaml_edits.remove_value(text, address, place), address, place, value)
+            text = yaml_text.set_value(yaml_text.remove_value(text, address, place), address, place, value)
     decode_profiles(text, origin)
     return text
 

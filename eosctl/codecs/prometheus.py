@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from eosctl.model.metrics import Metric, Sample
+from eosctl.model.watch import Metric, Sample
 
 
 def encode_samples(samples: Iterable[Sample]) -> Iterator[str]:

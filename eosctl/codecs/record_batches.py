@@ -19,20 +19,188 @@ A control batch holds one record; its key is int16 version, int16 type (0 ABORT,
 int32 coordinator epoch.
 """
 
-from collections.abc import Callable, Iterator
+import warnings
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 from functools import cache
 from struct import Struct
 from struct import error as StructError
 from typing import Any, Final, NamedTuple, TypeVar
 
-from eosctl.codecs.batch_limits import MOST_BYTES, RAISE_LIMIT, RECORD_BYTES
-from eosctl.codecs.compression import Codec, TooLargeError, unpack
-from eosctl.codecs.crc32c import crc32c
-from eosctl.errors import Undecodable
-from eosctl.model.client_keys import MOST_BATCH_BYTES
-from eosctl.model.names import TopicPartition
+from eosctl.errors import ConfigError, Undecodable
+from eosctl.model.client_properties import MOST_BATCH_BYTES, ClientProperties
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.probe import Shown
 from eosctl.model.records import Entry, Record, RecordState
+
+# The compressed records of a batch, unpacked into a buffer that never grows beyond a limit.
+#
+# What is packed says how large it is, but that is not believed: 8 kB of zstd may become 1 GB. A buffer is offered to
+# the library, which stops where it is full; then a larger one is, up to the limit.
+#
+#     gzip    RFC 1952, one member or several
+#     snappy  one raw block; or, as Java writes it, 16 bytes of header and then blocks: int32 length, raw block
+#     lz4     the frame format
+#     zstd    frames
+
+
+XERIAL: Final = b"\x82SNAPPY\x00"
+XERIAL_HEADER: Final = 16
+BLOCK_LENGTH: Final = Struct(">i")
+SNAPPY_AT_MOST: Final = 22
+"""Three bytes of raw snappy stand for 64 at most."""
+
+FIRST_GUESS: Final = 8
+NEXT_GUESS: Final = 8
+SMALLEST: Final = 1 << 12
+GZIP: Final = 31
+GZIP_STEP: Final = 1 << 13
+OUT_OF_ROOM: Final = "failed to write whole buffer"
+
+
+class Codec(IntEnum):
+    """Compression of a batch's records."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+
+class TooLargeError(Exception):
+    """The records would take more bytes than they may."""
+
+
+def _gunzip(packed: memoryview, lead: int, most: int) -> bytearray:
+    out, member = bytearray(lead), zlib.decompressobj(GZIP)
+    for place in range(0, len(packed), GZIP_STEP):
+        rest = bytes(packed[place : place + GZIP_STEP])
+        while rest:
+            if member.eof:
+                rest = rest.lstrip(b"\0")
+                if not rest:
+                    break
+                member = zlib.decompressobj(GZIP)
+            out += member.decompress(rest, lead + most + 1 - len(out))
+            if len(out) > lead + most:
+                raise TooLargeError
+            rest = member.unused_data if member.eof else member.unconsumed_tail
+    if not member.eof:
+        raise EOFError("the gzip data is cut")
+    return out
+
+
+def _unsnappy(packed: memoryview, lead: int, most: int) -> bytearray:
+    out = bytearray(lead)
+    if bytes(packed[: len(XERIAL)]) != XERIAL:
+        _add_block(out, packed, lead + most)
+        return out
+    place = XERIAL_HEADER
+    while place < len(packed):
+        (length,) = BLOCK_LENGTH.unpack_from(packed, place)
+        place += BLOCK_LENGTH.size
+        if not 0 < length <= len(packed) - place:
+            raise ValueError(f"a block of {length} bytes")
+        _add_block(out, packed[place : place + length], lead + most)
+        place += length
+    return out
+
+
+def _add_block(out: bytearray, block: memoryview, most: int) -> None:
+    import cramjam
+
+    begin, claimed = len(out), cramjam.snappy.decompress_raw_len(block)
+    if begin + claimed > most:
+        raise TooLargeError
+    out += bytes(min(claimed, SNAPPY_AT_MOST * len(block)))
+    with memoryview(out) as view:
+        cramjam.snappy.decompress_raw_into(block, view[begin:])
+
+
+def _fitted(unpack_into: Callable[..., int], packed: memoryview, lead: int, most: int) -> bytearray:
+    """A buffer of the right size, found by trying: data that is damaged fails in the largest one, too."""
+    size = min(most, max(SMALLEST, FIRST_GUESS * len(packed)))
+    while True:
+        out = bytearray(lead + size)
+        try:
+            with memoryview(out) as view:
+                count = unpack_into(packed, view[lead:])
+        except Exception as error:
+            if size >= most and OUT_OF_ROOM in str(error):
+                raise TooLargeError from error
+            if size >= most:
+                raise
+            size = min(most, size * NEXT_GUESS)
+            continue
+        del out[lead + count :]
+        return out
+
+
+def _unlz4(packed: memoryview, lead: int, most: int) -> bytearray:
+    import cramjam
+
+    return _fitted(cramjam.lz4.decompress_into, packed, lead, most)
+
+
+def _unzstd(packed: memoryview, lead: int, most: int) -> bytearray:
+    import cramjam
+
+    return _fitted(cramjam.zstd.decompress_into, packed, lead, most)
+
+
+_BY_CODEC: Final = (None, _gunzip, _unsnappy, _unlz4, _unzstd)
+
+
+def unpack(codec: int, packed: memoryview, lead: int, most: int) -> bytearray:
+    """What the packed bytes become, at most `most` bytes, behind `lead` bytes for the caller to fill.
+
+    Raises TooLargeError, and what the libraries raise for damaged data. NONE is not packed.
+    """
+    of_codec = _BY_CODEC[codec]
+    assert of_codec is not None
+    return of_codec(packed, lead, most)
+
+
+# How much memory the records of one batch may take once they are unpacked.
+#
+# `eosctl.batch.max.bytes` among the client properties says so. Beside the bytes it counts RECORD_BYTES for each
+# record: each is an object of a few hundred bytes, whatever it holds.
+
+
+MOST_BYTES: Final = 1 << 26
+RECORD_BYTES: Final = 256
+RAISE_LIMIT: Final = f"is the batch what a producer of yours would write? Then give -X {MOST_BATCH_BYTES}=<bytes>"
+
+
+def most_batch_bytes(properties: ClientProperties) -> int:
+    """The limit that the properties set, in bytes, otherwise MOST_BYTES. Raises ConfigError for what is no number."""
+    given = properties.get(MOST_BATCH_BYTES)
+    if given is None:
+        return MOST_BYTES
+    if not given.isascii() or not given.isdigit() or not 0 < len(given) < 16 or not int(given):
+        raise ConfigError(f"{properties.origin(MOST_BATCH_BYTES)}: {MOST_BATCH_BYTES}={given} is no number of bytes")
+    return int(given)
+
+
+# CRC-32C (Castagnoli), which covers a record batch from its attributes to its end.
+
+
+@cache
+def crc32c() -> Callable[[bytes], int]:
+    """The fastest one that is installed: several GB/s where it is the processor's own instruction."""
+    with warnings.catch_warnings(action="ignore"):
+        import google_crc32c
+    if google_crc32c.implementation == "c":
+        value: Callable[[bytes], int] = google_crc32c.value
+        return value
+    # Without a wheel for the platform that one is a loop in Python; this one is always in C.
+    from aiokafka.record.util import calc_crc32c
+
+    slower: Callable[[bytes], int] = calc_crc32c
+    return slower
+
 
 Taken = TypeVar("Taken")
 
@@ -286,3 +454,95 @@ def _reason(error: BaseException, most_bytes: int) -> str:
     if isinstance(error, TooLargeError):
         return f"its records take more than {most_bytes} bytes once they are unpacked ({MOST_BATCH_BYTES})"
     return error.reason if isinstance(error, Undecodable) else "its records cannot be decoded"
+
+
+# Where batches begin again behind bytes that are none.
+
+
+MOST_SKIPPED: Final = 1 << 31  # a segment's indexes have 32 bits for an offset
+
+
+def claimed_length(data: Bytes, place: int = 0) -> int:
+    """How many bytes the batch at `place` has by its length field; 0 where that is not there or no batch's."""
+    there = len(data) - place >= BEFORE_LENGTH_COUNTS
+    length = BEFORE_LENGTH_COUNTS + int(LENGTH.unpack_from(data, place + LENGTH_AT)[0]) if there else 0
+    return length if length >= SHORTEST_BATCH else 0
+
+
+def begins_batch(data: Bytes, place: int, offset: int) -> bool:
+    """Whether a header that makes sense lies at `place`, of a batch whose offsets are not below `offset`."""
+    if len(data) < place + SHORTEST_BATCH:
+        return False
+    header = BatchHeader._make(HEADER.unpack_from(data, place))
+    near = offset <= header.base_offset < offset + MOST_SKIPPED
+    counts = header.batch_length - SHORTEST_BATCH + BEFORE_LENGTH_COUNTS, header.last_offset_delta, header.record_count
+    return header.magic == MAGIC and near and min(counts) >= 0
+
+
+def next_batch(data: bytes, place: int, offset: int) -> int | None:
+    """Where behind `place`, whose bytes are no batch, one begins that has no offset below `offset`; None: nowhere.
+
+    1. Behind as many bytes as the damaged batch claims to have, if what lies there looks like a batch.
+    2. Otherwise at the first place where a whole batch lies whose CRC matches.
+    """
+    claimed = claimed_length(data, place)
+    if claimed and begins_batch(data, place + claimed, offset):
+        return place + claimed
+    magic = data.find(MAGIC, place + 1 + MAGIC_AT)
+    while magic >= 0:
+        place = magic - MAGIC_AT
+        behind = place + claimed_length(data, place)
+        if begins_batch(data, place, offset) and behind <= len(data) and has_right_crc(data[place:behind]):
+            return place
+        magic = data.find(MAGIC, magic + 1)
+    return None
+
+
+# What a Fetch shows of one record, and how its transaction ended.
+
+
+def decode_shown(
+    records: bytes | None, aborted: Iterable[tuple[int, int]], offset: int, producer: ProducerIdAndEpoch
+) -> Shown:
+    """What a read_committed consumer makes of the record of `producer` at `offset`; the Fetch began there.
+
+    aborted are the producer ID and first offset of each transaction that the answer names as aborted: a client leaves
+    out what that producer wrote from there up to its marker (KIP-98). Raises Undecodable.
+    """
+    data = (each.header for each in iter_batches(records or b"") if not each.header.is_control)
+    if not any(each.base_offset <= offset <= each.last_offset for each in data):
+        return Shown.NOT_RETURNED
+    named = any(producer_id == producer.producer_id and first <= offset for producer_id, first in aborted)
+    return Shown.NAMED_ABORTED if named else Shown.RETURNED
+
+
+def decode_ending(records: bytes | None, offset: int, producer: ProducerIdAndEpoch) -> str | None:
+    """COMMIT or ABORT, by the first marker of the producer behind `offset`; None where there is none."""
+    for batch in iter_batches(records or b""):
+        if batch.header.is_control and batch.header.base_offset > offset:
+            marker = decode_marker(batch)
+            if marker is not None and marker.producer_id == producer.producer_id:
+                return marker.type.name
+    return None
+
+
+# One record in a batch of a transaction, in message format 2, as a producer sends it.
+
+
+def encode_transactional_batch(
+    producer: ProducerIdAndEpoch, sequence: int, timestamp: int, key: bytes, value: bytes
+) -> bytes:
+    """The batch with one record of `producer`: timestamp in ms, `sequence` its number in this epoch, from 0."""
+    from aiokafka.record.default_records import DefaultRecordBatchBuilder
+
+    builder = DefaultRecordBatchBuilder(
+        magic=2,
+        compression_type=0,
+        is_transactional=True,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.producer_epoch,
+        base_sequence=sequence,
+        batch_size=1 << 10,
+    )
+    builder.append(0, timestamp=timestamp, key=key, value=value, headers=[])
+    return bytes(builder.build())

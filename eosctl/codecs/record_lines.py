@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Final
 
-from eosctl.codecs.json_limits import load_json
+from eosctl.codecs.json_text import load_json
 from eosctl.errors import Undecodable
 from eosctl.model.records import Record, RecordState
 

@@ -21,17 +21,14 @@ from itertools import groupby
 from json import JSONEncoder
 from typing import Any, Final, NamedTuple, get_type_hints
 
-from eosctl.codecs.file_versions import check_version
-from eosctl.codecs.json_limits import load_json
-from eosctl.codecs.json_nouns import JsonNoun
+from eosctl.codecs.json_nouns import JsonNoun, check_version
+from eosctl.codecs.json_text import load_json
 from eosctl.errors import Undecodable
-from eosctl.model.cluster_facts import ConfigTopicLog
-from eosctl.model.config_topic import ConfigRecord
-from eosctl.model.offsets import KeyRecords, OffsetsPartition, OffsetsTopic
-from eosctl.model.offsets_facts import OffsetsFacts
-from eosctl.model.partition_producers import PartitionProducers, ProducersFacts
+from eosctl.model.config_topic import ConfigRecord, ConfigTopicLog
+from eosctl.model.evidence import Snapshot
+from eosctl.model.hanging import PartitionProducers, ProducersFacts
+from eosctl.model.offsets import KeyRecords, OffsetsFacts, OffsetsPartition, OffsetsTopic
 from eosctl.model.records import Record
-from eosctl.model.snapshot import Snapshot
 from eosctl.model.transaction_log import LogRecord, TransactionLogFacts
 
 KIND: Final = "eosctl.snapshot"

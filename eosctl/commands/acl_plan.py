@@ -7,20 +7,16 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
-from eosctl.commands.evidence_options import SuperUsers
+from eosctl.commands.options import ConfigTopic, SuperUsers, WorkerOffsetsTopic
 from eosctl.commands.plan_options import PlanFile
 from eosctl.errors import UsageError
 from eosctl.model.acl_plan import AclReport
 from eosctl.model.acls import PatternType
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.offsets import SourceSupport
 from eosctl.operations.session import Session
-from eosctl.render.acl_documents import AclFormat
-from eosctl.render.acl_lines import EmitOptions
+from eosctl.render.answers.acls import AclFormat, EmitOptions, emit_acl_plan, leaving_out, view_acl_plan
 from eosctl.render.document import Document
-from eosctl.render.views.acls import emit_acl_plan, leaving_out, view_acl_plan
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, gating
+from eosctl.shell.options import GlobalOptions, answer, gating
 
 app = typer.Typer()
 
@@ -180,11 +176,11 @@ def acl_plan(
       STATUS      present, missing, extra, or unknown where the cluster's ACLs were not read
       OPTIONAL    yes if nothing fails without it
     """
-    from eosctl.operations.acl import inputs, plan
+    from eosctl.operations import acls
 
-    internal = inputs.internal_topics(config_topic, worker_offsets_topic or "connect-offsets", status_topic)
-    request = plan.AclOptions(
-        inputs.AclInputs(worker_config or (), connector_config or (), connector or (), topic or (), internal, cluster),
+    internal = acls.internal_topics(config_topic, worker_offsets_topic or "connect-offsets", status_topic)
+    request = acls.AclOptions(
+        acls.AclInputs(worker_config or (), connector_config or (), connector or (), topic or (), internal, cluster),
         phase=phase,
         principals=tuple(principal or ()),
         pattern_type=pattern,
@@ -201,7 +197,7 @@ def acl_plan(
         strimzi_cluster=strimzi_cluster,
     )
     with Session(options) as session:
-        report = leaving_out(plan.plan_cluster_acls(session, request), emit)
+        report = leaving_out(acls.plan_cluster_acls(session, request), emit)
     return answer(options, report, _view(options, emit, strimzi_cluster, msk_cluster))
 
 

@@ -16,9 +16,8 @@ from eosctl.commands.plan_options import (
     operator_of,
 )
 from eosctl.operations.two_clusters import TargetOptions
-from eosctl.render.views.plan import view_plan, view_plan_answer
-from eosctl.shell.answering import answer, previewing
-from eosctl.shell.options import GlobalOptions, writing
+from eosctl.render.answers.plan import view_plan, view_plan_answer
+from eosctl.shell.options import GlobalOptions, answer, previewing, writing
 
 app = typer.Typer()
 
@@ -68,11 +67,11 @@ def apply(
       OUTCOME    done, done-before (by an earlier run), by-hand, failed or not-begun
       DETAIL     what was seen
     """
-    from eosctl.operations import plan_files, plan_flow, plan_places
+    from eosctl.operations import plan_files, plan_flow
 
     target = TargetOptions(to_bootstrap_server, to_command_config, tuple(to_connect_url or ()), to_config_topic)
     read = plan_files.read_plan(plan, require_digest)
-    with plan_places.PlanPlaces(options, read, config_topic, target) as (session, clusters):
+    with plan_files.PlanPlaces(options, read, config_topic, target) as (session, clusters):
         operator = operator_of(options, managed_by)
         outcome = plan_flow.apply_file(session, clusters, read, previewing(options, view_plan), operator)
         return answer(options, outcome, view_plan_answer)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.audit_options import (
+from eosctl.commands.offsets.options import about_offsets
+from eosctl.commands.options import (
     Engine,
     EngineName,
     ExecutorProperties,
@@ -16,20 +17,17 @@ from eosctl.commands.audit_options import (
     SparkMaster,
     SparkRemote,
 )
-from eosctl.commands.offsets.options import about_offsets
 from eosctl.errors import UsageError
-from eosctl.model.spark_options import SparkOptions
+from eosctl.model.spark import SparkOptions
 from eosctl.operations.session import Session
+from eosctl.render.answers.audit import view_audit, view_audit_plan, view_history, view_status
 from eosctl.render.audit_json import render_audit_json
 from eosctl.render.audit_page import render_audit_page
-from eosctl.render.views.audit import view_audit
-from eosctl.render.views.audit_plan import view_audit_plan
-from eosctl.render.views.ledger import view_history, view_status
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, connecting, gating
+from eosctl.shell.options import GlobalOptions, answer, connecting, gating
 
 if TYPE_CHECKING:
     from eosctl.operations.offset_stores import OffsetsRequest
+
 
 app = typer.Typer()
 
@@ -132,8 +130,8 @@ def audit(
       TOPIC-ID    (--plan) Kafka's ID of the topic; another one once it was created again
       SETTLED     (--plan) no behind the last stable offset, where transactions are open
     """
-    from eosctl.operations.audit import request as requests
-    from eosctl.operations.audit import run
+    from eosctl.operations import audit
+    from eosctl.operations import audit_request as requests
 
     _require_one_input(options, log_dir, engine)
     if options.snapshot is not None and store is not None:
@@ -154,9 +152,9 @@ def audit(
     )
     with Session(options) as session:
         if plan:
-            return answer(options, run.plan_audit(session, audited), view_audit_plan)
-        formats = run.ReportFormats(render_audit_json, render_audit_page)
-        return answer(options, run.run_and_report(session, audited, formats), view_audit)
+            return answer(options, audit.plan_audit(session, audited), view_audit_plan)
+        formats = audit.ReportFormats(render_audit_json, render_audit_page)
+        return answer(options, audit.run_and_report(session, audited, formats), view_audit)
 
 
 def _require_one_input(options: GlobalOptions, log_dir: list[Path] | None, engine: EngineName) -> None:
@@ -191,7 +189,7 @@ def status(options: GlobalOptions, store: KeptLedger = None) -> int:
       START-OFFSET  the first offset that was not read
       REASON        why not
     """
-    from eosctl.operations.audit.history import read_status
+    from eosctl.operations.audit_history import read_status
 
     with Session(options) as session:
         return answer(options, read_status(session, _named(store, "status")), view_status)
@@ -218,7 +216,7 @@ def history(options: GlobalOptions, store: KeptLedger = None, job: JobName = "au
       RECORDS   data records among them
       GAPS      ranges that could no longer be read
     """
-    from eosctl.operations.audit.history import read_history
+    from eosctl.operations.audit_history import read_history
 
     with Session(options) as session:
         return answer(options, read_history(session, _named(store, "history"), job), view_history)

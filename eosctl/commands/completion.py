@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from eosctl.shell.completion_scripts import SCRIPTS
+from eosctl.shell.completion import SCRIPTS
 from eosctl.shell.options import GlobalOptions, printing
 
 app = typer.Typer()

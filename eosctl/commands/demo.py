@@ -4,9 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from eosctl.render.views.demo import view_act, view_demo
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, printing
+from eosctl.render.answers.files import view_act, view_demo
+from eosctl.shell.options import GlobalOptions, answer, printing
 
 app = typer.Typer()
 

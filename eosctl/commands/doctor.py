@@ -5,7 +5,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.evidence_options import (
+from eosctl.commands.options import (
     ConfigTopicName,
     OffsetsTopicName,
     Principals,
@@ -13,11 +13,10 @@ from eosctl.commands.evidence_options import (
     SuperUsers,
     WorkerConfigs,
 )
-from eosctl.operations.evidence.request import EvidenceRequest
+from eosctl.operations.evidence_request import EvidenceRequest
 from eosctl.operations.session import Session
-from eosctl.render.views.diagnosis import view_diagnosis
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, gating
+from eosctl.render.answers.diagnosis import view_diagnosis
+from eosctl.shell.options import GlobalOptions, answer, gating
 
 app = typer.Typer()
 

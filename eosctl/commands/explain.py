@@ -8,9 +8,8 @@ import typer
 from eosctl.errors import UsageError
 from eosctl.operations.explain import explain_text, list_explanations
 from eosctl.operations.profiles import chosen_profile
-from eosctl.render.views.explanations import view_explanations, view_known
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, printing
+from eosctl.render.answers.explanations import view_explanations, view_known
+from eosctl.shell.options import GlobalOptions, answer, printing
 
 app = typer.Typer()
 

@@ -5,12 +5,11 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.connect_options import ConfigTopic
+from eosctl.commands.options import ConfigTopic
 from eosctl.model.fencing import FencingRequest
 from eosctl.operations.session import Session
-from eosctl.render.views.fencing import view_fencing_answer, view_fencing_plan
-from eosctl.shell.answering import answer, previewing
-from eosctl.shell.options import GlobalOptions, writing
+from eosctl.render.answers.fencing import view_fencing_answer, view_fencing_plan
+from eosctl.shell.options import GlobalOptions, answer, previewing, writing
 
 app = typer.Typer()
 

@@ -6,12 +6,11 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.connect_options import ConfigTopic, ConnectorNames
+from eosctl.commands.options import ConfigTopic, ConnectorNames
 from eosctl.model.records import IsolationLevel
 from eosctl.operations.session import Session
-from eosctl.render.views.inspection import view_history, view_inspection
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, judging
+from eosctl.render.answers.inspection import view_history, view_inspection
+from eosctl.shell.options import GlobalOptions, answer, judging
 
 app = typer.Typer()
 

@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 
 from eosctl.operations.plan_files import kept_plans, own_plans
-from eosctl.render.views.plans import view_plans
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, printing
+from eosctl.render.answers.plan import view_plans
+from eosctl.shell.options import GlobalOptions, answer, printing
 
 app = typer.Typer()
 

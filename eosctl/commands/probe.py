@@ -5,9 +5,8 @@ from typing import Annotated, TypeAlias
 import typer
 
 from eosctl.operations.session import Session
-from eosctl.render.views.probe import view_probe_answer, view_probe_plan
-from eosctl.shell.answering import answer, previewing
-from eosctl.shell.options import GlobalOptions, writing
+from eosctl.render.answers.probe import view_probe_answer, view_probe_plan
+from eosctl.shell.options import GlobalOptions, answer, previewing, writing
 
 app = typer.Typer()
 

@@ -5,22 +5,21 @@ from typing import Annotated
 
 import typer
 
-from eosctl.model.unseen import shell_word
+from eosctl.model.text import shell_word
 from eosctl.operations.connection_check import check_connection
-from eosctl.operations.effective_settings import effective_settings
 from eosctl.operations.profiles import (
     add_profile,
     chosen_profile,
     distrust_project_file,
+    effective_settings,
     how_to_name_a_cluster,
     known_profiles,
     trust_project_file,
     use_profile,
 )
 from eosctl.operations.session import Session
-from eosctl.render.views.profile import view_connection_check, view_profile, view_profiles, view_settings
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, connecting, printing
+from eosctl.render.answers.profile import view_connection_check, view_profile, view_profiles, view_settings
+from eosctl.shell.options import GlobalOptions, answer, connecting, printing
 
 app = typer.Typer()
 

@@ -14,9 +14,8 @@ from eosctl.operations.sandbox import (
     start_sandbox,
     stop_sandbox,
 )
-from eosctl.render.views.sandbox import shell_lines, view_environment, view_started, view_status, view_stopped
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, printing
+from eosctl.render.answers.sandbox import shell_lines, view_environment, view_started, view_status, view_stopped
+from eosctl.shell.options import GlobalOptions, answer, printing
 
 Directory: TypeAlias = Annotated[
     Path | None,

@@ -5,7 +5,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from eosctl.errors import UsageError
-from eosctl.model.near_names import did_you_mean
+from eosctl.model.names import did_you_mean
 from eosctl.shell.options import GlobalOptions, printing
 
 app = typer.Typer()
@@ -36,14 +36,14 @@ def schema(options: GlobalOptions, kind: Kind = None) -> None:
       VERSION   the revision of its shape
       COMMANDS  the commands that print it
     """
-    from eosctl.render.views import schemas
+    from eosctl.render.answers import kinds
 
     if kind is None:
-        options.console.result(schemas.view_kinds())
-    elif kind not in schemas.KINDS_BY_NAME:
-        hint = did_you_mean(kind, schemas.KINDS_BY_NAME, "`eosctl schema` lists all kinds")
+        options.console.result(kinds.view_kinds())
+    elif kind not in kinds.KINDS_BY_NAME:
+        hint = did_you_mean(kind, kinds.KINDS_BY_NAME, "`eosctl schema` lists all kinds")
         raise UsageError(f"there is no document of kind {kind}", hint=hint)
     else:
         envelope = options.console.output.is_envelope
-        found = schemas.KINDS_BY_NAME[kind]
-        options.console.result(schemas.view_schema(found) if envelope else schemas.schema_text(found))
+        found = kinds.KINDS_BY_NAME[kind]
+        options.console.result(kinds.view_schema(found) if envelope else kinds.schema_text(found))

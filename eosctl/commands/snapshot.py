@@ -5,11 +5,10 @@ from typing import Annotated
 
 import typer
 
-from eosctl.commands.connect_options import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
+from eosctl.commands.options import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
 from eosctl.operations.session import Session
-from eosctl.render.views.snapshot import view_snapshot
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, connecting, printing
+from eosctl.render.answers.files import view_snapshot
+from eosctl.shell.options import GlobalOptions, answer, connecting, printing
 
 app = typer.Typer()
 

@@ -5,10 +5,9 @@ from typing import Annotated
 
 import typer
 
-from eosctl.operations.spark_bundle import bundle_for_spark
-from eosctl.render.views.spark_bundle import view_spark_bundle
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, printing
+from eosctl.operations.audit import bundle_for_spark
+from eosctl.render.answers.files import view_spark_bundle
+from eosctl.shell.options import GlobalOptions, answer, printing
 
 app = typer.Typer()
 

@@ -17,9 +17,8 @@ from eosctl.commands.plan_options import (
 )
 from eosctl.errors import UsageError
 from eosctl.operations.two_clusters import TargetOptions
-from eosctl.render.views.plan import view_plan, view_plan_answer
-from eosctl.shell.answering import answer, previewing
-from eosctl.shell.options import GlobalOptions, writing
+from eosctl.render.answers.plan import view_plan, view_plan_answer
+from eosctl.shell.options import GlobalOptions, answer, previewing, writing
 
 app = typer.Typer()
 
@@ -66,7 +65,7 @@ def undo(
       OUTCOME    done, done-before (by an earlier run), by-hand, failed or not-begun
       DETAIL     what was seen
     """
-    from eosctl.operations import plan_files, plan_flow, plan_places
+    from eosctl.operations import plan_files, plan_flow
 
     target = TargetOptions(to_bootstrap_server, to_command_config, tuple(to_connect_url or ()), to_config_topic)
     if (file is None) is not last:
@@ -75,7 +74,7 @@ def undo(
         file = plan_files.last_undo_file()
         options.console.narrate(f"the undo file is {file}")
     read = plan_files.read_plan(file, require_digest)
-    with plan_places.PlanPlaces(options, read, config_topic, target) as (session, clusters):
+    with plan_files.PlanPlaces(options, read, config_topic, target) as (session, clusters):
         operator = operator_of(options, managed_by)
         outcome = plan_flow.undo_file(session, clusters, read, previewing(options, view_plan), operator)
         return answer(options, outcome, view_plan_answer)

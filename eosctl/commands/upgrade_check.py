@@ -5,7 +5,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.evidence_options import (
+from eosctl.commands.options import (
     ConfigTopicName,
     OffsetsTopicName,
     Principals,
@@ -13,12 +13,11 @@ from eosctl.commands.evidence_options import (
     SuperUsers,
     WorkerConfigs,
 )
-from eosctl.model.upgrade import Phase
-from eosctl.operations.evidence.request import EvidenceRequest
+from eosctl.model.rules import Phase
+from eosctl.operations.evidence_request import EvidenceRequest
 from eosctl.operations.session import Session
-from eosctl.render.views.upgrade import view_upgrade
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, gating
+from eosctl.render.answers.diagnosis import view_upgrade
+from eosctl.shell.options import GlobalOptions, answer, gating
 
 app = typer.Typer()
 
@@ -68,7 +67,7 @@ def upgrade_check(
       KNOWN-BY  how that is known
       ACTION    what to do with it, one worker after the other
     """
-    from eosctl.operations.upgrade import wait_for_upgrade
+    from eosctl.operations.diagnosis import wait_for_upgrade
 
     topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
     files, principals, super_users = tuple(worker_config or ()), tuple(principal or ()), tuple(super_user or ())

@@ -4,7 +4,7 @@ from typing import Annotated, Final, TypeAlias
 
 import typer
 
-from eosctl.commands.evidence_options import (
+from eosctl.commands.options import (
     ConfigTopicName,
     OffsetsTopicName,
     Principals,
@@ -14,16 +14,13 @@ from eosctl.commands.evidence_options import (
 )
 from eosctl.errors import EXIT_FINE, UsageError
 from eosctl.model.watch import Emitted
-from eosctl.operations.evidence.request import EvidenceRequest
-from eosctl.operations.serving import Faces, Listening, watch_clusters
+from eosctl.operations.evidence_request import EvidenceRequest
 from eosctl.operations.session import Session
-from eosctl.operations.watch import Watched, observe, watched_profiles
-from eosctl.operations.watch_files import watch_file
+from eosctl.operations.watch import Faces, Listening, Watched, observe, watch_clusters, watch_file, watched_profiles
+from eosctl.render.answers.watch import view_observation
+from eosctl.render.answers.watch_files import view_watch_file
 from eosctl.render.live import LiveScreen
-from eosctl.render.views.watch import view_observation
-from eosctl.render.views.watch_files import view_watch_file
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, connecting
+from eosctl.shell.options import GlobalOptions, answer, connecting
 
 app = typer.Typer()
 DEFAULT_ADDRESS: Final = "127.0.0.1:9464"

@@ -4,38 +4,385 @@ The transaction log is read only where batches leave open whose transaction one 
 transactions are then reduced once more.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import chain
-from typing import Final, NamedTuple
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from heapq import merge
+from itertools import chain, groupby
+from typing import Final, NamedTuple, Protocol
 
 from eosctl.analysis.audit.conclusion import conclude
-from eosctl.analysis.audit.evidence import Evidence, PartitionLog, all_beginnings
-from eosctl.analysis.audit.key_resolution import Data
-from eosctl.analysis.audit.key_summary import add_key_summaries
-from eosctl.analysis.audit.log_scan import GapKind, LogScan
-from eosctl.analysis.audit.offset_changes import add_earlier_changes
-from eosctl.analysis.audit.transaction_judgement import JudgementInputs
-from eosctl.analysis.audit.transaction_owners import AnomalyKind, Owners
-from eosctl.analysis.audit.transaction_summary import add_summaries
-from eosctl.analysis.audit.writers import Writers, find_writers
-from eosctl.codecs.audit_states import decode_state, encode_state
-from eosctl.engines.changed_offsets import count_changes
-from eosctl.engines.engine import Advance, Engine, ScannedRows
-from eosctl.engines.reducing import (
-    ConfigReduction,
-    KeyReduction,
-    LogReduction,
-    Reduced,
-    Reduction,
-    TransactionReduction,
+from eosctl.analysis.audit.findings import Evidence, PartitionLog, all_beginnings
+from eosctl.analysis.audit.history import summarize_config
+from eosctl.analysis.audit.key_judgement import (
+    Data,
+    KeyJudgementInputs,
+    PlacedWrite,
+    add_key_summaries,
+    is_stopped,
+    summarize_keys,
 )
-from eosctl.model.audit import AuditPlan, StateKind, StateRow, TopicRole
-from eosctl.model.audit_report import AuditReport
-from eosctl.model.audit_summaries import ConfigSummary, KeySummary, OffsetsChange, OffsetsWrite, TransactionSummary
+from eosctl.analysis.audit.key_scan import by_session, merge_all
+from eosctl.analysis.audit.offset_changes import ChangeInputs, KeyWrite, add_earlier_changes, offset_changes
+from eosctl.analysis.audit.owners import AnomalyKind, Owners, Writers, find_writers
+from eosctl.analysis.audit.scan import GapKind, LogScan, merge_logs
+from eosctl.analysis.audit.sessions import Sessions, raised_epochs, without_raised
+from eosctl.analysis.audit.transactions import JudgementInputs, Known, add_summaries, reduce_transactions
+from eosctl.codecs.ledger import decode_audit_state, decode_json, encode_audit_state, read_offsets_key
+from eosctl.codecs.record_batches import decode_entries
+from eosctl.errors import Undecodable
+from eosctl.model.audit import (
+    AuditPlan,
+    AuditReport,
+    ClosedTransactions,
+    ConfigSummary,
+    ConnectorHistory,
+    KeySummary,
+    LoggedTransaction,
+    OffsetRange,
+    OffsetsChange,
+    OffsetsWrite,
+    StateKind,
+    StateRow,
+    TopicRole,
+    TransactionLogHistory,
+    TransactionSummary,
+)
+from eosctl.model.audit_states import ConfigEvent, KeyState, LogState, ProducerItems, ReadKey, Write
+from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
-from eosctl.model.transaction_log_history import LoggedTransaction, TransactionLogHistory
-from eosctl.sources.audit_log import OpenSource
+from eosctl.sources.audit_log import DataBatch, OpenSource
+
+# The rows of one kind and bucket, in order, to what was concluded from them and what the next run has to know.
+#
+# Carried rows are the states of all settled ranges together: one for each partition, as if it had been one range.
+
+
+SUMMARY_TOPIC = ""
+"""Topic of the carried row that holds conclusions instead of states."""
+
+
+class Reduced(NamedTuple):
+    """What one bucket gave: the encoded conclusions, and the rows that the next run begins with."""
+
+    bucket: int
+    result: bytes
+    carried: tuple[StateRow, ...]
+
+
+@dataclass(frozen=True)
+class LogReduction:
+    """Gives tuple[PartitionLog, ...]."""
+
+    kind = StateKind.LOG
+
+
+@dataclass(frozen=True)
+class ConfigReduction:
+    """Gives ConfigSummary."""
+
+    kind = StateKind.CONFIG
+
+
+@dataclass(frozen=True)
+class KeyReduction:
+    """Gives KeySummary. sessions: epochs with which producer IDs began; worker_topics: those of all connectors."""
+
+    sessions: Mapping[int, tuple[int, ...]]
+    worker_topics: frozenset[str]
+    kind = StateKind.KEYS
+
+
+@dataclass(frozen=True)
+class TransactionReduction:
+    """Gives TransactionSummary. asked are source offsets whose transactions are looked for."""
+
+    inputs: JudgementInputs
+    offsets_topics: frozenset[str]
+    asked: tuple[OffsetsWrite, ...]
+    kind = StateKind.TRANSACTIONS
+
+
+Reduction = LogReduction | ConfigReduction | KeyReduction | TransactionReduction
+
+
+def reduce_bucket(reduction: Reduction, bucket: int, rows: Iterable[StateRow]) -> Reduced:
+    """All rows of one bucket, reduced; they come in any order, carried ones among them."""
+    ordered = sorted(rows, key=lambda row: (row.topic, row.partition, not row.settled, row.start))
+    match reduction:
+        case LogReduction():
+            return _reduce_logs(bucket, ordered)
+        case ConfigReduction():
+            return _reduce_config(bucket, ordered)
+        case KeyReduction():
+            return _reduce_keys(reduction, bucket, ordered)
+        case TransactionReduction():
+            return _reduce_transactions(reduction, bucket, ordered)
+
+
+def _by_partition(rows: Iterable[StateRow]) -> Iterator[tuple[TopicPartition, list[StateRow]]]:
+    for place, group in groupby(rows, key=lambda row: (row.topic, row.partition)):
+        yield TopicPartition(*place), list(group)
+
+
+def _carried(kind: StateKind, bucket: int, place: TopicPartition, start: int, state: object) -> StateRow:
+    return StateRow(kind, bucket, place.topic, place.partition, start, True, encode_audit_state(state))
+
+
+def _reduce_logs(bucket: int, rows: Iterable[StateRow]) -> Reduced:
+    found: list[PartitionLog] = []
+    for place, group in _by_partition(rows):
+        settled = [decode_audit_state(row.payload, LogState) for row in group if row.settled]
+        tails = [decode_audit_state(row.payload, LogState) for row in group if not row.settled]
+        found.append(PartitionLog(place.topic, place.partition, _merged(settled), _merged(tails)))
+    found = list(_with_true_starts(found))
+    carried = [
+        _carried(StateKind.LOG, bucket, TopicPartition(log.topic, log.partition), log.settled.start, log.settled)
+        for log in found
+        if log.settled is not None
+    ]
+    return Reduced(bucket, encode_audit_state(found), tuple(carried))
+
+
+def _merged(logs: Sequence[LogState]) -> LogState | None:
+    """All of them together, neighbours first: one after the other would copy all that was merged for each range."""
+    while len(logs) > 1:
+        pairs = [merge_logs(left, right) for left, right in zip(logs[::2], logs[1::2], strict=False)]
+        logs = [*pairs, *logs[2 * len(pairs) :]]
+    return logs[0] if logs else None
+
+
+def _with_true_starts(logs: Sequence[PartitionLog]) -> Iterator[PartitionLog]:
+    """The logs without beginnings of sessions that are none; there is but one bucket of logs."""
+    raised = raised_epochs(producer for log in logs if log.settled is not None for producer in log.settled.producers)
+    for log in logs:
+        settled = log.settled
+        if settled is not None:
+            producers = tuple(without_raised(producer, raised) for producer in settled.producers)
+            settled = settled._replace(producers=producers)
+        yield log._replace(settled=settled)
+
+
+def _reduce_config(bucket: int, rows: Iterable[StateRow]) -> Reduced:
+    carried = []
+    events: list[ConfigEvent] = []
+    for place, group in _by_partition(rows):
+        mine = [event for row in group for event in decode_audit_state(row.payload, tuple[ConfigEvent, ...])]
+        carried.append(_carried(StateKind.CONFIG, bucket, place, group[0].start, mine))
+        events += mine
+    return Reduced(bucket, encode_audit_state(summarize_config(events)), tuple(carried))
+
+
+def _reduce_keys(reduction: KeyReduction, bucket: int, rows: Iterable[StateRow]) -> Reduced:
+    partitions: dict[TopicPartition, list[KeyState]] = {}
+    carried = []
+    sessions = Sessions(reduction.sessions)
+    for place, group in _by_partition(rows):
+        merged: dict[bytes | None, KeyState] = {}
+        for row in group:
+            states = {state.key: state for state in decode_audit_state(row.payload, tuple[KeyState, ...])}
+            merge_all(merged, states, decode_json)
+        partitions[place] = [
+            state._replace(runs=by_session(state.runs, sessions)) if state.runs else state for state in merged.values()
+        ]
+        carried.append(_carried(StateKind.KEYS, bucket, place, group[0].start, partitions[place]))
+    own_topics = {place.topic for place in partitions} - reduction.worker_topics
+    inputs = KeyJudgementInputs(own_topics, sessions, read_offsets_key, decode_json)
+    return Reduced(bucket, encode_audit_state(summarize_keys(partitions, inputs)), tuple(carried))
+
+
+def _reduce_transactions(reduction: TransactionReduction, bucket: int, rows: Iterable[StateRow]) -> Reduced:
+    known = Known({}, {}, ClosedTransactions())
+    for place, group in _by_partition(rows):
+        for row in group:
+            if place.topic == SUMMARY_TOPIC:
+                known = known._replace(closed=decode_audit_state(row.payload, ClosedTransactions))
+                continue
+            into = known.settled if row.settled else known.tails
+            into.setdefault(place, []).append(decode_audit_state(row.payload, tuple[ProducerItems, ...]))
+    summary, closed, left = reduce_transactions(known, reduction.inputs, reduction.offsets_topics, reduction.asked)
+    kind = StateKind.TRANSACTIONS
+    carried = [_carried(kind, bucket, TopicPartition(SUMMARY_TOPIC, 0), 0, closed)]
+    carried += [_carried(kind, bucket, place, 0, items) for place, items in left.items() if items]
+    return Reduced(bucket, encode_audit_state(summary), tuple(carried))
+
+
+# The seam between the audit and what runs it: scan every range, then reduce the states kind by kind.
+
+
+class Progress(NamedTuple):
+    """A range has been scanned."""
+
+    offsets: OffsetRange
+
+
+Advance = Callable[[Progress], None]
+
+
+class ScannedRows(Protocol):
+    """The state rows of all ranges of a plan, wherever they lie."""
+
+    def reduce(self, reduction: Reduction, carried: Iterable[StateRow]) -> Sequence[Reduced]:
+        """One Reduced for each bucket that has rows of the reduction's kind, or carried ones; by bucket."""
+
+    def close(self) -> None:
+        """Let go of the rows."""
+
+
+class Engine(Protocol):
+    """Runs the audit's functions."""
+
+    def scan(self, plan: AuditPlan, advance: Advance) -> ScannedRows:
+        """Read every range of the plan once. Raises what reading raises."""
+
+
+# Counts what came of source offsets that somebody changed: their writes are read once more, all of them.
+#
+# The states of an audit hold of each key what its judgement needs, and not its history. Changes are rare, so the
+# offsets topics' partitions of the connectors concerned are read again where there is one, in this process; and where
+# earlier runs of a job read the data, its batch headers, too.
+
+
+MOST_WRITES: Final = 200_000
+"""Writes of one connector that are looked at: the last ones."""
+
+Committed = Callable[[AuditPlan, Sequence[OffsetsWrite]], Mapping[OffsetsWrite, Data]]
+"""Gives what the transactions of these source offsets wrote beside them, read by this plan where not all is at hand."""
+
+
+class _Writes(NamedTuple):
+    """Those of one connector by key and in their order; whole: none is missing, none was outside transactions."""
+
+    of: Mapping[bytes | None, Sequence[KeyWrite]]
+    whole: bool
+
+
+def count_changes(evidence: Evidence, open_source: OpenSource, committed: Committed) -> tuple[OffsetsChange, ...]:
+    """What came of each change of source offsets, as far as the logs show it now."""
+    found: list[OffsetsChange] = []
+    for history in evidence.config.connectors:
+        altering = _altering(evidence, history)
+        if altering:
+            found += _of_connector(evidence, history, altering, open_source, committed)
+    return tuple(found)
+
+
+def _altering(evidence: Evidence, history: ConnectorHistory) -> frozenset[tuple[int, int]]:
+    """Sessions of the connector's producers that began, in an offsets topic, while it was stopped."""
+    return frozenset(
+        (each.producer_id, each.producer_epoch)
+        for each in evidence.sessions
+        if each.connector == history.connector
+        and evidence.topics[each.topic].role is TopicRole.OFFSETS
+        and is_stopped(history, each.timestamp)
+    )
+
+
+def _of_connector(
+    evidence: Evidence,
+    history: ConnectorHistory,
+    altering: AbstractSet[tuple[int, int]],
+    open_source: OpenSource,
+    committed: Committed,
+) -> Iterable[OffsetsChange]:
+    name = history.connector
+    plan = _plan_again(evidence, name, evidence.outputs(name))
+    writes = _read_writes(evidence, name, plan, open_source)
+    asked = sorted(each.at for mine in writes.of.values() for each in mine if each.at is not None)
+    data = committed(plan, asked)
+    inputs = ChangeInputs(
+        history,
+        altering,
+        lambda write: None if write is None else data.get(write),
+        decode_json,
+        writes.whole,
+    )
+    return offset_changes(name, writes.of, inputs)
+
+
+def _plan_again(evidence: Evidence, connector: str, outputs: Sequence[str]) -> AuditPlan:
+    """All that is left of the connector's outputs, and of the partitions that have offsets of it."""
+    mine = {
+        (log.topic, log.partition)
+        for log in evidence.logs
+        if log.settled is not None and evidence.topics[log.topic].role is TopicRole.OFFSETS
+        if any(connector in evidence.owners.get(each.producer_id, ()) for each in log.settled.producers)
+    }
+    ranges = tuple(
+        OffsetRange(each.topic, each.partition, start, each.last_stable_offset)
+        for each in evidence.plan.bounds
+        if each.topic in outputs or (each.topic, each.partition) in mine
+        if (start := max(each.log_start_offset, each.audited_from)) < each.last_stable_offset
+    )
+    return replace(evidence.plan, ranges=ranges, expired=())
+
+
+def _read_writes(evidence: Evidence, connector: str, plan: AuditPlan, open_source: OpenSource) -> _Writes:
+    keys: dict[bytes | None, ReadKey] = {}
+    kept: deque[tuple[bytes | None, PlacedWrite]] = deque(maxlen=MOST_WRITES)
+    count = 0
+    with open_source() as source:
+        for offsets in plan.ranges:
+            if evidence.topics[offsets.topic].role is not TopicRole.OFFSETS:
+                continue
+            for item in source.read(plan, offsets):
+                for raw, write in _entries(item, offsets.start) if isinstance(item, DataBatch) else ():
+                    key = keys[raw] if raw in keys else keys.setdefault(raw, read_offsets_key(raw))
+                    if key.connector == connector:
+                        kept.append((raw, PlacedWrite(offsets.topic_partition, write)))
+                        count += 1
+    of, plain = _by_key(kept, keys)
+    known = next((each.records for each in evidence.keys.connectors if each.connector == connector), count)
+    begun = all(each.start == 0 for each in plan.ranges if evidence.topics[each.topic].role is TopicRole.OFFSETS)
+    compacted = evidence.whole_since is None or evidence.whole_since >= 0
+    whole = begun and not compacted and not plain and count == known and len(kept) == count
+    return _Writes(of, whole)
+
+
+def _entries(item: DataBatch, start: int) -> Iterator[tuple[bytes | None, Write]]:
+    """The committed records of a batch; none of one that is damaged, which the audit reports."""
+    header = item.batch.header
+    if item.aborted:
+        return
+    try:
+        entries = decode_entries(item.batch)
+    except Undecodable:
+        return
+    writer = header.producer_id, header.producer_epoch, header.is_transactional
+    for entry in entries:
+        if entry.offset >= start:
+            yield entry.key, Write(entry.offset, entry.timestamp, entry.value, *writer)
+
+
+def _by_key(
+    writes: Iterable[tuple[bytes | None, PlacedWrite]], keys: Mapping[bytes | None, ReadKey]
+) -> tuple[Mapping[bytes | None, Sequence[KeyWrite]], bool]:
+    """Those in transactions, in the order of their time between topics; and whether there are others.
+
+    Beside a connector's own topic its worker writes plain copies to the worker's: they are no others.
+    """
+    transactional: dict[bytes | None, dict[TopicPartition, list[KeyWrite]]] = {}
+    plain: set[tuple[bytes | None, bytes | None]] = set()
+    for raw, placed in writes:
+        if placed.write.transactional:
+            mine = transactional.setdefault(raw, {}).setdefault(placed.place, [])
+            mine.append(KeyWrite(raw, keys[raw], placed))
+        else:
+            plain.add((raw, placed.write.value))
+    found = {raw: list(merge(*(_timed(each) for each in places.values()))) for raw, places in transactional.items()}
+    of = {raw: [write for *_, write in mine] for raw, mine in found.items()}
+    known = {(raw, each.position) for raw, mine in of.items() for each in mine}
+    return of, bool(plain - known)
+
+
+def _timed(writes: Iterable[KeyWrite]) -> Iterator[tuple[int, TopicPartition, int, KeyWrite]]:
+    """Each with a time that does not go back within the partition, whatever clocks did."""
+    latest = 0
+    for each in writes:
+        latest = max(latest, each.placed.write.timestamp)
+        yield latest, each.placed.place, each.placed.write.offset, each
+
 
 CarriedRows = Callable[[StateKind], Iterable[StateRow]]
 ReadHistory = Callable[[AuditPlan, frozenset[int]], TransactionLogHistory | Skipped]
@@ -98,10 +445,12 @@ class _Run:
 
     def result(self) -> AuditResult:
         """All reductions, and the conclusion."""
-        logs = [log for each in self._reduce(LogReduction()) for log in decode_state(each.result, list[PartitionLog])]
-        config = [decode_state(each.result, ConfigSummary) for each in self._reduce(ConfigReduction())]
+        logs = [
+            log for each in self._reduce(LogReduction()) for log in decode_audit_state(each.result, list[PartitionLog])
+        ]
+        config = [decode_audit_state(each.result, ConfigSummary) for each in self._reduce(ConfigReduction())]
         keys = add_key_summaries(
-            decode_state(each.result, KeySummary) for each in self._reduce(self._key_reduction(logs))
+            decode_audit_state(each.result, KeySummary) for each in self._reduce(self._key_reduction(logs))
         )
         found = config[0] if config else ConfigSummary()
         writers = find_writers(self._plan, keys, found)
@@ -125,7 +474,7 @@ class _Run:
         earlier = [
             each
             for row in self._carried(StateKind.CHANGES)
-            for each in decode_state(row.payload, tuple[OffsetsChange, ...])
+            for each in decode_audit_state(row.payload, tuple[OffsetsChange, ...])
         ]
 
         def committed(plan: AuditPlan, asked: Sequence[OffsetsWrite]) -> Mapping[OffsetsWrite, Data]:
@@ -134,7 +483,7 @@ class _Run:
         now = () if self._read_again is None else count_changes(evidence, self._read_again, committed)
         changes = add_earlier_changes(now, earlier)
         self._left[StateKind.CHANGES] = [
-            StateRow(StateKind.CHANGES, 0, "", 0, 0, True, encode_state(changes)) for _ in changes[:1]
+            StateRow(StateKind.CHANGES, 0, "", 0, 0, True, encode_audit_state(changes)) for _ in changes[:1]
         ]
         return changes
 
@@ -148,7 +497,7 @@ class _Run:
         finally:
             if resumed:
                 rows.close()
-        summary = add_summaries(decode_state(each.result, TransactionSummary) for each in reduced)
+        summary = add_summaries(decode_audit_state(each.result, TransactionSummary) for each in reduced)
         return {each.write: each.data for each in summary.committed}
 
     def _reduce(self, reduction: Reduction) -> list[Reduced]:
@@ -164,7 +513,7 @@ class _Run:
 
     def _transactions(self, keys: KeySummary, inputs: JudgementInputs) -> TransactionSummary:
         reduction = TransactionReduction(inputs, self._offsets_topics, _asked(keys))
-        return add_summaries(decode_state(each.result, TransactionSummary) for each in self._reduce(reduction))
+        return add_summaries(decode_audit_state(each.result, TransactionSummary) for each in self._reduce(reduction))
 
     @property
     def _offsets_topics(self) -> frozenset[str]:
@@ -220,7 +569,7 @@ def _expired_rows(plan: AuditPlan) -> Iterator[StateRow]:
     """Ranges that nobody read, as states of their own."""
     for each in plan.expired:
         scan = LogScan(each.start, each.end, GapKind.EXPIRED)
-        payload = encode_state(scan.state(()))
+        payload = encode_audit_state(scan.state(()))
         yield StateRow(StateKind.LOG, 0, each.topic, each.partition, each.start, True, payload)
 
 

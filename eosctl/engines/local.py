@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
-from eosctl.codecs.audit_states import decode_state, encode_state
-from eosctl.engines.engine import Advance, Progress
-from eosctl.engines.reducing import Reduced, Reduction, reduce_bucket
+from eosctl.codecs.ledger import decode_audit_state, encode_audit_state
+from eosctl.engines.auditing import Advance, Progress, Reduced, Reduction, reduce_bucket
 from eosctl.engines.scanning import scan_range
 from eosctl.errors import ConfigError
 from eosctl.model.audit import AuditPlan, OffsetRange, StateKind, StateRow
@@ -94,7 +93,7 @@ def _run(job: _Job) -> list[_Place]:
     places: list[_Place] = []
     with job.open_source() as source, _Spill(job.path) as spill:
         for row in scan_range(job.plan, job.offsets, source):
-            data = encode_state(row)
+            data = encode_audit_state(row)
             places.append(_Place(row.kind, row.bucket, job.path, spill.write(data), len(data)))
     return places
 
@@ -148,7 +147,7 @@ def _reduce(bucket: _Bucket) -> Reduced:
 def _read_row(place: _Place) -> StateRow:
     with Path(place.path).open("rb") as file:
         file.seek(place.offset)
-        return decode_state(file.read(place.length), StateRow)
+        return decode_audit_state(file.read(place.length), StateRow)
 
 
 def _pool(processes: int) -> Executor:

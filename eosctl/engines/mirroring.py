@@ -2,25 +2,364 @@
 
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Sequence
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
-from itertools import chain, islice
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from itertools import chain, groupby, islice
+from operator import itemgetter
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
-from eosctl.analysis.mirror.aligner import Aligner, Changed
-from eosctl.analysis.mirror.blocks import ENDLESS, Block, Log
-from eosctl.analysis.mirror.equal import joined
-from eosctl.analysis.mirror.going_on import ANOTHER, counts_at, why_again, with_pieces
+from eosctl.analysis.mirror.aligner import WINDOW, Aligner, Changed
+from eosctl.analysis.mirror.blocks import ENDLESS, INTEGERS, Block, Log, Piece, cut, equal_from, joined
+from eosctl.analysis.mirror.verdict import ANOTHER, counts_at, why_again, with_pieces
+from eosctl.codecs.record_batches import BatchHeader, DamagedOffsets, decode_entries, plain_records
 from eosctl.engines.local import SMALL
-from eosctl.engines.mirror_pieces import PairPiece, compare_piece, cut_pair
-from eosctl.engines.mirror_reading import HAS_COLUMNS, Decode, NoColumns, columns_of, record_by_record
-from eosctl.engines.mirror_sides import BothSides, Counting, open_sides
 from eosctl.engines.scanning import collecting_rarely
-from eosctl.model.mirror import Alignment, Compared, PartitionPair
-from eosctl.model.mirror_progress import ComparedPair, Counts, EqualPiece, Kept, MirrorProgress
-from eosctl.sources.audit_log import LogSource
+from eosctl.errors import Undecodable
+from eosctl.model.audit import AuditPlan, OffsetRange
+from eosctl.model.mirror import (
+    NOTHING,
+    Alignment,
+    Compared,
+    ComparedPair,
+    Counts,
+    Damage,
+    EqualPiece,
+    Kept,
+    MirrorProgress,
+    PartitionPair,
+    TopicPair,
+)
+from eosctl.model.plan import Side
+from eosctl.model.records import first_time
+from eosctl.sources.audit_log import DataBatch, LogSource, OpenSource
+
+# One side of a mirrored pair of partitions as blocks of digests, decoded in runs of batches.
+#
+# A run is as many batches as RUN_BYTES hold once they are unpacked. What is done for all their records at once costs
+# little for each.
+
+
+if HAS_COLUMNS := find_spec("numpy") is not None:
+    from eosctl.codecs.record_columns import Parts, Records, columns
+
+RUN_BYTES: Final = 1 << 22
+HEADERLESS: Final = (Compared.WITHOUT_HEADERS, Compared.KEY_AND_VALUE)
+TIMELESS: Final = (Compared.WITHOUT_TIMESTAMP, Compared.KEY_AND_VALUE)
+
+DIGESTS: Final[dict[Compared, Callable[[Any], int]]] = {
+    Compared.WHOLE: lambda each: hash((each.timestamp, each.key, each.value, *each.headers)),
+    Compared.WITHOUT_TIMESTAMP: lambda each: hash((each.key, each.value, *each.headers)),
+    Compared.WITHOUT_HEADERS: lambda each: hash((each.timestamp, each.key, each.value)),
+    Compared.KEY_AND_VALUE: lambda each: hash((each.key, each.value)),
+}
+"""Python's keyed SipHash of 64 bits: the same within a process, and nobody can make two records with one digest."""
+
+
+class NoColumns(Exception):  # a reason to decode in another way, not an error
+    """The records of a batch do not add up, or no client encodes them so: each has to be decoded."""
+
+
+class OpenBatch(NamedTuple):
+    """A batch of a run, and its records without compression."""
+
+    item: DataBatch
+    records: memoryview
+
+    @property
+    def header(self) -> BatchHeader:
+        """The batch's header."""
+        return self.item.batch.header
+
+
+class DecodedRun(NamedTuple):
+    """Offsets and digests of all records of a run, and how many each batch has; batches that are damaged have none."""
+
+    offsets: Sequence[int]
+    digests: Sequence[int]
+    counts: Sequence[int]
+    damaged: Mapping[int, Undecodable] = MappingProxyType({})
+
+
+Decode = Callable[[Sequence[OpenBatch], Compared], DecodedRun]
+
+
+def columns_of(run: Sequence[OpenBatch], compared: Compared) -> DecodedRun:
+    """All records of the run at once. Raises NoColumns."""
+    parts = Parts(timestamp=compared not in TIMELESS, headers=compared not in HEADERLESS)
+    heads = [each.header for each in run]
+    found = columns(
+        [
+            Records(each.records, h.record_count, h.base_offset, h.base_timestamp, h.max_timestamp, h.attributes)
+            for each, h in zip(run, heads, strict=True)
+        ],
+        parts,
+    )
+    if found is None:
+        raise NoColumns
+    offsets, digests = (array(INTEGERS, each.tobytes()) for each in found)
+    return DecodedRun(offsets, digests, [each.record_count for each in heads])
+
+
+def record_by_record(run: Sequence[OpenBatch], compared: Compared) -> DecodedRun:
+    """Each record as an object, by the decoder of record_batches."""
+    offsets, digests = array(INTEGERS), array(INTEGERS)
+    counts, damaged = [], {}
+    for number, each in enumerate(run):
+        try:
+            entries = decode_entries(each.item.batch)
+        except Undecodable as error:
+            damaged[number], entries = error, []
+        offsets.extend(entry.offset for entry in entries)
+        digests.extend(map(DIGESTS[compared], entries))
+        counts.append(len(entries))
+    return DecodedRun(offsets, digests, counts, damaged)
+
+
+Apart = Sequence[tuple[int, int]]
+"""Offsets [start, end) whose batches are counted elsewhere."""
+
+
+@dataclass
+class Seen:
+    """What was read of one side: every batch is counted once, however often it is read."""
+
+    counts: Counts = NOTHING
+    damages: dict[Damage, None] = field(default_factory=dict)
+
+
+class SideReading:
+    """One side of a pair as blocks of digests, from any offset on.
+
+    counted is what was counted of it already; batches that begin at or behind `end`, or are `apart`, are not counted.
+    """
+
+    def __init__(
+        self,
+        source: LogSource,
+        plan: AuditPlan,
+        side: Side,
+        ranges: Sequence[OffsetRange],
+        decode: Decode,
+        counted: Counts = NOTHING,
+        end: int = ENDLESS,
+        apart: Apart = (),
+    ) -> None:
+        self._source, self._plan, self._side, self._ranges, self._decode = source, plan, side, ranges, decode
+        self._end, self._apart = end, apart
+        self.seen = Seen(counted)
+
+    def blocks(self, start: int, compared: Compared) -> Iterator[Block]:
+        """Everything from the offset on. Batches of a run that count alike are one block."""
+        for offsets, run in self._runs(start):
+            found = self._decode(run, compared)
+            for number, error in found.damaged.items():
+                self._damaged(run[number].item, error)
+            kinds, end = [self._kind(each, offsets) for each in run], 0
+            for kind, alike in groupby(zip(run, found.counts, kinds, strict=True), key=itemgetter(2)):
+                batches, counts, _ = zip(*alike, strict=True)
+                begin, end = end, end + sum(counts)
+                first = bisect_left(found.offsets, offsets.start, begin, end)
+                last = bisect_left(found.offsets, offsets.end, first, end)
+                if kind.counts:
+                    self._count(batches, last - first, kind)
+                if first < last and (self._side is Side.SOURCE or not kind.optional):
+                    times = _times(batches, counts)[first - begin : last - begin]
+                    yield Block(found.offsets[first:last], found.digests[first:last], times, kind.optional)
+
+    def _kind(self, each: OpenBatch, offsets: OffsetRange) -> "_Kind":
+        base, aborted = each.header.base_offset, each.item.aborted
+        optional = aborted or (each.header.is_transactional and not offsets.settled)
+        counts = self.seen.counts.until <= base < self._end
+        return _Kind(counts and not any(start <= base < end for start, end in self._apart), aborted, optional)
+
+    def _runs(self, start: int) -> Iterator[tuple[OffsetRange, list[OpenBatch]]]:
+        """Runs of batches, each within one range of offsets; a batch may begin before it or end behind it."""
+        for each in self._ranges:
+            offsets = each._replace(start=max(each.start, start))
+            run: list[OpenBatch] = []
+            size = 0
+            for item in self._source.read(self._plan, offsets) if offsets.size > 0 else ():
+                if isinstance(item, DamagedOffsets):
+                    self.seen.damages[Damage(self._side, *item)] = None
+                elif isinstance(item, DataBatch):
+                    try:
+                        records = plain_records(item.batch)
+                    except Undecodable as error:
+                        self._damaged(item, error)
+                        continue
+                    run.append(OpenBatch(item, records))
+                    size += len(records)
+                    if size >= RUN_BYTES:
+                        yield offsets, run
+                        run, size = [], 0
+            if run:
+                yield offsets, run
+
+    def _damaged(self, item: DataBatch, error: Undecodable) -> None:
+        header = item.batch.header
+        self.seen.damages[Damage(self._side, header.base_offset, header.next_offset, error.reason)] = None
+
+    def _count(self, batches: Sequence[OpenBatch], records: int, kind: "_Kind") -> None:
+        counts = self.seen.counts
+        self.seen.counts = Counts(
+            until=batches[-1].header.next_offset,
+            records=counts.records + (0 if kind.optional else records),
+            size_bytes=counts.size_bytes + sum(len(each.item.batch.data) for each in batches),
+            aborted=counts.aborted + (records if kind.aborted else 0),
+        )
+
+
+class _Kind(NamedTuple):
+    """What the batches of a block have in common: whether they count, were aborted, may be left out by a mirror."""
+
+    counts: bool
+    aborted: bool
+    optional: bool
+
+
+def _times(batches: Sequence[OpenBatch], counts: Sequence[int]) -> "array[int]":
+    times = array(INTEGERS)
+    for each, count in zip(batches, counts, strict=True):
+        times.extend(array(INTEGERS, (first_time(each.header),)) * count)
+    return times
+
+
+# Both sides of a mirrored pair of partitions, opened to be read.
+#
+# The source's settled range gives what was committed and what was aborted. In the tail behind the last stable offset
+# records of transactions are not decided yet; those outside any transaction are committed. Of the target what
+# read_committed consumers see counts.
+
+
+class BothSides(NamedTuple):
+    """How to read the sides, and the topics of each as the reader of ranges needs them.
+
+    window is how many records on either side of a difference are looked at.
+    """
+
+    open_source: OpenSource
+    open_target: OpenSource
+    source: AuditPlan
+    target: AuditPlan
+    window: int = WINDOW
+
+    def ids(self, topics: TopicPair) -> tuple[str | None, str | None]:
+        """The topic IDs of a pair."""
+        return self.source.topic(topics.source).topic_id, self.target.topic(topics.target).topic_id
+
+
+class Counting(NamedTuple):
+    """Which batches of a side count: those that begin before `end` and behind what is counted, and are not `apart`."""
+
+    counted: Counts = NOTHING
+    end: int = ENDLESS
+    apart: Apart = ()
+
+
+ALL: Final = Counting()
+
+
+class OpenSides(NamedTuple):
+    """Both sides of a pair, of which any offset can be read."""
+
+    source: SideReading
+    target: SideReading
+
+
+def open_sides(
+    sides: BothSides,
+    pair: PartitionPair,
+    sources: tuple[LogSource, LogSource],
+    decode: Decode,
+    counting: tuple[Counting, Counting] = (ALL, ALL),
+) -> OpenSides:
+    """Readers of both sides; what they count is `counting`, of the source and of the target."""
+    (one, other), (mine, theirs) = sources, counting
+    return OpenSides(
+        SideReading(one, sides.source, Side.SOURCE, _ranges(pair, Side.SOURCE), decode, *mine),
+        SideReading(other, sides.target, Side.TARGET, _ranges(pair, Side.TARGET), decode, *theirs),
+    )
+
+
+def _ranges(pair: PartitionPair, side: Side) -> list[OffsetRange]:
+    topics = pair.topics
+    topic, bounds = (topics.source, pair.source) if side is Side.SOURCE else (topics.target, pair.target)
+    place, start, stable = (topic, pair.partition), bounds.audited_from, bounds.last_stable_offset
+    settled = OffsetRange(*place, start, stable)
+    if side is Side.TARGET or bounds.high_watermark <= stable:
+        return [settled]
+    return [settled, OffsetRange(*place, max(start, stable), bounds.high_watermark, settled=False)]
+
+
+# Pieces of large pairs of partitions, compared apart.
+
+
+SMALLEST_PIECE: Final = 500_000
+"""Offsets of the target from which on a piece is worth the looking for a cut, and the context that is read again."""
+LARGEST_PIECE: Final = 5_000_000
+DECODE: Final[Decode] = columns_of if HAS_COLUMNS else record_by_record
+
+
+class PairPiece(NamedTuple):
+    """A piece of a pair; batches before the offsets `counted` were counted by an earlier run."""
+
+    pair: PartitionPair
+    piece: Piece
+    counted: tuple[int, int] = (0, 0)
+
+
+def cut_pair(
+    sides: BothSides, pair: PartitionPair, earlier: MirrorProgress | None, processes: int, least: int = 2
+) -> list[PairPiece]:
+    """The pieces of a pair behind what was compared earlier; none where it is too small for so many at least."""
+    starts, counted = (pair.source.audited_from, pair.target.audited_from), (0, 0)
+    if earlier is not None:
+        starts = (earlier.kept.source_next, earlier.kept.target_next)
+        counted = (earlier.source.until, earlier.target.until)
+    ends = (pair.source.last_stable_offset, pair.target.last_stable_offset)
+    size = ends[1] - starts[1]
+    count = max(min(size // SMALLEST_PIECE, max(processes, size // LARGEST_PIECE)), 1 if size > 0 else 0)
+    if count < least or pair.checkpoints:
+        return []
+    with sides.open_source() as one, sides.open_target() as other, suppress(NoColumns):
+        source, target = open_sides(sides, pair, (one, other), DECODE)
+        found = cut(_log(source, starts[0]), _log(target, starts[1]), ends, count)
+        return [PairPiece(pair, each, counted) for each in found]
+    return []
+
+
+def _log(side: SideReading, start: int) -> Log:
+    return Log(lambda offset: side.blocks(offset, Compared.WHOLE), start)
+
+
+def compare_piece(sides: BothSides, asked: PairPiece) -> EqualPiece | None:
+    """How far the piece is equal; None where it is not from its first record on, or something of it is damaged."""
+    with suppress(NoColumns):
+        return _compared_piece(sides, asked, DECODE)
+    return _compared_piece(sides, asked, record_by_record)
+
+
+def _compared_piece(sides: BothSides, asked: PairPiece, decode: Decode) -> EqualPiece | None:
+    pair, piece, counted = asked
+    begins, ends = (piece.source_start, piece.target_start), (piece.source_end, piece.target_end)
+    with sides.open_source() as one, sides.open_target() as other, collecting_rarely():
+        counting = (
+            Counting(Counts(max(begins[0], counted[0])), ends[0]),
+            Counting(Counts(max(begins[1], counted[1])), ends[1]),
+        )
+        source, target = open_sides(sides, pair, (one, other), decode, counting)
+        found = equal_from(_log(source, begins[0]), _log(target, begins[1]), piece, sides.window)
+        if found is None or source.seen.damages or target.seen.damages:
+            return None
+        run, whole = found
+        return EqualPiece(begins, ends, run, whole, source.seen.counts, target.seen.counts)
+
 
 Advance = Callable[[int], None]
 ComparePieces = Callable[[BothSides, Sequence[PairPiece]], Sequence[EqualPiece | None]]

@@ -7,12 +7,11 @@ from typing import Final
 from zlib import crc32
 
 from eosctl.analysis.audit.batches import Entry
-from eosctl.analysis.audit.config_history import config_event
+from eosctl.analysis.audit.history import config_event
 from eosctl.analysis.audit.key_scan import Tracked
-from eosctl.analysis.audit.log_scan import GapKind
-from eosctl.analysis.audit.range_scan import RangeScan
-from eosctl.codecs.audit_states import decode_json, encode_state, read_offsets_key
+from eosctl.analysis.audit.scan import GapKind, RangeScan
 from eosctl.codecs.config_topic import decode_config_records
+from eosctl.codecs.ledger import decode_json, encode_audit_state, read_offsets_key
 from eosctl.codecs.record_batches import Batch, DamagedOffsets, MarkerType, decode_entries, decode_records, iter_entries
 from eosctl.errors import Undecodable
 from eosctl.model.audit import BUCKETS, AuditedTopic, AuditPlan, OffsetRange, StateKind, StateRow, TopicRole
@@ -134,7 +133,7 @@ class _Scan:
 
     def _row(self, kind: StateKind, bucket: int, state: object) -> StateRow:
         topic, partition, start, _, settled = self._offsets
-        return StateRow(kind, bucket, topic, partition, start, settled, encode_state(state))
+        return StateRow(kind, bucket, topic, partition, start, settled, encode_audit_state(state))
 
 
 def _tracked(plan: AuditPlan) -> Tracked:

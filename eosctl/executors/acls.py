@@ -9,10 +9,9 @@ from functools import partial
 from typing import Final
 
 from eosctl.clients.access import ClusterAccess
-from eosctl.clients.acl_messages import create_acls, delete_acls, describe_acls
 from eosctl.clients.errors import protocol_error
-from eosctl.clients.messages import Response
-from eosctl.clients.replay import ANSWER_S, await_brokers
+from eosctl.clients.leaders import ANSWER_S, await_brokers
+from eosctl.clients.messages import Response, create_acls, delete_acls, describe_acls
 from eosctl.clients.wire import Wire
 from eosctl.errors import ConfigError
 from eosctl.executors.apply import Recheck

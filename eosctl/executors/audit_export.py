@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eosctl.atomic_write import atomic_file, make_directory
 from eosctl.errors import ConfigError
-from eosctl.model.audit_report import AuditReport, ConnectorVerdict, RangeEvidence
-from eosctl.model.histograms import bucket_bounds
+from eosctl.model.audit import AuditReport, ConnectorVerdict, RangeEvidence
+from eosctl.model.audit_states import bucket_bounds
 
 if TYPE_CHECKING:
     import pyarrow
+
 
 TEXT: Final = "string"
 INTEGER: Final = "int64"

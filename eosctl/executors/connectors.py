@@ -8,19 +8,23 @@ from typing import Final
 
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.deadline import Deadline
-from eosctl.clients.rest import RestClient
-from eosctl.clients.rest_answers import decoding, list_of, object_of, said, task_number, text_of
-from eosctl.clients.rest_configs import config_of, expanded_connectors
-from eosctl.clients.rest_offsets import answered_offsets
+from eosctl.clients.rest import RestClient, answered_offsets, config_of, expanded_connectors
+from eosctl.clients.rest_identity import decoding, list_of, object_of, said, task_number, text_of
+from eosctl.codecs.connector_files import config_digest, decode_connector
 from eosctl.errors import Refused, Unsupported, WaitTimedOut
 from eosctl.executors.apply import Recheck
-from eosctl.model.connector_steps import AwaitOperator
 from eosctl.model.connectors import connector_path
-from eosctl.model.counts import counted
-from eosctl.model.exported_offsets import ConnectorOffset
-from eosctl.model.offsets import Entry
-from eosctl.model.plan import ResumeConnector, SetConnectorConfig, StopConnector
-from eosctl.model.sides import Side
+from eosctl.model.offsets import ConnectorOffset, Entry
+from eosctl.model.plan import (
+    AwaitOperator,
+    CreateConnector,
+    DeleteConnector,
+    ResumeConnector,
+    SetConnectorConfig,
+    Side,
+    StopConnector,
+)
+from eosctl.model.text import counted
 from eosctl.model.versions import INITIAL_STATE, STOPPED_STATE, KafkaVersion
 
 POLL_S: Final = 0.2
@@ -234,3 +238,103 @@ def await_state(
                 f"{counted(len(tasks), 'task')}",
                 hint="a longer --timeout helps where tasks take long to end",
             )
+
+
+# Creating a connector STOPPED with the config in a file, and deleting such a one. Each can be repeated.
+
+
+ReadConfig = Callable[[str], str]
+"""The text of the file at this absolute path."""
+
+
+def create_connector(step: CreateConnector, _: Recheck, *, access: ClusterAccess, read_config: ReadConfig) -> str:
+    """POST with initial_state STOPPED; Refused where the file changed.
+
+    One that exists has this config and is STOPPED (the step's preconditions): an earlier run created it, and it is left
+    as it is. A sink is deleted at once: it has no source offsets.
+    """
+    settings = decode_connector(read_config(step.file), step.file)
+    if config_digest(settings) != step.digest:
+        raise Refused(
+            f"the config in {step.file} changed since the plan was made", hint="make the plan again with this config"
+        )
+
+    def create(rest: RestClient) -> str:
+        if config_of(rest, step.connector) is not None:
+            return f"connector {step.connector} was created before"
+        require_version(rest, INITIAL_STATE, "write the offsets first, with `eosctl offsets restore`; then create it")
+        body = {"name": step.connector, "config": settings, "initial_state": "STOPPED"}
+        made = rest.request("POST", "/connectors", body).body
+        if isinstance(made, dict) and made.get("type") == "sink":
+            rest.request("DELETE", connector_path(step.connector))
+            raise Refused(f"connector {step.connector} is a sink, which has no source offsets: it was deleted again")
+        await_stopped(rest, step.connector, "to be STOPPED", access.timeout_s, time.monotonic())
+        return f"connector {step.connector} created STOPPED, with the config in {step.file}"
+
+    return access.ask_worker(create)
+
+
+def delete_connector(step: DeleteConnector, _: Recheck, *, access: ClusterAccess) -> str:
+    """DELETE; nothing where it does not exist."""
+
+    def delete(rest: RestClient) -> str:
+        if config_of(rest, step.connector) is None:
+            return f"connector {step.connector} does not exist: there is nothing to delete"
+        rest.request("DELETE", connector_path(step.connector))
+        return f"connector {step.connector} deleted"
+
+    return access.ask_worker(delete)
+
+
+# Waiting for the operator of a connector, which changes it as its resource says. It can be repeated.
+
+
+APPLIED: Final = "was it applied, and does the operator run? `kubectl describe` shows what it did; then "
+AGAIN: Final = "`eosctl apply` of the same plan goes on here; --timeout is how long it waits"
+
+
+def await_operator(
+    step: AwaitOperator, _: Recheck, *, access: ClusterAccess, checks: ResumeChecks, say: Callable[[str], None]
+) -> str:
+    """Waits until a worker answers the config and the state of the resource; WaitTimedOut says what was not seen.
+
+    Before a connector may run, workers must answer the offsets in its topic: Refused where they do not.
+    """
+
+    def wait(rest: RestClient) -> str:
+        if step.offsets_topic is not None:
+            await_answer(rest, step, checks, access.timeout_s)
+        file = _file(rest, step)
+        say(f"apply {file} now, if it is not: waiting for the operator of connector {step.connector}")
+        began, what = time.monotonic(), f"to be {step.state} as {file} says"
+        _await_settings(rest, step, Deadline(access.timeout_s, began))
+        if step.state == "STOPPED":
+            await_stopped(rest, step.connector, what, access.timeout_s, began)
+            return f"connector {step.connector} is STOPPED without tasks, as {file} says"
+        running = partial(is_running, is_restarted=checks.is_restarted)
+        tasks = await_state(rest, step.connector, running, what, access.timeout_s, began)
+        return f"connector {step.connector} is {step.state} with {counted(len(tasks), 'task')}, as {file} says"
+
+    try:
+        return access.ask_worker(wait)
+    except WaitTimedOut as error:
+        raise WaitTimedOut(error.message, hint=APPLIED + AGAIN) from error
+
+
+def _file(rest: RestClient, step: AwaitOperator) -> str:
+    """The resource to apply: the one that leaves the connector's config as it is."""
+    if step.changed_file is None:
+        return step.file
+    config = config_of(rest, step.connector) or {}
+    return step.changed_file if all(config.get(key) == value for key, value in step.changed.items()) else step.file
+
+
+def _await_settings(rest: RestClient, step: AwaitOperator, deadline: Deadline) -> None:
+    while True:
+        config = config_of(rest, step.connector)
+        different = [key for key, value in step.settings.items() if config is None or config.get(key) != value]
+        if config is not None and not different:
+            return
+        if not deadline.pause(POLL_S):
+            lacking = "it does not exist" if config is None else f"{different[0]} is {config.get(different[0])}"
+            raise WaitTimedOut(f"waited for connector {step.connector} to be configured as {step.file} says; {lacking}")

@@ -10,24 +10,36 @@ InitProducerId cannot carry two IDs, so speed comes from having many in flight a
 3. Everything else is final for that ID and touches no other.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import Final, NamedTuple
 
-from eosctl.clients import codes
-from eosctl.clients.codes import code_name
-from eosctl.clients.messages import Response, find_coordinators, init_producer_id
-from eosctl.clients.pieces import in_pieces
-from eosctl.clients.window import Answer, Window
-from eosctl.clients.wire import Wire
+from eosctl.clients import errors
+from eosctl.clients.access import ClusterAccess
+from eosctl.clients.errors import code_name
+from eosctl.clients.messages import Response, end_transaction, find_coordinators, in_pieces, init_producer_id
+from eosctl.clients.wire import Answer, Window, Wire
 from eosctl.errors import EosctlError, TimedOut, Unreachable, denial
-from eosctl.model.fencing import FenceError, FenceOutcome, FenceResult, FenceStep, FencingOutcome, FencingPlan
+from eosctl.executors.apply import Recheck
+from eosctl.model.fencing import (
+    Candidate,
+    FenceError,
+    FenceOutcome,
+    FenceResult,
+    FenceStep,
+    FencingOutcome,
+    FencingPlan,
+    failure_of,
+)
 from eosctl.model.names import ProducerIdAndEpoch
+from eosctl.model.plan import FenceProducers
+from eosctl.model.text import counted
+from eosctl.model.transactions import TransactionDescription
 
-SAME_COORDINATOR: Final = frozenset({codes.COORDINATOR_LOAD_IN_PROGRESS, codes.CONCURRENT_TRANSACTIONS})
-FIND_AGAIN: Final = frozenset({codes.COORDINATOR_NOT_AVAILABLE, codes.NOT_COORDINATOR})
+SAME_COORDINATOR: Final = frozenset({errors.COORDINATOR_LOAD_IN_PROGRESS, errors.CONCURRENT_TRANSACTIONS})
+FIND_AGAIN: Final = frozenset({errors.COORDINATOR_NOT_AVAILABLE, errors.NOT_COORDINATOR})
 FIRST_PAUSE_S: Final = 0.01
 LONGEST_PAUSE_S: Final = 0.5
 IDS_PER_LOOKUP: Final = 500
@@ -214,15 +226,15 @@ class FencingRun:
 
 def _final(code: int, operation: str, transactional_id: str, principal: str) -> FenceError:
     match code:
-        case codes.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+        case errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
             meaning = denial(principal, operation, f"TransactionalId {transactional_id}")
-        case codes.CLUSTER_AUTHORIZATION_FAILED:
+        case errors.CLUSTER_AUTHORIZATION_FAILED:
             meaning = denial(principal, "IdempotentWrite", "Cluster kafka-cluster")
-        case codes.INVALID_TRANSACTION_TIMEOUT:
+        case errors.INVALID_TRANSACTION_TIMEOUT:
             meaning = "the timeout sent is above the broker's transaction.max.timeout.ms; give --transaction-timeout-ms"
-        case codes.INVALID_REQUEST:
+        case errors.INVALID_REQUEST:
             meaning = "the broker takes this for no transactional ID"
-        case codes.UNKNOWN_SERVER_ERROR:
+        case errors.UNKNOWN_SERVER_ERROR:
             # 4.0.0 raises the epoch of a transaction that is open at the last one, and fails: it stays open.
             meaning = "the coordinator failed within; whether the old producer is fenced is not known"
         case _:
@@ -244,7 +256,7 @@ def _reported_until_now(progress: StepProgress) -> str:
     """What the coordinator kept answering. 51 without end: markers of a transaction cannot be written."""
     times = f"{progress.attempts} answers, the last one {code_name(progress.retriable or 0)}"
     before = progress.step.before
-    if progress.retriable != codes.CONCURRENT_TRANSACTIONS or before is None or not before.partitions:
+    if progress.retriable != errors.CONCURRENT_TRANSACTIONS or before is None or not before.partitions:
         return times
     return f"{times}: the end of its transaction waits for the leaders of {', '.join(map(str, before.partitions[:5]))}"
 
@@ -262,3 +274,85 @@ def _unanswered(progress: StepProgress, unsent: Collection[str]) -> FenceResult:
     if waiting and not progress.lost:
         message = f"stopped after {_reported_until_now(progress)}; not fenced"
     return progress.end(FenceOutcome.FAILED, None, FenceError("INTERRUPTED", message))
+
+
+# Fencing as a step of a plan.
+
+
+Describe = Callable[[ClusterAccess, Sequence[str]], Mapping[str, TransactionDescription]]
+"""Descriptions of those of the IDs that their coordinators know."""
+
+
+def fence_producers(step: FenceProducers, _: Recheck, *, access: ClusterAccess, describe: Describe) -> str:
+    """Fences the IDs that exist; one that its coordinator does not know has no producer and is not created."""
+    known = describe(access, step.transactional_ids)
+    steps = tuple(
+        FenceStep(Candidate(each, named=True), known[each]) for each in step.transactional_ids if each in known
+    )
+    missing = len(step.transactional_ids) - len(steps)
+    if steps:
+        plan = FencingPlan(steps, (), (), (), step.transaction_timeout_ms)
+        outcome = FencingRun(access.wire, plan, access.timeout_s, lambda _: None).run()
+        failure = failure_of(outcome, access.wire.principal)
+        if failure is not None:
+            raise failure
+    unknown = f"; {counted(missing, 'ID was', 'IDs were')} never used or expired" if missing else ""
+    return counted(len(steps), "producer") + unknown
+
+
+# Ask coordinators, in the name of fenced producers, to abort: proof that they are refused.
+#
+# 1. EndTxn with the old producer ID and epoch is what a zombie would send. A coordinator that refuses it would refuse
+#    its commit as well: the check of producer ID and epoch comes before anything else.
+# 2. It cannot do harm. Abort, not commit, is asked for; and where the producer should not be fenced after all, its
+#    transaction is either not there (INVALID_TXN_STATE) or was meant to be aborted anyway.
+# 3. Version 4 at most: from version 5 (KIP-890) a coordinator may take an epoch one too low for a repeated request.
+
+
+REFUSED: Final = frozenset({errors.INVALID_PRODUCER_EPOCH, errors.INVALID_PRODUCER_ID_MAPPING, errors.PRODUCER_FENCED})
+TRY_AGAIN: Final = frozenset({errors.COORDINATOR_LOAD_IN_PROGRESS, errors.CONCURRENT_TRANSACTIONS})
+PAUSE_S: Final = 0.05
+PROOFS_IN_FLIGHT: Final = 200
+
+
+def challenge_old_producers(wire: Wire, outcome: FencingOutcome, timeout_s: float) -> Mapping[str, str | None]:
+    """For each fenced ID the error that its old producer got; "" if it was not refused, None if nobody could say."""
+    old = {name: (producer, node_id) for name, producer, node_id in _old_producers(outcome)}
+    window = wire.window(in_flight=PROOFS_IN_FLIGHT, timeout_s=timeout_s)
+    for name, (producer, node_id) in old.items():
+        window.put(name, node_id, end_transaction(name, producer, commit=False))
+    refusals: dict[str, str | None] = {}
+    for answer in window:
+        code = None if answer.response is None else answer.response.error_code
+        if code in TRY_AGAIN:
+            again = end_transaction(answer.item, old[answer.item][0], commit=False)
+            window.put(answer.item, answer.node_id, again, delay_s=PAUSE_S)
+        else:
+            refusals[answer.item] = _refusal(code)
+            if code is not None:
+                window.extend()
+    return refusals
+
+
+def _old_producers(outcome: FencingOutcome) -> list[tuple[str, ProducerIdAndEpoch, int]]:
+    return [
+        (result.step.transactional_id, result.step.before.producer, result.coordinator)
+        for result in outcome.results
+        if result.outcome is FenceOutcome.FENCED and result.step.before is not None and result.coordinator is not None
+    ]
+
+
+def _refusal(code: int | None) -> str | None:
+    """NOT_COORDINATOR and the like say nothing about the producer."""
+    match code:
+        case (
+            None
+            | errors.NOT_COORDINATOR
+            | errors.COORDINATOR_NOT_AVAILABLE
+            | errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        ):
+            return None
+        case code if code in REFUSED:
+            return code_name(code)
+        case _:
+            return ""

@@ -19,15 +19,14 @@ from typing import Final
 
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.deadline import Deadline
-from eosctl.clients.transactional import PartitionRecord, TransactionalProducer
+from eosctl.clients.librdkafka import PartitionRecord, TransactionalProducer
 from eosctl.errors import Interrupted, Refused, Unreachable
 from eosctl.executors.apply import Recheck
 from eosctl.model.client_properties import ClientProperties
-from eosctl.model.counts import counted
 from eosctl.model.failpoints import Failpoint, no_failpoint
-from eosctl.model.plan import VerifyOffsets, WriteOffsets
-from eosctl.model.plan_facts import OffsetsNow
-from eosctl.model.sides import Side
+from eosctl.model.plan import Side, VerifyOffsets, WriteOffsets
+from eosctl.model.preconditions import OffsetsNow
+from eosctl.model.text import counted
 
 POLL_S: Final = 0.05
 COMMITTED: Final = "interrupted; the transaction was committed before"

@@ -5,33 +5,64 @@ from functools import partial
 from typing import Any
 
 from eosctl.clients.access import ClusterAccess
-from eosctl.codecs.offsets_digest import offsets_now
+from eosctl.clients.librdkafka import await_topic, create_topic
+from eosctl.codecs.offsets_topic import offsets_now
 from eosctl.executors.acls import perform_create_acls, perform_delete_acls
 from eosctl.executors.apply import Performer, Recheck
-from eosctl.executors.committing import CommitChecks, commit_transaction
-from eosctl.executors.connectors import ResumeChecks, resume_connector, set_connector_config, stop_connector
-from eosctl.executors.created_connectors import ReadConfig, create_connector, delete_connector
+from eosctl.executors.connectors import (
+    ReadConfig,
+    ResumeChecks,
+    await_operator,
+    create_connector,
+    delete_connector,
+    resume_connector,
+    set_connector_config,
+    stop_connector,
+)
+from eosctl.executors.fencing import Describe, fence_producers
 from eosctl.executors.offsets import verify_offsets, write_offsets
-from eosctl.executors.operated import await_operator
-from eosctl.executors.producers import Describe, fence_producers
-from eosctl.executors.topics import create_offsets_topic
-from eosctl.executors.transactions import abort_in_partition
-from eosctl.model.connector_steps import AwaitOperator, CreateConnector, DeleteConnector
+from eosctl.executors.transactions import CommitChecks, abort_in_partition, commit_transaction
 from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.plan import (
+    AbortTransaction,
+    AwaitOperator,
+    CommitTransaction,
     CreateAcls,
+    CreateConnector,
     CreateTopic,
     DeleteAcls,
+    DeleteConnector,
     FenceProducers,
     ResumeConnector,
     SetConnectorConfig,
+    Side,
     StopConnector,
     VerifyOffsets,
     WriteOffsets,
 )
-from eosctl.model.plan_facts import OffsetsNow
-from eosctl.model.sides import Side
-from eosctl.model.transaction_steps import AbortTransaction, CommitTransaction
+from eosctl.model.preconditions import OffsetsNow
+from eosctl.model.text import counted
+
+# Creating topics that a plan needs.
+
+
+def create_offsets_topic(step: CreateTopic, _: Recheck, *, access: ClusterAccess) -> str:
+    """Creates the topic where it is missing; one that exists was found fit by the step's preconditions.
+
+    The next steps may ask any broker for it, so each has to know it by then.
+    """
+    created = create_topic(
+        access.properties,
+        step.topic,
+        partitions=step.partitions,
+        replication_factor=step.replication_factor,
+        settings=step.settings,
+        timeout_s=access.timeout_s,
+    )
+    await_topic(access.wire, step.topic, timeout_s=access.timeout_s)
+    return f"topic {step.topic} with {counted(step.partitions, 'partition')}" + (
+        "" if created else " was there already"
+    )
 
 
 def performers(

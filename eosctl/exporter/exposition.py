@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from eosctl.errors import ConfigError
-from eosctl.model.metrics import Metric, Sample
+from eosctl.model.watch import Metric, Sample
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
     from prometheus_client.metrics_core import GaugeMetricFamily
+
 
 CONTENT_TYPE: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 PROFILE: Final = "profile"

@@ -3,18 +3,21 @@
 What there is one of for each binding is a tuple: large clusters have hundreds of thousands.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
-from eosctl.errors import EosctlError, Unsupported
-from eosctl.model.acls import AclBinding, PatternType
+from eosctl.errors import EosctlError, NotAuthorized, Unsupported
+from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType
 from eosctl.model.client_roles import ClientRole, ConnectCluster
-from eosctl.model.counts import counted
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.offsets import SourceSupport
 from eosctl.model.report import Answer, Doubt, Finding, FindingKind, unread_doubts
 from eosctl.model.skipped import Skipped
+from eosctl.model.strimzi import API_VERSIONS, CLUSTER_LABEL, KAFKA_USER
+from eosctl.model.text import counted, shell_word
 from eosctl.model.versions import NEWEST, KafkaVersion
 
 
@@ -222,3 +225,178 @@ class AclReport(Answer):
     def fails(self, finding: Finding) -> bool:
         """Whether it does: nothing that was found keeps back a text for another tool."""
         return not self.is_for_tools and self.triage.fails(finding)
+
+
+# The ACLs of a Kafka cluster, and what else of it decides whom they concern.
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterAcls:
+    """What the cluster says: its bindings, which of the topics exist, and how brokers name certificates.
+
+    unread says of topics why it is not known whether they exist. addresses are those it was reached by
+    and those its brokers advertise; hidden names settings of the authorizer that brokers have and keep to themselves.
+    """
+
+    bindings: frozenset[AclBinding] | Skipped
+    cluster_id: str | None = None
+    topics: Mapping[str, bool] = field(default_factory=dict)
+    unread: Mapping[str, Skipped] = field(default_factory=dict)
+    broker_version: KafkaVersion = NEWEST
+    mapping_rules: str = "DEFAULT"
+    addresses: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
+
+
+# ACL bindings as Kafka's own tool takes them: command lines of kafka-acls.sh (AclCommand).
+
+
+_TRIMMED: Final = "".join(map(chr, range(33)))
+"""What Java's String.trim takes away."""
+_KAFKA_ACLS_RESOURCE: Final = {
+    ResourceType.TOPIC: "--topic",
+    ResourceType.GROUP: "--group",
+    ResourceType.TRANSACTIONAL_ID: "--transactional-id",
+    ResourceType.DELEGATION_TOKEN: "--delegation-token",
+    ResourceType.USER: "--user-principal",
+}
+
+
+def adding_arguments(binding: AclBinding, operations: Iterable[Operation]) -> list[str]:
+    """What follows `--add`. Values are joined with `=`, because one that begins with a dash is taken for an option.
+
+    Raises Unsupported for a name that begins or ends with a blank: AclCommand trims what it is given, and would say
+    that it added a binding when it added another one.
+    """
+    for name in (binding.principal, binding.pattern.name):
+        if name != name.strip(_TRIMMED):
+            raise Unsupported(
+                f"kafka-acls.sh drops the blanks around {name!r}", hint="use --plan-file and eosctl apply"
+            )
+    verb = binding.permission.value.lower()
+    host = [] if binding.host == "*" else [f"--{verb}-host={binding.host}"]
+    named = [f"--operation={each.value}" for each in operations]
+    return [f"--{verb}-principal={binding.principal}", *host, *named, *_kafka_acls_resource(binding.pattern)]
+
+
+def _kafka_acls_resource(pattern: ResourcePattern) -> list[str]:
+    if pattern.resource_type is ResourceType.CLUSTER:
+        return ["--cluster"]
+    prefixed = ["--resource-pattern-type=prefixed"] if pattern.pattern_type is PatternType.PREFIXED else []
+    return [f"{_KAFKA_ACLS_RESOURCE[pattern.resource_type]}={pattern.name}", *prefixed]
+
+
+def kafka_acls_command(
+    binding: AclBinding, operations: Iterable[Operation], bootstrap_servers: str, command_config: str | None = None
+) -> str:
+    """The `kafka-acls.sh --add` line for these operations on the binding's resource, quoted for a POSIX shell.
+
+    Raises as `adding_arguments`.
+    """
+    config = [] if command_config is None else ["--command-config", command_config]
+    head = ["kafka-acls.sh", "--bootstrap-server", bootstrap_servers, *config, "--add"]
+    return " ".join(map(shell_word, [*head, *adding_arguments(binding, operations)]))
+
+
+def granting_command(error: NotAuthorized, bootstrap_servers: str) -> str | None:
+    """The `kafka-acls.sh --add` line that grants what is missing; None where it is no ACL of Kafka's, as a login.
+
+    Where the client side does not know the name that brokers give to the principal, the line has User:NAME.
+    """
+    kind, _, name = error.resource.partition(" ")
+    if kind not in set(ResourceType) or error.operation not in set(Operation):
+        return None
+    principal = error.principal if error.principal.startswith("User:") else "User:NAME"
+    binding = AclBinding(principal, Operation(error.operation), ResourcePattern(ResourceType(kind), name))
+    with suppress(Unsupported):
+        return kafka_acls_command(binding, [binding.operation], bootstrap_servers)
+    return None
+
+
+def grouped(bindings: Iterable[AclBinding]) -> Iterator[tuple[AclBinding, list[Operation]]]:
+    """Bindings that differ in their operation only, as one of them and all operations, in the order of the first."""
+    operations: dict[AclBinding, list[Operation]] = {}
+    for each in bindings:
+        alike = AclBinding(each.principal, Operation.ALL, each.pattern, each.permission, each.host)
+        operations.setdefault(alike, []).append(each.operation)
+    yield from operations.items()
+
+
+# KafkaUser of Strimzi's User Operator: a principal and its ACLs, as the plain data of the resource.
+#
+# The principal of a user that authenticates with `tls` or `tls-external` is `User:CN=<name>`, that of any other user
+# `User:<name>` (KafkaUserModel.getUserName).
+
+
+SIMPLE: Final = "simple"
+"""The one type of authorization of a KafkaUser."""
+WITH_CERTIFICATE: Final = frozenset({"tls", "tls-external"})
+_KUBERNETES_NAME: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+
+def no_kafka_user(principal: str) -> bool:
+    """Whether no KafkaUser can be who this principal is: its name is one of Kubernetes' (RFC 1123)."""
+    return not is_kubernetes_name(user_name(principal))
+
+
+def is_kubernetes_name(name: str) -> bool:
+    """Whether a resource can be called so (RFC 1123)."""
+    return _KUBERNETES_NAME.fullmatch(name) is not None
+
+
+def user_name(principal: str) -> str:
+    """The name of the KafkaUser with this principal."""
+    return principal.partition(":")[2].removeprefix("CN=")
+
+
+def principal_of(name: str, authentication: str | None) -> str:
+    """The principal of the KafkaUser with this name and type of authentication."""
+    return f"User:{'CN=' if authentication in WITH_CERTIFICATE else ''}{name}"
+
+
+def kafka_user(principal: str, bindings: Iterable[AclBinding], cluster: str) -> dict[str, Any]:
+    """The KafkaUser with these ACLs; how it authenticates is said only where its principal depends on it."""
+    name = user_name(principal)
+    has_certificate = principal_of(name, "tls") == principal
+    return {
+        "apiVersion": API_VERSIONS[0],
+        "kind": KAFKA_USER,
+        "metadata": {"name": name, "labels": {CLUSTER_LABEL: cluster}},
+        "spec": {
+            **({"authentication": {"type": "tls"}} if has_certificate else {}),
+            "authorization": {"type": SIMPLE, "acls": acl_rules(bindings)},
+        },
+    }
+
+
+def acl_rules(bindings: Iterable[AclBinding]) -> list[dict[str, Any]]:
+    """The rules of a KafkaUser: one for each resource and host."""
+    return [
+        {
+            "resource": acl_resource(each.pattern),
+            "operations": [operation.value for operation in operations],
+            "host": each.host,
+        }
+        for each, operations in grouped(bindings)
+    ]
+
+
+def acl_resource(pattern: ResourcePattern) -> dict[str, str]:
+    """The `resource` of a rule."""
+    if pattern.resource_type is ResourceType.CLUSTER:
+        return {"type": "cluster"}
+    kind = pattern.resource_type.value[0].lower() + pattern.resource_type.value[1:]
+    pattern_type = "prefix" if pattern.pattern_type is PatternType.PREFIXED else "literal"
+    return {"type": kind, "name": pattern.name, "patternType": pattern_type}
+
+
+def says(rule: Mapping[str, Any], binding: AclBinding) -> bool:
+    """Whether a rule is on the binding's resource, host and operation (`All` is on each)."""
+    resource = {"patternType": "literal", **(rule.get("resource") or {})}
+    wanted = {"patternType": "literal", **acl_resource(binding.pattern)}
+    operations = {*(rule.get("operations") or ()), rule.get("operation")}
+    return (
+        resource == wanted
+        and rule.get("host", "*") == binding.host
+        and not operations.isdisjoint({binding.operation.value, Operation.ALL.value})
+    )

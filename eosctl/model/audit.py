@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from eosctl.model.coverage import Coverage, Unread
 from eosctl.model.names import TopicPartition
-from eosctl.model.report import Answer
-from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.report import SEVERITIES, Answer, Doubt, Finding, FindingKind, Severity, unread_doubts
+from eosctl.model.skipped import Coverage, Skipped, Unread, not_asked
+from eosctl.model.text import counted
 from eosctl.model.whole_numbers import whole
 
 BUCKETS: Final = 64
@@ -210,3 +210,550 @@ class StateRow(NamedTuple):
     start: int
     settled: bool
     payload: bytes
+
+
+# What the last run of the same audit concluded: what it found already is not new.
+
+
+WORDS: Final = frozenset({"reason"})
+"""Evidence in words, which may say how long something has lasted."""
+AMOUNTS: Final = frozenset({"count", "records", "tombstones", "keys"})
+"""Evidence that is how much was found: less than before is nothing new."""
+
+
+class EarlierFinding(NamedTuple):
+    """A finding as the ledger keeps it; evidence in JSON's own types."""
+
+    severity: Severity
+    evidence: Mapping[str, Any]
+
+    def has(self, severity: Severity, evidence: Mapping[str, object]) -> bool:
+        """Whether a finding of its kind and subject shows nothing beyond it: no place, no amount, nothing worse."""
+        return self.severity.reaches(severity) and all(
+            _is_within(name, _plain(value), self.evidence.get(name))
+            for name, value in evidence.items()
+            if name not in WORDS
+        )
+
+
+def _is_within(name: str, now: object, before: object) -> bool:
+    if name in AMOUNTS and isinstance(now, int) and isinstance(before, int):
+        return now <= before
+    if isinstance(now, list) and isinstance(before, list):
+        return all(each in before for each in now)
+    return now == before
+
+
+def _plain(value: object) -> object:
+    """Evidence in JSON's own types, as the ledger has it."""
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    match value:
+        case Mapping():
+            return {str(name): _plain(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_plain(each) for each in value]
+        case set() | frozenset():
+            return [_plain(each) for each in sorted(value)]
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierAudit:
+    """Number and time (RFC 3339) of the run, its findings by ID and subject, and the connectors that were broken."""
+
+    run_number: int
+    as_of: str
+    findings: Mapping[tuple[str, str], tuple[EarlierFinding, ...]]
+    broken: frozenset[str]
+
+    def has(self, finding: Finding) -> bool:
+        """Whether the finding was there, as it is now."""
+        same = self.findings.get((finding.id, finding.subject), ())
+        return any(each.has(finding.severity, finding.evidence) for each in same)
+
+
+# What an audit concluded, with the figures that its pictures are drawn from.
+
+
+class AuditVerdict(StrEnum):
+    """Whether exactly-once held for a connector; cannot-tell where evidence has expired or could not be read.
+
+    altered: it held, and somebody changed source offsets, so that records are in its topics twice or were left out.
+    """
+
+    HELD = "held"
+    ALTERED = "altered"
+    BROKEN = "broken"
+    CANNOT_TELL = "cannot-tell"
+
+
+WORST_FIRST: Final = (AuditVerdict.BROKEN, AuditVerdict.CANNOT_TELL, AuditVerdict.ALTERED, AuditVerdict.HELD)
+
+
+class RecordCount(NamedTuple):
+    """How many records, as far as it is known; at_most None: no upper bound is known."""
+
+    at_least: int
+    at_most: int | None
+
+    @property
+    def is_none(self) -> bool:
+        """Whether it is known that there are none."""
+        return self.at_most == 0
+
+
+NO_RECORDS: Final = RecordCount(0, 0)
+
+
+def total_records(counts: Iterable[RecordCount]) -> RecordCount:
+    """The sum."""
+    least, most = 0, 0
+    known = True
+    for each in counts:
+        least += each.at_least
+        known = known and each.at_most is not None
+        most += each.at_most or 0
+    return RecordCount(least, most if known else None)
+
+
+def count_words(count: RecordCount, what: str) -> tuple[str, ...]:
+    """A clause that says of how many records something is known; none where there are none."""
+    least, most = count
+    if most == 0:
+        return ()
+    if most is None and not least:
+        return (f"an unknown number of records may have been {what}",)
+    number = f"at least {counted(least, 'record')}" if most is None else counted(most, "record")
+    if most is not None and least < most:
+        number = f"{least:,} to {number}"
+    return (f"{number} {'was' if least == most == 1 else 'were'} {what}",)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorVerdict:
+    """The verdict on one connector: the IDs of the findings behind it, and in words what it rests on.
+
+    repeated_by_change are records that its topics have once more because somebody changed source offsets,
+    left_out_by_change those that were never read for the same reason.
+    """
+
+    name: str
+    verdict: AuditVerdict
+    evidence: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    repeated_by_change: RecordCount = NO_RECORDS
+    left_out_by_change: RecordCount = NO_RECORDS
+
+
+class Gap(NamedTuple):
+    """Offsets [start, end) without a batch, and why, in the words of GapKind."""
+
+    start: int
+    end: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class RangeEvidence:
+    """What was read of one partition: proof that it was read to its end, and what its batches say together.
+
+    records counts data records as they lie in the log: aborted_records and plain_records (outside any transaction) are
+    among them; control_records (markers) are not. size_bytes is that of the batches as stored.
+    """
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+    records: int = 0
+    control_records: int = 0
+    aborted_records: int = 0
+    plain_records: int = 0
+    batches: int = 0
+    size_bytes: int = 0
+    first_timestamp: int | None = None
+    last_timestamp: int | None = None
+    gaps: tuple[Gap, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionStatistics:
+    """Transactions of one connector (None: of producers that are no known task's).
+
+    sizes and durations are histograms: key n counts those of 2^(n-1) up to 2^n - 1 records or ms, key 0 counts zeros.
+    aborted_records and aborted_bytes are what readers with read_uncommitted saw and others did not.
+    """
+
+    connector: str | None
+    committed: int = 0
+    aborted: int = 0
+    records: int = 0
+    size_bytes: int = 0
+    aborted_records: int = 0
+    aborted_bytes: int = 0
+    sizes: Mapping[int, int] = field(default_factory=dict)
+    durations: Mapping[int, int] = field(default_factory=dict)
+
+
+class TimelineEvent(NamedTuple):
+    """Something that happened to a connector: kind is "commit", "fencing", "session" (a producer began) or "deleted".
+
+    tasks is the task count of a commit or a task-count record, None for a producer.
+    """
+
+    connector: str
+    timestamp: int
+    kind: str
+    topic: str
+    partition: int
+    offset: int
+    tasks: int | None = None
+    producer_id: int | None = None
+    producer_epoch: int | None = None
+
+
+class EpochPoint(NamedTuple):
+    """A producer ID was seen with this epoch for the first time in a partition."""
+
+    topic: str
+    partition: int
+    producer_id: int
+    producer_epoch: int
+    timestamp: int
+    connector: str | None
+
+
+class Growth(NamedTuple):
+    """Records and tombstones that one partition got within one hour; hour counts hours since the epoch."""
+
+    topic: str
+    partition: int
+    hour: int
+    records: int
+    tombstones: int
+
+
+class Stall(NamedTuple):
+    """A transaction that was open for long: the last stable offset could not pass start_offset meanwhile.
+
+    from_ms is the timestamp of its first record, until_ms that of its marker, by the broker's clock; None while it is
+    open. Records have the producer's time, or the broker's (message.timestamp.type=LogAppendTime), unless the connector
+    sets it: MirrorSource takes the source's, and the stall then seems to have begun when the record was made there.
+    """
+
+    topic: str
+    partition: int
+    start_offset: int
+    from_ms: int
+    until_ms: int | None
+    producer_id: int
+    connector: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport(Answer):
+    """The whole answer of an audit. The same ranges give the same report, whatever engine read them.
+
+    sinks are connectors in the timeline that write to no topic of Kafka. earlier is the last run of the same job in the
+    ledger; None where there was none. newly_read are the data records that this run read, None where that is all.
+    """
+
+    plan: AuditPlan
+    connectors: tuple[ConnectorVerdict, ...]
+    findings: tuple[Finding, ...]
+    ranges: tuple[RangeEvidence, ...]
+    transactions: tuple[TransactionStatistics, ...] = ()
+    timeline: tuple[TimelineEvent, ...] = ()
+    epochs: tuple[EpochPoint, ...] = ()
+    growth: tuple[Growth, ...] = ()
+    stalls: tuple[Stall, ...] = ()
+    sinks: tuple[str, ...] = ()
+    earlier: EarlierAudit | None = None
+    newly_read: int | None = None
+    kinds: tuple[FindingKind, ...] = ()
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Connectors of which it is not known whether exactly-once held, and what was not read."""
+        unknown = [
+            f"cannot tell whether exactly-once held for {each.name}: {'; '.join(each.reasons)}"
+            for each in self.connectors
+            if each.verdict is AuditVerdict.CANNOT_TELL
+        ]
+        judged = [] if self.connectors else ["no connector was judged"]
+        reasons = (Doubt(None, each, needed=True) for each in (*judged, *unknown))
+        return (*reasons, *unread_doubts(self.coverage))
+
+    @property
+    def verdict(self) -> AuditVerdict:
+        """The worst verdict of all connectors; cannot-tell where there is none."""
+        found = {each.verdict for each in self.connectors} or {AuditVerdict.CANNOT_TELL}
+        return next(each for each in WORST_FIRST if each in found)
+
+    @property
+    def reported(self) -> tuple[Finding, ...]:
+        """The findings, the worst first."""
+        return tuple(sorted(self.findings, key=lambda each: SEVERITIES.index(each.severity)))
+
+    @property
+    def newly_broken(self) -> frozenset[str]:
+        """Connectors for which exactly-once did not hold, and of which that was not known."""
+        broken = frozenset(each.name for each in self.connectors if each.verdict is AuditVerdict.BROKEN)
+        return broken if self.earlier is None else broken - self.earlier.broken
+
+    def owner_of(self, stall: Stall) -> str:
+        """Whose transaction kept the last stable offset back: a connector, or who holds the producer ID."""
+        holder = self.plan.transactional_ids.get(stall.producer_id)
+        return stall.connector or (f"producer {stall.producer_id}" if holder is None else f"transactional ID {holder}")
+
+    @property
+    def window(self) -> tuple[int, int] | None:
+        """The timestamps of the first and the last batch that were read, in ms; None where no batch has one."""
+        times = [
+            each
+            for read in self.ranges
+            for each in (read.first_timestamp, read.last_timestamp)
+            if each is not None and each >= 0
+        ]
+        return (min(times), max(times)) if times else None
+
+    def is_new(self, finding: Finding) -> bool | None:
+        """Whether the last run had not found as much, or one of its connectors is broken only now."""
+        if self.earlier is None:
+            return None
+        named = finding.evidence.get("connectors")
+        return not self.earlier.has(finding) or (
+            isinstance(named, list | tuple) and not self.newly_broken.isdisjoint(named)
+        )
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is known of every connector whether exactly-once held."""
+        return self.verdict is not AuditVerdict.CANNOT_TELL and not self.coverage.gaps
+
+
+# What an audit concludes from states, bucket by bucket, before all of it is put together: small, and it adds up.
+
+
+class OffsetsWrite(NamedTuple):
+    """The place of a source offset that was committed in a transaction."""
+
+    topic: str
+    partition: int
+    offset: int
+    producer_id: int
+
+
+class OutputPart(NamedTuple):
+    """Records, from offset first to last of a partition, that a transaction wrote beside its source offsets."""
+
+    topic: str
+    partition: int
+    first: int
+    last: int
+    records: int
+
+
+class CommittedData(NamedTuple):
+    """What the transaction of a source offset wrote beside it: nothing where data is empty."""
+
+    write: OffsetsWrite
+    data: tuple[OutputPart, ...]
+
+
+class Anomaly(NamedTuple):
+    """Something wrong with one transaction: its data, or its open part, lies from first to last in the partition."""
+
+    kind: str
+    connectors: tuple[str, ...]
+    topic: str
+    partition: int
+    first: int
+    last: int
+    producer_id: int
+    producer_epoch: int
+    timestamp: int
+    records: int
+
+
+class Tally(NamedTuple):
+    """How many anomalies of a kind concern these connectors in that topic, and how many records."""
+
+    kind: str
+    connectors: tuple[str, ...]
+    topic: str
+    transactions: int
+    records: int
+
+
+class OwnerFigures(NamedTuple):
+    """Transactions of one connector (None: of no known task): see model.audit_report.TransactionStatistics."""
+
+    connector: str | None
+    committed: int
+    aborted: int
+    records: int
+    size_bytes: int
+    aborted_records: int
+    aborted_bytes: int
+    sizes: tuple[tuple[int, int], ...]
+    durations: tuple[tuple[int, int], ...]
+
+
+class TransactionSummary(NamedTuple):
+    """What was concluded from the transactions of some producer IDs; two of them add up.
+
+    committed is what the transactions of some source offsets wrote beside them.
+    """
+
+    figures: tuple[OwnerFigures, ...] = ()
+    tallies: tuple[Tally, ...] = ()
+    anomalies: tuple[Anomaly, ...] = ()
+    stalls: tuple[Stall, ...] = ()
+    committed: tuple[CommittedData, ...] = ()
+
+
+class ClosedTransactions(NamedTuple):
+    """What was concluded from transactions that nothing can be added to, by producer ID: no connector is named.
+
+    stalls and committed are those of all of them.
+    """
+
+    producers: tuple[tuple[int, TransactionSummary], ...] = ()
+    stalls: tuple[Stall, ...] = ()
+    committed: tuple[CommittedData, ...] = ()
+
+
+class KeyAnomaly(NamedTuple):
+    """Something wrong with a key of an offsets topic, at an offset; key is its JSON text.
+
+    before and after are the places and values concerned, in words that name topic, partition and offset; was and now
+    are where these were written, if that was in a transaction.
+    """
+
+    kind: str
+    connector: str | None
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: str
+    before: str
+    after: str
+    was: OffsetsWrite | None = None
+    now: OffsetsWrite | None = None
+
+
+class OffsetsChange(NamedTuple):
+    """What came of source offsets that were changed during one stop of a connector.
+
+    places are the first of the changed offsets, offsets is how many there are. before is the data that records of were
+    written again, again is where they are, by partition. open: the connector has not come as far again as it was.
+    """
+
+    connector: str
+    timestamp: int
+    places: tuple[KeyAnomaly, ...]
+    offsets: int
+    repeated: RecordCount
+    left_out: RecordCount
+    before: tuple[OutputPart, ...] = ()
+    again: tuple[OutputPart, ...] = ()
+    open: bool = False
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether no record is there twice or left out because of it."""
+        return self.repeated.is_none and self.left_out.is_none
+
+
+class ConnectorKeys(NamedTuple):
+    """The keys of one connector (None: malformed ones): how many, and which producer IDs wrote them.
+
+    first_transactional, upgraded and last_write are timestamps; first_transactional None: it never committed in a
+    transaction. upgraded is that of the last key's first write in a transaction that was written plainly before.
+    """
+
+    connector: str | None
+    keys: int
+    records: int
+    tombstones: int
+    producers: tuple[int, ...]
+    first_transactional: int | None
+    upgraded: int | None
+    last_write: int
+
+
+class KeySummary(NamedTuple):
+    """What was concluded from some keys: anomalies are the earliest of each kind and connector, all are counted.
+
+    suspicions are anomalies that count or not by the data of their transactions. latest are the last writes of keys: a
+    later audit may ask what was committed with them.
+    """
+
+    connectors: tuple[ConnectorKeys, ...] = ()
+    counts: tuple[tuple[str, str, int], ...] = ()
+    anomalies: tuple[KeyAnomaly, ...] = ()
+    suspicions: tuple[KeyAnomaly, ...] = ()
+    latest: tuple[OffsetsWrite, ...] = ()
+
+
+class ConfigAnomaly(NamedTuple):
+    """Something wrong in the history of the config topic, at an offset; connector None: it concerns the leader."""
+
+    kind: str
+    connector: str | None
+    offset: int
+    timestamp: int
+    words: str
+
+
+class ConnectorHistory(NamedTuple):
+    """What the config topic says of one connector over time.
+
+    starts are its commits and task-count records as (timestamp, offset, kind, tasks), kind "commit" or "fencing".
+    """
+
+    connector: str
+    known: bool
+    fenced_ever: bool
+    starts: tuple[tuple[int, int, str, int], ...]
+
+
+class ConfigSummary(NamedTuple):
+    """The config topic's history: connectors by name, and what is wrong."""
+
+    connectors: tuple[ConnectorHistory, ...] = ()
+    anomalies: tuple[ConfigAnomaly, ...] = ()
+
+
+# What the transaction log still holds of the past, for an audit: who held a producer ID, and its transactions.
+
+
+class LoggedTransaction(NamedTuple):
+    """A transaction that its coordinator decided to commit or to abort, as PrepareCommit or PrepareAbort shows.
+
+    producer_epoch is that with which its producer began the session; offset that of the record in the log. decided_ms
+    and completed_ms are the coordinator's times, the second once all markers were written, None until then. partitions
+    are all that were added to it, whether anything was written there or not.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    offset: int
+    decided_ms: int
+    committed: bool
+    partitions: frozenset[TopicPartition]
+    completed_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionLogHistory:
+    """holders of the producer IDs that were asked for, as far as the log goes back; transactions in their order.
+
+    Of a session there are all transactions or none: compaction removes the oldest records first.
+    """
+
+    holders: tuple[TransactionalIdHolder, ...] = ()
+    transactions: tuple[LoggedTransaction, ...] = ()

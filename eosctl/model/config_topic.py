@@ -1,11 +1,17 @@
 """The records of the config topic: the eight kinds that KafkaConfigBackingStore knows, and what it cannot use."""
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from eosctl.model.connectors import Properties, TargetState
+from eosctl.errors import EosctlError, UsageError
+from eosctl.model.connectors import ClusterConfigState, ConnectorState, ConnectorType, Properties, Reader, TargetState
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch
 from eosctl.model.records import RecordState
+from eosctl.model.report import Answer, Finding
+from eosctl.model.skipped import Skipped
+from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.versions import STOPPED_STATE, KafkaVersion
 
 
@@ -243,3 +249,229 @@ ConfigRecord = (
     | InvalidKeyRecord
     | MalformedRecord
 )
+
+
+# What the records of a config topic show beyond the state they build: who wrote them, and what is wrong with them.
+
+
+SHOWN = 20
+"""Of each kind of trouble at most this many examples are kept, however many there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidKeys:
+    """Records whose key is of no kind: how many, and the first of them as (offset, key)."""
+
+    count: int = 0
+    examples: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MalformedKey:
+    """Malformed records under one key: how many, where the last one lies, what a worker does with it and why."""
+
+    key: str | None
+    kind: RecordKind
+    connector: str | None
+    disposition: Disposition
+    reason: str
+    count: int
+    last_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class PrivilegedWrites:
+    """Records that only a leader writes, by whether they were written in transactions.
+
+    plain_after counts the plain ones that follow a transactional one; first_plain_after and last_plain_after are their
+    bounds. last_transactional is the offset of the last transactional one, last_is_plain what the very last one is.
+    """
+
+    transactional: int = 0
+    plain: int = 0
+    plain_after: int = 0
+    first_plain_after: int | None = None
+    last_plain_after: int | None = None
+    last_transactional: int | None = None
+    last_is_plain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Interleaving:
+    """A leader's producer that wrote again after another producer had taken over.
+
+    `earlier` wrote at earlier_offset and again at offset, though `later` had written at later_offset in between;
+    count is how often that happened in the topic, this being the first time.
+    """
+
+    earlier: ProducerIdAndEpoch
+    later: ProducerIdAndEpoch
+    earlier_offset: int
+    later_offset: int
+    offset: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigTopicCensus:
+    """Counts and examples over all records, aborted and open ones included; size does not grow with the topic."""
+
+    records: int = 0
+    aborted: int = 0
+    open: int = 0
+    first_open: Origin | None = None
+    kinds: Mapping[RecordKind, int] = field(default_factory=dict)
+    invalid_keys: InvalidKeys = InvalidKeys()
+    malformed: tuple[MalformedKey, ...] = ()
+    privileged: PrivilegedWrites = PrivilegedWrites()
+    interleaving: Interleaving | None = None
+
+    @property
+    def valid_keys(self) -> int:
+        """How many records have a key that Connect knows."""
+        return self.records - self.kinds.get(RecordKind.INVALID_KEY, 0)
+
+    @property
+    def is_config_topic(self) -> bool:
+        """Whether the topic may be a config topic: it is empty, or a record has a key that Connect knows."""
+        return not self.records or self.valid_keys > 0
+
+
+# The history of a config topic: what each record says, and what it did to a reader's state.
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineEntry:
+    """One record: where it lies, what it says, and its effect; connector is None for records about none.
+
+    pending_fencing and inconsistent are those of its connector after the record, None where there is no connector.
+    """
+
+    origin: Origin
+    kind: RecordKind
+    connector: str | None
+    words: str
+    effect: Effect
+    pending_fencing: bool | None
+    inconsistent: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigTopicHistory(Answer):
+    """The answer of inspect-config --history; entries may be a stream that can be read once.
+
+    as_of is in ms since the epoch, None where the records are from a file.
+    """
+
+    topic: str
+    entries: Iterable[TimelineEntry]
+    as_of: int | None
+    cluster_id: str | None
+    notes: tuple[str, ...] = ()
+
+
+# A config topic inspected: each connector with the rule that its next start falls under, and what was found.
+
+
+class NextStartRule(StrEnum):
+    """How a leader with exactly-once source support answers the next request to fence (DistributedHerder.fence)."""
+
+    NONE = "none"
+    FIRST_START = "first-start"
+    SINGLE_TASK = "single-task"
+    FENCE = "fence"
+
+
+@dataclass(frozen=True, slots=True)
+class NextStart:
+    """What the next start of a connector's tasks does: `fences` producers are fenced; words say why."""
+
+    rule: NextStartRule
+    fences: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class InspectedConnector:
+    """A connector name with what is known of it; type is None where nothing shows whether it is a source or a sink."""
+
+    state: ConnectorState
+    type: ConnectorType | None
+    running_tasks: int | Skipped
+    next_start: NextStart
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What a config topic shows.
+
+    connectors are those that exist and those of which leftovers remain, by name; absent are the names asked for that
+    the topic does not mention. skipped says what could not be checked and why.
+    """
+
+    topic: str
+    state: ClusterConfigState
+    census: ConfigTopicCensus
+    topic_facts: TopicFacts | Skipped
+    connectors: tuple[InspectedConnector, ...]
+    findings: tuple[Finding, ...]
+    absent: tuple[str, ...]
+    skipped: Mapping[str, Skipped]
+
+
+@dataclass(frozen=True, slots=True)
+class InspectedConfigTopic(Answer):
+    """The answer of inspect-config: the topic as `reader` reads it.
+
+    as_of is in ms since the epoch, None where the records are from a file; group_id is the Connect cluster's.
+    """
+
+    inspection: Inspection
+    reader: Reader
+    group_id: str | None
+    as_of: int | None
+    cluster_id: str | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def reported(self) -> tuple[Finding, ...]:
+        """The findings of the inspection."""
+        return self.inspection.findings
+
+    @property
+    def failure(self) -> EosctlError | None:
+        """The name of the topic was wrong, where it is not a config topic: nothing was learnt of the connectors."""
+        if self.inspection.census.is_config_topic:
+            return None
+        hint = "--config-topic takes the topic that config.storage.topic of the workers names"
+        return UsageError(f"topic {self.inspection.topic} is not a config topic of Kafka Connect", hint=hint)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that the checks need was read."""
+        return not self.coverage.gaps and not any(each.cause.is_gap for each in self.inspection.skipped.values())
+
+
+# What a command reads of a Kafka cluster and of the config topic in it.
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFacts:
+    """A Kafka cluster: its ID, its brokers as node ID to `host:port`, and transaction.max.timeout.ms of its brokers."""
+
+    cluster_id: str
+    brokers: Mapping[int, str]
+    transaction_max_timeout_ms: int | Skipped
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigTopicLog:
+    """The config topic: its settings, its offsets, and its records in offset order.
+
+    records may be a stream that can be read once; saved snapshots hold them as a tuple.
+    """
+
+    topic: str
+    facts: TopicFacts | Skipped
+    offsets: PartitionOffsets | Skipped
+    records: Iterable[ConfigRecord]

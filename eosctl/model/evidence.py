@@ -1,25 +1,23 @@
 """What is known about a Connect cluster and the Kafka under it, for the rules. What was not read is Skipped."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final
 
 from eosctl.model.acl_plan import AclDifference
-from eosctl.model.clock import ClusterClock
-from eosctl.model.commit_history import CommitHistory
-from eosctl.model.connect_groups import ConnectGroup, Groups
-from eosctl.model.groups import ShareGroups
-from eosctl.model.inspection import Inspection
-from eosctl.model.mirrored_partitions import MirroredPartition
+from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog, Inspection
+from eosctl.model.groups import ConnectGroup, Groups, ShareGroups
+from eosctl.model.hanging import ProducersFacts
 from eosctl.model.names import TopicPartition, coordinator_partition
-from eosctl.model.offset_stores import SOURCE_SUPPORT, SourceSupport
-from eosctl.model.report import Finding
-from eosctl.model.skipped import Skipped
-from eosctl.model.topics import TopicFacts
-from eosctl.model.transaction_log import LogReading, TransactionLogValue
+from eosctl.model.offsets import SOURCE_SUPPORT, OffsetsFacts, SourceSupport
+from eosctl.model.report import Answer, Finding
+from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, not_asked, unread_in
+from eosctl.model.times import ClusterClock
+from eosctl.model.topics import MirroredPartition, TopicFacts
+from eosctl.model.transaction_log import CommitHistory, LogReading, TransactionLogFacts, TransactionLogValue
 from eosctl.model.transactions import TransactionDescription
 from eosctl.model.versions import KafkaVersion, Release
-from eosctl.model.workers import ConnectorStatus
+from eosctl.model.workers import ConnectFacts, ConnectorStatus
 
 NOT_READ: Final = Skipped("it was not read")
 UNKNOWN_PRINCIPAL: Final = "User:?"
@@ -251,3 +249,51 @@ def declared_support(properties: Properties) -> SourceSupport | None:
         return None
     text = properties.get(SOURCE_SUPPORT, SourceSupport.DISABLED.value).lower()
     return SourceSupport(text) if text in set(SourceSupport) else None
+
+
+# Everything that one command read, and when. What could not be read is Skipped with a reason, never empty.
+
+
+NOT_ASKED: Final = not_asked("not asked")
+NO_SECTIONS: Final = frozenset({"as_of", "group_id", "unlisted", "clock"})
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Facts about one cluster, read at as_of (ms since the epoch).
+
+    group_id names the Connect cluster, None where nobody gave it; transactions holds a description of every
+    transactional ID that was asked for and that its coordinator knows, Skipped where the coordinator did not answer;
+    unlisted why IDs or topics may be missing from all that is here; offsets those of source connectors;
+    transaction_log the last records of each ID; producers those of all partitions; clock the cluster's clock beside the
+    one of as_of.
+    """
+
+    as_of: int
+    cluster: ClusterFacts | Skipped
+    group_id: str | None
+    config_topic: ConfigTopicLog | Skipped
+    transactions: Mapping[str, TransactionDescription | Skipped] | Skipped
+    connect: ConnectFacts | Skipped
+    offsets: OffsetsFacts | Skipped = NOT_ASKED
+    transaction_log: TransactionLogFacts | Skipped = NOT_ASKED
+    producers: ProducersFacts | Skipped = NOT_ASKED
+    evidence: ClusterEvidence | Skipped = NOT_ASKED
+    clock: ClusterClock | Skipped = NOT_ASKED
+    unlisted: tuple[str, ...] = ()
+
+    @property
+    def coverage(self) -> Coverage:
+        """Its sections, and what of each was not read."""
+        sections = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in NO_SECTIONS}
+        unread = [each for name, fact in sections.items() for each in unread_in(name.replace("_", " "), fact)]
+        unread += (Unread("transactional IDs and topics", reason, Cause.UNREACHABLE) for reason in self.unlisted)
+        return Coverage(tuple(sections), tuple(unread))
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotFile(Answer):
+    """A snapshot and the path of the file that holds it."""
+
+    snapshot: Snapshot
+    file: str

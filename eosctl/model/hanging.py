@@ -1,19 +1,68 @@
 """Hanging transactions (KIP-664): open in a partition although no coordinator will ever end them there."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
-from eosctl.errors import EosctlError, Unreachable
-from eosctl.model.clock import ClusterClock
-from eosctl.model.counts import counted
-from eosctl.model.id_access import TransactionalIdAccess
+from eosctl.errors import EosctlError, NotAuthorized, Unreachable
+from eosctl.model.groups import ListedGroup
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.producers import ActiveProducer
 from eosctl.model.report import Answer
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Cause, Skipped
+from eosctl.model.text import counted, some
+from eosctl.model.times import ClusterClock
 from eosctl.model.topics import PartitionOffsets
-from eosctl.model.transactions import Ownership, TransactionDescription, TransactionState
+from eosctl.model.transactions import (
+    ActiveProducer,
+    Described,
+    ListedTransactions,
+    Ownership,
+    TransactionDescription,
+    TransactionState,
+    no_leader_answers,
+    transactional_ids_by_producer,
+)
+
+# Which transactional IDs brokers keep from whoever asks.
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionalIdAccess:
+    """Whether brokers show every transactional ID to this principal: they leave the others out silently.
+
+    denied are the IDs and prefixes tried that were refused; none were where it may Describe all that could be tried.
+    unknown says what could not be ruled out, None where nothing is left.
+    """
+
+    denied: tuple[str, ...]
+    unknown: str | None
+
+    @property
+    def lacking(self) -> tuple[Skipped, ...]:
+        """What may be hidden, as a fact that was not read."""
+        if self.denied:
+            return (
+                Skipped(f"Describe is denied, so brokers leave IDs out: {', '.join(self.denied[:3])}", Cause.DENIED),
+            )
+        return () if self.unknown is None else (Skipped(self.unknown, Cause.DENIED),)
+
+    @property
+    def granted(self) -> bool:
+        """Whether nothing that was tried was refused."""
+        return not self.denied
+
+    def require(self, principal: str) -> None:
+        """Raise NotAuthorized where some transactional IDs are kept from this principal."""
+        if not self.granted:
+            raise NotAuthorized(
+                principal=principal,
+                operation="Describe",
+                resource="TransactionalId *",
+                hint="without it every open transaction of an ID that may not be seen would look as if it hung; "
+                f"refused: {some(self.denied, most=3)}",
+            )
+
 
 Place = tuple[TopicPartition, int, int]
 """A partition, a producer ID, and the offset at which its transaction begins there."""
@@ -217,3 +266,173 @@ class HangingTransactions(Answer):
                 f"{counted(len(self.not_searched), 'partition')}"
             )
         return None
+
+
+# Open transactions joined with what their coordinators answer, and none of it where it would mislead.
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedTransactions:
+    """Open transactions with what coordinators know; undecided are those that a coordinator without answer might know.
+
+    reasons say which coordinators did not answer, where it matters.
+    """
+
+    transactions: tuple[OpenTransaction, ...]
+    undecided: tuple[OpenTransaction, ...]
+    reasons: tuple[str, ...]
+
+    def require(self) -> None:
+        """Raise Unreachable where it cannot be said of every one whether it hangs."""
+        if self.undecided:
+            raise Unreachable(
+                "; ".join(self.reasons),
+                hint="without its answer it is not known whether a transaction hangs; bring its broker back first",
+            )
+
+
+def join_open_transactions(
+    candidates: Iterable[ActiveProducer],
+    transactional_ids: Mapping[int, str],
+    descriptions: Mapping[str, TransactionDescription],
+) -> tuple[OpenTransaction, ...]:
+    """Candidates with what coordinators know of them, in the order of partitions and offsets."""
+    found = []
+    for each in candidates:
+        name = transactional_ids.get(each.producer.producer_id)
+        described = None if name is None else descriptions.get(name)
+        if each.transaction_start_offset is not None:
+            found.append(OpenTransaction(each, each.transaction_start_offset, name, described))
+    return tuple(sorted(found, key=lambda each: each.place))
+
+
+def join_answers(
+    candidates: Collection[ActiveProducer], listed: ListedTransactions, described: Mapping[str, Described]
+) -> JoinedTransactions:
+    """Producers with an open transaction, joined with the IDs listed for them and the descriptions of these.
+
+    A broker that does not list its IDs, and a partition of the transaction log without leader, hide theirs: a producer
+    that nobody lists is undecided then, and so is one whose coordinator does not answer. Raises NotAuthorized where an
+    ID may not be described.
+    """
+    ids = {each.producer.producer_id for each in candidates}
+    names = transactional_ids_by_producer(listed.transactions)
+    unlisted = ids - names.keys() if listed.unlisted else set()
+    reasons = list(listed.unlisted) if unlisted else []
+    silent: set[str] = set()
+    descriptions: dict[str, TransactionDescription] = {}
+    for name, answer in described.items():
+        if isinstance(answer, Unreachable):
+            reasons.append(answer.message)
+            silent.add(name)
+        elif isinstance(answer, EosctlError):
+            raise answer
+        elif answer is not None:
+            descriptions[name] = answer
+    hidden = unlisted | {producer_id for producer_id, name in names.items() if name in silent}
+    joined = join_open_transactions(candidates, names, descriptions)
+    return JoinedTransactions(
+        tuple(each for each in joined if each.producer.producer_id not in hidden),
+        tuple(each for each in joined if each.producer.producer_id in hidden),
+        tuple(dict.fromkeys(reasons)),
+    )
+
+
+# Where read_committed consumers of a partition stand, and what keeps them there.
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionStability:
+    """One partition's offsets, and the open transactions between last stable offset and high watermark.
+
+    holders are those that begin at the last stable offset, or the earliest where none begins exactly there (a log may
+    be compacted); since_ms is the timestamp of the first batch at or after the last stable offset, None where nothing
+    is held back.
+    """
+
+    offsets: PartitionOffsets
+    holders: tuple[OpenTransaction, ...]
+    since_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupReading:
+    """A consumer group by the offsets that it committed, of a share group its start offsets.
+
+    pending are the partitions whose offsets of the group an open transaction commits: members that read committed do
+    not begin there (KIP-447).
+    """
+
+    group_id: str
+    state: str
+    committed: Mapping[TopicPartition, int] | Skipped
+    pending: tuple[TopicPartition, ...] | Skipped = ()
+
+    def at(self, place: TopicPartition) -> int | None:
+        """Its committed offset; None where it has none, or it was not read."""
+        return None if isinstance(self.committed, Skipped) else self.committed.get(place)
+
+    def is_held_back(self, offsets: PartitionOffsets) -> bool:
+        """Whether it may be kept from records there; a group that committed beyond the last stable offset is not."""
+        committed = self.at(offsets.topic_partition)
+        return offsets.held_back > 0 and committed is not None and committed <= offsets.last_stable_offset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastStableOffsets(Answer):
+    """Partitions with what holds their last stable offsets back; as_of is in ms since the epoch.
+
+    free counts the partitions that nothing is held back in, not_searched are those that no leader answers for; owners
+    are those of transactional IDs; group is the one that was asked about.
+    """
+
+    as_of: int
+    cluster_id: str | None
+    partitions: tuple[PartitionStability, ...]
+    free: int
+    owners: Mapping[str, Ownership]
+    not_searched: tuple[TopicPartition, ...]
+    notes: tuple[str, ...]
+    group: GroupReading | None = None
+
+    @property
+    def failure(self) -> EosctlError | None:
+        """Unreachable where partitions are left out because no leader answers."""
+        return no_leader_answers(self.not_searched)
+
+
+# Producers, offsets and waiting groups of all partitions at one time, as a snapshot keeps them.
+
+
+NO_LEADER: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionProducers:
+    """One partition: its leader, and what the leader reported.
+
+    leader is NO_LEADER and offsets None where there was none that answered. since_ms is the timestamp of the first
+    batch at or after the last stable offset, None where nothing is held back. waiting are the groups that may wait
+    there, commits the offset commits of its open transactions by producer ID.
+    """
+
+    topic_partition: TopicPartition
+    leader: int
+    offsets: PartitionOffsets | None
+    producers: tuple[ActiveProducer, ...] = ()
+    since_ms: int | None = None
+    waiting: tuple[WaitingGroup, ...] | Skipped = ()
+    commits: Mapping[int, tuple[PendingCommit, ...]] | Skipped = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ProducersFacts:
+    """All partitions that could be seen, whether all transactional IDs could, and the cluster's groups.
+
+    Producers were asked before the coordinators and again afterwards: an open transaction that was gone by then is not
+    among them.
+    """
+
+    partitions: Mapping[TopicPartition, PartitionProducers]
+    access: TransactionalIdAccess | Skipped
+    groups: Mapping[str, ListedGroup] | Skipped

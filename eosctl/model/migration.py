@@ -4,17 +4,50 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from eosctl.model.exported_offsets import ConnectorOffset
-from eosctl.model.live_owners import LiveOwners
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
-from eosctl.model.offset_stores import SourceSupport
-from eosctl.model.offsets import OffsetsTopic
-from eosctl.model.plan import ConnectorStopped
-from eosctl.model.plan_facts import ConnectorFacts, TopicNow
-from eosctl.model.replication_slots import SourceRead
-from eosctl.model.sides import Side
+from eosctl.model.offsets import ConnectorOffset, OffsetsTopic, SourceSupport
+from eosctl.model.plan import ConnectorStopped, Side
+from eosctl.model.preconditions import ConnectorFacts, TopicNow
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.versions import KafkaVersion
+from eosctl.model.workers import LiveOwners
+
+# Logical replication slots of a PostgreSQL, from which connectors are streamed to.
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicationSlot:
+    """A row of pg_replication_slots; log sequence numbers as whole numbers, None where there is none.
+
+    active says that somebody streams from it now. wal_status (from PostgreSQL 13 on) is reserved, extended, unreserved
+    or, where the server has removed log that the slot needs, lost.
+    """
+
+    active: bool
+    restart_lsn: int | None
+    confirmed_flush_lsn: int | None
+    wal_status: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceServer:
+    """The logical slots of one database by name, and the position that the server has written (or replayed) to."""
+
+    current_lsn: int
+    slots: Mapping[str, ReplicationSlot] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRead:
+    """What was read of a connector's source: its server, and the name of its slot; Skipped where it is not known."""
+
+    server: SourceServer | Skipped
+    slot: str | Skipped
+
+    @property
+    def unknown(self) -> Skipped | None:
+        """Why nothing can be said, if so."""
+        return next((each for each in (self.server, self.slot) if isinstance(each, Skipped)), None)
 
 
 class MergeRule(StrEnum):

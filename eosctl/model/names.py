@@ -1,9 +1,12 @@
 """Names that Kafka and Kafka Connect give to things, and the transactional IDs that Connect builds from them."""
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from difflib import get_close_matches
+from typing import Final, overload
 
+from eosctl.errors import UsageError
 from eosctl.model.whole_numbers import MOST_TASK_DIGITS
 
 TRANSACTION_LOG: Final = "__transaction_state"
@@ -86,3 +89,71 @@ def coordinator_partition(transactional_id: str, partitions: int) -> int:
     """
     value = java_hash(transactional_id)
     return (0 if value == -(1 << 31) else abs(value)) % partitions
+
+
+# Which name was meant by one that does not exist: the hint of every error and note about an unknown name.
+
+
+MOST_NAMES: Final = 10_000
+"""Names that are compared: of more, the first ones. A comparison costs some 10 µs."""
+
+
+@overload
+def did_you_mean(wanted: str, known: Iterable[str], otherwise: str) -> str: ...
+@overload
+def did_you_mean(wanted: str, known: Iterable[str], otherwise: None = None) -> str | None: ...
+def did_you_mean(wanted: str, known: Iterable[str], otherwise: str | None = None) -> str | None:
+    """The question after the known name that is spelled most like `wanted`; `otherwise` where none is alike."""
+    by_lower = {name.lower(): name for name in sorted(known)[:MOST_NAMES]}
+    found = get_close_matches(wanted.lower(), by_lower, 1)
+    return f"did you mean {by_lower[found[0]]}?" if found else otherwise
+
+
+def no_such_topic(name: str, known: Iterable[str]) -> UsageError:
+    """The error for a topic that was named and does not exist; known are those that do, as far as they are shown."""
+    return UsageError(f"topic {name} does not exist", hint=did_you_mean(name, known, "is this the right cluster?"))
+
+
+def not_in_config_topic(names: Sequence[str], known: Iterable[str]) -> UsageError:
+    """The error for connectors that were named and that the config topic does not mention; known are those it does."""
+    return UsageError(
+        f"the config topic does not mention connector {', '.join(names)}",
+        hint=did_you_mean(
+            names[0], known, "`eosctl inspect-config` lists the connectors; is --config-topic the right one?"
+        ),
+    )
+
+
+# Names that a TAB offered before: topics or connectors of a cluster, kept so that the next TAB need not ask.
+
+
+FRESH_MS: Final = 5 * 60 * 1000
+PATIENCE_MS: Final = 30 * 1000
+FORGOTTEN_MS: Final = 24 * 60 * 60 * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class CachedNames:
+    """Names as they were at read_at, and when they were last asked for (both ms since the epoch).
+
+    asked_at is later than read_at where the cluster did not answer the last time.
+    """
+
+    names: tuple[str, ...]
+    read_at: int
+    asked_at: int
+
+    def is_due(self, now: int) -> bool:
+        """Whether to ask again: after FRESH_MS, and after a failure not before PATIENCE_MS have passed."""
+        return now - self.read_at >= FRESH_MS and now - self.asked_at >= PATIENCE_MS
+
+    def known(self, now: int) -> tuple[str, ...]:
+        """The names, () where they are older than FORGOTTEN_MS."""
+        return self.names if now - self.read_at < FORGOTTEN_MS else ()
+
+    def unanswered(self, now: int) -> "CachedNames":
+        """The same after the cluster was asked in vain."""
+        return CachedNames(self.names, self.read_at, now)
+
+
+NOTHING: Final = CachedNames((), 0, 0)

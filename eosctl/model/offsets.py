@@ -5,13 +5,17 @@ two texts of the same JSON are two keys.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, NamedTuple
 
+from eosctl.errors import EosctlError, UsageError
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel, Record
-from eosctl.model.skipped import Skipped
+from eosctl.model.report import Answer, Finding
+from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.topics import PartitionOffsets, TopicFacts
+from eosctl.model.versions import NEWEST, KafkaVersion
 
 SourcePartition = Mapping[str, object]
 """What a connector reads from, as it names it: text to null, text, number or boolean."""
@@ -112,3 +116,331 @@ class OffsetsTopic:
     def records(self) -> int:
         """How many records were read."""
         return sum(part.records for part in self.partitions)
+
+
+# Where a source connector's offsets are kept: what worker settings and connector config say together (KIP-618).
+
+
+SOURCE_SUPPORT: Final = "exactly.once.source.support"
+
+
+class SourceSupport(StrEnum):
+    """A worker's exactly.once.source.support; only `enabled` changes where offsets are kept and how they are read."""
+
+    DISABLED = "disabled"
+    PREPARING = "preparing"
+    ENABLED = "enabled"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """What the workers of one Connect cluster are set to, as far as it decides where offsets are kept.
+
+    offsets_topic is offset.storage.topic; clients holds the worker's own `producer.*` and `consumer.*` settings, which
+    its connectors inherit, and its isolation.level.
+    """
+
+    offsets_topic: str
+    exactly_once: SourceSupport | Skipped
+    bootstrap_servers: frozenset[str] | Skipped
+    version: KafkaVersion = NEWEST
+    clients: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StorePlace:
+    """A topic and the cluster it is in: bootstrap_servers None is the cluster that the workers keep their topics in."""
+
+    topic: str
+    bootstrap_servers: frozenset[str] | None = None
+
+    def __str__(self) -> str:
+        servers = self.bootstrap_servers
+        return self.topic if servers is None else f"{self.topic} on {','.join(sorted(servers))}"
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetStore:
+    """One store as a task reads it."""
+
+    place: StorePlace
+    isolation_level: IsolationLevel
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetStores:
+    """The stores of one connector; at least one of the two exists.
+
+    worker_global is the store that all connectors share, connector_specific the one that is read with the connector's
+    own clients, whatever topic it is in; written_to is where a task's offsets go first. words say which row of Kafka's
+    rule applies. sent_to are the bootstrap.servers that the producer has instead of the worker's; Skipped: not known.
+    """
+
+    worker_global: OffsetStore | None
+    connector_specific: OffsetStore | None
+    written_to: StorePlace
+    words: str
+    sent_to: frozenset[str] | Skipped | None = None
+
+    @property
+    def both(self) -> bool:
+        """Whether there are two: then an offset may be shadowed (EOS080), and KIP-618 promises a fallback."""
+        return self.worker_global is not None and self.connector_specific is not None
+
+    @property
+    def places(self) -> tuple[StorePlace, ...]:
+        """Where offsets are read from, the worker's topic first."""
+        stores = (self.worker_global, self.connector_specific)
+        return tuple(dict.fromkeys(store.place for store in stores if store is not None))
+
+
+# Offsets as a connector would be given them, beside what each store holds and what KIP-618 promises.
+
+
+class StoredOffset(NamedTuple):
+    """A record of an offsets topic and its value read: None for a tombstone, MalformedValue for what nobody can use."""
+
+    topic_partition: TopicPartition
+    record: Record
+    value: SourceOffset | MalformedValue | None
+
+    @property
+    def usable(self) -> bool:
+        """Whether a connector that is answered from it gets an offset."""
+        return self.value is not None and not isinstance(self.value, MalformedValue)
+
+
+class ByPhase(NamedTuple):
+    """What a task would begin from under workers that are enabled, and under workers that are not.
+
+    uncommitted says that they differ because the key's last record is of a transaction that was aborted or is open.
+    """
+
+    enabled: StoredOffset | Skipped | None
+    not_enabled: StoredOffset | Skipped | None
+    uncommitted: bool
+
+
+class MergedOffset(NamedTuple):
+    """One key of one connector, in every store.
+
+    worker_global and connector_specific are what lies in the worker's topic and in the connector's own: the record that
+    the store's reader sees, or the last one that it does not see. kafka_effective is the offset that a task starts
+    from, kip618_effective the one that KIP-618 promises; None: from nothing; Skipped: not known, and why. by_phase is
+    None where exactly.once.source.support makes no difference to it. position is what the offset that a task starts
+    from says in its connector's own terms; None where those are not known.
+    """
+
+    key: OffsetKey
+    worker_global: StoredOffset | Skipped | None
+    connector_specific: StoredOffset | Skipped | None
+    kafka_effective: StoredOffset | Skipped | None
+    kip618_effective: StoredOffset | Skipped | None
+    provenance: str
+    shadowed: bool = False
+    by_phase: ByPhase | None = None
+    position: str | None = None
+
+    @property
+    def live(self) -> bool:
+        """Whether any store holds more than a tombstone: a value, or something that could not be read."""
+        for each in (self.worker_global, self.connector_specific):
+            if each is not None and (isinstance(each, Skipped) or each.value is not None):
+                return True
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorOffsets:
+    """A connector and its offsets; known says whether the connector exists.
+
+    stores has two entries where it is unknown whether exactly-once is enabled and that makes a difference.
+    """
+
+    name: str
+    known: bool | Skipped
+    stores: tuple[OffsetStores, ...] | Skipped
+    offsets: tuple[MergedOffset, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsReport(Answer):
+    """The answer of `offsets show`: offsets as of as_of (ms since the epoch), by the settings of the workers.
+
+    topics are those that were to be read: None for one that does not exist. absent are connectors asked for that
+    neither exist nor have offsets. skipped says what could not be read or checked and why. is_offsets_topic is False
+    where the workers' topic has records and no key of an offsets topic. what_if is the topic that the connectors were
+    taken to name, where the user asked what would be then.
+    """
+
+    connectors: tuple[ConnectorOffsets, ...]
+    topics: Mapping[StorePlace, OffsetsTopic | Skipped | None]
+    findings: tuple[Finding, ...]
+    absent: tuple[str, ...]
+    skipped: Mapping[str, Skipped]
+    worker: WorkerSettings
+    as_of: int
+    cluster_id: str | None = None
+    notes: tuple[str, ...] = ()
+    is_offsets_topic: bool = True
+    what_if: str | None = None
+
+    @property
+    def reported(self) -> tuple[Finding, ...]:
+        """Its findings."""
+        return self.findings
+
+    @property
+    def failure(self) -> EosctlError | None:
+        """The name of the topic was wrong, where it is not an offsets topic: it says nothing of any connector."""
+        if self.is_offsets_topic:
+            return None
+        return UsageError(
+            f"topic {self.worker.offsets_topic} is not an offsets topic of Kafka Connect",
+            hint="--worker-offsets-topic takes the topic that offset.storage.topic of the workers names",
+        )
+
+    @property
+    def complete(self) -> bool:
+        """Whether all topics, settings and connectors were read, and no two workers name other stores."""
+        lacking = (each.cause.is_gap or each.cause is Cause.MIXED for each in self.skipped.values())
+        return not self.coverage.gaps and not any(lacking)
+
+
+# What a command reads of the offsets topics of a Connect cluster.
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsFacts:
+    """Offsets topics, folded, by place (None: there is no such topic), and the worker settings that led to them."""
+
+    worker: WorkerSettings
+    topics: Mapping[StorePlace, OffsetsTopic | Skipped | None]
+
+
+# Where a source offset lies, in the terms of the connector that wrote it.
+
+
+class Order(StrEnum):
+    """Where a position lies, seen from another one of the same source."""
+
+    BEFORE = "before"
+    SAME = "same"
+    AFTER = "after"
+    INCOMPARABLE = "cannot be compared"
+
+
+class Served(StrEnum):
+    """Whether a source still has what follows a position: all of it, not what follows at once, or none."""
+
+    SERVED = "served"
+    LEFT_BEHIND = "left-behind"
+    GONE = "gone"
+
+
+class AtSource(NamedTuple):
+    """What a source says of a position, and in words."""
+
+    served: Served
+    words: str
+
+
+# Offsets outside of a topic: what an export file holds, and how two sets of them differ.
+
+
+class ConnectorOffset(NamedTuple):
+    """One entry of a KIP-875 body; offset None is JSON null: none, or to be deleted."""
+
+    partition: SourcePartition
+    offset: SourceOffset | None
+
+
+class OffsetId(NamedTuple):
+    """What an offset is of: a connector, and a source partition as canonical JSON."""
+
+    connector: str
+    partition: str
+
+
+OffsetsById = Mapping[OffsetId, SourceOffset | Skipped | None]
+"""Offsets of many connectors; None and absent mean the same: none. Skipped: not known."""
+
+
+class Store(StrEnum):
+    """Which offset of each source partition to take."""
+
+    KAFKA_EFFECTIVE = "kafka-effective"
+    KIP618_EFFECTIVE = "kip618-effective"
+    WORKER_GLOBAL = "worker-global"
+    CONNECTOR_SPECIFIC = "connector-specific"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedFile:
+    """A file that was written, how many offsets are in it, and what could not be expressed."""
+
+    connector: str
+    file: str
+    offsets: int
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsExport(Answer):
+    """The files that were written, with the offsets of `store` as of as_of (ms since the epoch)."""
+
+    files: tuple[ExportedFile, ...]
+    store: Store
+    as_of: int
+    cluster_id: str | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def found(self) -> bool:
+        """Whether something could not be expressed."""
+        return any(each.left_out for each in self.files)
+
+
+class Change(StrEnum):
+    """How one offset differs between A and B."""
+
+    ONLY_IN_A = "only-in-a"
+    ONLY_IN_B = "only-in-b"
+    DIFFERENT = "different"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetChange:
+    """One offset that differs, with its value on both sides (None: none there).
+
+    position_a and position_b say it in the connector's own terms, order where B lies seen from A, and rewind what it
+    means to go back; None where the kind of source is not known. source_a and source_b are what the source says of
+    them, where it was asked.
+    """
+
+    id: OffsetId
+    change: Change
+    a: SourceOffset | Skipped | None
+    b: SourceOffset | Skipped | None
+    position_a: str | None = None
+    position_b: str | None = None
+    order: Order | None = None
+    rewind: str | None = None
+    source_a: AtSource | Skipped | None = None
+    source_b: AtSource | Skipped | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsDifference(Answer):
+    """What differs between A and B; same counts the offsets that do not."""
+
+    a: str
+    b: str
+    changes: tuple[OffsetChange, ...]
+    same: int
+
+    @property
+    def found(self) -> bool:
+        """Whether anything differs."""
+        return bool(self.changes)

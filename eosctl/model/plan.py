@@ -4,14 +4,280 @@ A plan is data: it can be shown, saved, read by somebody else, and applied later
 step: a dataclass here, a performer in executors, and its preconditions. Files and output name it as model.kinds does.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, Self
 
 from eosctl.model.acls import AclBinding
-from eosctl.model.connector_steps import AwaitOperator, ConnectorConfigIs, CreateConnector, DeleteConnector
-from eosctl.model.operated import OperatedConnectors
-from eosctl.model.sides import Place, Side
-from eosctl.model.transaction_steps import AbortTransaction, CommitTransaction, TransactionHangs, TransactionUnchanged
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.skipped import Cause, Skipped
+from eosctl.model.strimzi import OperatedConnectors
+from eosctl.model.transactions import ActiveProducer, TransactionDescription, TransactionState
+
+# Source and target of a plan, and how they are reached.
+
+
+class Side(StrEnum):
+    """Which of a plan's Kafka clusters and Connect clusters is meant; both are the same where nothing moves away."""
+
+    SOURCE = "source"
+    TARGET = "target"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One side's brokers, workers' REST addresses without user and password, and config topic (None: not named)."""
+
+    side: Side
+    bootstrap_servers: tuple[str, ...]
+    connect_urls: tuple[str, ...] = ()
+    config_topic: str | None = None
+
+
+# Steps of a plan that create a connector, delete one that was created so, or wait for who operates it.
+
+
+@dataclass(frozen=True, slots=True)
+class CreateConnector:
+    """POST /connectors with the config in `file` and initial_state STOPPED (KIP-980).
+
+    Configs may hold secrets, so a plan has only the file's absolute path, and the digest of the config in it
+    (codecs.connector_files): the file is read again when the step is performed.
+    """
+
+    side: Side
+    connector: str
+    file: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteConnector:
+    """DELETE /connectors/C, if its config still has the digest that CreateConnector gave it. Its offsets stay."""
+
+    side: Side
+    connector: str
+    file: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitOperator:
+    """A person applies the changed resource in `file`, Strimzi's operator carries it out, and a worker answers it.
+
+    state is STOPPED (without tasks) or RUNNING (all tasks); settings are what the config must have then, None: lack.
+    With offsets_topic (of offsets_side) the workers must answer the offsets in it before the file may be applied, as
+    with ResumeConnector. before is what settings were. copied_from names the connector whose resource the file begins
+    from, where the connector is new. undo_file is the resource that leads back: to RUNNING from a step that stops, to
+    STOPPED from the others; None: there is none. Resources may hold secrets, so a plan has only their paths.
+
+    changed_file is applied instead of `file` where the config has the settings `changed`. An operator changes the
+    config first and the state then (AbstractConnectOperator.maybeCreateOrUpdateConnector), at its next reconciliation
+    where the second request fails: a resource that did both would let the connector run with the other offsets topic.
+    """
+
+    side: Side
+    connector: str
+    file: str
+    state: str
+    settings: Mapping[str, str | None] = field(default_factory=dict)
+    offsets_topic: str | None = None
+    offsets_side: Side = Side.SOURCE
+    undo_file: str | None = None
+    before: Mapping[str, str | None] = field(default_factory=dict)
+    copied_from: str | None = None
+    changed: Mapping[str, str | None] = field(default_factory=dict)
+    changed_file: str | None = None
+
+    @property
+    def stops(self) -> bool:
+        """Whether all that it waits for is that the connector is STOPPED."""
+        return self.state == "STOPPED" and not self.settings and self.copied_from is None
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorConfigIs:
+    """The connector has the config with this digest (codecs.connector_files), or does not exist."""
+
+    side: Side
+    connector: str
+    digest: str
+
+
+# Steps that end a transaction, and what must hold before them: abort what hangs, commit what its owner decided.
+
+
+NOTHING_OPEN: Final = -1
+COMMITTED: Final = frozenset({TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT})
+
+
+@dataclass(frozen=True, slots=True)
+class AbortTransaction:
+    """WriteTxnMarkers: one ABORT marker for the producer into the partition (KIP-664), where its transaction is open.
+
+    It begins at start_offset. The marker passes the coordinator by, so it is for transactions that hang; forced ones
+    are aborted although their coordinator knows them. coordinator_epoch 0 stands for one that is not known.
+    """
+
+    side: Side
+    topic: str
+    partition: int
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    start_offset: int
+    forced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionHangs:
+    """What the producer has open in the partition begins at start_offset and, unless forced, hangs (KIP-664).
+
+    It holds as well where the producer has nothing open there any more: then there is nothing to abort.
+    """
+
+    side: Side
+    topic: str
+    partition: int
+    producer_id: int
+    start_offset: int
+    forced: bool = False
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class OpenPart:
+    """What a transaction has in one partition: its first offset, and the sequence number of its producer's last record.
+
+    Both are NOTHING_OPEN in a partition that was added to the transaction and has no record of it.
+    """
+
+    topic: str
+    partition: int
+    start_offset: int
+    last_sequence: int
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """The partition."""
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no record of the transaction is there."""
+        return self.start_offset == NOTHING_OPEN
+
+
+Parts = Mapping[TopicPartition, OpenPart | Skipped]
+
+
+@dataclass(frozen=True, slots=True)
+class CommitTransaction:
+    """EndTxn with COMMIT in the name of the producer that is gone (KIP-98).
+
+    started_ms is when its coordinator began the transaction, in ms since the epoch: with the ID it names one
+    transaction. transaction_version is the one that its client used (KIP-890); 2 takes EndTxn v5, which raises the
+    epoch. parts are all partitions of the transaction.
+    """
+
+    side: Side
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    started_ms: int
+    transaction_version: int
+    parts: tuple[OpenPart, ...]
+
+    @property
+    def producer(self) -> ProducerIdAndEpoch:
+        """In whose name it is committed."""
+        return ProducerIdAndEpoch(self.producer_id, self.producer_epoch)
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionUnchanged:
+    """The ID's transaction is Ongoing and the same: its start, producer, partitions, and the last record in each.
+
+    It holds as well where this transaction is committed: then there is nothing to commit. It does not hold where the
+    client wrote another record, for then it is not gone.
+    """
+
+    side: Side
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    started_ms: int
+    parts: tuple[OpenPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionNow:
+    """A transactional ID as its coordinator and the leaders of its transaction's partitions have it now.
+
+    state None: its coordinator does not know it. started_ms is when its current or last transaction began, None where
+    there was none. parts are read while it is Ongoing; Skipped where a leader did not answer.
+    """
+
+    state: TransactionState | None
+    producer: ProducerIdAndEpoch | None = None
+    started_ms: int | None = None
+    parts: Parts = field(default_factory=dict)
+
+    @classmethod
+    def ongoing(
+        cls,
+        description: TransactionDescription,
+        producers: tuple[ActiveProducer, ...],
+        unanswered: tuple[TopicPartition, ...],
+    ) -> Self:
+        """An Ongoing one, by what the leaders of its partitions answered."""
+        producer = description.producer
+        parts: dict[TopicPartition, OpenPart | Skipped] = {
+            place: OpenPart(place.topic, place.partition, NOTHING_OPEN, NOTHING_OPEN)
+            for place in description.partitions
+        }
+        for each in producers:
+            place, start = each.topic_partition, each.transaction_start_offset
+            if each.producer == producer and start is not None and place in parts:
+                parts[place] = OpenPart(place.topic, place.partition, start, each.last_sequence)
+        for place in unanswered:
+            parts[place] = Skipped(f"no leader answered for {place}", Cause.UNREACHABLE)
+        return cls(description.state, producer, description.start_ms, parts)
+
+    def is_committed(self, started_ms: int) -> bool:
+        """Whether the commit of the transaction that began then is decided; its markers may not all be written."""
+        return self.state in COMMITTED and self.started_ms == started_ms
+
+
+def why_changed(wanted: TransactionUnchanged, now: TransactionNow) -> str | None:
+    """Why the precondition does not hold, None where it does."""
+    name, producer = wanted.transactional_id, ProducerIdAndEpoch(wanted.producer_id, wanted.producer_epoch)
+    if now.is_committed(wanted.started_ms):
+        return None
+    if now.state is None:
+        return f"no coordinator knows {name} any more"
+    if now.state is not TransactionState.ONGOING or now.started_ms != wanted.started_ms:
+        return f"{name} is {now.state.value} as {now.producer} now: the transaction of the plan has ended"
+    if now.producer != producer:
+        return f"{name} is held by producer {now.producer} now, not by {producer}"
+    return why_moved(name, {each.topic_partition: each for each in wanted.parts}, now.parts)
+
+
+def why_moved(name: str, before: Parts, now: Parts) -> str | None:
+    """Why the client of the ID is not known to be gone: its transaction changed, or a part was not read.
+
+    A transaction loses no partition while it is Ongoing. A coordinator leaves out those whose topics the principal may
+    not describe (KafkaApis.handleDescribeTransactionsRequest).
+    """
+    unread = next((f"{place}: {part.reason}" for place, part in now.items() if isinstance(part, Skipped)), None)
+    hidden = min(before.keys() - now.keys(), default=None)
+    if unread is None and hidden is not None:
+        unread = f"{hidden}, which is hidden: Describe on its topic is missing"
+    if unread is not None:
+        return f"whether the client of {name} still writes is unknown in {unread}"
+    moved = sorted(place for place, part in now.items() if before.get(place) != part)
+    return f"the client of {name} is not gone: it wrote to {', '.join(map(str, moved))}" if moved else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,3 +554,14 @@ class Plan:
     steps: tuple[PlannedStep, ...]
     places: tuple[Place, ...] = ()
     operated: OperatedConnectors | None = None
+
+
+# What the kinds of steps, preconditions and records are called in files and in output.
+
+
+_WORD: Final = re.compile(r"(?<!^)(?=[A-Z])")
+
+
+def kind_of(noun: type) -> str:
+    """The class name as lower-case words joined by dashes: `stop-connector` for StopConnector."""
+    return _WORD.sub("-", noun.__name__).lower()

@@ -1,13 +1,47 @@
 """A plan before it is applied, and what became of it: the answers of the commands that write."""
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from eosctl.errors import EosctlError, Refused
-from eosctl.model.connector_steps import AwaitOperator
-from eosctl.model.plan import Plan, PlannedStep, StopConnector
-from eosctl.model.plan_outcome import ApplyOutcome
+from eosctl.model.plan import AwaitOperator, ManualStep, Plan, PlannedStep, Step, StopConnector
 from eosctl.model.preconditions import Check
 from eosctl.model.report import Answer, Finding
+from eosctl.model.skipped import Skipped
+
+# What became of the steps of a plan.
+
+
+class StepOutcome(StrEnum):
+    """What became of one step: done now, done by an earlier run, left to a person, failed, or not begun."""
+
+    DONE = "done"
+    DONE_BEFORE = "done-before"
+    BY_HAND = "by-hand"
+    FAILED = "failed"
+    NOT_BEGUN = "not-begun"
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """The outcome of step `number` (from 1): detail says what was seen or, for a failed step, why it failed."""
+
+    number: int
+    step: Step
+    outcome: StepOutcome
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyOutcome:
+    """The results of all steps, in order. changed says whether this or an earlier run changed anything that lasts."""
+
+    results: tuple[StepResult, ...]
+    changed: bool
+
+    def count(self, outcome: StepOutcome) -> int:
+        """How many steps ended so."""
+        return sum(1 for result in self.results if result.outcome is outcome)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,3 +101,56 @@ class Applied(Answer):
     def failure(self) -> EosctlError | None:
         """The error that the run ended with: it says what became of the steps before it."""
         return self.error
+
+
+# Plan files as they lie in a directory, with what became of each.
+
+
+class PlanState(StrEnum):
+    """What became of a plan, by its journal and that of its undo file."""
+
+    PLANNED = "planned"
+    BEGUN = "begun"
+    DONE = "done"
+    UNDO_BEGUN = "undo-begun"
+    UNDONE = "undone"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPlan:
+    """A plan file. plan is Skipped where the file holds none that this eosctl reads."""
+
+    path: str
+    plan: Plan | Skipped
+    state: PlanState
+
+    @property
+    def connectors(self) -> tuple[str, ...]:
+        """The connectors that its steps name."""
+        steps = () if isinstance(self.plan, Skipped) else self.plan.steps
+        names = (getattr(each.step, "connector", None) for each in steps if not isinstance(each.step, ManualStep))
+        return tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
+
+    @property
+    def only_stops(self) -> bool:
+        """Whether it is the first part of a plan that was made again after the stop."""
+        steps = () if isinstance(self.plan, Skipped) else self.plan.steps
+        return bool(steps) and all(isinstance(each.step, StopConnector) for each in steps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptPlans(Answer):
+    """All plan files of a directory, the newest first."""
+
+    directory: str
+    plans: tuple[KeptPlan, ...] = ()
+
+
+def state_by(steps: int, done: int, undo_steps: int, undone: int) -> PlanState:
+    """What became of a plan of which so many steps that eosctl does are done, and so many of its undo."""
+    if undone:
+        return PlanState.UNDONE if undone >= undo_steps else PlanState.UNDO_BEGUN
+    if not done:
+        return PlanState.PLANNED
+    return PlanState.DONE if done >= steps else PlanState.BEGUN

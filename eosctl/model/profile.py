@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from eosctl.model.client_properties import Property
-from eosctl.model.report import Answer
-from eosctl.model.waivers import Waiver
+from eosctl.model.report import Answer, Waiver
 
 
 @dataclass(frozen=True, slots=True)

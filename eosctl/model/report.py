@@ -1,16 +1,47 @@
 """What a pure function concluded: findings, each of a kind with a stable ID, and what to do about them."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import Final, NamedTuple, Self
 
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, EXIT_INCOMPLETE, EosctlError, UsageError
-from eosctl.model.coverage import Coverage
+from eosctl.model.skipped import Coverage
 from eosctl.model.versions import KafkaVersion
-from eosctl.model.waivers import AppliedWaiver, Waiver
+
+# Waivers: findings that somebody has accepted, until a day.
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """Who accepts which findings, why, and until when.
+
+    finding is the ID or name of a kind, subject a pattern as in a shell (`*`, `?`, `[…]`) for the whole subject of a
+    finding. expires is the last day, in UTC, on which it holds.
+    """
+
+    finding: str
+    subject: str
+    owner: str
+    reason: str
+    expires: date
+
+    def covers(self, words: Iterable[str], subject: str) -> bool:
+        """Whether it is for findings that have one of these words as ID or name, and this subject."""
+        named = self.finding.lower()
+        return any(each.lower() == named for each in words) and fnmatchcase(subject, self.subject)
+
+
+class AppliedWaiver(NamedTuple):
+    """The waiver of a finding, and whether its last day is over: it does not hold then."""
+
+    waiver: Waiver
+    expired: bool
+
 
 Evidence = Mapping[str, object]
 NO_EVIDENCE: Final[Evidence] = MappingProxyType({})
@@ -259,3 +290,201 @@ def exit_code(answer: Answer) -> int:
     if answer.found:
         return EXIT_FOUND
     return EXIT_FINE if answer.complete else EXIT_INCOMPLETE
+
+
+# What a command says to a pipeline: of each kind of finding whether it was found, and what is not known.
+
+
+PARTLY_READ: Final = "nothing was found in what was read, which is not all"
+INCOMPLETE: Final = "something that the answer needs was not read"
+
+
+class Outcome(StrEnum):
+    """What was found of one kind: failed ends the command with 1; skipped is waived, or was not looked for in all."""
+
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    SKIPPED = "skipped"
+    PASSED = "passed"
+
+
+class Reported(NamedTuple):
+    """A finding with what becomes of it.
+
+    waiver is the one that keeps it from failing; is_new whether the last run had it not, None where that is not known;
+    file is the file of the command line that it is about, or the first where it names none.
+    """
+
+    finding: Finding
+    fails: bool
+    waiver: Waiver | None
+    is_new: bool | None
+    file: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One kind of finding that was looked for: what was found, and why there may be more.
+
+    unknown are the reasons for which the answer is incomplete, untold the others.
+    """
+
+    kind: FindingKind
+    reported: tuple[Reported, ...] = ()
+    unknown: tuple[str, ...] = ()
+    untold: tuple[str, ...] = ()
+
+    @property
+    def outcome(self) -> Outcome:
+        """Failed before unknown, unknown before skipped."""
+        if any(each.fails for each in self.reported):
+            return Outcome.FAILED
+        if self.unknown:
+            return Outcome.UNKNOWN
+        waived = any(each.waiver is not None for each in self.reported)
+        return Outcome.SKIPPED if waived or self.untold else Outcome.PASSED
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The answer of `command`: questions in the order of their IDs.
+
+    lacking is what the whole answer needed and does not rest on, unread what it did without. failure is the error with
+    which the command ended; where it ended without an answer there are no questions.
+    """
+
+    command: str
+    exit_code: int
+    questions: tuple[Question, ...] = ()
+    lacking: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    failure: EosctlError | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the command did its work, and lacked nothing for it."""
+        return self.failure is None and not self.lacking and not any(each.unknown for each in self.questions)
+
+
+def gate_of(command: str, answer: Answer) -> Gate:
+    """What a command with this answer has to say to a pipeline; findings that --severity hides only if they fail."""
+    doubts = answer.doubts
+    general = [each for each in doubts if each.kind_id is None]
+    needed = [*(each.reason for each in general if each.needed), *map(str, answer.coverage.gaps)]
+    if not answer.complete and not needed and not any(each.needed for each in doubts):
+        needed = [INCOMPLETE]
+    partly = any(each.needed for each in general)
+    return Gate(
+        command,
+        exit_code(answer),
+        tuple(_questions(answer, (PARTLY_READ,) if partly else ())),
+        tuple(dict.fromkeys(needed)),
+        tuple(dict.fromkeys(str(each) for each in answer.coverage.unread if not each.is_gap)),
+        answer.failure,
+    )
+
+
+def failed_gate(command: str, failure: EosctlError) -> Gate:
+    """What is left to say where the command ended without an answer."""
+    return Gate(command, failure.exit_code, failure=failure)
+
+
+def _questions(answer: Answer, of_all: tuple[str, ...]) -> Iterator[Question]:
+    found: dict[str, list[Reported]] = {}
+    for each in _reported(answer):
+        found.setdefault(each.finding.id, []).append(each)
+    unknown: dict[str | None, list[str]] = {}
+    untold: dict[str | None, list[str]] = {}
+    for doubt in answer.doubts:
+        (unknown if doubt.needed else untold).setdefault(doubt.kind_id, []).append(doubt.reason)
+    kinds = {kind.id: kind for kind in (*answer.kinds, *(each.kind for each in answer.reported))}
+    for name, kind in sorted(kinds.items()):
+        reasons = (_without_repeats(unknown, name), _without_repeats(untold, name) or of_all)
+        yield Question(kind, tuple(found.get(name, ())), *reasons)
+
+
+def _reported(answer: Answer) -> Iterator[Reported]:
+    triage = answer.triage
+    first = next(iter(answer.config_files.values()), None)
+    for finding in answer.reported:
+        fails = answer.fails(finding)
+        if not fails and not finding.severity.reaches(triage.shown_from):
+            continue
+        applied = None if fails else triage.waiver_of(finding)
+        waiver = None if applied is None or applied.expired else applied.waiver
+        yield Reported(finding, fails, waiver, answer.is_new(finding), answer.config_files.get(finding.subject, first))
+
+
+def _without_repeats(reasons: Mapping[str | None, Sequence[str]], kind_id: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(reasons.get(kind_id, ())))
+
+
+# Errors of workers and clients, and findings: what each means for Connect, and what to do next.
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPattern:
+    """One kind of error; it matches where all its patterns are found, on any line, in any case.
+
+    id is stable; cause says what it means here; commands are what to do next and may name {connector}, {task},
+    {transactional_id}, {topic} and {group}; source is where it comes from.
+    """
+
+    id: str
+    patterns: tuple[str, ...]
+    title: str
+    cause: str
+    commands: tuple[str, ...]
+    source: str
+
+    def matches(self, text: str) -> bool:
+        """Whether every pattern is found."""
+        return all(re.search(each, text, re.IGNORECASE) for each in self.patterns)
+
+    def speaks_of(self, word: str) -> bool:
+        """Whether this class or name of an error is one of its patterns."""
+        return any(re.search(each, word, re.IGNORECASE) for each in self.patterns)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One error that was recognised, or one kind of finding.
+
+    The commands of an error have the names filled in that the text shows. name, severity and reported_by (commands of
+    eosctl) are those of a kind of finding; an error has none.
+    """
+
+    id: str
+    title: str
+    cause: str
+    commands: tuple[str, ...]
+    source: str
+    name: str | None = None
+    severity: Severity | None = None
+    reported_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained(Answer):
+    """All that a text shows, the more special first; one that shows nothing ends with exit code 1.
+
+    near are IDs and names that are spelt much like a word of a text that shows nothing.
+    """
+
+    text: str
+    explanations: tuple[Explanation, ...]
+    near: tuple[str, ...] = ()
+
+    @property
+    def found(self) -> bool:
+        """Whether nothing was recognised, so that the text is still to be looked at."""
+        return not self.explanations
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownExplanations(Answer):
+    """All that can be explained: kinds of findings by theme, errors, and Kafka's own classes of errors."""
+
+    findings: Mapping[str, tuple[FindingKind, ...]]
+    errors: tuple[ErrorPattern, ...]
+    classes: tuple[str, ...]

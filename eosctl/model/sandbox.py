@@ -57,3 +57,23 @@ class SandboxEnvironment(Answer):
     """Addresses and credentials of a sandbox that is up."""
 
     state: State
+
+
+# The demo's report.
+
+
+@dataclass(frozen=True, slots=True)
+class DemoStep:
+    """One step: what was done, what was seen on the real cluster, and how many seconds it took."""
+
+    step: str
+    seen: str
+    elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoReport(Answer):
+    """All steps, on Kafka and Connect of this version."""
+
+    kafka_version: str
+    steps: tuple[DemoStep, ...]

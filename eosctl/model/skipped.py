@@ -1,18 +1,11 @@
 """The difference between "there is none" and "it was not read"."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from typing import Final, Self, TypeVar
 
-from eosctl.errors import (
-    EosctlError,
-    NotAuthorized,
-    Throttled,
-    Undecodable,
-    Unreachable,
-    Unsupported,
-)
+from eosctl.errors import EosctlError, NotAuthorized, Throttled, Undecodable, Unreachable, Unsupported
 
 T = TypeVar("T")
 
@@ -70,3 +63,78 @@ def or_skipped(read: Callable[[], T | Skipped]) -> T | Skipped:
         return read()
     except EosctlError as error:
         return Skipped.of(error)
+
+
+# What a reader was asked for, and what of it was not read.
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """One fact that was asked for and not read: what it is, the reason in words, and the kind of reason.
+
+    needed is False for a fact that only adds to an answer: without it no verdict changes and no row or finding is lost.
+    """
+
+    what: str
+    reason: str
+    cause: Cause
+    needed: bool = True
+
+    @property
+    def is_gap(self) -> bool:
+        """Whether an answer is incomplete without it."""
+        return self.needed and self.cause.is_gap
+
+    def __str__(self) -> str:
+        return f"{self.what} was not read: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What was asked for, in the order of asking, and what of it was not read."""
+
+    asked: tuple[str, ...] = ()
+    unread: tuple[Unread, ...] = ()
+
+    def __add__(self, other: "Coverage") -> "Coverage":
+        """Both together, each thing once: needed where one of them needs it."""
+        unread = {**_by_name(self.unread)}
+        for name, each in _by_name(other.unread).items():
+            known = unread.get(name)
+            unread[name] = each if known is None else replace(known, needed=known.needed or each.needed)
+        return Coverage(tuple(dict.fromkeys((*self.asked, *other.asked))), tuple(unread.values()))
+
+    @property
+    def gaps(self) -> tuple[Unread, ...]:
+        """What an answer is incomplete without."""
+        return tuple(each for each in self.unread if each.is_gap)
+
+
+def _by_name(unread: Iterable[Unread]) -> dict[tuple[str, str, Cause], Unread]:
+    return {(each.what, each.reason, each.cause): each for each in unread}
+
+
+def unread_in(what: str, fact: object) -> Iterator[Unread]:
+    """What of a fact was not read: the whole, members of a mapping, or fields of a record and their members.
+
+    A record may say itself what it lacks, as Skipped in `lacking`; one of several in a mapping lacks nothing for being
+    empty.
+    """
+    if isinstance(fact, Skipped):
+        yield Unread(what, fact.reason, fact.cause)
+    elif isinstance(fact, Mapping):
+        for key, value in fact.items():
+            if isinstance(value, Skipped):
+                yield Unread(f"{what} {key}", value.reason, value.cause)
+            elif is_dataclass(value):
+                yield from _unread_fields(f"{what} {key}", value)
+    elif is_dataclass(fact):
+        yield from (Unread(what, lack.reason, lack.cause) for lack in getattr(fact, "lacking", ()))
+        yield from _unread_fields(what, fact)
+
+
+def _unread_fields(what: str, record: object) -> Iterator[Unread]:
+    for each in fields(record):  # type: ignore[arg-type]  # a dataclass
+        value = getattr(record, each.name)
+        if isinstance(value, Skipped | Mapping) or is_dataclass(value):
+            yield from unread_in(f"{what}: {each.name.replace('_', ' ')}", value)

@@ -1,17 +1,51 @@
 """Transactions as their coordinators know them (KIP-98, KIP-664), with who uses their IDs."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
 from eosctl.errors import EosctlError, NotAuthorized, Unreachable
-from eosctl.model.counts import counted
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
-from eosctl.model.producers import ActiveProducer, no_leader_answers
 from eosctl.model.report import Answer
 from eosctl.model.skipped import Cause, Skipped
+from eosctl.model.text import counted
+
+# Producers as a partition's leader remembers them (DescribeProducers, KIP-664).
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveProducer:
+    """One idempotent producer that wrote to a partition and is not forgotten yet.
+
+    last_sequence is the sequence number of its last record (-1: its last batch was a marker); last_timestamp is the
+    timestamp of its last batch in ms, None where there is none; coordinator_epoch is that of the last marker of its
+    producer ID, None where there is none; transaction_start_offset is where its open transaction begins, None where
+    none is open in this partition.
+    """
+
+    topic_partition: TopicPartition
+    producer: ProducerIdAndEpoch
+    last_sequence: int
+    last_timestamp: int | None
+    coordinator_epoch: int | None
+    transaction_start_offset: int | None
+
+
+class AnsweredProducers(NamedTuple):
+    """Producers by partition and producer ID, and the partitions that no leader answered for in time."""
+
+    producers: tuple[ActiveProducer, ...]
+    unanswered: tuple[TopicPartition, ...]
+
+
+def no_leader_answers(partitions: tuple[TopicPartition, ...]) -> Unreachable | None:
+    """The error of an answer that lacks these partitions; None where it lacks none."""
+    if not partitions:
+        return None
+    return Unreachable(f"no leader answers for {counted(len(partitions), 'partition')}, {partitions[0]} first")
+
 
 REASONS_SHOWN: Final = 3
 NO_TIMEOUT_MS: Final = (1 << 31) - 1
@@ -297,3 +331,22 @@ class ProducerList(Answer):
     def failure(self) -> EosctlError | None:
         """Unreachable where partitions are left out because no leader answers."""
         return no_leader_answers(self.not_searched)
+
+
+# What coordinators answered about transactional IDs, looked up.
+
+
+def known(described: Mapping[str, Described]) -> dict[str, TransactionDescription]:
+    """Those that are known; raises the first error among them."""
+    found = {}
+    for name, answer in described.items():
+        if isinstance(answer, EosctlError):
+            raise answer
+        if answer is not None:
+            found[name] = answer
+    return found
+
+
+def transactional_ids_by_producer(listings: Iterable[TransactionListing]) -> dict[int, str]:
+    """Producer ID to the transactional ID that holds it; a producer ID belongs to one transactional ID."""
+    return {listing.producer_id: listing.transactional_id for listing in listings}

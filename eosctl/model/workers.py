@@ -1,9 +1,14 @@
 """A Connect cluster as its workers' REST interface describes it."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Self
 
+from eosctl.errors import UsageError
+from eosctl.model.groups import CONNECT_PROTOCOL, ConnectGroup, GroupMember, Groups, ListedGroup
+from eosctl.model.names import LEADER_PREFIX, ConnectorTaskId, leader_transactional_id, stem_and_task
 from eosctl.model.skipped import Cause, Skipped, not_asked
+from eosctl.model.text import some
 from eosctl.model.versions import KafkaVersion
 
 
@@ -99,3 +104,244 @@ def is_loopback(place: str) -> bool:
     """Whether `host:port` leads every host to itself."""
     host = place.rpartition(":")[0]
     return host in {"localhost", "[::1]"} or host.startswith("127.")
+
+
+# What nobody named and the Kafka cluster shows: the one Connect group on it, and the workers that are its members.
+
+
+NAME_IT = "name it: --group-id (or set EOSCTL_GROUP_ID)"
+
+
+def only_connect_group(listed: Mapping[str, ListedGroup], hidden: Skipped | None) -> str | Skipped | None:
+    """The Connect group of the Kafka cluster where it has exactly one; None where it has none.
+
+    1. Of several none is chosen: UsageError with all of them. One without members counts: its workers may be stopped.
+    2. Where brokers may leave groups out (`hidden`), one that they list may not be the only one: Skipped. It is not
+       asked for where the user lacks Describe, because nobody promised that a restricted principal finds groups.
+    """
+    found = sorted((each for each in listed.values() if each.is_connect), key=lambda each: each.group_id)
+    if len(found) > 1:
+        names = [each.group_id + (f" ({each.state})" if each.state == "Empty" else "") for each in found]
+        raise UsageError(f"the Kafka cluster has {len(found)} Connect groups: {some(names)}", hint=NAME_IT)
+    if hidden is None:
+        return found[0].group_id if found else None
+    what = f"{found[0].group_id} may not be the only Connect group" if found else "there may be Connect groups"
+    reason = f"{what}: {hidden.reason}; {NAME_IT}"
+    return not_asked(reason) if hidden.cause is Cause.DENIED else Skipped(reason, hidden.cause)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerTrust:
+    """What decides whether a worker is asked whose address only the group names.
+
+    wants names what workers at an address may want to see of the user ("" where nothing), and do not get. opted_in: the
+    profile has `discover-workers: true`.
+    """
+
+    wants: Callable[[str], str]
+    opted_in: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FoundWorkers:
+    """Workers that only the group names: the addresses that answered, and those that were not asked or did not."""
+
+    reached: tuple[str, ...] = ()
+    unread: Mapping[str, Skipped] = field(default_factory=dict)
+
+    @property
+    def silent(self) -> Mapping[str, Skipped]:
+        """Those that were asked."""
+        return {url: each for url, each in self.unread.items() if each.cause.is_gap}
+
+
+def workers_to_ask(group: ConnectGroup, named: Collection[str], trust: WorkerTrust) -> Mapping[str, Skipped | None]:
+    """The members of the group that are not among the named workers: None for one to ask, or why it is not asked.
+
+    The address of a member is the claim of any client that may join the group. So a member is asked without a password
+    or certificate. Where the user has one, a member is asked only if the user opted in. By its member ID where it has
+    no address.
+    """
+    known = {place_of(url) for url in named}
+    found: dict[str, Skipped | None] = {}
+    for member in group.members:
+        url = (member.url or "").rstrip("/")
+        if not url:
+            found[member.member_id] = Skipped(f"the group does not show its address while it is {group.state}")
+        elif place_of(url) not in known:
+            known.add(place_of(url))
+            found[url] = _against(url, trust)
+    return found
+
+
+def _against(url: str, trust: WorkerTrust) -> Skipped | None:
+    wanted = "" if trust.opted_in else trust.wants(url)
+    if not wanted:
+        return None
+    return not_asked(f"its address is from the group, and only a named worker gets {wanted}: {name_worker(url)}")
+
+
+def name_worker(url: str) -> str:
+    """What to do so that a discovered worker is asked all."""
+    return f"give --connect-url {url}, if it is a worker of yours"
+
+
+# Who may write under a transactional ID now: tasks that members of Connect groups have, and their leaders.
+#
+# 1. `<group.id>-<connector>-<task>` can be read in as many ways as there are dashes before its number: every beginning
+#    up to one of them may be a group. So the groups that may own an ID follow from the ID (`possible_groups`), and
+#    nobody has to see all groups of a cluster.
+# 2. A task that a member has keeps its producer while it is RUNNING and while it is PAUSED. One that is FAILED has
+#    closed it, and a STOPPED connector has no tasks. Only REST reports states: without it every task of a member
+#    counts.
+# 3. A group whose members or tasks are not known may own each of its possible IDs.
+
+
+AT_WORK: Final = frozenset({"RUNNING", "PAUSED", "RESTARTING"})
+"""States of a task in which it has a producer."""
+NO_MEMBERS: Final = ConnectGroup("Dead", "", "", ())
+"""A group that does not exist."""
+
+Stem = tuple[str, int]
+"""`<group.id>-<connector>` and the task's number."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveOwner:
+    """A task of a Connect group (None: its leader) and the member that has it; state is "" where REST was not asked."""
+
+    group_id: str
+    task: ConnectorTaskId | None
+    member: str
+    state: str = ""
+
+    def __str__(self) -> str:
+        if self.task is None:
+            return f"the leader of Connect cluster {self.group_id} at {self.member}"
+        state = f" ({self.state})" if self.state else ""
+        task = f"task {self.task.task} of connector {self.task.connector}{state}"
+        return f"{task} in Connect cluster {self.group_id} at {self.member}"
+
+
+@dataclass(frozen=True, slots=True)
+class LiveOwners:
+    """The live owners of transactional IDs; unknown says of which groups it is not known what they own, and why."""
+
+    tasks: Mapping[Stem, tuple[LiveOwner, ...]] = field(default_factory=dict)
+    leaders: Mapping[str, LiveOwner] = field(default_factory=dict)
+    unknown: Mapping[str, Skipped] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, groups: Groups, own_group: str | None = None, connectors: Mapping[str, ConnectorStatus] | None = None
+    ) -> Self:
+        """From groups that were described; connectors are those of own_group by REST, None where it was not asked.
+
+        The own group's tasks are known by REST where the group is not.
+        """
+        known = connectors or {}
+        found: dict[Stem, list[LiveOwner]] = {}
+        for owner in (*_assigned(groups, known), *_at_work(own_group, known)):
+            assert owner.task is not None
+            others = found.setdefault((f"{owner.group_id}-{owner.task.connector}", owner.task.task), [])
+            if all(each.group_id != owner.group_id for each in others):
+                others.append(owner)
+        unknown = {each: why for each, group in groups.items() if (why := _why_unknown(each, group)) is not None}
+        if connectors is not None and own_group is not None:
+            unknown.pop(own_group, None)
+        return cls({stem: tuple(owners) for stem, owners in found.items()}, dict(_leaders(groups)), unknown)
+
+    def of_id(self, transactional_id: str) -> tuple[LiveOwner, ...]:
+        """The tasks that have this ID now, and the leader that has it."""
+        stem = stem_and_task(transactional_id)
+        leader = self.leaders.get(transactional_id)
+        return (() if stem is None else self.tasks.get(stem, ())) + (() if leader is None else (leader,))
+
+    def unknown_of(self, transactional_id: str) -> tuple[str, ...]:
+        """The groups that may own this ID and of which that is not known."""
+        if not self.unknown:
+            return ()
+        return tuple(sorted(possible_groups([transactional_id]) & self.unknown.keys()))
+
+    def why_in_use(self, transactional_ids: Iterable[str], besides: str | None) -> str | None:
+        """Who else has one of these IDs, or may have; None: nobody. The tasks of group `besides` are left out."""
+        reasons = []
+        for each in transactional_ids:
+            owners = [owner for owner in self.of_id(each) if owner.group_id != besides]
+            reasons += [f"transactional ID {each} is also that of {owner}" for owner in owners]
+            reasons += [
+                f"whether a task of Connect group {group_id} has transactional ID {each} is unknown: {why.reason}"
+                for group_id in self.unknown_of(each)
+                if group_id != besides and (why := self.unknown[group_id])
+            ]
+        return some(reasons, "; ") if reasons else None
+
+    @property
+    def connectors(self) -> dict[str, set[str]]:
+        """The connectors with live tasks by group; groups with members and none are there, too."""
+        found: dict[str, set[str]] = {leader.group_id: set() for leader in self.leaders.values()}
+        for owner in (each for owners in self.tasks.values() for each in owners):
+            if owner.task is not None:
+                found.setdefault(owner.group_id, set()).add(owner.task.connector)
+        return found
+
+
+def possible_groups(transactional_ids: Iterable[str]) -> frozenset[str]:
+    """The Connect groups of which each ID may be a task's, or the leader's."""
+    ids = list(transactional_ids)
+    stems = {stem[0] for each in ids if (stem := stem_and_task(each)) is not None}
+    leaders = {each.removeprefix(LEADER_PREFIX) for each in ids if each.startswith(LEADER_PREFIX)}
+    beginnings = {
+        stem[:place] for stem in stems for place, sign in enumerate(stem) if sign == "-" and 0 < place < len(stem) - 1
+    }
+    return frozenset((beginnings | leaders) - {""})
+
+
+def _assigned(groups: Groups, connectors: Mapping[str, ConnectorStatus]) -> Iterator[LiveOwner]:
+    """The tasks that members have, but for those of which REST reports at that member that they have no producer."""
+    for group_id, group in groups.items():
+        members = () if isinstance(group, Skipped) or group.protocol_type != CONNECT_PROTOCOL else group.members
+        for member, task in ((each, task) for each in members for task in each.tasks or ()):
+            connector = connectors.get(task.connector)
+            status = next((each for each in _tasks(connector) if each.task == task.task and _is_at(member, each)), None)
+            if status is None or (status.state in AT_WORK and _may_be_source(connector)):
+                yield LiveOwner(group_id, task, member.url or member.member_id, "" if status is None else status.state)
+
+
+def _at_work(group_id: str | None, connectors: Mapping[str, ConnectorStatus]) -> Iterator[LiveOwner]:
+    """The tasks of the group that have a producer by REST."""
+    for name, connector in connectors.items() if group_id is not None else ():
+        for status in _tasks(connector) if _may_be_source(connector) else ():
+            if status.state in AT_WORK:
+                yield LiveOwner(group_id or "", ConnectorTaskId(name, status.task), status.worker_id, status.state)
+
+
+def _tasks(connector: ConnectorStatus | None) -> tuple[TaskStatus, ...]:
+    return () if connector is None else connector.tasks
+
+
+def _may_be_source(connector: ConnectorStatus | None) -> bool:
+    """Sinks have no transactional producers."""
+    return connector is None or connector.type != "sink"
+
+
+def _is_at(member: GroupMember, status: TaskStatus) -> bool:
+    """Whether REST speaks of the task at this member: another Connect cluster may have one of the same name."""
+    if member.url is None:
+        return False
+    _, _, address = member.url.partition("//")
+    return status.worker_id.startswith(address.partition("/")[0])
+
+
+def _leaders(groups: Groups) -> Iterator[tuple[str, LiveOwner]]:
+    for group_id, group in groups.items():
+        if not isinstance(group, Skipped) and group.protocol_type == CONNECT_PROTOCOL and group.members:
+            yield leader_transactional_id(group_id), LiveOwner(group_id, None, group.leader_url or "one of its members")
+
+
+def _why_unknown(group_id: str, group: ConnectGroup | Skipped) -> Skipped | None:
+    if isinstance(group, Skipped):
+        return group
+    if group.protocol_type != CONNECT_PROTOCOL or all(each.tasks is not None for each in group.members):
+        return None
+    return Skipped(f"the tasks of Connect group {group_id} are not known while it is {group.state}")

@@ -14,9 +14,9 @@ from typing import Final
 
 from eosctl.analysis.catalogue.index import KINDS
 from eosctl.errors import Unreachable
-from eosctl.executors.completion_cache import cache_names, evict_old_names, read_cached_names
-from eosctl.model.completion_cache import CachedNames
+from eosctl.executors.files import cache_names, evict_old_names, read_cached_names
 from eosctl.model.config_topic import ConnectorConfigRecord
+from eosctl.model.names import CachedNames
 from eosctl.model.skipped import Skipped
 from eosctl.operations.plan_files import own_plans
 from eosctl.operations.profiles import known_profiles

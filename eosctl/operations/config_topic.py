@@ -8,27 +8,23 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from eosctl.analysis.config_census import survey_config_topic
-from eosctl.analysis.config_timeline import connector_of, timeline
-from eosctl.analysis.config_topic import of_a_config_topic
-from eosctl.analysis.connector_findings import may_be_starting
-from eosctl.analysis.inspection import inspect
+from eosctl.analysis.config_topic import connector_of, of_a_config_topic, survey_config_topic, timeline
+from eosctl.analysis.inspection import inspect, may_be_starting
 from eosctl.errors import UsageError
-from eosctl.model.config_timeline import ConfigTopicHistory, TimelineEntry
+from eosctl.model.config_topic import ConfigTopicHistory, InspectedConfigTopic, Inspection, TimelineEntry
 from eosctl.model.connectors import Reader
-from eosctl.model.inspection import InspectedConfigTopic, Inspection
-from eosctl.model.near_names import not_in_config_topic
+from eosctl.model.names import not_in_config_topic
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
-from eosctl.operations.owners import require_group
-from eosctl.operations.worker_version import worker_version
+from eosctl.operations.offset_stores import worker_version
+from eosctl.operations.transactions import require_group
 
 if TYPE_CHECKING:
-    from eosctl.model.cluster_facts import ConfigTopicLog
-    from eosctl.model.config_topic import ConfigRecord
+    from eosctl.model.config_topic import ConfigRecord, ConfigTopicLog
     from eosctl.model.workers import ConnectFacts
     from eosctl.operations.session import Session
     from eosctl.sources.cluster_reader import ClusterReader
+
 
 PAUSE_S: Final = 0.5
 LOOKS: Final = 10

@@ -5,24 +5,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from eosctl.codecs.kafka_connectors import (
+from eosctl.codecs.offsets_topic import offsets_in
+from eosctl.codecs.strimzi import (
     altering_connector,
     changed_connector,
+    connect_resource,
     connector_homes,
+    decode_resources,
+    is_resource,
     listing_connector,
 )
-from eosctl.codecs.offsets_topic import offsets_in
-from eosctl.codecs.strimzi_connect import connect_resource
-from eosctl.codecs.strimzi_resources import decode_resources, is_resource
 from eosctl.errors import UsageError
-from eosctl.executors.resource_files import write_resource_file
+from eosctl.executors.files import write_resource_file
 from eosctl.files import CONNECTOR_CONFIG, WORKER_CONFIG, read_text
-from eosctl.model.connector_steps import AwaitOperator
-from eosctl.model.operated import RUNNING, STOPPED, OperatedConnectors
-from eosctl.model.plan import Plan, WriteOffsets
+from eosctl.model.plan import AwaitOperator, Plan, Side, WriteOffsets
 from eosctl.model.planned import Planned
-from eosctl.model.sides import Side
-from eosctl.model.strimzi import KAFKA_MIRROR_MAKER_2, USE_CONNECTOR_RESOURCES
+from eosctl.model.strimzi import KAFKA_MIRROR_MAKER_2, RUNNING, STOPPED, USE_CONNECTOR_RESOURCES, OperatedConnectors
 from eosctl.operations.plan_files import own_plans
 from eosctl.planning.operated import for_operator, objections
 

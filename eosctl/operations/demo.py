@@ -9,22 +9,21 @@ from eosctl.clients.deadline import Deadline
 from eosctl.clients.librdkafka import OpenTransaction
 from eosctl.clients.rest import RestClient
 from eosctl.errors import UsageError
-from eosctl.model.demo import DemoReport, DemoStep
 from eosctl.model.fencing import FencingRequest
 from eosctl.model.names import ConnectorTaskId, TopicPartition, task_transactional_id
 from eosctl.model.records import IsolationLevel, RecordState
+from eosctl.model.sandbox import DemoReport, DemoStep
 from eosctl.operations.config_topic import ConfigTopicRequest, inspect_config_topic
 from eosctl.operations.fencing import fence_and_prove, read_and_plan
 from eosctl.operations.migration import read_and_plan as read_and_plan_move
 from eosctl.operations.migration_request import MigrationOptions
 from eosctl.operations.plan_files import keep_plan
 from eosctl.operations.plan_flow import run_plan
-from eosctl.operations.reporter import Reporter
 from eosctl.operations.session import Session
-from eosctl.operations.session_options import SessionOptions
+from eosctl.operations.session_options import Reporter, SessionOptions
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.connect_rest import read_connectors
 from eosctl.sources.kafka_log import read_log
 

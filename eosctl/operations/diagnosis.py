@@ -1,15 +1,19 @@
 """What `doctor` answers: every rule on what there is now."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
-from eosctl.analysis.metrics.diagnosis import finding_samples
+from eosctl.analysis.metrics.samples import finding_samples
 from eosctl.analysis.rules.registry import diagnose
+from eosctl.analysis.upgrade import check_upgrade
 from eosctl.atomic_write import write_atomic_file
 from eosctl.codecs.prometheus import encode_samples
-from eosctl.model.rules import Diagnosis
-from eosctl.operations.evidence.read import read_evidence
-from eosctl.operations.evidence.request import EvidenceRequest, files_of
+from eosctl.errors import Unreachable
+from eosctl.model.rules import Diagnosis, Phase, UpgradeCheck, Verdict
+from eosctl.operations.evidence import read_evidence
+from eosctl.operations.evidence_request import EvidenceRequest, files_of
 from eosctl.operations.session import Session
 
 
@@ -21,3 +25,35 @@ def diagnose_cluster(session: Session, request: EvidenceRequest, prometheus: Pat
         lines = encode_samples(finding_samples(diagnosis))
         write_atomic_file(prometheus, "".join(f"{line}\n" for line in lines))
     return diagnosis.covering(session.reader.coverage)
+
+
+# What `upgrade-check` answers, now or as soon as the next rolling step may start.
+
+
+PAUSE_S: Final = 1.0
+
+
+def wait_for_upgrade(session: Session, request: EvidenceRequest, target: Phase, wait_s: float) -> UpgradeCheck:
+    """The verdict now, or as soon as it is yes, or as it is after wait_s; what changes meanwhile is narrated.
+
+    Workers that do not answer while they restart are waited for; the error of the last attempt is raised.
+    """
+    deadline, narrated = time.monotonic() + wait_s, ""
+    while True:
+        late = time.monotonic() + PAUSE_S > deadline
+        try:
+            evidence = read_evidence(session, request)
+            check = check_upgrade(evidence, target, session.reader.coverage)
+            check = replace(check, config_files=files_of(request, evidence))
+            summary = check.summary
+            if check.verdict is Verdict.YES or late:
+                return check
+        except Unreachable as error:
+            if late:
+                raise
+            summary = error.message
+        if summary != narrated:
+            narrated = summary
+            session.options.console.narrate(f"waiting: {summary}")
+        time.sleep(PAUSE_S)
+        session.ask_again()

@@ -4,10 +4,10 @@ from difflib import get_close_matches
 from typing import Final
 
 from eosctl.analysis.catalogue.index import KINDS, THEMES
+from eosctl.analysis.errors import KAFKA_ERRORS
 from eosctl.analysis.explanations import ERROR_PATTERNS, explain_error
 from eosctl.analysis.finding_explanations import explain_finding
-from eosctl.analysis.kafka_errors import KAFKA_ERRORS
-from eosctl.model.explanations import Explained, KnownExplanations
+from eosctl.model.report import Explained, KnownExplanations
 
 MOST_NEAR: Final = 5
 ALIKE: Final = 0.7

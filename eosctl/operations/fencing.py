@@ -6,30 +6,18 @@ from pathlib import Path
 
 from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.fencing import find_unproved, prove
-from eosctl.analysis.owners import KnownNames
+from eosctl.analysis.transactions import KnownNames
 from eosctl.errors import EosctlError, Refused, Unreachable, UsageError
-from eosctl.executors.fencing import FencingRun
-from eosctl.executors.old_producers import challenge_old_producers
+from eosctl.executors.fencing import FencingRun, challenge_old_producers
 from eosctl.files import read_ids
-from eosctl.model.connect_groups import no_such_group
 from eosctl.model.connectors import ConnectorState
-from eosctl.model.counts import counted
-from eosctl.model.described import known
-from eosctl.model.fencing import (
-    Candidate,
-    Fenced,
-    FenceOutcome,
-    FencingOutcome,
-    FencingRequest,
-    PlannedFencing,
-    Proof,
-)
-from eosctl.model.live_owners import LiveOwners, possible_groups
-from eosctl.model.names import TopicPartition
-from eosctl.model.near_names import not_in_config_topic
+from eosctl.model.fencing import Candidate, Fenced, FenceOutcome, FencingOutcome, FencingRequest, PlannedFencing, Proof
+from eosctl.model.groups import no_such_group
+from eosctl.model.names import TopicPartition, not_in_config_topic
 from eosctl.model.skipped import Skipped
-from eosctl.model.transactions import TransactionDescription
-from eosctl.model.workers import ConnectorStatus
+from eosctl.model.text import counted
+from eosctl.model.transactions import TransactionDescription, known
+from eosctl.model.workers import ConnectorStatus, LiveOwners, possible_groups
 from eosctl.operations.agreement import Show, agree
 from eosctl.operations.session import Session
 from eosctl.planning.fencing import choose_transaction_timeout, plan_fencing, select_candidates

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from eosctl.codecs.json_limits import load_json
+from eosctl.codecs.json_text import load_json
 from eosctl.errors import ConfigError, UsageError
 from eosctl.files import FileKind, read_text
 from eosctl.model.migration import MergeRule, MigrationRequest, Move

@@ -1,26 +1,26 @@
 """What decides where offsets of source connectors are kept: the workers' settings and the connectors' configs."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from eosctl.analysis.config_timeline import connector_of
-from eosctl.analysis.config_topic import fold_config_topic
+from eosctl.analysis.config_topic import connector_of, fold_config_topic
 from eosctl.analysis.offsets_report import Configs, Connectors
 from eosctl.analysis.source_stores import ISOLATION_LEVEL, OFFSETS_TOPIC
-from eosctl.codecs.worker_files import decode_worker_settings
+from eosctl.codecs.connector_files import decode_worker_settings
 from eosctl.errors import EosctlError, UsageError
 from eosctl.files import WORKER_CONFIG, read_text
-from eosctl.model.client_configs import SERVERS, server_set
-from eosctl.model.cluster_facts import ConfigTopicLog
-from eosctl.model.config_topic import ConfigRecord, ConnectorConfigRecord
+from eosctl.model.client_roles import SERVERS, server_set
+from eosctl.model.config_topic import ConfigRecord, ConfigTopicLog, ConnectorConfigRecord
 from eosctl.model.connectors import Reader
-from eosctl.model.offset_stores import SOURCE_SUPPORT, SourceSupport, WorkerSettings
+from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport, WorkerSettings
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
-from eosctl.model.versions import KafkaVersion
+from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.sources.cluster_reader import ClusterReader
 
 DEFAULT_OFFSETS_TOPIC: Final = "connect-offsets"
@@ -139,3 +139,27 @@ def _configs_in(log: ConfigTopicLog, version: KafkaVersion) -> tuple[Configs, _H
 
     states = fold_config_topic(remembered(), Reader(version)).states
     return {name: state.config for name, state in states.items() if state.config is not None}, _History(last, named)
+
+
+# Which version a Connect cluster is read as.
+
+
+class WorkerVersion(NamedTuple):
+    """The version, and what the user ought to know about it."""
+
+    version: KafkaVersion
+    notes: tuple[str, ...] = ()
+
+
+def worker_version(reader: ClusterReader, given: str | None) -> WorkerVersion:
+    """The given version, or the oldest that the workers name, or the newest; UsageError for one that is none."""
+    if given is not None:
+        try:
+            return WorkerVersion(KafkaVersion.parse(given))
+        except ValueError as error:
+            raise UsageError(f"--worker-version {error}") from error
+    known = reader.connect_version()
+    if not isinstance(known, Skipped):
+        return WorkerVersion(known)
+    note = f"read as {NEWEST}: {known.reason}; see --worker-version"
+    return WorkerVersion(NEWEST, (note,) if known.cause.is_gap else ())

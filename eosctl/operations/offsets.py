@@ -1,9 +1,14 @@
 """Source offsets: where connectors are, and where they will begin."""
 
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final
+from urllib.parse import quote, unquote
 
+from eosctl.analysis.offsets import as_renamed, compare_offsets, with_source
 from eosctl.analysis.offsets_report import (
+    Clusters,
     Connectors,
     OffsetsReading,
     Topics,
@@ -12,20 +17,83 @@ from eosctl.analysis.offsets_report import (
     producer_servers,
     report_offsets,
 )
-from eosctl.analysis.producing_elsewhere import Clusters
-from eosctl.codecs.offsets_topic import canonical, decode_offsets_key, decode_offsets_value
-from eosctl.errors import UsageError
-from eosctl.model.merged_offsets import OffsetsReport
-from eosctl.model.near_names import did_you_mean
-from eosctl.model.offset_stores import WorkerSettings
-from eosctl.model.offsets_facts import OffsetsFacts
-from eosctl.model.skipped import or_skipped
-from eosctl.operations.offset_stores import OffsetsRequest, source_connectors, worker_settings
-from eosctl.operations.offsets_topics import read_offsets_topics
-from eosctl.operations.owners import require_group
+from eosctl.atomic_write import write_atomic_file
+from eosctl.codecs.offsets_topic import (
+    canonical,
+    canonical_partition,
+    decode_kip875,
+    decode_offsets_key,
+    decode_offsets_value,
+    encode_kip875,
+)
+from eosctl.errors import ConfigError, EosctlError, UsageError
+from eosctl.files import OFFSETS, read_text
+from eosctl.ledger.postgresql import Called, PostgresqlStore, postgresql_store
+from eosctl.model.client_properties import HIDDEN
+from eosctl.model.migration import SourceRead, SourceServer
+from eosctl.model.names import did_you_mean
+from eosctl.model.offsets import (
+    ConnectorOffset,
+    ConnectorOffsets,
+    ExportedFile,
+    MalformedValue,
+    MergedOffset,
+    OffsetId,
+    OffsetsById,
+    OffsetsDifference,
+    OffsetsExport,
+    OffsetsFacts,
+    OffsetsReport,
+    OffsetsTopic,
+    SourceOffset,
+    Store,
+    StoredOffset,
+    StorePlace,
+    WorkerSettings,
+)
+from eosctl.model.skipped import Coverage, Skipped, or_skipped, unread_in
+from eosctl.operations.offset_stores import OffsetsRequest, source_connectors, worker_settings, worker_version
 from eosctl.operations.session import Session
-from eosctl.operations.worker_version import worker_version
-from eosctl.sources.cluster_reader import ClusterReader
+from eosctl.operations.transactions import require_group
+from eosctl.sources.cluster_reader import ClusterReader, Servers
+from eosctl.sources.config_providers import look_up
+from eosctl.sources.replication_slots import read_slots
+
+# Offsets topics of several Kafka clusters, each read once, by whatever names its brokers are given.
+
+
+def read_offsets_topics(
+    reader: ClusterReader,
+    places: Iterable[StorePlace],
+    cluster_ids: Mapping[Servers, str | Skipped],
+    *,
+    required: bool,
+) -> Topics:
+    """The topic at each place; None where there is none.
+
+    cluster_ids are those behind other bootstrap.servers. Raises the error of the first place, or where they are
+    required of any; a topic that is not required is Skipped where it cannot be read.
+    """
+    read: dict[tuple[object, str], OffsetsTopic | Skipped | None] = {}
+    found: dict[StorePlace, OffsetsTopic | Skipped | None] = {}
+    for place in places:
+        servers = place.bootstrap_servers
+        cluster_id = reader.cluster_id if servers is None else cluster_ids[servers]
+        name = (servers if isinstance(cluster_id, Skipped) else cluster_id, place.topic)
+        if name not in read:
+            read[name] = _read(reader, place, required=required or not read)
+        found[place] = read[name]
+    return found
+
+
+def _read(reader: ClusterReader, place: StorePlace, *, required: bool) -> OffsetsTopic | Skipped | None:
+    try:
+        return reader.offsets_topic(place)
+    except EosctlError as error:
+        if required:
+            raise
+        return Skipped.of(error)
+
 
 READING: Final = OffsetsReading(decode_offsets_key, decode_offsets_value, canonical)
 
@@ -101,3 +169,204 @@ def _report(read: OffsetsRead, selected: tuple[str, ...] = ()) -> OffsetsReport:
         selected=selected,
         clusters=read.clusters,
     )
+
+
+# What a connector's source says of its positions: asked of its database, where the user names it.
+
+
+CALLED: Final = Called("source", "source database", is_short=True)
+SLOT: Final = "slot.name"
+DEFAULT_SLOT: Final = "debezium"
+
+
+def read_source(dsn: str, timeout_s: float) -> SourceServer | Skipped:
+    """The slots of the database at a libpq URL; Skipped where it does not answer. UsageError for a password in it."""
+    store = postgresql_store(dsn, look_up, timeout_s, CALLED)
+    return or_skipped(lambda: _read_position(store))
+
+
+def _read_position(store: PostgresqlStore) -> SourceServer:
+    with store.connect() as connection:
+        connection.begin_reading()
+        return read_slots(connection.rows)
+
+
+def source_read(server: SourceServer | Skipped, connector: str, config: Mapping[str, object] | None) -> SourceRead:
+    """What was read for this connector; its slot is that of its config, or Debezium's default."""
+    if not config:
+        return SourceRead(
+            server, Skipped(f"the config of connector {connector} is not known, and so its {SLOT} is not")
+        )
+    name = str(config.get(SLOT) or DEFAULT_SLOT)
+    if "${" in name or name == HIDDEN:
+        return SourceRead(server, Skipped(f"{SLOT} of connector {connector} is {name}, which cannot be resolved here"))
+    return SourceRead(server, name)
+
+
+# What `offsets export` writes and `offsets diff` compares.
+
+
+LIVE: Final = "live"
+SUFFIX: Final = ".json"
+Compared = tuple[OffsetsById, Coverage]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sorted:
+    """Offsets of one connector: those that can be exported, and why the others cannot."""
+
+    offsets: tuple[ConnectorOffset, ...]
+    left_out: tuple[str, ...]
+
+
+def export_offsets(session: Session, request: OffsetsRequest, target: Path, store: Store) -> OffsetsExport:
+    """Writes a file for each connector with offsets, and names what cannot be expressed there.
+
+    target is the file where one connector is named, otherwise a directory. ConfigError where it cannot be written.
+    """
+    report = show_offsets(session, request)
+    sorted_offsets = [(each.name, _sorted(each, store)) for each in report.connectors]
+    chosen = [(name, found) for name, found in sorted_offsets if found.offsets or found.left_out]
+    single = len(request.connectors) == 1 and not target.is_dir()
+    if not single:
+        _make_directory(target)
+    files = []
+    for name, found in chosen:
+        path = target if single else target / f"{quote(name, safe='')}{SUFFIX}"
+        write_atomic_file(path, encode_kip875(found.offsets))
+        files.append(ExportedFile(name, str(path), len(found.offsets), found.left_out))
+    return OffsetsExport(tuple(files), store, report.as_of, report.cluster_id, report.notes, coverage=report.coverage)
+
+
+def _make_directory(target: Path) -> None:
+    try:
+        target.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"cannot write into directory {target}: {error.strerror or error}") from error
+
+
+def _sorted(connector: ConnectorOffsets, store: Store) -> _Sorted:
+    """A null partition and a JSON that stands there twice have no place in the file; null offsets are no offsets."""
+    offsets: dict[str, ConnectorOffset] = {}
+    left_out = []
+    for merged in connector.offsets:
+        value = _value(merged, store)
+        if value is None and (merged.key.partition is not None or not merged.live):
+            continue
+        if value is None or isinstance(value, Skipped) or merged.key.partition is None:
+            reason = value.reason if isinstance(value, Skipped) else "its source partition is null"
+            left_out.append(f"{merged.key.raw.decode(errors='replace')}: {reason}")
+            continue
+        identity = canonical_partition(merged.key.partition)
+        if identity in offsets and offsets[identity].offset != value:
+            left_out.append(f"{merged.key.raw.decode(errors='replace')}: the same JSON has another offset already")
+        else:
+            offsets[identity] = ConnectorOffset(merged.key.partition, value)
+    return _Sorted(tuple(offsets.values()), tuple(left_out))
+
+
+def _value(merged: MergedOffset, store: Store) -> SourceOffset | Skipped | None:
+    stored = {
+        Store.KAFKA_EFFECTIVE: merged.kafka_effective,
+        Store.KIP618_EFFECTIVE: merged.kip618_effective,
+        Store.WORKER_GLOBAL: merged.worker_global,
+        Store.CONNECTOR_SPECIFIC: merged.connector_specific,
+    }[store]
+    if not isinstance(stored, StoredOffset):
+        return stored
+    return Skipped(stored.value.reason) if isinstance(stored.value, MalformedValue) else stored.value
+
+
+def diff_offsets(
+    session: Session,
+    request: OffsetsRequest,
+    a: str,
+    b: str,
+    store: Store,
+    names: Mapping[str, str],
+    source_dsn: str | None = None,
+) -> OffsetsDifference:
+    """Two sets of offsets compared: `live` is the cluster that is read; other names are files or directories.
+
+    names are those in B of connectors in A, where they have others. source_dsn is a PostgreSQL that is asked what it
+    still has of the positions.
+    """
+    there = replace(request, connectors=tuple(names.get(each, each) for each in request.connectors))
+    offsets_a, read_a = _side(session, request, a, store)
+    offsets_b, read_b = _side(session, there, b, store)
+    sides = as_renamed(_only(request.connectors, offsets_a), _only(there.connectors, offsets_b), names)
+    for name, side, other in ((a, offsets_a, offsets_b), (b, offsets_b, offsets_a)):
+        _warn_of_a_name(session, request, name, side, other)
+    difference = compare_offsets(a, sides[0], b, sides[1])
+    if source_dsn is None:
+        return difference.covering(read_a + read_b)
+    difference = _asking_the_source(session, request, difference, source_dsn)
+    answers = [fact for each in difference.changes for fact in (each.source_a, each.source_b)]
+    asked = Coverage(("the source",), tuple(gap for each in answers for gap in unread_in("the source", each)))
+    return difference.covering(read_a + read_b + asked)
+
+
+def _warn_of_a_name(
+    session: Session, request: OffsetsRequest, name: str, side: OffsetsById, other: OffsetsById
+) -> None:
+    """Says for which connector a file is taken where only its name says so, and the other side does not have it."""
+    taken = {each.connector for each in side}
+    if name.endswith(SUFFIX) and not request.connectors and len(taken) == 1 and taken.isdisjoint(_connectors(other)):
+        session.options.console.warn(
+            f"{name} is taken for the offsets of connector {min(taken)}, after its name, and the other side has no "
+            "offsets of it: --connector NAME says of which connector the file is"
+        )
+
+
+def _connectors(offsets: OffsetsById) -> set[str]:
+    return {each.connector for each in offsets}
+
+
+def _asking_the_source(
+    session: Session, request: OffsetsRequest, difference: OffsetsDifference, source_dsn: str
+) -> OffsetsDifference:
+    server = read_source(source_dsn, session.options.timeout_s)
+    connectors = or_skipped(
+        lambda: (
+            source_connectors(
+                session.reader, request, worker_version(session.reader, request.worker_version).version
+            ).configs
+        )
+    )
+    configs = {} if isinstance(connectors, Skipped) else connectors
+    return with_source(difference, lambda name: source_read(server, name, configs.get(name)))
+
+
+def _only(connectors: Collection[str], offsets: OffsetsById) -> OffsetsById:
+    return {each: value for each, value in offsets.items() if not connectors or each.connector in connectors}
+
+
+def _side(session: Session, request: OffsetsRequest, name: str, store: Store) -> Compared:
+    if name == LIVE:
+        return _offsets_of(session.reader, request, store)
+    path = Path(name)
+    if path.is_dir():
+        files = sorted(path.glob(f"*{SUFFIX}"))
+        return {key: value for file in files for key, value in _exported(file, unquote(file.stem))}, Coverage()
+    if '"eosctl.snapshot"' in read_text(path, OFFSETS).partition("\n")[0]:
+        return _offsets_of(session.saved(path), request, store)
+    connector = request.connectors[0] if len(request.connectors) == 1 else unquote(path.stem)
+    return dict(_exported(path, connector)), Coverage()
+
+
+def _offsets_of(reader: ClusterReader, request: OffsetsRequest, store: Store) -> Compared:
+    everything = replace(request, connectors=())
+    report = report_of(read_offsets(reader, everything), everything)
+    values = {
+        OffsetId(connector.name, canonical_partition(merged.key.partition)): _value(merged, store)
+        for connector in report.connectors
+        for merged in connector.offsets
+    }
+    return {key: value for key, value in values.items() if value is not None}, reader.coverage
+
+
+def _exported(file: Path, connector: str) -> Iterator[tuple[OffsetId, SourceOffset | None]]:
+    if not connector:
+        raise UsageError(f"{file} does not say which connector it is of", hint="give --connector NAME")
+    for entry in decode_kip875(read_text(file, OFFSETS), str(file)):
+        yield OffsetId(connector, canonical_partition(entry.partition)), entry.offset

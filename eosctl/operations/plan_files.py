@@ -1,17 +1,33 @@
 """Plan files: where a plan is kept, and what lies beside it."""
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import TracebackType
 from typing import Final
 
+from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.codecs.plan import JournalEvent, decode_journal, decode_plan, plan_digest
 from eosctl.errors import EosctlError, Refused, Undecodable, UsageError
-from eosctl.executors.journal import write_plan_file
+from eosctl.executors.apply import write_plan_file
 from eosctl.files import JOURNAL, PLAN, read_text
-from eosctl.model.kept_plans import KeptPlan, KeptPlans, PlanState, state_by
-from eosctl.model.plan import ManualStep, Plan
+from eosctl.model.plan import (
+    ClusterIs,
+    CreateConnector,
+    ManualStep,
+    Place,
+    Plan,
+    ResumeConnector,
+    SetConnectorConfig,
+    Side,
+    VerifyOffsets,
+    WriteOffsets,
+)
+from eosctl.model.planned import KeptPlan, KeptPlans, PlanState, state_by
 from eosctl.model.skipped import Skipped
-from eosctl.operations.state_directory import state_directory
+from eosctl.operations.session import Session
+from eosctl.operations.session_options import PlannedServers, SessionOptions, state_directory
+from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 
 JOURNAL_SUFFIX: Final = ".journal"
 UNDO_SUFFIX: Final = ".undo"
@@ -126,3 +142,99 @@ def last_undo_file() -> Path:
         f"no plan in {kept.directory} was carried out and not undone",
         hint="`eosctl plans list` shows them; a plan that was written with --plan-file has its undo file beside it",
     )
+
+
+# Where a plan is carried out: where the user says, otherwise where it was made.
+
+
+DEFAULT_CONFIG_TOPIC = "connect-configs"
+
+
+class PlanPlaces:
+    """Session and clusters for a plan, with what the options leave open as the plan has it.
+
+    Identities and secrets are in no plan: they are the user's. They are not shown to addresses that only the plan names
+    before the user has confirmed these.
+    """
+
+    def __init__(
+        self, options: SessionOptions, file: PlanFile, config_topic: str | None, target: TargetOptions
+    ) -> None:
+        source, other = (_place(file.plan, side) for side in Side)
+        named_by = f"the plan {file.path}"
+        self.session = Session(
+            replace(
+                options,
+                planned=_servers(source, named_by),
+                connect_urls=options.connect_urls or _urls(source, named_by),
+            )
+        )
+        self.clusters = SourceAndTarget(
+            self.session,
+            config_topic or source.config_topic or DEFAULT_CONFIG_TOPIC,
+            replace(
+                target,
+                connect_urls=target.connect_urls or _urls(other, named_by),
+                config_topic=target.config_topic or other.config_topic,
+                planned=_servers(other, named_by),
+            ),
+        )
+
+    def __enter__(self) -> tuple[Session, SourceAndTarget]:
+        return self.session, self.clusters
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.clusters.__exit__()
+        self.session.__exit__(kind, error, traceback)
+
+
+def _servers(place: Place, named_by: str) -> PlannedServers | None:
+    return PlannedServers(place.bootstrap_servers, named_by) if place.bootstrap_servers else None
+
+
+def _urls(place: Place, named_by: str) -> tuple[WorkerUrl, ...]:
+    return tuple(WorkerUrl(each, named_by=named_by) for each in place.connect_urls)
+
+
+def _place(plan: Plan, side: Side) -> Place:
+    return next((each for each in plan.places if each.side is side), Place(side, ()))
+
+
+# Plans of connectors that were begun by this user on this machine, and cut short.
+
+
+OF_CONNECTORS = (CreateConnector, WriteOffsets, VerifyOffsets, SetConnectorConfig, ResumeConnector)
+
+
+def unfinished_plan(directory: Path, kind: str, cluster_id: str, connectors: Collection[str]) -> Path | None:
+    """The newest plan of this kind for one of the cluster's connectors, if a step of it is done and another is not.
+
+    Its time is its as_of, with which its file's name begins. What is no plan, or has no journal, is passed over.
+    """
+    for path in sorted(directory.glob("*.plan"), reverse=True):
+        try:
+            plan = decode_plan(read_text(path, PLAN))
+            if plan.kind != kind or not _names(plan) & set(connectors) or cluster_id not in _clusters(plan):
+                continue
+            file = PlanFile(plan, path)
+            if not file.journal.exists():
+                continue
+            done = steps_done(file)
+        except EosctlError:
+            continue
+        wanted = {i for i, each in enumerate(plan.steps, 1) if not isinstance(each.step, ManualStep)}
+        return path if done and wanted - done else None
+    return None
+
+
+def _clusters(plan: Plan) -> set[str]:
+    return {each.cluster_id for step in plan.steps for each in step.preconditions if isinstance(each, ClusterIs)}
+
+
+def _names(plan: Plan) -> set[str]:
+    steps = [each.step for each in plan.steps]
+    found = {step.connector for step in steps if isinstance(step, OF_CONNECTORS)}
+    copied = {step.copied_from for step in steps if isinstance(step, SetConnectorConfig) and step.copied_from}
+    return found | copied

@@ -9,41 +9,71 @@
    be finished and rolled back.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
+from eosctl.analysis.config_topic import connector_states
+from eosctl.analysis.explanations import is_overtaken
 from eosctl.analysis.offsets import OffsetsFold
+from eosctl.clients.access import ClusterAccess
 from eosctl.codecs.plan import JournalEvent, plan_digest
 from eosctl.errors import EosctlError, Interrupted, PartlyApplied, Refused, UsageError
-from eosctl.executors.apply import ApplyRun, check_plan
-from eosctl.executors.journal import Journal, leave_undo_file
-from eosctl.model.connector_steps import AwaitOperator
+from eosctl.executors.apply import ApplyRun, Journal, Performer, check_plan, leave_undo_file
+from eosctl.executors.connectors import ResumeChecks
+from eosctl.executors.performers import performers
+from eosctl.executors.transactions import CommitChecks
+from eosctl.files import RESTORED_CONFIG, read_text
 from eosctl.model.connectors import connector_path
-from eosctl.model.counts import counted, some
 from eosctl.model.failpoints import Failpoint, no_failpoint
-from eosctl.model.plan import ClusterIs, ConnectorStopped, ManualStep, Plan, StopConnector
-from eosctl.model.plan_outcome import ApplyOutcome
-from eosctl.model.planned import Applied, Planned
+from eosctl.model.plan import AwaitOperator, ClusterIs, ConnectorStopped, ManualStep, Plan, Side, StopConnector
+from eosctl.model.planned import Applied, ApplyOutcome, Planned
 from eosctl.model.preconditions import Standing, moved_again
-from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped, or_skipped
-from eosctl.model.step_demands import lacking
-from eosctl.model.step_descriptions import describe_step
+from eosctl.model.step_descriptions import describe_step, lacking
+from eosctl.model.text import counted, some
+from eosctl.model.transactions import TransactionDescription, known
 from eosctl.operations.agreement import Show, agree
 from eosctl.operations.connector_operator import NOBODY, ConnectorOperator, still_operated
 from eosctl.operations.plan_files import PlanFile, keep_plan, own_plan_path, short_name, steps_done
-from eosctl.operations.plan_performers import FOLDS, performers_on
-from eosctl.operations.reporter import Reporter
 from eosctl.operations.session import Session, gc_paused
+from eosctl.operations.session_options import Reporter
 from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.planning import undo as undoing
 from eosctl.planning.found_positions import is_read_again, places_read, reading_again, with_found
+from eosctl.planning.migration import contradiction
 from eosctl.planning.operated import OVER_REST
-from eosctl.sources.plan_facts import read_entries, read_plan_facts
+from eosctl.sources.kafka_log import partition_offsets
+from eosctl.sources.kafka_transactions import describe_transactional_ids, read_markers, read_transaction_now
+from eosctl.sources.plan_facts import Folds, read_entries, read_plan_facts
+
+# Who performs the steps of a plan, with what each of them reads and decides by.
+
+
+FOLDS: Final = Folds(connector_states, OffsetsFold)
+"""What preconditions are read again with."""
+COMMITS: Final = CommitChecks(read_transaction_now, partition_offsets, read_markers)
+"""What a commit is looked at with, before and after."""
+
+
+def performers_on(
+    access: Callable[[Side], ClusterAccess],
+    failpoint: Failpoint = no_failpoint,
+    say: Callable[[str], None] = lambda _: None,
+) -> Mapping[type, Performer]:
+    """The performer of each kind of step, with what it reads and decides by."""
+    checks = ResumeChecks(partial(read_entries, access, OffsetsFold), partial(contradiction, nulls=False), is_overtaken)
+    config = partial(read_text, kind=RESTORED_CONFIG)
+    return performers(access, describe_known, checks, lambda file: config(Path(file)), COMMITS, failpoint, say)
+
+
+def describe_known(access: ClusterAccess, transactional_ids: Sequence[str]) -> Mapping[str, TransactionDescription]:
+    """Descriptions of the IDs that coordinators know; raises the error of one that did not answer."""
+    return known(describe_transactional_ids(access.wire, transactional_ids))
+
 
 BY_WORKERS: Final = (*OVER_REST, AwaitOperator)
 """Steps that a worker has to do, or to report."""

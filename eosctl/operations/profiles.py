@@ -1,7 +1,7 @@
 """Named clusters: which one a command line means, and what a worker's file says of its cluster."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -9,19 +9,25 @@ from pathlib import Path
 from typing import NamedTuple
 
 from eosctl.analysis.catalogue import index
-from eosctl.codecs import strimzi_resources, worker_properties
+from eosctl.codecs import connector_files, strimzi
 from eosctl.codecs.properties import ENCODING
+from eosctl.codecs.secrets import looks_secret
 from eosctl.errors import ConfigError, EosctlError, UsageError
-from eosctl.executors.profile_file import set_current, set_profile
-from eosctl.executors.project_file import record_trust, remove_trust
+from eosctl.executors.files import record_trust, remove_trust, set_current, set_profile
 from eosctl.files import WORKER_CONFIG, read_content, read_text
-from eosctl.model.near_names import did_you_mean
-from eosctl.model.profile import Profile, Profiles
+from eosctl.model.client_properties import CLIENT_KEYS, HIDDEN
+from eosctl.model.names import did_you_mean
+from eosctl.model.profile import EffectiveSetting, EffectiveSettings, Profile, Profiles
 from eosctl.model.report import Severity, Triage
 from eosctl.operations.session import Session
-from eosctl.operations.state_directory import state_directory
-from eosctl.sources.profiles import read_user_profiles, user_file
-from eosctl.sources.project_file import find_project_file, read_project_file, read_trusted_profiles
+from eosctl.operations.session_options import state_directory
+from eosctl.sources.profiles import (
+    find_project_file,
+    read_project_file,
+    read_trusted_profiles,
+    read_user_profiles,
+    user_file,
+)
 
 
 class Choice(NamedTuple):
@@ -144,5 +150,40 @@ def how_to_name_a_cluster() -> str:
 def worker_settings_in(file: Path) -> Mapping[str, str]:
     """The settings in a worker's file; ConfigError where it cannot be read."""
     text = read_content(file, WORKER_CONFIG).decode(ENCODING)
-    whole = read_text(file, WORKER_CONFIG) if strimzi_resources.is_resource(text) else text
-    return worker_properties.decode_worker_properties(whole, str(file))
+    whole = read_text(file, WORKER_CONFIG) if strimzi.is_resource(text) else text
+    return connector_files.decode_worker_properties(whole, str(file))
+
+
+# Where each setting of a command line comes from; secrets are hidden.
+
+
+def effective_settings(session: Session) -> EffectiveSettings:
+    """The profile, the shared options, then each client property as the clients get it."""
+    return EffectiveSettings(tuple(_settings(session)))
+
+
+def _settings(session: Session) -> Iterator[EffectiveSetting]:
+    options = session.options
+    profile = options.profile
+    source = options.sources.get
+    yield EffectiveSetting("profile", None if profile is None else profile.name, source("profile", "default"))
+    named = None if profile is None else profile.command_config
+    file = options.command_config or named
+    yield EffectiveSetting("command-config", None if file is None else str(file), source("command_config", "default"))
+    yield EffectiveSetting("connect-url", " ".join(options.connect_urls) or None, source("connect_url", "default"))
+    yield EffectiveSetting("group-id", options.group_id, source("group_id", "default"))
+    files = " ".join(map(str, options.worker_configs)) or None
+    yield EffectiveSetting("worker-config", files, source("worker_config", "default"))
+    yield EffectiveSetting("timeout", f"{options.timeout_s:g} s", source("timeout", "default"))
+    if profile is not None:
+        yield EffectiveSetting("cluster-id", profile.cluster_id, profile.label if profile.cluster_id else "default")
+        yield EffectiveSetting("audit-store", profile.audit_store, profile.label if profile.audit_store else "default")
+        yield EffectiveSetting("protected", str(profile.protected).lower(), profile.label)
+        yield EffectiveSetting("discover-workers", str(profile.discover_workers).lower(), profile.label)
+        for each in profile.waivers:
+            words = f"{each.finding} of {each.subject} until {each.expires} ({each.owner}: {each.reason})"
+            yield EffectiveSetting("waiver", words, profile.label)
+    bootstrap = source("bootstrap_server", "-b")
+    for key, given in sorted(session.client_properties.properties.items()):
+        shown = given.value if key in CLIENT_KEYS and not looks_secret(key) else HIDDEN
+        yield EffectiveSetting(key, shown, bootstrap if given.origin == "-b" else given.origin)

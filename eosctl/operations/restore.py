@@ -7,25 +7,29 @@ from pathlib import Path
 from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.offsets import OffsetsFold
 from eosctl.codecs.connector_files import config_digest, decode_connector
-from eosctl.codecs.kip875 import decode_kip875
-from eosctl.codecs.strimzi_resources import is_resource
+from eosctl.codecs.offsets_topic import decode_kip875
+from eosctl.codecs.strimzi import is_resource
 from eosctl.files import EXPORT, RESTORED_CONFIG, read_text
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest
-from eosctl.model.plan import ConnectorStopped
+from eosctl.model.plan import ConnectorStopped, Side
 from eosctl.model.planned import Applied, Planned
-from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.operations.agreement import Show
 from eosctl.operations.connector_operator import NOBODY, ConnectorOperator, connector_operator
-from eosctl.operations.migration import connector_configs, fenced_ids, transaction_timeout_ms, with_live_owners
-from eosctl.operations.migration_clusters import known_or_former_configs, read_clusters
+from eosctl.operations.migration import (
+    connector_configs,
+    fenced_ids,
+    known_or_former_configs,
+    read_clusters,
+    transaction_timeout_ms,
+    with_live_owners,
+)
 from eosctl.operations.migration_request import OFFSETS_TOPIC_SETTING
+from eosctl.operations.offsets import read_source, source_read
 from eosctl.operations.plan_flow import plan_and_apply
 from eosctl.operations.session import Session
-from eosctl.operations.source_positions import read_source, source_read
 from eosctl.operations.two_clusters import SourceAndTarget, States
-from eosctl.planning.created_connectors import NewConnector
-from eosctl.planning.restore import RestoreRequest, in_place, plan_restore
+from eosctl.planning.restore import NewConnector, RestoreRequest, in_place, plan_restore
 from eosctl.sources.plan_facts import read_connector_facts, read_offsets_topic, read_topic_now
 
 

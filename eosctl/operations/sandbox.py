@@ -8,9 +8,17 @@ from eosctl.errors import Unreachable
 from eosctl.model.sandbox import SandboxEnvironment, SandboxStatus, StartedSandbox, StoppedSandbox
 from eosctl.operations.session import Session
 from eosctl.sandbox.cache import cache_directory
-from eosctl.sandbox.spec import SandboxSpec
-from eosctl.sandbox.state import SandboxState, is_ready
-from eosctl.sandbox.supervisor import bring_up, keep, kept_state, other_options, remove, take_down
+from eosctl.sandbox.properties import SandboxSpec
+from eosctl.sandbox.supervisor import (
+    SandboxState,
+    bring_up,
+    is_ready,
+    keep,
+    kept_state,
+    other_options,
+    remove,
+    take_down,
+)
 
 __all__ = [
     "SandboxSpec",

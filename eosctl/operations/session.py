@@ -16,21 +16,20 @@ from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.codecs.properties import ENCODING
-from eosctl.codecs.tls_limits import decode_tls_limits, limits_not_kept
+from eosctl.codecs.tls import decode_tls_limits, limits_not_kept
 from eosctl.errors import ConfigError, EosctlError, NotAuthorized, OtherCluster, Refused, UsageError
 from eosctl.files import COMMAND_CONFIG, read_content
-from eosctl.model.client_keys import keys_not_followed, unknown_keys
-from eosctl.model.connect_groups import ConnectGroup
-from eosctl.model.counts import some
-from eosctl.model.kafka_acls import granting_command
+from eosctl.model.acl_plan import granting_command
+from eosctl.model.client_properties import keys_not_followed, unknown_keys
+from eosctl.model.groups import ConnectGroup
+from eosctl.model.text import some
 from eosctl.operations.session_options import SessionOptions
 from eosctl.sources.config_providers import look_up
 
 if TYPE_CHECKING:
     from eosctl.model.client_properties import ClientProperties, Property
     from eosctl.model.skipped import Skipped
-    from eosctl.sources.cluster_reader import ClusterReader
-    from eosctl.sources.coverage_log import KeptFacts
+    from eosctl.sources.cluster_reader import ClusterReader, KeptFacts
     from eosctl.sources.discovery import Discovery
 
 
@@ -169,12 +168,12 @@ class Session:
         snapshot, records = self.options.snapshot, self.options.records
         if records is None:
             return self._live() if snapshot is None else self.saved(snapshot)
-        from eosctl.sources import records_file, saved_cluster
+        from eosctl.sources import saved_cluster, snapshot_file
 
         if snapshot is not None:
             raise UsageError("--records and --snapshot exclude each other")
         return saved_cluster.SavedCluster(
-            records_file.read_records_file(records, self.options.group_id, self._live().connect())
+            snapshot_file.read_records_file(records, self.options.group_id, self._live().connect())
         )
 
     def _live(self) -> "ClusterReader":

@@ -1,20 +1,48 @@
 """What the user said with the options that commands share."""
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from eosctl.clients.rest_answers import MAX_ANSWER_BYTES
-from eosctl.clients.rest_identity import WorkerUrl
+from eosctl.clients.rest_identity import MAX_ANSWER_BYTES, WorkerUrl
 from eosctl.codecs.secrets import mask_properties
 from eosctl.errors import UsageError
 from eosctl.model.report import Triage
-from eosctl.operations.reporter import Reporter
 
 if TYPE_CHECKING:
     from eosctl.model.profile import Profile
+
+
+# How an operation speaks to the user while it works: its answer is what it returns.
+
+
+Advance = Callable[[int], None]
+
+
+class Reporter(Protocol):
+    """Narration, warnings, questions and progress. What is asked is shown by the command before."""
+
+    def narrate(self, text: str, *, verbosity: int = 0) -> None:
+        """Say what goes on; silent under -q, and below that many -v."""
+
+    def waiting(self, text: str) -> None:
+        """Say what takes long; on a terminal only, silent under -q."""
+
+    def warn(self, text: str) -> None:
+        """Say what the user ought to know although the command goes on."""
+
+    def confirm(self, question: str, *, yes: bool, name: str | None = None) -> None:
+        """Return if the user agrees, by typing the name where one is given, or gave --yes; otherwise raise Refused."""
+
+    def progress(self, label: str, total: int | None = None, *, unit: str = "") -> AbstractContextManager[Advance]:
+        """How far a long read has come while the block runs; call the value with how many more are done."""
+
+    def results(self, label: str, total: int, *, unit: str = "") -> AbstractContextManager[Callable[[str], None]]:
+        """Call the value with each of `total` results: it is said, unless the answer says it again there."""
 
 
 class PlannedServers(NamedTuple):
@@ -99,3 +127,12 @@ def as_words(given: Mapping[str, Iterable[object]]) -> tuple[str, ...]:
     """Each option with each of its values that is not None."""
     each = ((flag, str(value)) for flag, values in given.items() for value in values if value is not None)
     return tuple(word for option in each for word in option)
+
+
+# Where eosctl keeps what it must not forget: plans that the user gave no file for, and what the user trusts.
+
+
+def state_directory() -> Path:
+    """`eosctl` in XDG_STATE_HOME, by default ~/.local/state; it need not exist yet."""
+    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(base) / "eosctl"

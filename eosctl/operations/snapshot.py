@@ -7,20 +7,17 @@ from pathlib import Path
 from eosctl.analysis.config_topic import of_a_config_topic
 from eosctl.analysis.transaction_log import last_records
 from eosctl.codecs.snapshot import encode_snapshot
-from eosctl.executors.snapshot_file import write_snapshot_file
-from eosctl.model.cluster_facts import ConfigTopicLog
-from eosctl.model.hanging import PendingCommit
-from eosctl.model.joined_transactions import join_open_transactions
+from eosctl.executors.files import write_snapshot_file
+from eosctl.model.config_topic import ConfigTopicLog
+from eosctl.model.evidence import Snapshot, SnapshotFile
+from eosctl.model.hanging import NO_LEADER, PartitionProducers, PendingCommit, ProducersFacts, join_open_transactions
 from eosctl.model.names import TopicPartition
-from eosctl.model.offsets_facts import OffsetsFacts
-from eosctl.model.partition_producers import NO_LEADER, PartitionProducers, ProducersFacts
-from eosctl.model.producers import ActiveProducer
+from eosctl.model.offsets import OffsetsFacts
 from eosctl.model.skipped import Skipped, or_skipped
-from eosctl.model.snapshot import Snapshot, SnapshotFile
 from eosctl.model.transaction_log import TransactionLogFacts
-from eosctl.operations.evidence.read import read_cluster_evidence
-from eosctl.operations.evidence.request import EvidenceRequest
-from eosctl.operations.evidence.transactions import descriptions
+from eosctl.model.transactions import ActiveProducer
+from eosctl.operations.evidence import descriptions, read_cluster_evidence
+from eosctl.operations.evidence_request import EvidenceRequest
 from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.operations.offsets import read_offsets_facts
 from eosctl.operations.session import Session

@@ -1,19 +1,27 @@
 """What `transactions trace` answers: the transaction of one record, all that it touched, and what it committed."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path
-from typing import Self
+from typing import Final, Protocol, Self
 
-from eosctl.analysis.owners import ownership
-from eosctl.analysis.tracing import logged_transaction
-from eosctl.codecs.record_batches import Batch, decode_records
-from eosctl.errors import EosctlError
-from eosctl.model.coverage import Coverage, Unread
-from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.analysis.tracing import CLOCKS_MS, Piece, is_of, logged_transaction, nearest, pieces
+from eosctl.analysis.transactions import KnownNames, ownership
+from eosctl.codecs.group_offsets import decode_committed_offset, decode_offset_commit_key
+from eosctl.codecs.offsets_topic import canonical_partition, decode_offsets_key, decode_offsets_value
+from eosctl.codecs.record_batches import Batch, DamagedOffsets, MarkerType, decode_records, most_batch_bytes
+from eosctl.errors import EosctlError, Unreachable, UsageError
+from eosctl.model.audit import OffsetRange
+from eosctl.model.groups import CONSUMER_OFFSETS
+from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartition
+from eosctl.model.offsets import MalformedValue, OffsetKey
 from eosctl.model.records import Record, RecordState
-from eosctl.model.skipped import Cause, Skipped, or_skipped
+from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, or_skipped
+from eosctl.model.text import some
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.tracing import (
     Absence,
@@ -27,13 +35,496 @@ from eosctl.model.tracing import (
     TracedRecord,
     Written,
 )
-from eosctl.model.transactions import NO_OWNER
+from eosctl.model.transaction_log import LogRecord
+from eosctl.model.transactions import NO_OWNER, transactional_ids_by_producer
 from eosctl.operations.session import Session
-from eosctl.operations.trace_extent import Extents, ending_of
-from eosctl.operations.trace_offsets import committed_offsets
-from eosctl.operations.trace_places import DirectoryPlaces, LivePlaces, Places
-from eosctl.operations.trace_search import Located, Wish, first_item, locate, parse_place
-from eosctl.sources.audit_log import ControlBatch, DataBatch
+from eosctl.operations.transactions import ConnectNames, read_connect_names
+from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem
+from eosctl.sources.log_directories import LiveLog, RecordLog, SegmentLog
+
+# Where one transaction lies in a partition: its batches and its marker, found by reading outward within a limit.
+
+
+FIRST_WINDOW: Final = 1_000
+"""Offsets of the first step back; each further one is twice as long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Back:
+    """The batches of a transaction before an offset: first and last, None where there are none.
+
+    how is WHOLE where nothing of it lies before them, otherwise why that is not known.
+    """
+
+    first: int | None
+    last: int | None
+    how: Found
+
+    @property
+    def found(self) -> Found:
+        """How the extent is known, if it is all that there is of it."""
+        return Found.NONE if self.first is None and self.how is not Found.FIRST_UNKNOWN else self.how
+
+
+@dataclass(slots=True)
+class Extents:
+    """Finds transactions of one producer. limit is how many offsets are read in each direction.
+
+    damages are offsets that could not be read, each with its partition and the reason.
+    """
+
+    log: RecordLog
+    producer: ProducerIdAndEpoch
+    limit: int
+    damages: list[str] = field(default_factory=list)
+
+    def around(self, place: TopicPartition, batch: Written, bounds: PartitionOffsets) -> Extent:
+        """The transaction that this batch belongs to, in its own partition."""
+        last, marker = batch.last_offset, None
+        end = min(bounds.high_watermark, batch.first_offset + self.limit)
+        for item in self._read(place, batch.first_offset, end):
+            if isinstance(item, Ending):
+                if item.producer_id == self.producer.producer_id:
+                    marker = item if is_of(item, self.producer) else None
+                    break
+            elif item.producer_id == self.producer.producer_id:
+                if item.producer_epoch != self.producer.producer_epoch:
+                    break
+                last = item.last_offset
+        back = Back(None, None, Found.WHOLE)
+        if batch.base_sequence != 0:
+            back = self._back(place, batch.first_offset, bounds.log_start_offset)
+        first = batch.first_offset if back.first is None else back.first
+        return Extent(place, first, last, back.how, marker)
+
+    def before(self, place: TopicPartition, ending: Ending, bounds: PartitionOffsets) -> Extent:
+        """The transaction that this marker ended, in the marker's own partition."""
+        back = self._back(place, ending.offset, bounds.log_start_offset)
+        return Extent(place, back.first, back.last, back.found, ending)
+
+    def alike(self, place: TopicPartition, ending: Ending | None, logged: LoggedTransaction | None) -> Extent:
+        """The same transaction in another partition, by its end there; ending None: it is in progress."""
+        bounds = self.log.bounds(place)
+        if ending is None:
+            back = self._back(place, bounds.high_watermark, bounds.log_start_offset)
+            return Extent(place, back.first, back.last, back.found)
+        begun_ms = ending.timestamp if logged is None or logged.started_ms is None else logged.started_ms
+        at = self.log.offset_at(place, begun_ms - CLOCKS_MS)
+        start = bounds.high_watermark if at is None else max(at[0], bounds.log_start_offset)
+        items = self._until(place, start, min(bounds.high_watermark, start + self.limit), ending.timestamp + CLOCKS_MS)
+        match = nearest(pieces(items, self.producer.producer_id), self.producer, ending, logged)
+        if match is None:
+            return Extent(place, None, None, Found.NONE)
+        piece, certain = match
+        return self._whole(place, piece, bounds.log_start_offset, certain=certain)
+
+    def _whole(self, place: TopicPartition, piece: Piece, log_start: int, *, certain: bool) -> Extent:
+        """The piece with what lies before the range that it was found in."""
+        assert piece.marker is not None
+        first = piece.first_offset if piece.first_offset >= 0 else None
+        last = piece.last_offset if piece.first_offset >= 0 else None
+        how = Found.WHOLE
+        if not piece.begins:
+            back = self._back(place, piece.marker.offset if first is None else first, log_start)
+            first, last = first if back.first is None else back.first, back.last if last is None else last
+            how = back.found if first is None else back.how
+        return Extent(place, first, last, how if certain or first is None else Found.BY_TIME, piece.marker)
+
+    def _back(self, place: TopicPartition, before: int, log_start: int) -> Back:
+        """The batches before `before` of the transaction that is still open there."""
+        first, last, end, size = None, None, before, FIRST_WINDOW
+        while end > log_start:
+            start = max(log_start, end - size)
+            found = list(pieces(self._read(place, start, end), self.producer.producer_id))
+            if found:
+                piece = found[-1]
+                if piece.marker is not None or piece.producer_epoch != self.producer.producer_epoch:
+                    return Back(first, last, Found.WHOLE)
+                first, last = piece.first_offset, piece.last_offset if last is None else last
+                if piece.begins:
+                    return Back(first, last, Found.WHOLE)
+            end, size = start, size * 2
+            if before - end >= self.limit and end > log_start:
+                return Back(first, last, Found.FIRST_UNKNOWN)
+        return Back(first, last, Found.WHOLE if log_start == 0 else Found.FIRST_DELETED)
+
+    def _until(self, place: TopicPartition, start: int, end: int, time_ms: int) -> Iterator[Written | Ending]:
+        """What lies in the range, up to the first marker that was written later than `time_ms`."""
+        for item in self._read(place, start, end):
+            yield item
+            if isinstance(item, Ending) and item.timestamp > time_ms:
+                return
+
+    def _read(self, place: TopicPartition, start: int, end: int) -> Iterator[Written | Ending]:
+        if start < end:
+            wanted = OffsetRange(place.topic, place.partition, start, end, settled=False)
+            yield from self._of(place, self.log.read(wanted))
+
+    def _of(self, place: TopicPartition, items: Iterable[LogItem]) -> Iterator[Written | Ending]:
+        for item in items:
+            if isinstance(item, DamagedOffsets):
+                self.damages.append(f"offsets {item.offset} to {item.next_offset - 1} of {place}: {item.reason}")
+            elif isinstance(item, ControlBatch):
+                if item.marker is not None:
+                    yield ending_of(item)
+            elif item.batch.header.is_transactional:
+                header = item.batch.header
+                yield Written(
+                    header.base_offset,
+                    header.last_offset,
+                    header.producer_id,
+                    header.producer_epoch,
+                    header.base_sequence,
+                )
+
+
+def ending_of(item: ControlBatch) -> Ending:
+    """The marker in a control batch that has one."""
+    marker = item.marker
+    assert marker is not None
+    return Ending(
+        marker.offset,
+        marker.timestamp,
+        marker.type is MarkerType.COMMIT,
+        marker.producer_id,
+        marker.producer_epoch,
+        marker.coordinator_epoch,
+    )
+
+
+# What a transaction commits beside its records: source offsets in an offsets topic, offsets of consumer groups.
+
+
+MOST_OFFSETS: Final = 1_000
+"""How many offsets of one partition are shown."""
+
+
+def committed_offsets(log: RecordLog, extent: Extent, producer: ProducerIdAndEpoch) -> tuple[CommittedOffset, ...]:
+    """Those that the transaction wrote in this partition; none where its first record is no offset.
+
+    Raises Undecodable for a batch that cannot be decoded.
+    """
+    if extent.first_offset is None or extent.last_offset is None:
+        return ()
+    place = extent.topic_partition
+    wanted = OffsetRange(place.topic, place.partition, extent.first_offset, extent.last_offset + 1, settled=False)
+    return tuple(islice(_offsets(place, _records(log, wanted, producer)), MOST_OFFSETS))
+
+
+def _records(log: RecordLog, wanted: OffsetRange, producer: ProducerIdAndEpoch) -> Iterator[Record]:
+    for item in log.read(wanted):
+        if isinstance(item, DataBatch):
+            header = item.batch.header
+            if (header.producer_id, header.producer_epoch) == (producer.producer_id, producer.producer_epoch):
+                yield from decode_records(item.batch, topic_partition=wanted.topic_partition)
+
+
+def _offsets(place: TopicPartition, records: Iterator[Record]) -> Iterator[CommittedOffset]:
+    for record in records:
+        found = _group_offset(place, record) if place.topic == CONSUMER_OFFSETS else _source_offset(place, record)
+        if found is None and place.topic != CONSUMER_OFFSETS:
+            return
+        if found is not None:
+            yield found
+
+
+def _group_offset(place: TopicPartition, record: Record) -> CommittedOffset | None:
+    key = decode_offset_commit_key(record.key or b"")
+    if key is None:
+        return None
+    offset = decode_committed_offset(record.value)
+    value = None if offset is None else str(offset)
+    return CommittedOffset(place, record.offset, True, key.group_id, str(key.topic_partition), value)
+
+
+def _source_offset(place: TopicPartition, record: Record) -> CommittedOffset | None:
+    key = decode_offsets_key(record.key)
+    if not isinstance(key, OffsetKey):
+        return None
+    value = decode_offsets_value(record.value)
+    shown = value.reason if isinstance(value, MalformedValue) else json.dumps(value, ensure_ascii=False)
+    return CommittedOffset(
+        place,
+        record.offset,
+        False,
+        key.connector,
+        canonical_partition(key.partition),
+        None if value is None else shown,
+    )
+
+
+# Where a trace looks: a cluster through its reader, or log directories without a broker.
+
+
+INTERNAL = frozenset({TRANSACTION_LOG, "__cluster_metadata", "__share_group_state"})
+
+
+class Places(Protocol):
+    """What a trace asks for beside batches."""
+
+    @property
+    def as_of(self) -> int:
+        """When it was asked, in ms since the epoch."""
+
+    @property
+    def cluster_id(self) -> str | None:
+        """The cluster's ID, where it is known."""
+
+    @property
+    def log(self) -> RecordLog:
+        """The batches."""
+
+    @property
+    def names(self) -> KnownNames:
+        """The Connect clusters and connectors that are known."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What makes owners less certain."""
+
+    @property
+    def coverage(self) -> Coverage:
+        """What was asked for, and what of it was not read."""
+
+    def transaction_log(self, producer_id: int) -> Iterable[LogRecord]:
+        """Records of the transaction log, those of the ID that holds the producer ID at least."""
+
+    def holder(self, producer_id: int) -> str | Skipped | None:
+        """The transactional ID that holds the producer ID now; None: nobody does."""
+
+    def known_to(self, producer_id: int) -> Sequence[TopicPartition]:
+        """Partitions in which the producer may have written."""
+
+
+class LivePlaces:
+    """A cluster."""
+
+    def __init__(self, session: Session, config_topic: str) -> None:
+        self._reader, self._config_topic = session.reader, config_topic
+        self.as_of, self.cluster_id = session.reader.now(), session.reader.cluster_id
+        self.log = LiveLog(session.wire)
+
+    @cached_property
+    def _connect(self) -> ConnectNames:
+        return read_connect_names(self._reader, self._config_topic)
+
+    @property
+    def names(self) -> KnownNames:
+        """By groups and the config topic."""
+        return self._connect.names
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What makes owners less certain."""
+        return self._connect.notes if "_connect" in vars(self) else ()
+
+    @property
+    def coverage(self) -> Coverage:
+        """That of the reader."""
+        return self._reader.coverage
+
+    def transaction_log(self, producer_id: int) -> Iterable[LogRecord]:
+        """Of the partition of the ID that holds it; the whole log where nobody does. Raises NotAuthorized."""
+        holder = self.holder(producer_id)
+        log = self._reader.transaction_log([holder] if isinstance(holder, str) else ())
+        for reason in log.unread.values():
+            raise Unreachable(f"the transaction log was not read as a whole: {reason.reason}")
+        return log.records
+
+    def holder(self, producer_id: int) -> str | Skipped | None:
+        """As coordinators list it."""
+        listed = self._listed(producer_id)
+        name = listed.names.get(producer_id)
+        return Skipped("; ".join(listed.unlisted), Cause.UNREACHABLE) if name is None and listed.unlisted else name
+
+    def _listed(self, producer_id: int) -> "_Listed":
+        if producer_id not in self._by_producer:
+            listed = self._reader.transactional_ids(producer_ids=[producer_id])
+            names = transactional_ids_by_producer(listed.transactions)
+            self._by_producer[producer_id] = _Listed(names, listed.unlisted)
+        return self._by_producer[producer_id]
+
+    @cached_property
+    def _by_producer(self) -> "dict[int, _Listed]":
+        return {}
+
+    def known_to(self, producer_id: int) -> Sequence[TopicPartition]:
+        """Those whose leaders remember it (producer.id.expiration.ms)."""
+        found = self._reader.producers(self._reader.partitions({}), quiet=True)
+        return [each.topic_partition for each in found.producers if each.producer.producer_id == producer_id]
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    names: Mapping[int, str]
+    unlisted: tuple[str, ...]
+
+
+class DirectoryPlaces:
+    """Log directories of brokers. Owners are known by --group-id only."""
+
+    def __init__(self, session: Session, directories: Sequence[Path], config_topic: str) -> None:
+        group_id = session.options.group_id
+        self.as_of = session.now()
+        self.cluster_id: str | None = None
+        self.segments = SegmentLog(directories, most_batch_bytes(session.client_properties))
+        self.names = KnownNames.of({} if group_id is None else {group_id: ()})
+        self.notes = ("read from files: what another broker has is not here",)
+        self.coverage = Coverage()
+
+    @property
+    def log(self) -> RecordLog:
+        """The segments."""
+        return self.segments
+
+    def transaction_log(self, producer_id: int) -> Iterable[LogRecord]:
+        """All of it that lies there."""
+        return self.segments.transaction_log()
+
+    def holder(self, producer_id: int) -> str | Skipped | None:
+        """Only a coordinator knows who holds it now."""
+        return None
+
+    def known_to(self, producer_id: int) -> Sequence[TopicPartition]:
+        """Every partition there."""
+        return [each for each in self.segments.all if each.topic not in INTERNAL]
+
+
+# Which record a trace is about: by partition and offset, by timestamp, or by its key.
+
+
+PLACE: Final = re.compile(
+    r"(?P<topic>[^:@]+?)(?:[:-](?P<partition>\d+)@(?P<offset>\d+)|:(?P<searched>\d+)|@(?P<alone>\d+))?", re.ASCII
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """The record that is asked for: an offset, the first one from a time (ms since the epoch) on, one with a key."""
+
+    topic: str
+    partition: int | None
+    offset: int | None
+    key: bytes | None
+    time_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A place and offset, where there is a record or may be one."""
+
+    topic_partition: TopicPartition
+    offset: int
+
+
+def parse_place(text: str, key: str | None, time_ms: int | None) -> Wish:
+    """TOPIC-PARTITION@OFFSET (or with a colon), or TOPIC[:PARTITION] with a key or a time; otherwise UsageError.
+
+    Without an offset a topic may be called orders-0.
+    """
+    match = PLACE.fullmatch(text)
+    if match is None:
+        raise UsageError(f"invalid record {text!r}: expected TOPIC-PARTITION@OFFSET", hint="for example orders-0@1042")
+    partition, offset = match["partition"] or match["searched"], match["offset"] or match["alone"]
+    if offset is not None and (partition is None or key is not None or time_ms is not None):
+        raise UsageError("an offset needs its partition, and neither --key nor --timestamp", hint="orders-0@1042")
+    if offset is None and key is None and time_ms is None:
+        raise UsageError(f"{text} names no record", hint=f"give {text}@OFFSET, --key or --timestamp")
+    return Wish(
+        match["topic"],
+        None if partition is None else int(partition),
+        None if offset is None else int(offset),
+        None if key is None else key.encode(),
+        time_ms,
+    )
+
+
+def locate(log: RecordLog, wish: Wish, limit: int) -> Located | NoRecord:
+    """Where the record is.
+
+    With a key and without a time the last one with this key, otherwise the first one from the time on. Of several
+    partitions the one whose record has the earliest timestamp, or without a time the latest.
+    """
+    if wish.offset is not None and wish.partition is not None:
+        return Located(TopicPartition(wish.topic, wish.partition), wish.offset)
+    places = [each for each in log.partitions(wish.topic) if wish.partition in {None, each.partition}]
+    if not places:
+        raise UsageError(f"topic {wish.topic} has no partition {wish.partition}")
+    found = [each for place in places for each in _candidates(log, place, wish, limit)]
+    if not found:
+        return _nothing(log, places, wish, limit)
+    pick = max if wish.time_ms is None else min
+    _, located = pick(found, key=lambda each: each[0])
+    return located
+
+
+def _nothing(log: RecordLog, places: Sequence[TopicPartition], wish: Wish, limit: int) -> NoRecord:
+    what = "" if wish.key is None else f" with the key {wish.key.decode('utf-8', 'replace')}"
+    when = "" if wish.time_ms is None else " from that time on"
+    longer = [each for each in map(log.bounds, places) if each.high_watermark - each.log_start_offset > limit]
+    cut = wish.key is not None and bool(longer)
+    within = f" within {limit} offsets (--within)" if cut else ""
+    reason = f"no record{what}{when} was found{within} in {some(places)}"
+    return NoRecord(places[0], -1, Absence.NOT_FOUND if cut else Absence.NOT_WRITTEN, reason)
+
+
+def _candidates(log: RecordLog, place: TopicPartition, wish: Wish, limit: int) -> Iterator[tuple[int, Located]]:
+    bounds = log.bounds(place)
+    start = bounds.log_start_offset
+    if wish.time_ms is not None:
+        at = log.offset_at(place, wish.time_ms)
+        if at is None:
+            return
+        start = max(start, at[0])
+        for record in _found_records(log, place, start, min(bounds.high_watermark, start + limit)):
+            if record.timestamp >= wish.time_ms and wish.key in {None, record.key}:
+                yield record.timestamp, Located(place, record.offset)
+                return
+        return
+    end, size = bounds.high_watermark, FIRST_WINDOW
+    floor = max(start, end - limit)
+    while end > floor:
+        begin = max(floor, end - size)
+        last = [record for record in _found_records(log, place, begin, end) if record.key == wish.key]
+        if last:
+            yield last[-1].timestamp, Located(place, last[-1].offset)
+            return
+        end, size = begin, size * 2
+
+
+def _found_records(log: RecordLog, place: TopicPartition, start: int, end: int) -> Iterator[Record]:
+    for item in log.read(OffsetRange(place.topic, place.partition, start, end, settled=False)) if start < end else ():
+        if isinstance(item, DataBatch):
+            yield from decode_records(item.batch, topic_partition=place)
+
+
+def first_item(log: RecordLog, located: Located) -> LogItem | NoRecord:
+    """The batch that holds the record, or why there is none: deleted, not written yet, compacted away, damaged."""
+    place, offset = located.topic_partition, located.offset
+    bounds = log.bounds(place)
+    if offset < bounds.log_start_offset:
+        reason = f"deleted: the log starts at offset {bounds.log_start_offset} (retention, or DeleteRecords)"
+        return NoRecord(place, offset, Absence.DELETED, reason)
+    if offset >= bounds.high_watermark and (cut := log.cut_bytes(place)):
+        reason = f"{cut} bytes at the end of the log, from offset {bounds.high_watermark} on, are no whole batch"
+        return NoRecord(place, offset, Absence.DAMAGED, f"the log is damaged there: {reason}")
+    if offset >= bounds.high_watermark:
+        return NoRecord(place, offset, Absence.NOT_WRITTEN, f"the log ends before offset {bounds.high_watermark}")
+    settled = offset < bounds.last_stable_offset
+    end = bounds.last_stable_offset if settled else bounds.high_watermark
+    item = next(log.read(OffsetRange(place.topic, place.partition, offset, end, settled=settled)), None)
+    match item:
+        case DamagedOffsets() if item.offset <= offset:
+            return NoRecord(place, offset, Absence.DAMAGED, f"the log is damaged there: {item.reason}")
+        case DataBatch() | ControlBatch() if item.batch.header.base_offset <= offset:
+            return item
+    return NoRecord(place, offset, Absence.COMPACTED, f"compacted away{_behind(item)}")
+
+
+def _behind(item: LogItem | None) -> str:
+    if item is None or isinstance(item, DamagedOffsets):
+        return ""
+    return f": the next batch that is left begins at offset {item.batch.header.base_offset}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,28 @@
 """What `transactions list`, `describe` and `producers` answer."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 
-from eosctl.analysis.owners import owners_of, ownership
-from eosctl.analysis.transactions import list_with_owners
+from eosctl.analysis.config_topic import connector_states
+from eosctl.analysis.rules.workers import no_group
+from eosctl.analysis.transaction_log import fold_transaction_log, history, log_findings
+from eosctl.analysis.transactions import KnownNames, list_with_owners, owners_of, ownership
+from eosctl.codecs.transaction_log import decode_log_record
 from eosctl.errors import EosctlError, Unreachable, UsageError
-from eosctl.model.counts import counted
-from eosctl.model.described import transactional_ids_by_producer
-from eosctl.model.near_names import did_you_mean
-from eosctl.model.skipped import Skipped
+from eosctl.model.connectors import ConnectorState
+from eosctl.model.groups import no_such_group
+from eosctl.model.names import TRANSACTION_LOG, coordinator_partition, did_you_mean
+from eosctl.model.skipped import Coverage, Skipped, not_asked, or_skipped
+from eosctl.model.text import counted
+from eosctl.model.transaction_log import (
+    LogRecord,
+    NewerLogRecord,
+    TransactionHistory,
+    TransactionLogRecords,
+    TransactionLogReport,
+)
 from eosctl.model.transactions import (
     Described,
     HiddenIds,
@@ -22,10 +35,101 @@ from eosctl.model.transactions import (
     TransactionList,
     TransactionListing,
     UndescribedId,
+    transactional_ids_by_producer,
 )
-from eosctl.operations.owners import ConnectNames, read_connect_names
-from eosctl.operations.partitions import wanted_partitions
-from eosctl.sources.cluster_reader import ClusterReader
+from eosctl.model.workers import ConnectFacts, WorkerFacts
+from eosctl.operations.session import Session
+from eosctl.sources.cluster_reader import ClusterReader, Wanted
+from eosctl.sources.log_directories import LogSegment, partition_of_segment
+
+# Names that transactional IDs are compared with: Connect clusters by their groups, connectors by topic and REST.
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectNames:
+    """What is known of the Connect clusters: groups of the Kafka cluster, and of --group-id its connectors.
+
+    config_topic is the name of the topic that the connectors are from; notes say what makes owners less certain.
+    """
+
+    names: KnownNames
+    connectors: Mapping[str, ConnectorState] | Skipped
+    config_topic: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Connectors:
+    config_topic: str
+    states: Mapping[str, ConnectorState]
+
+
+def read_connect_names(reader: ClusterReader, config_topic: str, *, needed: bool = False) -> ConnectNames:
+    """Whatever can be read; what cannot is Skipped, because a transaction without an owner is still worth showing.
+
+    needed is whether owners decide what is shown. UsageError where the group is not that of the workers that answer.
+    """
+    with nullcontext() if needed else reader.adding():
+        groups, group_id = reader.groups(), reader.group_id
+        connect = or_skipped(reader.connect)
+        found = or_skipped(lambda: _read_connectors(reader, config_topic))
+    clusters: dict[str, set[str]] = {}
+    if not isinstance(groups, Skipped):
+        clusters = {each.group_id: set() for each in groups.values() if each.is_connect}
+    if group_id is not None:
+        known = set() if isinstance(found, Skipped) else set(found.states)
+        running = set() if isinstance(connect, Skipped) else set(connect.connectors)
+        clusters[group_id] = known | running
+    unread = {"groups": groups, "connectors": found}
+    notes = [f"owners by {what}: {why.reason}" for what, why in unread.items() if isinstance(why, Skipped)]
+    if group_id is not None and not isinstance(groups, Skipped) and group_id not in groups:
+        require_group(reader, connect)
+        absent = no_such_group(group_id, clusters.keys() - {group_id})
+        notes.append(f"group {group_id}: {absent.reason}")
+    return ConnectNames(
+        KnownNames.of(clusters),
+        found if isinstance(found, Skipped) else found.states,
+        config_topic if isinstance(found, Skipped) else found.config_topic,
+        tuple(notes),
+    )
+
+
+def require_group(reader: ClusterReader, connect: ConnectFacts | Skipped) -> None:
+    """UsageError (EOS020) where workers answer, and the group that was named has none or is not one of workers.
+
+    Where none answers they may all be stopped: the coverage says that there is no such group.
+    """
+    if reader.group_id is None:
+        return
+    group = reader.connect_group(reader.group_id)
+    workers = () if isinstance(connect, Skipped) else connect.workers.values()
+    answer = any(isinstance(each, WorkerFacts) for each in workers)
+    found = None if isinstance(group, Skipped) else no_group(reader.group_id, group, workers_answer=answer)
+    if found is not None:
+        raise found.as_usage_error()
+
+
+def _read_connectors(reader: ClusterReader, config_topic: str) -> _Connectors | Skipped:
+    if reader.group_id is None:
+        return not_asked("no --group-id was given, so connectors are not known")
+    log = reader.config_topic(config_topic)
+    return _Connectors(log.topic, connector_states(log.records))
+
+
+# Partitions as people write them: TOPIC for all of its partitions, TOPIC:0,3 for some.
+
+
+def wanted_partitions(arguments: Iterable[str]) -> Wanted:
+    """What the arguments name together. Raises UsageError for one that is not TOPIC[:PARTITION,…]."""
+    wanted: dict[str, frozenset[int] | None] = {}
+    for argument in arguments:
+        topic, colon, indexes = argument.partition(":")
+        if not topic or (colon and not all(index.isascii() and index.isdigit() for index in indexes.split(","))):
+            raise UsageError(f"invalid partition {argument!r}: expected TOPIC[:N,…]", hint="for example orders:0,3")
+        before = wanted.get(topic, frozenset())
+        named = frozenset(int(index) for index in indexes.split(",")) if colon else None
+        wanted[topic] = None if named is None or before is None else before | named
+    return wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,3 +261,144 @@ def list_producers(reader: ClusterReader, request: ProducersRequest) -> Producer
 
 def _unknown_holders(reasons: Sequence[str]) -> tuple[str, ...]:
     return (f"who holds a producer ID is not known of all: {'; '.join(reasons)}",) if reasons else ()
+
+
+# What `transactions log` answers: the log of a cluster, or segment files without a broker.
+
+
+@dataclass(frozen=True, slots=True)
+class LogRequest:
+    """Which IDs (none: all), from which files (none: the cluster), and what the user says of the brokers."""
+
+    transactional_ids: frozenset[str]
+    segments: tuple[Path, ...]
+    partitions: int | None
+    expiration_ms: int | None
+    config_topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """The records that are asked for, and the facts that the findings need."""
+
+    as_of: int
+    cluster_id: str | None
+    records: Iterator[LogRecord]
+    names: KnownNames
+    leaders: Mapping[int, int] | Skipped
+    partitions: int | Skipped
+    expiration_ms: int | Skipped
+    unread: Mapping[int, Skipped]
+    notes: tuple[str, ...]
+
+    def lies_unread(self, name: str) -> bool:
+        """Whether the ID belongs into a partition that was not read."""
+        if isinstance(self.leaders, Skipped) or not self.unread:
+            return False
+        return coordinator_partition(name, len(self.leaders)) in self.unread
+
+
+def fold_log(session: Session, request: LogRequest) -> TransactionLogReport:
+    """The last state of each ID with findings; warns of IDs that the log has no record of."""
+    log = _read(session, request)
+    folded = fold_transaction_log(log.records)
+    owners = owners_of(folded.ids, log.names)
+    missing = request.transactional_ids - folded.ids.keys()
+    absent = frozenset(name for name in missing if not log.lies_unread(name))
+    if absent:
+        session.options.console.warn(f"the log holds no record of {', '.join(sorted(absent))}")
+    facts = {"expiry": log.expiration_ms, "the coordinator's partition": log.partitions}
+    unchecked = (f"not checked: {what}: {why.reason}" for what, why in facts.items() if isinstance(why, Skipped))
+    return TransactionLogReport(
+        as_of=log.as_of,
+        cluster_id=log.cluster_id,
+        log=folded,
+        owners=owners,
+        leaders=log.leaders,
+        findings=log_findings(folded, owners, log.as_of, log.expiration_ms, log.partitions),
+        absent=absent,
+        unread=log.unread,
+        notes=(*unchecked, *log.notes),
+        coverage=_coverage(session, request),
+    )
+
+
+def log_history(session: Session, request: LogRequest) -> TransactionHistory:
+    """Every record that the log still holds, with what happened by it."""
+    log = _read(session, request)
+    return TransactionHistory(
+        as_of=log.as_of,
+        cluster_id=log.cluster_id,
+        entries=tuple(history(log.records)),
+        unread=log.unread,
+        notes=log.notes,
+        coverage=_coverage(session, request),
+    )
+
+
+def _coverage(session: Session, request: LogRequest) -> Coverage:
+    return Coverage() if request.segments else session.reader.coverage
+
+
+def _read(session: Session, request: LogRequest) -> _Log:
+    return _read_segments(session, request) if request.segments else _read_cluster(session, request)
+
+
+def _read_cluster(session: Session, request: LogRequest) -> _Log:
+    reader = session.reader
+    log = reader.transaction_log(request.transactional_ids)
+    connect = read_connect_names(reader, request.config_topic)
+    return _Log(
+        as_of=reader.now(),
+        cluster_id=reader.cluster_id,
+        records=_wanted(log.records, request),
+        names=connect.names,
+        leaders=log.leaders,
+        partitions=request.partitions or len(log.leaders) or Skipped("there is no transaction log yet"),
+        expiration_ms=request.expiration_ms or log.expiration_ms,
+        unread=log.unread,
+        notes=(*_left_out(log), *connect.notes),
+    )
+
+
+def _left_out(log: TransactionLogRecords) -> tuple[str, ...]:
+    if not log.left_out:
+        return ()
+    records = counted(log.left_out, "record of the log was", "records of the log were")
+    return (f"{records} not kept: the snapshot has the last of each ID",)
+
+
+def _read_segments(session: Session, request: LogRequest) -> _Log:
+    group_id = session.options.group_id
+    return _Log(
+        as_of=session.now(),
+        cluster_id=None,
+        records=_wanted(_segment_records(session, request), request),
+        names=KnownNames.of({} if group_id is None else {group_id: ()}),
+        leaders=not_asked("read from files"),
+        partitions=request.partitions or not_asked("read from files; say it with --partitions"),
+        expiration_ms=request.expiration_ms or not_asked("read from files; say it with --expiration-ms"),
+        unread={},
+        notes=(),
+    )
+
+
+def _segment_records(session: Session, request: LogRequest) -> Iterator[LogRecord]:
+    for path in request.segments:
+        place = partition_of_segment(path)
+        if place is not None and place.topic != TRANSACTION_LOG:
+            raise UsageError(f"{path} is a segment of {place}, not of {TRANSACTION_LOG}")
+        segment = LogSegment(path)
+        for record in segment:
+            yield decode_log_record(-1 if place is None else place.partition, record)
+        if segment.cut_bytes:
+            session.options.console.warn(
+                f"{path} ends within a batch: its last {segment.cut_bytes} bytes were not read"
+            )
+
+
+def _wanted(records: Iterable[LogRecord], request: LogRequest) -> Iterator[LogRecord]:
+    names = request.transactional_ids
+    if not names:
+        return iter(records)
+    return (each for each in records if isinstance(each, NewerLogRecord) or each.transactional_id in names)

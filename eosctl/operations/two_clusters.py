@@ -11,7 +11,7 @@ from eosctl.analysis.config_topic import connector_states
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.model.connectors import ConnectorState
-from eosctl.model.sides import Place, Side
+from eosctl.model.plan import Place, Side
 from eosctl.model.skipped import Skipped
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import PlannedServers, as_words, typed_urls

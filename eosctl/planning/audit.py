@@ -4,14 +4,145 @@ A range may begin and end inside a batch: the reader gives a batch to the range 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
-from eosctl.model.audit import AuditPlan, OffsetRange, PartitionBounds
-from eosctl.model.ledger import LedgerRange, LedgerRangeKind
+from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, PartitionBounds, RangeEvidence
+from eosctl.model.ledger import Advance, CommittedRange, Cursor, LedgerRange, LedgerRangeKind
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
-from eosctl.planning.ledger import Resumption
+
+# Where each partition is to be read from, given how far the job has come, and what lies between.
+#
+# 1. No cursor: from the log start.
+# 2. The cursor is the same topic's and inside the log: from the cursor.
+# 3. The log start has passed the cursor: an expired gap, then from the log start.
+# 4. The cursor lies beyond the high watermark: the log was cut after it had been read (an unclean leader election).
+#    The offsets between are given to other records: a truncated gap, and from the high watermark.
+# 5. Another topic ID (KIP-516): the topic was deleted and created again. A recreated gap, and from the new log start;
+#    a partition that the new topic lacks ends.
+# 6. A topic ID that was not known on one of the two occasions decides nothing: the topic counts as the same.
+
+
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """Where to go on in one partition: at `start`, after the gaps, which have to be recorded.
+
+    before is the cursor as it stands; ends: the partition is no more.
+    """
+
+    topic: str
+    partition: int
+    topic_id: str | None
+    before: Cursor | None
+    start: int
+    gaps: tuple[LedgerRange, ...] = ()
+    ends: bool = False
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """The partition concerned."""
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def is_recreated(self) -> bool:
+        """Whether it is another topic now: state carried from the old one says nothing of it."""
+        return any(gap.kind is LedgerRangeKind.RECREATED for gap in self.gaps)
+
+
+def resume(
+    cursors: Mapping[TopicPartition, Cursor], topics: Iterable[AuditedTopic], bounds: Iterable[PartitionBounds]
+) -> tuple[Resumption, ...]:
+    """One for each partition of `bounds`, and one for each that ends, in order of topic and partition.
+
+    Of bounds, log start and high watermark are looked at. Cursors of topics that are not named stay as they are, and
+    so do those of partitions that could not be read.
+    """
+    ids = {topic.name: topic.topic_id for topic in topics}
+    found = {TopicPartition(each.topic, each.partition): each for each in bounds}
+    going_on = [_going_on(each, ids.get(each.topic), cursors.get(place)) for place, each in found.items()]
+    recreated = {each.topic for each in going_on if each.is_recreated}
+    ended = [
+        Resumption(*cursor[:3], cursor, cursor.offset, (_recreated(cursor),), ends=True)
+        for place, cursor in cursors.items()
+        if place not in found and place.topic in recreated and not _same(cursor.topic_id, ids[place.topic])
+    ]
+    return tuple(sorted((*going_on, *ended), key=lambda each: each.topic_partition))
+
+
+def _going_on(bounds: PartitionBounds, topic_id: str | None, cursor: Cursor | None) -> Resumption:
+    first = Resumption(bounds.topic, bounds.partition, topic_id, cursor, bounds.log_start_offset)
+    if cursor is None:
+        return first
+    if not _same(cursor.topic_id, topic_id):
+        return replace(first, gaps=(_recreated(cursor),))
+    known = replace(first, topic_id=topic_id or cursor.topic_id)
+    if cursor.offset > bounds.high_watermark:
+        start = max(bounds.high_watermark, bounds.log_start_offset)
+        return replace(known, start=start, gaps=(_gap(cursor, start, cursor.offset, LedgerRangeKind.TRUNCATED),))
+    if cursor.offset < bounds.log_start_offset:
+        gap = _gap(cursor, cursor.offset, bounds.log_start_offset, LedgerRangeKind.EXPIRED)
+        return replace(known, gaps=(gap,))
+    return replace(known, start=cursor.offset)
+
+
+def _same(one: str | None, other: str | None) -> bool:
+    return one is None or other is None or one == other
+
+
+def _gap(cursor: Cursor, start: int, end: int, kind: LedgerRangeKind) -> LedgerRange:
+    return LedgerRange(cursor.topic, cursor.partition, cursor.topic_id, start, end, kind)
+
+
+def _recreated(cursor: Cursor) -> LedgerRange:
+    return _gap(cursor, cursor.offset, cursor.offset, LedgerRangeKind.RECREATED)
+
+
+def advance(resumption: Resumption, end: int, evidence: RangeEvidence | None = None) -> Advance:
+    """What the run does to this cursor: its gaps, and [start, end), which must be settled and was read by the run.
+
+    `evidence` counts the records of that range; end is start where there was nothing to read.
+    """
+    if resumption.ends:
+        return Advance(resumption.before, None, resumption.gaps)
+    topic, partition, topic_id = resumption.topic, resumption.partition, resumption.topic_id
+    read = LedgerRange(topic, partition, topic_id, resumption.start, end)
+    if evidence is not None:
+        read = read._replace(
+            records=evidence.records,
+            control_records=evidence.control_records,
+            aborted_records=evidence.aborted_records,
+        )
+    ranges = (*resumption.gaps, read) if end > resumption.start else resumption.gaps
+    return Advance(resumption.before, Cursor(topic, partition, topic_id, max(end, resumption.start)), ranges)
+
+
+def newly_read(
+    evidence: Iterable[RangeEvidence], earlier: Iterable[CommittedRange], resumptions: Iterable[Resumption]
+) -> dict[TopicPartition, RangeEvidence]:
+    """What this run alone read of each partition: the evidence of all runs together, less what `earlier` ones counted.
+
+    Of the counts only those that a ledger keeps are given. A topic that was created again has nothing earlier.
+    """
+    recreated = {each.topic_partition for each in resumptions if each.is_recreated}
+    counted: dict[TopicPartition, tuple[int, int, int]] = {}
+    for _, each in earlier:
+        place = TopicPartition(each.topic, each.partition)
+        before = (0, 0, 0) if each.kind is LedgerRangeKind.RECREATED else counted.get(place, (0, 0, 0))
+        more = (each.records, each.control_records, each.aborted_records)
+        counted[place] = (before[0] + more[0], before[1] + more[1], before[2] + more[2])
+    found = {}
+    for all_runs in evidence:
+        place = TopicPartition(all_runs.topic, all_runs.partition)
+        records, control, aborted = (0, 0, 0) if place in recreated else counted.get(place, (0, 0, 0))
+        found[place] = RangeEvidence(
+            *(all_runs.topic, all_runs.partition, all_runs.start, all_runs.end),
+            records=all_runs.records - records,
+            control_records=all_runs.control_records - control,
+            aborted_records=all_runs.aborted_records - aborted,
+        )
+    return found
+
 
 SMALLEST_RANGE: Final = 250_000
 LARGEST_RANGE: Final = 5_000_000

@@ -8,7 +8,7 @@ offsets again, and `apply` goes on with a plan of what was found. That differs i
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from eosctl.codecs.offsets_digest import offsets_now
+from eosctl.codecs.offsets_topic import offsets_now
 from eosctl.errors import Refused
 from eosctl.model.migration import MergeRule, Move
 from eosctl.model.offsets import Entry
@@ -19,14 +19,14 @@ from eosctl.model.plan import (
     PlannedStep,
     Precondition,
     ReadAgain,
+    Side,
     StopConnector,
     TopicIsCompact,
     VerifyOffsets,
     WriteOffsets,
 )
 from eosctl.model.report import Severity
-from eosctl.model.sides import Side
-from eosctl.planning.merge import Merged, merge_offsets
+from eosctl.planning.migration import Merged, merge_offsets
 
 Found = Mapping[tuple[Side, str, str], Sequence[Entry]]
 """What topics hold of connectors now: by side, topic and connector."""

@@ -11,14 +11,13 @@
 
 from collections.abc import Iterator
 
-from eosctl.analysis.catalogue.group import NO_GROUP
-from eosctl.analysis.catalogue.offsets import PRODUCES_ELSEWHERE
-from eosctl.analysis.catalogue.workers import OTHER_KAFKA
+from eosctl.analysis.catalogue.connect import NO_GROUP, OTHER_KAFKA
+from eosctl.analysis.catalogue.internal_topics import PRODUCES_ELSEWHERE
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
-from eosctl.model.offset_stores import SourceSupport
-from eosctl.model.plan_facts import ConnectorFacts
+from eosctl.model.offsets import SourceSupport
+from eosctl.model.plan import Side
+from eosctl.model.preconditions import ConnectorFacts
 from eosctl.model.report import Finding, Severity
-from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
 
 NO_MEMBERS = frozenset({"Dead", "Empty"})

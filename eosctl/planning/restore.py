@@ -12,27 +12,38 @@
    workers that are not enabled read that one.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from eosctl.analysis.catalogue.migration import CONNECTOR_UNKNOWN, SOURCE_PARTITION_UNCLEAR
-from eosctl.codecs.offsets_digest import entries_by_connector, offsets_now, value_digest
+from eosctl.analysis.catalogue.plans import (
+    CONNECTOR_UNKNOWN,
+    OFFSET_UNLIKE_BEFORE,
+    POSITION_AT_SOURCE,
+    RECORDS_SKIPPED,
+    SOURCE_PARTITION_UNCLEAR,
+)
+from eosctl.analysis.positions.debezium import POSTGRESQL, at_source
+from eosctl.analysis.positions.index import compare_positions, explain_position, meaning_of_rewind, position_reader
 from eosctl.codecs.offsets_topic import (
     canonical,
     decode_offsets_key,
     decode_offsets_value,
     encode_offsets_key,
     encode_offsets_value,
+    entries_by_connector,
+    offsets_now,
+    value_digest,
 )
-from eosctl.model.exported_offsets import ConnectorOffset
-from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
+from eosctl.model.migration import MigrationFacts, MigrationRequest, Move, SourceRead
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
-from eosctl.model.offsets import Entry, OffsetKey, SourcePartition
-from eosctl.model.partitioner import java_partition
+from eosctl.model.offsets import ConnectorOffset, Entry, OffsetKey, Order, Served, SourceOffset, SourcePartition
 from eosctl.model.plan import (
     ClusterIs,
     ConnectorStopped,
+    CreateConnector,
+    CreateTopic,
     FenceProducers,
     NoOpenTransaction,
     OffsetsUnchanged,
@@ -40,22 +51,203 @@ from eosctl.model.plan import (
     Plan,
     PlannedStep,
     ResumeConnector,
+    Side,
     StopConnector,
     TopicIsCompact,
+    TopicIsCompactOrAbsent,
     VerifyOffsets,
     WriteOffsets,
 )
-from eosctl.model.plan_facts import ConnectorFacts, PlanFacts
 from eosctl.model.planned import Planned
-from eosctl.model.preconditions import IN_USE_HINT, how_to_stop, not_compact, violation
+from eosctl.model.preconditions import IN_USE_HINT, ConnectorFacts, PlanFacts, how_to_stop, not_compact, violation
+from eosctl.model.records import java_partition
 from eosctl.model.report import Finding, Severity
-from eosctl.model.sides import Side
-from eosctl.planning.created_connectors import PARTITIONS, NewConnector, creating_steps, objections_to
-from eosctl.planning.manual_steps import resumed_by_hand
-from eosctl.planning.merge import after_writing, text
+from eosctl.model.skipped import Skipped
+from eosctl.model.text import counted
+from eosctl.model.versions import INITIAL_STATE
+from eosctl.planning.migration import after_writing, text, unused_ids
+from eosctl.planning.operated import resumed_by_hand
 from eosctl.planning.producing_elsewhere import find_clusters
-from eosctl.planning.source_positions import find_differences, find_positions, unknown_source
-from eosctl.planning.unused_ids import unused_ids
+
+# Creating a connector that begins at given offsets: what speaks against it, beside what does against a restore.
+#
+# 1. The connector does not exist, and workers can create one STOPPED (KIP-980, 3.7): one that runs before its offsets
+#    are written begins from nothing.
+# 2. Offsets outlive a connector that is deleted (KIP-875). Where some of this name are left and are not those that are
+#    to be written, the user has to say that they may be written over.
+# 3. At least one offset is to be written: without, it would begin from nothing.
+
+
+PARTITIONS: Final = 25
+"""Of a connector's own offsets topic, as Connect creates it."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewConnector:
+    """The connector to create: the file with its config, and the digest of that (codecs.connector_files).
+
+    overwrite: offsets that a deleted connector of this name left may be written over.
+    """
+
+    name: str
+    file: str
+    digest: str
+    overwrite: bool = False
+
+
+def objections_to(
+    new: NewConnector,
+    facts: MigrationFacts,
+    entries: Mapping[str, Sequence[Entry]],
+    wanted: Mapping[bytes, bytes | None],
+) -> Iterator[tuple[str, str]]:
+    """Why it must not be created, each with what to do. entries are by topic, wanted the values by raw key."""
+    now = facts.connectors[Side.SOURCE, new.name]
+    if isinstance(now, Skipped):
+        yield f"whether connector {new.name} exists is unknown: {now.reason}", "ask a worker: --connect-url"
+    elif now.state is not None:
+        change = (
+            f"to change its offsets: `eosctl offsets restore FILE --connector {new.name}`; to create "
+            "another connector, change `name` in the config"
+        )
+        yield f"connector {new.name} exists: it is {now.state}", change
+        return
+    version = facts.worker_version
+    if not isinstance(version, Skipped) and version < INITIAL_STATE:
+        yield (
+            f"workers of {version} cannot create a connector STOPPED (KIP-980, since {INITIAL_STATE})",
+            "`eosctl offsets restore` writes the offsets of a connector that does not exist: do that first, then "
+            "create it (POST /connectors), and it begins there",
+        )
+    if not any(wanted.values()):
+        yield (
+            "the file has no offset to begin at",
+            "without one, create the connector over REST: it begins from nothing",
+        )
+    for topic, held in entries.items():
+        left = _left(held, wanted)
+        if left and not new.overwrite:
+            what = counted(left, "offset that is", "offsets that are")
+            yield (
+                f"topic {topic} holds {what} not those of the file, of a connector {new.name} that was deleted",
+                "`eosctl offsets show` shows them; --force writes over those that the file names and keeps the others; "
+                "an offset of null in the file deletes one",
+            )
+
+
+def _left(held: Iterable[Entry], wanted: Mapping[bytes, bytes | None]) -> int:
+    """How many live source partitions there are otherwise than wanted."""
+    live = {key.raw: records.committed.value for key, records in held if records.committed is not None}
+    return sum(1 for raw, value in live.items() if value is not None and wanted.get(raw) != value)
+
+
+def creating_steps(
+    new: NewConnector, facts: MigrationFacts, topics: Sequence[str], guards: tuple[ClusterIs, ConnectorStopped]
+) -> Iterator[PlannedStep]:
+    """The connector, STOPPED, and its own offsets topic where that does not exist, replicated as the workers' is."""
+    yield PlannedStep(CreateConnector(Side.SOURCE, new.name, new.file, new.digest), guards)
+    workers, own = facts.topics.get((Side.SOURCE, topics[0])), topics[-1]
+    if facts.topics[Side.SOURCE, own] is None and own != topics[0]:
+        factor = -1 if workers is None else workers.facts.replication_factor
+        absent = TopicIsCompactOrAbsent(Side.SOURCE, own, PARTITIONS)
+        yield PlannedStep(CreateTopic(Side.SOURCE, own, PARTITIONS, factor), (guards[0], absent))
+
+
+# What the source has of the positions that a plan gives a connector.
+#
+# 1. With what was read of a Debezium PostgreSQL's server, each position is held against its slot. What could not be
+#    read speaks against the plan: the user asked for it.
+# 2. Of other kinds of sources, and without that, the plan says what to look at, once for each kind.
+# 3. A position is held against the one that it replaces: a file is edited by hand, and misspelt.
+
+
+LOOK_YOURSELF: Final = (
+    "eosctl cannot ask this kind of source: look there whether it still has what follows the position"
+)
+SNAPSHOT: Final = "rows that the source no longer streams are sent again by a new snapshot"
+NOTHING: Final = "nothing: the source has what follows"
+
+
+def find_positions(connector: str, offsets: Iterable[ConnectorOffset], source: SourceRead | None) -> Iterator[Finding]:
+    """What there is to say of each offset whose kind of source is known."""
+    said: set[str] = set()
+    for each in offsets:
+        reader = None if each.offset is None else position_reader(each.partition, each.offset)
+        if source is not None and (each.offset is None or reader is POSTGRESQL):
+            yield from _held_against(connector, each, source)
+        elif reader is not None and each.offset is not None and reader.source not in said:
+            said.add(reader.source)
+            meaning = meaning_of_rewind(each.partition, each.offset)
+            message = f"whether the source still has what follows was not asked. {reader.source}: {meaning}"
+            cure = None if reader is POSTGRESQL else LOOK_YOURSELF
+            yield POSITION_AT_SOURCE.finding(connector, message, cure=cure, severity=Severity.INFO)
+
+
+def _held_against(connector: str, each: ConnectorOffset, source: SourceRead) -> Iterator[Finding]:
+    if isinstance(source.server, Skipped) or isinstance(source.slot, Skipped):
+        return
+    found = at_source(each.offset, source.slot, source.server)
+    position = None if each.offset is None else explain_position(each.partition, each.offset)
+    partition = json.dumps(dict(each.partition), ensure_ascii=False)
+    message = f"{partition}: {position}; {found.words}" if position else f"{partition}: {found.words}"
+    severity = Severity.INFO if found.served is Served.SERVED else Severity.WARNING
+    cure = NOTHING if found.served is Served.SERVED else SNAPSHOT
+    yield POSITION_AT_SOURCE.finding(connector, message, cure=cure, severity=severity)
+
+
+def find_differences(
+    connector: str, partition: SourcePartition, before: SourceOffset, after: SourceOffset, *, force: bool
+) -> Iterator[Finding]:
+    """What is odd about an offset that takes the place of another one of the same source partition.
+
+    force: the user wants it as it is.
+    """
+    place = json.dumps(dict(partition), ensure_ascii=False)
+    if (odd := _shape(partition, before, after)) is not None:
+        words, is_needed = odd
+        severity = Severity.ERROR if is_needed and not force else Severity.WARNING
+        yield OFFSET_UNLIKE_BEFORE.finding(connector, f"{place}: {words}", severity=severity)
+    elif compare_positions(partition, before, after) is Order.AFTER:
+        then, now = (explain_position(partition, each) for each in (before, after))
+        what = f"{place}: forward from {then} to {now}; records between them are never copied"
+        severity = Severity.WARNING if force else Severity.ERROR
+        yield RECORDS_SKIPPED.finding(connector, what, severity=severity)
+
+
+def _shape(partition: SourcePartition, before: SourceOffset, after: SourceOffset) -> tuple[str, bool] | None:
+    """What is unlike before, and whether the connector needs that; None where nothing is.
+
+    Of an unknown kind of source all members are needed.
+    """
+    reader = position_reader(partition, before)
+    needs = before.keys() if reader is None else reader.needs
+    gone, more = sorted(before.keys() - after.keys()), sorted(after.keys() - before.keys())
+    if gone or more:
+        counted = ((f"lacks {', '.join(gone)}", gone), (f"has {', '.join(more)} more", more))
+        return f"the offset {' and '.join(what for what, names in counted if names)}", bool(needs & set(gone))
+    both = ((name, before[name], after[name]) for name in before if None not in (before[name], after[name]))
+    for name, was, now in both:
+        if type(was) is not type(now):
+            return f"{name} is {_typed(now)}, and {_typed(was)} now", name in needs
+        if name in needs and isinstance(now, int) and isinstance(was, int) and now < 0 <= was:
+            return f"{name} is {now}: no source has a negative one", True
+    return None
+
+
+def _typed(value: object) -> str:
+    kinds = {str: "text", int: "a whole number", float: "a number with a point", bool: "true or false"}
+    return f"{kinds.get(type(value), 'another type')} ({json.dumps(value, ensure_ascii=False)})"
+
+
+def unknown_source(source: SourceRead | None) -> Iterator[tuple[str, str]]:
+    """Why that is not known, with what to do."""
+    reason = None if source is None else source.unknown
+    if reason is not None:
+        yield (
+            f"whether the source still has these positions is not known: {reason.reason}",
+            "without --source-dsn the plan is made without asking it",
+        )
+
 
 KIND: Final = "offsets.restore"
 CREATING_KIND: Final = "offsets.create-connector"

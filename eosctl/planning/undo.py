@@ -19,14 +19,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final, TypeVar
 
-from eosctl.model.connector_steps import AwaitOperator, CreateConnector, DeleteConnector
 from eosctl.model.plan import (
+    AbortTransaction,
     AclsPresent,
+    AwaitOperator,
     ClusterIs,
+    CommitTransaction,
     ConnectorStopped,
     CreateAcls,
+    CreateConnector,
     CreateTopic,
     DeleteAcls,
+    DeleteConnector,
     FenceProducers,
     ManualStep,
     OffsetsUnchanged,
@@ -41,9 +45,7 @@ from eosctl.model.plan import (
     VerifyOffsets,
     WriteOffsets,
 )
-from eosctl.model.transaction_steps import AbortTransaction, CommitTransaction
-from eosctl.planning.manual_steps import resumed_by_hand
-from eosctl.planning.operated import in_terms_of_resources
+from eosctl.planning.operated import in_terms_of_resources, resumed_by_hand
 
 KIND: Final = "undo"
 

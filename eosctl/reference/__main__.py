@@ -22,10 +22,10 @@ from eosctl.reference.man_pages import man_page
 from eosctl.reference.markdown import pages
 from eosctl.reference.metrics import metrics_page
 from eosctl.reference.proofs import proofs
-from eosctl.render.kinds import KINDS
-from eosctl.render.views.rules import findings_page
+from eosctl.render.answers.explanations import findings_page
+from eosctl.render.answers.kinds import KINDS
 from eosctl.shell.command_tree import page_name, walk
-from eosctl.shell.completion_scripts import FILES
+from eosctl.shell.completion import FILES
 
 GENERATED: Final = "made by `make reference`: do not edit"
 

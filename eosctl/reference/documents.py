@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from eosctl.render.kinds import DocumentKind
+from eosctl.render.answers.kinds import DocumentKind
 
 INTRODUCTION: Final = """\
 # Documents

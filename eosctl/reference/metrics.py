@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from eosctl.exporter.exposition import PROFILE
-from eosctl.model.metrics import Metric
+from eosctl.model.watch import Metric
 
 INTRODUCTION: Final = f"""\
 # Metrics

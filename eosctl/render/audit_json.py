@@ -1,11 +1,11 @@
 """An audit's report as the JSON that a ledger keeps: what `-o json` writes."""
 
-from eosctl.model.audit_report import AuditReport
+from eosctl.model.audit import AuditReport
 from eosctl.model.mirror import MirrorReport
+from eosctl.render.answers.audit import view_audit
+from eosctl.render.answers.mirror import view_mirror
 from eosctl.render.document import Document
 from eosctl.render.formats import Output, text_of_envelope
-from eosctl.render.views.audit import view_audit
-from eosctl.render.views.mirror import view_mirror
 
 
 def render_audit_json(report: AuditReport) -> str:

@@ -3,7 +3,10 @@
 import contextlib
 import os
 import re
+import select
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -11,14 +14,106 @@ from typing import Final, TextIO
 
 from eosctl.atomic_write import atomic_file
 from eosctl.errors import ConfigError, EosctlError, OutputLost, Refused, UsageError
-from eosctl.model.gate import Gate, failed_gate, gate_of
-from eosctl.model.report import Answer
-from eosctl.model.unseen import escaped_in_lines
+from eosctl.model.report import Answer, Gate, failed_gate, gate_of
+from eosctl.model.text import escaped_in_lines
 from eosctl.render.cells import escape_controls
 from eosctl.render.document import Document, error_envelope
 from eosctl.render.formats import Output, pieces_of, text_of, text_of_envelope
 from eosctl.render.layout import Page, columns_across, fold
-from eosctl.render.whole_terminal import WholeTerminal
+
+# One line on a terminal that says how far a long read or write has come.
+
+
+@contextmanager
+def progress_line(
+    file: TextIO, page: Page, label: str, total: int | None, unit: str
+) -> Iterator[Callable[[int], None]]:
+    """Count, rate per second and, when the total is known, a bar and the time left; the line goes when it is done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            of = "" if task.total is None else f"/{task.total:,.0f}"
+            rate = f" {task.speed:,.0f}/s" if task.speed else ""
+            return Text(f"{task.completed:,.0f}{of}{f' {unit}' if unit else ''}{rate}")
+
+    console = Console(file=file, width=page.width, force_terminal=True, no_color=not page.colour, highlight=False)
+    known = [BarColumn(bar_width=20), TimeRemainingColumn()] if total is not None else []
+    with Progress(
+        TextColumn("{task.description}", markup=False), Rate(), *known, console=console, transient=True
+    ) as bar:
+        task = bar.add_task(label, total=total)
+        yield lambda count: bar.advance(task, count)
+
+
+# A whole terminal that is drawn again and again, and the key that ends it.
+
+
+QUIT: Final = frozenset("qQ")
+Key = Callable[[float], str]
+
+
+@dataclass(frozen=True, slots=True)
+class WholeTerminal:
+    """Where frames are drawn and keys are read; keys that are no terminal's are not read."""
+
+    stdin: TextIO
+    stdout: TextIO
+    coloured: bool
+
+    def draw(self, frame: Callable[[int, int], str], every_s: float) -> None:
+        """Draws what `frame` returns for this many columns and lines, until q is pressed or the terminal is gone.
+
+        What was on the terminal before is there again at the end, however it ends.
+        """
+        from rich.console import Console
+        from rich.live import Live
+        from rich.text import Text
+
+        console = Console(file=self.stdout, force_terminal=True, no_color=not self.coloured, highlight=False)
+        with _keys(self.stdin) as pressed, Live(console=console, screen=True, auto_refresh=False) as live:
+            key = ""
+            while not QUIT.intersection(key):
+                text = Text.from_ansi(frame(console.width, console.height), no_wrap=True, overflow="crop")
+                live.update(text, refresh=True)
+                key = pressed(every_s)
+
+    def text(self, document: Document, columns: int) -> str:
+        """The document as a table of that width."""
+        return text_of(document, Output.TABLE, Page(columns, self.coloured))
+
+
+@contextmanager
+def _keys(stdin: TextIO) -> Iterator[Key]:
+    """Call the value with how long to wait for a key; it returns those that were pressed, q where stdin has ended."""
+    if not stdin.isatty():
+        yield _nobody
+        return
+    import termios
+    import tty
+
+    file = stdin.fileno()
+    before = termios.tcgetattr(file)
+
+    def pressed(timeout_s: float) -> str:
+        if not select.select([file], [], [], timeout_s)[0]:
+            return ""
+        return os.read(file, 64).decode("utf-8", "replace") or "q"
+
+    tty.setcbreak(file, termios.TCSANOW)
+    try:
+        yield pressed
+    finally:
+        termios.tcsetattr(file, termios.TCSADRAIN, before)
+
+
+def _nobody(timeout_s: float) -> str:
+    """Where no key can be pressed there is nothing to wait for but the time."""
+    time.sleep(timeout_s)
+    return ""
+
 
 Advance = Callable[[int], None]
 NO_TERMINAL_WIDTH: Final = 80
@@ -238,7 +333,6 @@ class Console:
         if self._options.quiet or stderr.width is None:
             yield lambda count: None
             return
-        from eosctl.render.progress import progress_line
 
         coloured = self._terminal.coloured(stderr, self._options.colour)
         with progress_line(stderr.file, Page(stderr.width, coloured), escape_controls(label), total, unit) as advance:

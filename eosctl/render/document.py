@@ -12,8 +12,7 @@ from json import dumps
 from typing import Any, Final, TypeAlias
 
 from eosctl.errors import UsageError
-from eosctl.model.coverage import Coverage
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Coverage, Skipped
 
 MOST: Final = 5
 """Rows of a table beside the one that was asked for, and findings of one kind, that a terminal shows."""

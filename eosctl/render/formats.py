@@ -1,15 +1,485 @@
 """The output formats, by name."""
 
-from collections.abc import Callable, Iterator
+import csv
+import json as stdlib_json
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from enum import StrEnum
 from functools import partial
-from typing import assert_never
+from io import StringIO
+from itertools import chain
+from typing import Any, Final, assert_never
 
-from eosctl.render import machine
-from eosctl.render.document import Document, Tree
-from eosctl.render.layout import Page
-from eosctl.render.plain import csv_lines, name_lines, plain_lines
+from eosctl.model.text import UNSEEN, counted, escaped_in_json, escaped_in_yaml
+from eosctl.model.times import rfc3339
+from eosctl.render.cells import as_text, cell, escape_controls
+from eosctl.render.document import (
+    Align,
+    Column,
+    Document,
+    Fields,
+    Findings,
+    RowStream,
+    Table,
+    Tone,
+    Tree,
+    is_skipped,
+    look_up,
+)
+from eosctl.render.layout import GAP, HEADING, Page, columns_across, first_of, fit, fold, more_words, rows_of_lines
+
+# Rows for programs that know no JSON: the first block of the document only, nothing shortened.
+#
+# plain: tab-separated for awk and cut, without a header. A backslash in a value is written twice, so that every line
+# can be turned back into its values. csv: RFC 4180 with a header, null is empty; on request no cell is a formula.
+# name: the first column, for xargs.
+
+
+FINDING_FIELDS: Final = ("severity", "id", "subject", "message", "cure")
+
+
+def plain(document: Document) -> str:
+    """One line per row of a Table or finding; for Fields, header and value per line."""
+    return "".join(plain_lines(document))
+
+
+def plain_lines(document: Document) -> Iterator[str]:
+    """The same line by line."""
+    if not document.blocks:
+        return (f"{cell(line)}\n" for line in document.prose)
+    return ("\t".join(_plain_cell(value) for value in row) + "\n" for row in _rows(document)[1])
+
+
+def csv_lines(document: Document, *, text_cells: bool = False) -> Iterator[str]:
+    """The header, then a line per row; prose where there are no rows. text_cells: no cell is a formula; numbers are
+    numbers."""
+    headers, rows = _rows(document)
+    for row in chain((headers,), rows):
+        line = StringIO()
+        csv.writer(line, lineterminator="\n").writerow(_csv_cell(value, text_cells=text_cells) for value in row)
+        yield line.getvalue()
+
+
+def name_lines(document: Document) -> Iterator[str]:
+    """The first column of a Table, the subject of a finding, the value of the first of Fields."""
+    match document.blocks:
+        case (Findings(), *_):
+            place = FINDING_FIELDS.index("subject")
+        case (Fields(), *_):
+            return (f"{cell(value)}\n" for _, value in list(_rows(document)[1])[:1])
+        case _:
+            place = 0
+    return (f"{cell(row[place])}\n" for row in _rows(document)[1])
+
+
+def _rows(document: Document) -> tuple[list[Tree], Iterable[list[Tree]]]:
+    """The headers of the first block, and its rows; of a document without blocks its prose."""
+    match document.blocks:
+        case (Table() as table, *_):
+            paths = [column.path for column in table.columns]
+            lines = ([look_up(row, path) for path in paths] for row in _list(document, table.rows))
+            return [column.header for column in table.columns], lines
+        case (Findings() as findings, *_):
+            lines = ([look_up(row, name) for name in FINDING_FIELDS] for row in _list(document, findings.rows))
+            return [name.upper() for name in FINDING_FIELDS], lines
+        case (Fields() as fields, *_):
+            at = look_up(document.data, fields.at)
+            return ["SETTING", "VALUE"], ([column.header, look_up(at, column.path)] for column in fields.columns)
+    return ["TEXT"], ([line] for line in document.prose)
+
+
+def _list(document: Document, path: str) -> list[Tree]:
+    rows = look_up(document.data, path)
+    assert isinstance(rows, list)
+    return rows
+
+
+def _csv_cell(value: Tree, *, text_cells: bool) -> str:
+    if value is None:
+        return ""
+    return as_text(cell(value)) if text_cells and not isinstance(value, int | float) else cell(value)
+
+
+def _plain_cell(value: Tree) -> str:
+    return cell(value.replace("\\", "\\\\") if isinstance(value, str) else value)
+
+
+# Findings for people: those of one kind as one group, with the fix that they share; waived ones last.
+
+
+SEVERITIES: Final = {"error": Tone.BAD, "warning": Tone.WARN, "info": Tone.FAINT}
+INDENT: Final = "  "
+NARROWEST: Final = 20
+TIMES: Final = frozenset({"timestamp", "last_write"})
+"""Figures of evidence that are times, in ms since the epoch."""
+
+Group = list[Tree]
+
+
+def findings_lines(data: object, block: Findings, page: Page) -> Iterator[str]:
+    """The lines of the block: what is new before what was there at the last run, where that is known."""
+    rows = look_up(data, block.rows)
+    assert isinstance(rows, list)
+    left_out = data.get("findings_left_out") if isinstance(data, dict) else None
+    if not rows and not left_out:
+        yield page.paint(block.empty, Tone.GOOD)
+    known = [row for row in rows if look_up(row, "new") is False]
+    fresh = [row for row in rows if look_up(row, "new") is not False]
+    yield from _groups_lines(fresh, block, page)
+    if known:
+        if fresh:
+            yield ""
+        yield page.paint("Known from the last run", HEADING)
+        yield from _groups_lines(known, block, page)
+    if isinstance(left_out, int) and left_out:
+        if rows:
+            yield ""
+        what = counted(left_out, "finding of lower severity is", "findings of lower severity are")
+        yield page.paint(f"{what} not shown", Tone.FAINT)
+
+
+def _groups_lines(rows: list[Tree], block: Findings, page: Page) -> Iterator[str]:
+    groups: dict[tuple[str, ...], Group] = {}
+    for row in rows:
+        key = tuple(_text(row, path) for path in ("severity", "id", "name", "waiver"))
+        groups.setdefault(key, []).append(row)
+    for number, group in enumerate(sorted(groups.values(), key=_is_waived)):
+        if number:
+            yield ""
+        yield from _group_lines(group, block, page)
+
+
+def _is_waived(group: Group) -> bool:
+    return look_up(group[0], "waiver.expired") is False
+
+
+def _group_lines(group: Group, block: Findings, page: Page) -> Iterator[str]:
+    """One finding, or several of a kind: a line for each subject, and the fix once where they share it."""
+    severity, finding_id, name = (_text(group[0], path) for path in ("severity", "id", "name"))
+    level = page.paint(severity, SEVERITIES.get(severity))
+    subject = _text(group[0], "subject") if len(group) == 1 else f"({len(group):,})"
+    yield f"{level} {page.paint(finding_id, HEADING)} {page.paint(name, HEADING)} {subject}"
+    fixes = {_text(row, "cure") for row in group}
+    shown = group if page.width is None else list(first_of(group, block.most))
+    for row in shown:
+        message = _text(row, "message")
+        yield from _folded(message if len(group) == 1 else f"{_text(row, 'subject')}: {message}", page)
+        for line in _evidence(look_up(row, "evidence")) if block.evidence else ():
+            yield from _folded(line, page)
+        if len(fixes) > 1:
+            yield from _fix_lines(_text(row, "cure"), page)
+    if len(shown) < len(group):
+        yield from _folded(more_words(len(group) - len(shown)), page, Tone.FAINT)
+    if len(fixes) == 1:
+        yield from _fix_lines(_text(group[0], "cure"), page)
+    yield from _waiver_lines(look_up(group[0], "waiver"), page)
+
+
+def _folded(text: str, page: Page, tone: Tone | None = None) -> Iterator[str]:
+    room = None if page.width is None else max(page.width - len(INDENT), NARROWEST)
+    return (INDENT + page.paint(line, tone) for line in fold(text, room))
+
+
+def _fix_lines(fix: str, page: Page) -> Iterator[str]:
+    if fix not in {"-", '""'}:
+        yield from _folded(f"fix: {fix}", page)
+
+
+def _waiver_lines(waiver: Tree, page: Page) -> Iterator[str]:
+    if isinstance(waiver, dict):
+        owner, reason, expires = (cell(waiver[name]) for name in ("owner", "reason", "expires"))
+        if waiver["expired"]:
+            yield from _folded(f"its waiver expired on {expires} ({owner}: {reason})", page, Tone.WARN)
+        else:
+            yield from _folded(f"waived until {expires} ({owner}: {reason})", page, Tone.FAINT)
+
+
+def _evidence(evidence: Tree) -> Iterator[str]:
+    """Figures in one line, then a line for each object of a list: the places where something was seen."""
+    if not isinstance(evidence, dict):
+        return
+    lists = {name: value for name, value in evidence.items() if _is_list_of_objects(value)}
+    figures = {name: value for name, value in evidence.items() if name not in lists}
+    if figures:
+        yield f"evidence: {_figures(figures)}"
+    for name, places in lists.items():
+        assert isinstance(places, list)
+        yield from (f"{escape_controls(name)}: {_figures(place)}" for place in places if isinstance(place, dict))
+
+
+def _is_list_of_objects(value: Tree) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
+
+
+def _figures(named: dict[str, Tree]) -> str:
+    return ", ".join(f"{escape_controls(name)} {_figure(name, value)}" for name, value in named.items())
+
+
+def _figure(name: str, value: Tree) -> str:
+    return rfc3339(value) if name in TIMES and isinstance(value, int) and value >= 0 else cell(value)
+
+
+def _text(row: Tree, path: str) -> str:
+    return cell(look_up(row, path))
+
+
+# The answer for a person: sentences, tables and findings, as wide as the terminal.
+#
+# Nothing is ever cut short: a transactional ID that a person copies from the screen must be whole. Sentences wrap,
+# names do not; a table whose columns cannot share the width is drawn one row at a time, a line per column. Where that
+# is due to few rows with a long name, the name stands on a line of its own above the rest of its row.
+
+
+EMPTY: Final = frozenset({"-", '""'})
+
+
+def table(document: Document, page: Page) -> str:
+    """Prose, blocks in order, then why anything is unknown, then the notes; an empty line between the parts.
+
+    On a terminal a verdict comes last, and tables show what distinguishes rows.
+    """
+    prose = [line for sentence in document.prose for line in _sentence(sentence, page)]
+    parts = [list(_block(document, block, page)) for block in document.blocks]
+    parts.append([page.paint(line, Tone.FAINT) for reason in _reasons(document) for line in _sentence(reason, page)])
+    parts.append([line for note in document.notes for line in _sentence(note, page)])
+    parts.insert(len(parts) if document.concludes and page.width is not None else 0, prose)
+    return "\n".join("".join(f"{line}\n" for line in part) for part in parts if part)
+
+
+def _sentence(text: str, page: Page) -> list[str]:
+    return fold(escape_controls(text), page.width)
+
+
+def _block(document: Document, block: Table | Fields | Findings, page: Page) -> Iterator[str]:
+    if block.title:
+        yield page.paint(block.title, HEADING)
+    match block:
+        case Table():
+            yield from _table(look_up(document.data, block.rows), block, page)
+        case Fields():
+            yield from _fields(look_up(document.data, block.at), block.columns, page)
+        case Findings():
+            yield from findings_lines(document.data, block, page)
+
+
+def _table(rows: Tree, block: Table, page: Page) -> Iterator[str]:
+    if not isinstance(rows, list) or not rows:
+        yield page.paint(block.empty, Tone.FAINT)
+        return
+    shown = rows if page.width is None else [row for row in rows if block.shows(row)] or rows
+    columns, lines, alike = _telling(block.columns, [_cells(row, block.columns, page) for row in shown], page)
+    lines = lines if page.width is None else list(first_of(lines, block.most))
+    headers = [column.header for column in columns]
+    lone = frozenset[int]()
+    widths = fit([headers, *lines], page.width)
+    if widths is None and page.width is not None:
+        lone = _with_long_names(lines, page.width)
+        widths = fit([headers, *_beside(lines, lone)], page.width) if lone else None
+    if widths is None:
+        yield from _expanded(lines, columns, page)
+    else:
+        aligns = [column.align for column in columns]
+        yield from rows_of_lines(headers, [HEADING] * len(columns), widths, aligns, page)
+        for number, (cells, values) in enumerate(zip(lines, _beside(lines, lone), strict=True)):
+            if number in lone:
+                yield from (page.paint(each, columns[0].tones.get(cells[0])) for each in fold(cells[0], page.width))
+            styles = [column.tones.get(text) for column, text in zip(columns, values, strict=True)]
+            yield from rows_of_lines(values, styles, widths, aligns, page)
+    if alike:
+        yield from (page.paint(line, Tone.FAINT) for line in fold(f"all: {alike}", page.width))
+    if len(lines) < len(rows):
+        yield page.paint(more_words(len(rows) - len(lines)), Tone.FAINT)
+
+
+def _with_long_names(lines: list[list[str]], width: int) -> frozenset[int]:
+    """The rows whose first cell takes more than a third of the page, where they are at most half of all."""
+    found = frozenset(number for number, cells in enumerate(lines) if columns_across(cells[0]) > width // 3)
+    return found if len(found) <= len(lines) // 2 else frozenset()
+
+
+def _beside(lines: list[list[str]], lone: frozenset[int]) -> list[list[str]]:
+    """The rows without those first cells, which get a line of their own."""
+    return [["", *cells[1:]] if number in lone else cells for number, cells in enumerate(lines)]
+
+
+def _cells(row: Tree, columns: tuple[Column, ...], page: Page) -> list[str]:
+    return [
+        cell(look_up(row, column.path)) if page.width is None or column.brief is None else column.brief(row)
+        for column in columns
+    ]
+
+
+def _telling(
+    columns: tuple[Column, ...], lines: list[list[str]], page: Page
+) -> tuple[tuple[Column, ...], list[list[str]], str]:
+    """On a terminal: the first column and those that are not empty; where these are too wide, and all rows have one
+    value in a column, it goes too, and is said in one line for all."""
+    if page.width is None:
+        return columns, lines, ""
+    values = [{line[number] for line in lines} for number in range(len(columns))]
+    kept = [number for number in range(len(columns)) if number == 0 or not values[number] <= EMPTY]
+    natural = [max(map(columns_across, {columns[number].header, *values[number]})) for number in kept]
+    alike = []
+    if len(lines) > 1 and sum(natural) + GAP * (len(kept) - 1) > page.width:
+        alike = [each for each in kept[1:] if len(values[each]) == 1 and values[each].isdisjoint(columns[each].tones)]
+    kept = [number for number in kept if number not in alike]
+    said = ", ".join(f"{columns[number].header} {lines[0][number]}" for number in alike)
+    return tuple(columns[number] for number in kept), [[line[number] for number in kept] for line in lines], said
+
+
+def _expanded(lines: list[list[str]], columns: tuple[Column, ...], page: Page) -> Iterator[str]:
+    for number, values in enumerate(lines):
+        if number:
+            yield ""
+        yield from _pairs(values, columns, page)
+
+
+def _fields(value: Tree, columns: tuple[Column, ...], page: Page) -> Iterator[str]:
+    yield from _pairs([cell(look_up(value, column.path)) for column in columns], columns, page)
+
+
+def _pairs(values: list[str], columns: tuple[Column, ...], page: Page) -> Iterator[str]:
+    left = max(len(column.header) for column in columns)
+    room = None if page.width is None else max(page.width - left - GAP, 20)
+    for column, text in zip(columns, values, strict=True):
+        right = columns_across(text) if room is None else room
+        cells, styles = [column.header, text], [HEADING, column.tones.get(text)]
+        yield from rows_of_lines(cells, styles, [left, right], [Align.LEFT, Align.LEFT], page)
+
+
+def _reasons(document: Document) -> Iterable[str]:
+    """Why the values that a block shows as unknown are unknown, each reason once."""
+    reasons: dict[str, None] = {}
+    for block in document.blocks:
+        if isinstance(block, Findings):
+            continue
+        place = look_up(document.data, block.at if isinstance(block, Fields) else block.rows)
+        for row in place if isinstance(place, list) else [place]:
+            for column in block.columns:
+                value = look_up(row, column.path)
+                if isinstance(value, dict) and is_skipped(value):
+                    reasons[str(value["skipped"])] = None
+    return [f"unknown: {reason}" for reason in reasons]
+
+
+# YAML for people and programs: no aliases, and no character that a terminal does not show.
+
+
+def yaml_text(documents: Iterable[Any], *, width: int = 1 << 30, explicit_start: bool = False) -> str:
+    """The documents, in block style; each is written twice where two others share it."""
+    import yaml
+
+    every = list(documents)
+
+    def dumped(base: Any) -> str:  # noqa: ANN401  # PyYAML names no common class
+        plain: Any = type("Plain", (base,), {"ignore_aliases": lambda *_: True})
+        plain.add_representer(str, _quoted)
+        options: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "default_flow_style": False}
+        return str(yaml.dump_all(every, Dumper=plain, width=width, explicit_start=explicit_start, **options))
+
+    try:
+        return escaped_in_yaml(dumped(getattr(yaml, "CSafeDumper", yaml.SafeDumper)))
+    except UnicodeEncodeError:  # the fast one encodes as it goes and knows no lone surrogates
+        return escaped_in_yaml(dumped(yaml.SafeDumper))
+
+
+def _quoted(dumper: Any, text: str) -> Any:  # noqa: ANN401  # PyYAML's classes have no types
+    style = None if (text.isascii() and text.isprintable()) or UNSEEN.search(text) is None else '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+# json, jsonl and yaml: the envelope, whole.
+#
+# 1. json: exactly one document, indented; each row of a list of more than 1,000 is on a line of its own.
+# 2. jsonl: the envelope on the first line, with every list that a block shows replaced by the number of its rows; then
+#    each of these rows on a line of its own: {"kind": "<kind>/<path of the list>", "version": N, "data": <row>}.
+# 3. yaml: the same tree as json.
+
+
+MANY: Final = 1000
+_encode: Final = stdlib_json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False).encode
+
+
+def json(envelope: Tree) -> str:
+    """One indented JSON document; what is not seen is escaped, all else is UTF-8."""
+    return "".join(json_pieces(envelope))
+
+
+def json_pieces(envelope: Tree) -> Iterator[str]:
+    """The same piece by piece: of rows that are streamed there is one at a time."""
+    return map(escaped_in_json, chain(_indented(envelope, "\n"), ("\n",)))
+
+
+def _indented(value: Tree, newline: str) -> Iterator[str]:
+    """What json.dumps(indent=2) gives; its rows are written by the compiled encoder where they are many."""
+    inner = newline + INDENT
+    match value:
+        case {} if value:
+            lead = "{"
+            for name, item in value.items():
+                yield f"{lead}{inner}{_encode(name)}: "
+                yield from _indented(item, inner)
+                lead = ","
+            yield newline + "}"
+        case [_, *_] if len(value) > MANY:
+            lead = "["
+            for item in value:
+                yield f"{lead}{inner}{_encode(item)}"
+                lead = ","
+            yield newline + "]"
+        case [_, *_]:
+            lead = "["
+            for item in value:
+                yield lead + inner
+                yield from _indented(item, inner)
+                lead = ","
+            yield newline + "]"
+        case _:
+            yield _encode(value)
+
+
+def json_line(envelope: Tree) -> str:
+    """One JSON document on one line."""
+    return (
+        escaped_in_json(stdlib_json.dumps(envelope, ensure_ascii=False, separators=(",", ":"), allow_nan=False)) + "\n"
+    )
+
+
+def jsonl(document: Document) -> str:
+    """The envelope without its rows, then one line per row."""
+    return "".join(jsonl_lines(document))
+
+
+def jsonl_lines(document: Document) -> Iterator[str]:
+    """The same line by line."""
+    places = list(dict.fromkeys(block.rows for block in document.blocks if not isinstance(block, Fields)))
+    found = {place: look_up(document.data, place) for place in places}
+    data: Any = document.data
+    for place, rows in found.items():
+        assert isinstance(rows, list)
+        data = _with(data, place.split("."), len(rows))
+    yield json_line({**document.envelope(), "data": data})
+    for place, rows in found.items():
+        assert isinstance(rows, list)
+        for row in rows:
+            yield json_line({"kind": f"{document.kind}/{place}", "version": document.version, "data": row})
+
+
+def yaml(envelope: Tree) -> str:
+    """One YAML document."""
+    return yaml_text([_kept(envelope)])
+
+
+def _kept(value: Tree) -> Tree:
+    """The tree with the rows that were streamed."""
+    if isinstance(value, dict):
+        return {name: _kept(each) for name, each in value.items()}
+    return list(value) if isinstance(value, RowStream) else value
+
+
+def _with(data: dict[str, Any], path: list[str], value: Tree) -> dict[str, Any]:
+    name, *rest = path
+    return {**data, name: _with(data[name], rest, value) if rest else value}
 
 
 class Output(StrEnum):
@@ -47,8 +517,6 @@ def pieces_of(document: Document, output: Output, page: Page, *, text_cells: boo
     """
     match output:
         case Output.TABLE | Output.WIDE:
-            from eosctl.render.table import table
-
             return iter((table(document, page if output is Output.TABLE else replace(page, width=None)),))
         case Output.CSV | Output.PLAIN | Output.NAME:
             csv = partial(csv_lines, text_cells=text_cells)
@@ -59,11 +527,11 @@ def pieces_of(document: Document, output: Output, page: Page, *, text_cells: boo
             }
             return lines[output](document)
         case Output.JSONL:
-            return machine.jsonl_lines(document)
+            return jsonl_lines(document)
         case Output.JSON:
-            return machine.json_pieces(document.envelope())
+            return json_pieces(document.envelope())
         case Output.YAML:
-            return iter((machine.yaml(document.envelope()),))
+            return iter((yaml(document.envelope()),))
     assert_never(output)
 
 
@@ -71,11 +539,11 @@ def text_of_envelope(envelope: Tree, output: Output) -> str:
     """An envelope (an answer's or an error's) in json, jsonl or yaml."""
     match output:
         case Output.JSON:
-            return machine.json(envelope)
+            return json(envelope)
         case Output.JSONL:
-            return machine.json_line(envelope)
+            return json_line(envelope)
         case Output.YAML:
-            return machine.yaml(envelope)
+            return yaml(envelope)
         case Output.TABLE | Output.WIDE | Output.CSV | Output.PLAIN | Output.NAME:
             raise ValueError(f"{output} has no envelope")
     assert_never(output)

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from eosctl.model.watch import Observation
+from eosctl.render.answers.watch import view_live
 from eosctl.render.cells import escape_controls
 from eosctl.render.console import Console
-from eosctl.render.views.watch_live import view_live
 
 DRAWN_EVERY_S: Final = 0.5
 

@@ -4,18 +4,356 @@ A broker needs half of what is fetched for workers, tools and connectors, and a 
 without Connect: so there are two sets.
 """
 
-from collections.abc import Callable
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from itertools import product
 from pathlib import Path
 from typing import Final
+from xml.sax.saxutils import escape
 
-from eosctl.errors import ConfigError
-from eosctl.model.versions import KafkaVersion
-from eosctl.sandbox.artifacts import holds_all, replacing, retrieve_artifacts
+from eosctl.errors import ConfigError, UsageError
+from eosctl.model.versions import EXACTLY_ONCE_SOURCES, KafkaVersion
 from eosctl.sandbox.cache import cache_directory, exclusive
-from eosctl.sandbox.jar_lock import is_verified, locked_jars, verify_jars
-from eosctl.sandbox.versions import parse_kafka_version
+from eosctl.sandbox.java import find_java
+
+# Runs a dependency resolver and reports how far it has come.
+
+
+TAIL_LINES = 15
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_LACKED_BY_MAVEN = re.compile(r"[\w.-]+:([\w.-]+):jar:([\w.-]+)")
+_LACKED_BY_IVY = re.compile(r"[\w.-]+#([\w.-]+);([\w.-]+): not found")
+
+
+def run_resolver(command: Sequence[str], downloaded: str, narrate: Callable[[str], None]) -> None:
+    """Runs `command` to its end; every line that holds `downloaded` and `.jar` counts as one jar fetched.
+
+    Raises ConfigError with the last lines of its output when it fails.
+    """
+    tail: deque[str] = deque(maxlen=TAIL_LINES)
+    fetched = 0
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            tail.append(_COLOUR.sub("", line.rstrip()))
+            if downloaded in line and ".jar" in line:
+                fetched += 1
+                if fetched % 10 == 0:
+                    narrate(f"fetched {fetched} jars")
+    if process.returncode != 0:
+        raise ConfigError(
+            "jars could not be fetched:\n" + "\n".join(tail),
+            hint=_advice("\n".join(tail)),
+        )
+
+
+def _advice(output: str) -> str:
+    """What to do about a failed download: a bundled Java knows no proxy that signs itself."""
+    if "PKIX" in output:
+        return (
+            "this network's proxy signs with a certificate that Java does not know: name a trust store that has it, "
+            "JAVA_TOOL_OPTIONS=-Djavax.net.ssl.trustStore=FILE"
+        )
+    missing = _missing(output)
+    if missing:
+        return (
+            f"the repository does not hold {', '.join(missing)}: not every release is there as a whole, so try another "
+            "version of the same line, or other workers on these brokers with --connect-version"
+        )
+    return "check the network and that this version was released"
+
+
+def _missing(output: str) -> list[str]:
+    """Artifacts that the repository answered for and lacks: a release may be there in part."""
+    found = _LACKED_BY_IVY.findall(output)
+    lacking = "Could not find artifact" in output or "was not found in" in output  # now, or when it was asked before
+    if lacking and "Could not transfer" not in output:
+        found += _LACKED_BY_MAVEN.findall(output)
+    return list(dict.fromkeys(f"{artifact} {version}" for artifact, version in found))
+
+
+# Jars by way of the Ivy that pyspark carries, for machines without Maven.
+
+
+# The m2compatible resolver of Ivy asks Maven's central repository unless it is given another root.
+SETTINGS = """<ivysettings>
+<settings defaultResolver="central"/>
+<caches defaultCacheDir="{cache}"/>
+<resolvers><ibiblio name="central" m2compatible="true"/></resolvers>
+</ivysettings>
+"""
+
+
+def find_ivy() -> Path | None:
+    """The Ivy jar among pyspark's jars, or None where pyspark is not installed."""
+    pyspark = importlib.util.find_spec("pyspark")
+    if pyspark is None or pyspark.origin is None:
+        return None
+    return next(iter(sorted((Path(pyspark.origin).parent / "jars").glob("ivy-*.jar"))), None)
+
+
+def retrieve_with_ivy(
+    java: Path, ivy: Path, coordinates: Sequence[str], into: Path, scratch: Path, narrate: Callable[[str], None]
+) -> None:
+    """Fetches the jars of `coordinates` and of everything they need at run time into `into`. ConfigError on failure.
+
+    Ivy gets a cache of its own: where it reads Maven's local repository, a pom that lies there without its jar
+    makes it fail.
+    """
+    (scratch / "settings.xml").write_text(SETTINGS.format(cache=escape(str(scratch / "cache"))))
+    (scratch / "ivy.xml").write_text(ivy_file_of(coordinates))
+    command = [str(java), "-cp", str(ivy), "org.apache.ivy.Main"]
+    files = ["-settings", str(scratch / "settings.xml"), "-ivy", str(scratch / "ivy.xml")]
+    pattern = f"{into}/[artifact]-[revision](-[classifier]).[ext]"
+    run_resolver([*command, *files, "-confs", "libs", "-retrieve", pattern], "[SUCCESSFUL ]", narrate)
+
+
+def ivy_file_of(coordinates: Sequence[str]) -> str:
+    """An Ivy file that depends on each of `coordinates` (`group:artifact:version`): the jar and its runtime scope."""
+    parts = (escape(coordinate).split(":") for coordinate in coordinates)
+    dependencies = "\n".join(
+        f'<dependency org="{group}" name="{artifact}" rev="{version}" conf="libs->master,runtime(*)"/>'
+        for group, artifact, version in parts
+    )
+    return f"""<ivy-module version="2.0"><info organisation="eosctl" module="sandbox"/>
+<configurations><conf name="libs"/></configurations>
+<dependencies>
+{dependencies}
+</dependencies></ivy-module>
+"""
+
+
+# Jars by way of Maven.
+
+
+COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+
+
+def copy_with_maven(
+    maven: str, coordinates: Sequence[str], into: Path, scratch: Path, narrate: Callable[[str], None]
+) -> None:
+    """Copies the jars of `coordinates` and of everything they need at run time into `into`. ConfigError on failure."""
+    pom = scratch / "pom.xml"
+    pom.write_text(pom_of(coordinates))
+    options = ["-B", "-f", str(pom), COPY, "-DincludeScope=runtime", f"-DoutputDirectory={into}"]
+    run_resolver([maven, *options], "Downloaded from", narrate)
+
+
+def pom_of(coordinates: Sequence[str]) -> str:
+    """A pom that depends on each of `coordinates` (`group:artifact:version`)."""
+    parts = (escape(coordinate).split(":") for coordinate in coordinates)
+    dependencies = "\n".join(
+        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version></dependency>"
+        for group, artifact, version in parts
+    )
+    return f"""<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>eosctl</groupId><artifactId>sandbox</artifactId><version>1</version><packaging>pom</packaging>
+<dependencies>
+{dependencies}
+</dependencies></project>
+"""
+
+
+# Jars by their Maven coordinates, with what they need at run time: by Maven where the machine has it, or by Ivy.
+
+
+COORDINATES: Final = "coordinates"
+
+
+def holds_all(directory: Path, coordinates: Sequence[str]) -> bool:
+    """Whether `directory` was fetched whole, for these very coordinates."""
+    asked = directory / COORDINATES
+    return asked.is_file() and asked.read_text().split() == list(coordinates)
+
+
+@contextmanager
+def replacing(directory: Path, coordinates: Sequence[str]) -> Iterator[Path]:
+    """An empty directory that takes the place of `directory` when the block ends without an error.
+
+    A half-fetched one never has the final name, so a killed process leaves nothing that could be taken for a whole one.
+    """
+    for leftover in directory.parent.glob(f".{directory.name}.*"):
+        shutil.rmtree(leftover)
+    staging = directory.with_name(f".{directory.name}.{os.getpid()}")
+    staging.mkdir(parents=True)
+    yield staging
+    (staging / COORDINATES).write_text("\n".join(coordinates) + "\n")
+    if directory.exists():
+        old = directory.with_name(f".{directory.name}.old")
+        directory.rename(old)
+        shutil.rmtree(old)
+    staging.rename(directory)
+
+
+def retrieve_artifacts(coordinates: Sequence[str], into: Path, narrate: Callable[[str], None]) -> None:
+    """Puts the jars of `coordinates` (`group:artifact:version`) and of what they need into `into`.
+
+    Raises ConfigError when there is neither Maven nor Ivy, or when something cannot be fetched.
+    """
+    scratch = into / "resolver"
+    scratch.mkdir()
+    maven = shutil.which("mvn")
+    if maven is not None:
+        copy_with_maven(maven, coordinates, into, scratch, narrate)
+    elif (ivy := find_ivy()) is not None:
+        retrieve_with_ivy(find_java(), ivy, coordinates, into, scratch, narrate)
+    else:
+        raise ConfigError(
+            "neither Maven nor Ivy is here to fetch jars",
+            hint="put mvn on the PATH, or install pyspark (pip install 'eosctl[sandbox]'), which carries Ivy",
+        )
+    shutil.rmtree(scratch)
+
+
+# The lock files of Kafka's jars: the SHA-256 of each jar of a set, as `requirements/*.lock` has them for Python.
+#
+# `locks/<version>.sha256` (all jars) and `locks/<version>-brokers.sha256` have the form of sha256sum. Maven's own
+# checksums come from where the jars come from; these do not. `python -m eosctl.sandbox.jars` writes those of the
+# tested versions from the cache: read the difference.
+
+
+LOCKS: Final = Path(__file__).parent / "locks"
+STAMP: Final = "verified"
+
+
+def locked_jars(name: str) -> Mapping[str, str] | None:
+    """The SHA-256 of each jar of the set `name` (`4.3.1`, `4.3.1-brokers`) by its file name; None without lock file."""
+    file = LOCKS / f"{name}.sha256"
+    if not file.is_file():
+        return None
+    return {name: digest for digest, _, name in (line.partition("  ") for line in file.read_text().splitlines())}
+
+
+def is_verified(directory: Path, locked: Mapping[str, str] | None) -> bool:
+    """Whether the jars in `directory` were held against this lock file before; True where there is none."""
+    stamp = directory / STAMP
+    return locked is None or (stamp.is_file() and stamp.read_text() == _digest_of(locked))
+
+
+def verify_jars(directory: Path, locked: Mapping[str, str] | None) -> None:
+    """Raises ConfigError unless the jars in `directory` are exactly those that the lock file names."""
+    if locked is None:
+        return
+    found = {jar.name: _sha256(jar) for jar in jars_in(directory)}
+    wrong = sorted(name for name in found.keys() | locked.keys() if found.get(name) != locked.get(name))
+    if wrong:
+        raise ConfigError(
+            f"{len(wrong)} of the jars in {directory} are not those of their lock file, the first: {wrong[0]} "
+            f"({_difference(wrong[0], found, locked)})",
+            hint=f"they were changed on the way, or where they come from, or here: remove {directory} and "
+            "fetch them again; if it stays, do not use them, and ask who runs the repository or proxy",
+        )
+    (directory / STAMP).write_text(_digest_of(locked))
+
+
+def jars_in(directory: Path) -> list[Path]:
+    """Every jar of a set, wherever it is sorted to."""
+    places = (directory / "libs", directory / "plugins", directory / "tools")
+    return sorted((jar for place in places for jar in place.rglob("*.jar")), key=lambda jar: jar.name)
+
+
+def _difference(name: str, found: Mapping[str, str], locked: Mapping[str, str]) -> str:
+    if name not in found:
+        return "missing"
+    return "not expected" if name not in locked else f"SHA-256 {found[name]}, expected {locked[name]}"
+
+
+def _digest_of(locked: Mapping[str, str]) -> str:
+    return hashlib.sha256("".join(f"{digest} {name}\n" for name, digest in locked.items()).encode()).hexdigest()
+
+
+def _sha256(jar: Path) -> str:
+    with jar.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _write_locks() -> None:
+
+    whole, brokers = TESTED_KAFKA_VERSIONS, TESTED_BROKERS
+    for version, jar_set in (*product(whole, JarSet), *product(brokers, (JarSet.BROKERS,))):
+        lock = LOCKS / f"{version}{jar_set.value}.sha256"
+        lock.unlink(missing_ok=True)
+        found = jars_in(resolve_jars(version, lambda _: None, jar_set).directory)
+        lock.write_text("".join(f"{_sha256(jar)}  {jar.name}\n" for jar in found))
+
+
+if __name__ == "__main__":
+    _write_locks()
+
+
+# Connector plugins for a sandbox's workers: directories of jars, and artifacts with what they need.
+
+
+_COORDINATE: Final = re.compile(r"[\w.-]+:[\w.-]+:[\w.-]+")
+
+
+def check_plugin(plugin: str) -> None:
+    """Raises UsageError for what is neither `group:artifact:version` nor a directory."""
+    if _COORDINATE.fullmatch(plugin) is None and not Path(plugin).is_dir():
+        raise UsageError(
+            f"plugin {plugin!r} is no directory",
+            hint="name the directory with the plugin's jars, or its coordinates GROUP:ARTIFACT:VERSION",
+        )
+
+
+def resolve_plugin(plugin: str, narrate: Callable[[str], None]) -> Path:
+    """The directory with the plugin's jars; an artifact is fetched into the cache once.
+
+    Raises what `check_plugin` and `retrieve_artifacts` raise.
+    """
+    check_plugin(plugin)
+    if _COORDINATE.fullmatch(plugin) is None:
+        return Path(plugin).resolve()
+    directory = cache_directory() / "plugins" / plugin.replace(":", "-")
+    with exclusive(directory.with_name(f"{directory.name}.lock")):
+        if not holds_all(directory, (plugin,)):
+            narrate(f"fetching {plugin} (once)")
+            with replacing(directory, (plugin,)) as staging:
+                retrieve_artifacts((plugin,), staging, narrate)
+    return directory
+
+
+def link_plugins(home: Path, plugins: Sequence[Path]) -> None:
+    """Makes `home` an entry of a worker's plugin.path that holds these plugins and no others, each isolated.
+
+    The entries of plugin.path are directories of plugins, so that of one plugin cannot be named there itself.
+    """
+    home.mkdir(exist_ok=True)
+    for link in home.iterdir():
+        link.unlink()
+    for number, plugin in enumerate(plugins, start=1):
+        (home / f"{number}-{plugin.name}").symlink_to(plugin, target_is_directory=True)
+
+
+# Kafka versions as the sandbox sees them: what to fetch and which settings a version knows.
+
+
+DEFAULT_KAFKA_VERSION = "4.3.1"
+TESTED_KAFKA_VERSIONS = ("3.3.2", "3.6.2", "3.9.2", "4.3.1")
+TESTED_BROKERS = ("4.4.0",)
+"""Releases of which the repository has what brokers need, and no workers: these are of the default version."""
+
+
+def parse_kafka_version(text: str) -> KafkaVersion:
+    """`"4.3.1"` as numbers. UsageError for anything else, and below 3.3.0, the first with exactly-once sources."""
+    if re.fullmatch(r"\d+\.\d+\.\d+", text) is None:
+        raise UsageError(f"{text!r} is not a Kafka version", hint="write three numbers, for example 4.3.1")
+    version = KafkaVersion.parse(text)
+    if version < EXACTLY_ONCE_SOURCES:
+        raise UsageError(
+            f"Kafka {text} has no exactly-once sources", hint="choose 3.3.0 or newer, where KIP-618 was released"
+        )
+    return version
+
 
 # Runs on Java 17 and compiles up to the language of Java 21.
 ECJ: Final = "org.eclipse.jdt:ecj:3.37.0"

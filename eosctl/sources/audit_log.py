@@ -8,22 +8,174 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from eosctl.clients.wire import Wire
-from eosctl.codecs.record_batches import Batch, DamagedOffsets, EndTransactionMarker, MarkerType, decode_marker
-from eosctl.errors import Undecodable, UsageError
-from eosctl.sources.corruption_tolerant_reader import LenientReader, NotServed
-from eosctl.sources.kafka_offsets import partition_offsets
+from eosctl.codecs.record_batches import (
+    HEADER,
+    LENGTH_AT,
+    Batch,
+    BatchHeader,
+    DamagedOffsets,
+    EndTransactionMarker,
+    MarkerType,
+    claimed_length,
+    decode_marker,
+    next_batch,
+)
+from eosctl.errors import EosctlError, Refused, Undecodable, UsageError
+from eosctl.model.records import IsolationLevel
+from eosctl.sources.kafka_log import MOST_BYTES, LogReader, RecordsDeleted, are_in_order, partition_offsets
 from eosctl.sources.kafka_topics import topic_ids
-from eosctl.sources.log_reader import LogReader, RecordsDeleted
 
 if TYPE_CHECKING:
+    from eosctl.clients.messages import Response
     from eosctl.model.audit import AuditPlan, OffsetRange
     from eosctl.model.client_properties import ClientProperties
+
+
+# A partition's batches for who has to go on behind damage: what could not be read is passed over, and kept.
+#
+# 1. Damage that a broker does not notice comes with the answer: it is passed over by the rule of
+#    codecs.record_batches.
+# 2. Nothing covers a batch's base offset, and its CRC is not checked where headers are enough. So a batch whose
+#    offsets do not lie between those of its neighbours is damaged, too.
+# 3. A broker that stumbles itself answers with an error (which of NOT_SERVED, is chance), or with nothing. It finds
+#    offsets by an index with an entry for every 4 KiB (`index.interval.bytes`), so it serves those behind some later
+#    one.
+
+
+FETCH_BYTES: Final = 1 << 23
+MOST_RECORDS: Final = 1 << 20
+PROBE_BYTES: Final = 1 << 12
+OUT_OF_PLACE: Final = "the offsets of a batch are not between those of its neighbours"
+NOT_SERVED: Final = {-1: "UNKNOWN_SERVER_ERROR", 2: "CORRUPT_MESSAGE", 87: "INVALID_RECORD"}
+
+
+class NotServed(Refused):
+    """The broker cannot read its own log at the position."""
+
+
+class LenientReader(LogReader):
+    """Passes over bytes that are no batch, and keeps where they were."""
+
+    def __init__(self, wire: Wire, offsets: OffsetRange, position: int, max_bytes: int = FETCH_BYTES) -> None:
+        isolation = IsolationLevel.READ_COMMITTED if offsets.settled else IsolationLevel.READ_UNCOMMITTED
+        super().__init__(wire, offsets.topic_partition, position, offsets.end, isolation, max_bytes=max_bytes)
+        self.offsets = offsets
+        self._damages: list[DamagedOffsets] = []
+        self._behind: list[DamagedOffsets] = []
+
+    @property
+    def position(self) -> int:
+        """The next offset to be fetched."""
+        return self._position
+
+    def take_damages(self) -> Sequence[DamagedOffsets]:
+        """What was passed over since the last call."""
+        taken, self._damages = self._damages, []
+        return taken
+
+    def take_last_damages(self) -> Sequence[DamagedOffsets]:
+        """The same after the last answer."""
+        return [*self.take_damages(), *self._behind]
+
+    def next_served(self) -> int | None:
+        """The first offset behind the position from which on the broker gives records; None: none below the limit.
+
+        Asks at distances of 1, 2, 4, ..., and then halves the last step: 40 small requests for a million offsets.
+        """
+        refused, step = self._position, 1
+        while refused < self.limit - 1:
+            asked = min(self._position + step, self.limit - 1)
+            if self._serves(asked):
+                return self._first_served(refused, asked)
+            refused, step = asked, step * 2
+        return None
+
+    def _first_served(self, refused: int, served: int) -> int:
+        while served - refused > 1:
+            middle = (refused + served) // 2
+            refused, served = (refused, middle) if self._serves(middle) else (middle, served)
+        return served
+
+    def _serves(self, offset: int) -> bool:
+        """Whether the answer to a Fetch at the offset holds a batch with it or behind it."""
+        probe = LenientReader(self._wire, self.offsets, offset, PROBE_BYTES)
+        try:
+            for batches, _ in probe:
+                return any(batch.header.last_offset >= offset for batch in batches)
+        except NotServed:
+            return False
+        return False
+
+    def _checked(self, answer: Response) -> Response:
+        if answer.error_code in NOT_SERVED:
+            raise NotServed(f"the broker answers {NOT_SERVED[answer.error_code]}")
+        return super()._checked(answer)
+
+    def _damaged(self, reason: str) -> EosctlError:
+        return NotServed(reason)
+
+    def _whole_batches(self, records: bytes) -> list[Batch]:
+        """Those up to the first damage; nothing where the answer begins with it: then the position is behind it."""
+        self._damages += self._behind
+        self._behind = []
+        batches: list[Batch] = []
+        try:
+            for batch in self._batches(records):
+                batches.append(batch)  # noqa: PERF402  # those before the damage are kept
+        except Undecodable as error:
+            if not batches:
+                self._pass_over(records, error.reason)
+        return batches if are_in_order(batches, self._position) else self._in_order(batches)
+
+    def _in_order(self, batches: Sequence[Batch]) -> list[Batch]:
+        """Batches up to the first that is out of place (rule 2)."""
+        good: list[Batch] = []
+        behind = before = self._position
+        for number, batch in enumerate(batches):
+            first, last = batch.header.base_offset, batch.header.last_offset
+            if last < self._position or (good and first < before):
+                self._behind = [DamagedOffsets(behind, min(behind + 1, self.limit), OUT_OF_PLACE)] if good else []
+                return good
+            if good and first < behind:
+                return good[:-1] or self._behind_first(batches[number:])
+            good.append(batch)
+            before, behind = behind, last + 1
+        return good
+
+    def _behind_first(self, batches: Sequence[Batch]) -> list[Batch]:
+        """The batches behind the first one, which is out of place; the broker gives it again with them each time."""
+        before, self._position = self._position, min(batches[0].header.base_offset, self.limit)
+        if before < self._position:
+            self._damages.append(DamagedOffsets(before, self._position, OUT_OF_PLACE))
+        return self._in_order(batches)
+
+    def _pass_over(self, records: bytes, reason: str) -> None:
+        """Go on at the batch behind the damaged one. Where the answer ends before that, the next one may be longer."""
+        behind = next_batch(records, 0, self._position + 1)
+        if behind is None and claimed_length(records) + HEADER.size > len(records) >= self._max_bytes < MOST_BYTES:
+            return
+        following = self._following(records) if behind is None else _offset_at(records, behind)
+        offset, self._position = self._position, min(following, self.limit)
+        self._damages.append(DamagedOffsets(offset, self._position, reason))
+
+    def _following(self, records: bytes) -> int:
+        """The offset behind the damaged batch as far as its header shows: a segment ends with it."""
+        if len(records) < HEADER.size:
+            return self._position + 1
+        header = BatchHeader._make(HEADER.unpack_from(records))
+        sound = header.base_offset <= self._position <= header.last_offset < header.base_offset + MOST_RECORDS
+        return header.next_offset if sound else self._position + 1
+
+
+def _offset_at(records: bytes, place: int) -> int:
+    return int.from_bytes(records[place : place + LENGTH_AT], "big")
+
 
 SILENT: Final = "the broker gives none of them, but those behind"
 

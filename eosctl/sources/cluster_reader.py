@@ -6,33 +6,68 @@ the fact is what was asked for. Both are kept: `coverage` says what was asked fo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from functools import wraps
+from threading import Lock
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar, cast
 
+from eosctl.clients.wire import Wire
+from eosctl.errors import EosctlError, UsageError
+from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
-from eosctl.sources.topic_reader import TopicReader
+from eosctl.model.skipped import Coverage, Skipped, or_skipped, unread_in
+from eosctl.model.topics import PartitionOffsets, TopicDescription
 
 if TYPE_CHECKING:
+    from eosctl.model.acl_plan import ClusterAcls
     from eosctl.model.client_roles import ConnectorConfig
-    from eosctl.model.clock import ClusterClock
-    from eosctl.model.cluster_acls import ClusterAcls
-    from eosctl.model.cluster_facts import ClusterFacts, ConfigTopicLog
-    from eosctl.model.connect_groups import ConnectGroup, Groups
-    from eosctl.model.coverage import Coverage
+    from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog
     from eosctl.model.evidence import InternalTopic, Preflight, Topics, TransactionLog, WorkerEvidence
-    from eosctl.model.groups import ListedGroup, ShareGroups
-    from eosctl.model.hanging import OpenTransaction, PendingCommit, WaitingGroup
-    from eosctl.model.id_access import TransactionalIdAccess
-    from eosctl.model.offset_stores import SourceSupport, StorePlace
-    from eosctl.model.offsets import OffsetsTopic
-    from eosctl.model.producers import AnsweredProducers
-    from eosctl.model.skipped import Skipped
-    from eosctl.model.topics import PartitionOffsets
+    from eosctl.model.groups import ConnectGroup, Groups, ListedGroup, ShareGroups
+    from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
+    from eosctl.model.offsets import OffsetsTopic, SourceSupport, StorePlace
+    from eosctl.model.times import ClusterClock
     from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
-    from eosctl.model.transactions import Described, ListedTransactions, TransactionState
+    from eosctl.model.transactions import AnsweredProducers, Described, ListedTransactions, TransactionState
     from eosctl.model.versions import KafkaVersion, Release
     from eosctl.model.workers import ConnectFacts, ConnectorStatus
+    from eosctl.sources.audit_log import OpenSource
+
+
+# What can be asked of topics and of the record batches in them: a part of ClusterReader.
+
+
+ReadTopics = Mapping[str, TopicDescription]
+
+
+class TopicReader(Protocol):
+    """Topics, who writes to them, and their record batches."""
+
+    def topic_names(self) -> frozenset[str]:
+        """Every topic that may be described."""
+
+    def topics(self, names: Collection[str], settings: Collection[str]) -> ReadTopics:
+        """Each of these topics that exists, with these settings."""
+
+    def first_keys(self, topic: str) -> Sequence[bytes | None]:
+        """Keys of the first records in partition 0."""
+
+    def active_topics(self, connectors: Sequence[str]) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
+        """The topics that each connector was seen to use since its last reset (KIP-558)."""
+
+    def bounds(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets]:
+        """The offsets of these partitions at one moment: what a transaction wrote that ended below a last stable offset
+        lies below every high watermark.
+
+        Raises UsageError for a partition that does not exist, TimedOut for one without a leader.
+        """
+
+    def record_batches(self) -> OpenSource | Skipped:
+        """What opens the record batches of partitions, in this process and in others."""
+
 
 Configs = Mapping[str, Mapping[str, object]]
 Wanted = Mapping[str, frozenset[int] | None]
@@ -245,3 +280,183 @@ class ClusterReader(TopicReader, Protocol):
         self, transactions: Collection[OpenTransaction]
     ) -> Mapping[CommitPlace, tuple[PendingCommit, ...] | Skipped]:
         """The offset commits that open transactions hold up, by their place."""
+
+
+# What readers were asked for and did not read, and what several readers of one session ask once.
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+R = TypeVar("R")
+
+
+class KeptFact(NamedTuple):
+    """A fact, what was noted while it was read, and until when (of the monotonic clock) later sessions take it."""
+
+    fact: object
+    noted: Coverage
+    until: float
+
+
+class KeptFacts:
+    """Facts that several readers of one session share, each by its question; a few are for later sessions, too.
+
+    silent are the workers that did not answer in this session, by their addresses.
+    """
+
+    def __init__(self) -> None:
+        self.by_question: dict[tuple[object, ...], KeptFact] = {}
+        self.silent: dict[str, Skipped] = {}
+
+    def probes(self, processes: object, kept_s: float) -> dict[str, bool]:
+        """What each of these processes answered by its address, to be added to; later sessions take it as well."""
+        kept = KeptFact({}, Coverage(), monotonic() + kept_s)
+        return cast("dict[str, bool]", self.by_question.setdefault(("probes", processes), kept).fact)
+
+    def next_session(self) -> None:
+        """Forgets what was only for the session that is over, and what is too old."""
+        now = monotonic()
+        self.silent = {}
+        self.by_question = {question: kept for question, kept in self.by_question.items() if kept.until > now}
+
+
+class CoverageLog:
+    """What a reader was asked for, in the order of asking. Readers inherit it; threads may share one.
+
+    With `kept`, the answers to some questions are those that a reader before had; not for several threads.
+    """
+
+    def __init__(self, kept: KeptFacts | None = None) -> None:
+        self._coverage, self._lock, self._needed, self._kept = Coverage(), Lock(), True, kept
+
+    @property
+    def coverage(self) -> Coverage:
+        """What was asked for until now, and what of it was not read."""
+        return self._coverage
+
+    @contextmanager
+    def adding(self) -> Iterator[None]:
+        """What is asked for meanwhile is not needed."""
+        before, self._needed = self._needed, False
+        try:
+            yield
+        finally:
+            self._needed = before
+
+    def note(self, what: str, fact: object, *, needed: bool = True) -> None:
+        """Keep that `what` was asked for, and what of `fact` is Skipped."""
+        with self._lock:
+            unread = (
+                each if needed and self._needed else replace(each, needed=False) for each in unread_in(what, fact)
+            )
+            self._coverage += Coverage((what,), tuple(unread))
+
+    def noted(self, what: str, records: Iterable[R]) -> Iterator[R]:
+        """The same records; the error that ends them is kept in the coverage as `what`."""
+        try:
+            yield from records
+        except EosctlError as error:
+            self.note(what, Skipped.of(error))
+            raise
+
+
+def asked(what: str, *, once: bool = False, kept_s: float = 0.0) -> Callable[[F], F]:
+    """A reader's method whose answer, or error, is kept in its coverage as `what`; {} is its first argument.
+
+    once: readers that share their facts ask it once, as far as all of the answer was read; with options, each time.
+    Sessions that share them, too, ask again when it was `kept_s` old at the end of the session before.
+    """
+
+    def decorate(method: F) -> F:
+        def ask(reader: CoverageLog, *args: object, **options: object) -> object:
+            name = what.format(*args) if "{" in what else what
+            try:
+                fact = method(reader, *args, **options)
+            except EosctlError as error:
+                reader.note(name, Skipped.of(error))
+                raise
+            reader.note(name, fact)
+            return fact
+
+        @wraps(method)
+        def ask_once(reader: CoverageLog, *args: object, **options: object) -> object:
+            kept = reader._kept
+            if kept is None or not once or any(options.values()):
+                return ask(reader, *args, **options)
+            question = (method.__name__, *args)
+            if question not in kept.by_question:
+                before, reader._coverage = reader._coverage, Coverage()
+                try:
+                    fact = ask(reader, *args, **options)
+                finally:
+                    noted, reader._coverage = reader._coverage, before + reader._coverage
+                if noted.unread:
+                    return fact
+                kept.by_question[question] = KeptFact(fact, noted, monotonic() + kept_s)
+            found = kept.by_question[question]
+            reader._coverage += found.noted
+            return found.fact
+
+        return ask_once  # type: ignore[return-value]  # the same signature
+
+    return decorate
+
+
+# Which of the partitions that there are somebody asked for.
+
+
+def wanted_of(leaders: Mapping[TopicPartition, int], wanted: Wanted) -> Mapping[TopicPartition, int]:
+    """Those of the partitions that are wanted; none named: all. UsageError for one that does not exist."""
+    for topic, indexes in wanted.items():
+        for index in sorted(indexes or ()):
+            if TopicPartition(topic, index) not in leaders:
+                raise UsageError(f"topic {topic} has no partition {index}")
+    return {
+        place: leader
+        for place, leader in leaders.items()
+        if not wanted or (place.topic in wanted and _is_among(place.partition, wanted[place.topic]))
+    }
+
+
+def _is_among(index: int, indexes: frozenset[int] | None) -> bool:
+    return indexes is None or index in indexes
+
+
+# Kafka clusters that are reached by other bootstrap.servers, with the identity of the cluster at hand.
+
+
+def trusting(wire: Wire) -> ClientProperties:
+    """The identity of the wire, which trusts the brokers that its cluster advertises as much as those it began with."""
+    return wire.properties.naming(f"{each.host}:{each.port}" for each in wire.brokers())
+
+
+class OtherClusters:
+    """Connections by bootstrap.servers that configs of connectors and workers name.
+
+    Credentials are shown to none but the brokers that `identity` trusts. Servers that did not answer once are not
+    waited for again.
+    """
+
+    def __init__(self, identity: ClientProperties, timeout_s: float) -> None:
+        self._identity, self._timeout_s = identity, timeout_s
+        self._failed: dict[Servers, EosctlError] = {}
+
+    @contextmanager
+    def wire_to(self, servers: Servers) -> Iterator[Wire]:
+        """The brokers there, while the block runs. Raises the first error of servers that failed before."""
+        if servers in self._failed:
+            raise self._failed[servers]
+        there = self._identity.at(sorted(servers), "a connector's or a worker's config")
+        with Wire(there, timeout_s=self._timeout_s) as wire:
+            yield wire
+
+    def cluster_id(self, servers: Servers) -> str | Skipped:
+        """The ID of the cluster behind these servers."""
+        return or_skipped(lambda: self._cluster_id(servers))
+
+    def _cluster_id(self, servers: Servers) -> str:
+        try:
+            with self.wire_to(servers) as wire:
+                return wire.cluster_id
+        except EosctlError as error:
+            self._failed[servers] = error
+            raise

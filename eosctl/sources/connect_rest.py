@@ -1,17 +1,43 @@
 """The Connect REST interface, as far as eosctl reads it."""
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import Final
+from __future__ import annotations
 
-from eosctl.clients.rest import NotFound, RestClient
-from eosctl.clients.rest_answers import decoding, list_of, object_of, said, task_number, text_of, texts_of
-from eosctl.clients.rest_configs import expanded_connectors
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import quote
+
+from eosctl.clients import rest
+from eosctl.clients.rest import NotFound, RestClient, expanded_connectors
+from eosctl.clients.rest_identity import (
+    DiscoveredUrl,
+    decoding,
+    list_of,
+    object_of,
+    said,
+    task_number,
+    text_of,
+    texts_of,
+)
+from eosctl.codecs import connector_files
+from eosctl.codecs.secrets import mask_properties
 from eosctl.errors import EosctlError, Undecodable, Unreachable
+from eosctl.model import preconditions
+from eosctl.model.client_roles import class_name
 from eosctl.model.connectors import connector_path
-from eosctl.model.skipped import Skipped
-from eosctl.model.workers import ConnectFacts, ConnectorStatus, TaskStatus, WorkerFacts
+from eosctl.model.evidence import Preflight, WorkerEvidence
+from eosctl.model.offsets import SourceSupport
+from eosctl.model.skipped import Cause, Skipped, or_skipped
+from eosctl.model.workers import ConnectFacts, ConnectorStatus, TaskStatus, WorkerFacts, version_of
+
+if TYPE_CHECKING:
+    from eosctl.clients.access import ClusterAccess
+    from eosctl.model.client_roles import ConnectorConfig
+    from eosctl.model.offsets import ConnectorOffset
+
 
 CAUSED_BY: Final = "Caused by: "
 
@@ -136,3 +162,253 @@ def _active_topics(rest: RestClient, connector: str) -> tuple[str, ...] | Skippe
             return tuple(sorted(texts_of(object_of(object_of(body)[connector])["topics"])))
     except Undecodable as error:
         return Skipped.of(error)
+
+
+# What Connect's REST interface says about where offsets are kept: connector configs, and exactly-once support.
+
+
+T = TypeVar("T")
+Infos = Mapping[str, Mapping[str, Any]]
+"""Type and config of each connector, by name."""
+
+HEARTBEAT: Final = "org.apache.kafka.connect.mirror.MirrorHeartbeatConnector"
+NOT_ENABLED: Final = "does not have exactly-once source support enabled"
+
+
+def read_connector_configs(urls: Sequence[str], timeout_s: float) -> Mapping[str, Mapping[str, object]]:
+    """Source connectors' configs by name, masked, from the first worker that answers."""
+
+    def decode(infos: Infos, _: str) -> Mapping[str, Mapping[str, object]]:
+        return {name: mask_properties(info["config"]) for name, info in infos.items() if info.get("type") != "sink"}
+
+    return _first_infos(urls, timeout_s, decode)
+
+
+def read_client_configs(urls: Sequence[str], timeout_s: float) -> Mapping[str, ConnectorConfig]:
+    """Every connector's config by name, with its secrets, from the first worker that answers."""
+
+    def decode(infos: Infos, url: str) -> Mapping[str, ConnectorConfig]:
+        return {name: _client_config(name, info, url) for name, info in sorted(infos.items())}
+
+    return _first_infos(urls, timeout_s, decode)
+
+
+def _client_config(name: str, info: Mapping[str, Any], url: str) -> ConnectorConfig:
+    connector = connector_files.known_connector(info["config"], url, name)
+    # A worker that lacks the connector's plugin calls the type unknown; then its settings decide.
+    return replace(connector, type=info["type"] if info.get("type") in {"source", "sink"} else None)
+
+
+def _first_infos(urls: Sequence[str], timeout_s: float, decode: Callable[[Infos, str], T]) -> T:
+    """What `decode` makes of `GET /connectors?expand=info` at the first worker that answers."""
+    failure: EosctlError | None = None
+    for url in urls:
+        try:
+            with RestClient(url, timeout_s) as rest:
+                body = expanded_connectors(rest, "info")
+            with decoding(f"{url}/connectors answered an entry that is not a connector's"):
+                infos = {name: object_of(entry["info"]) for name, entry in body.items()}
+                configs = {name: object_of(info["config"]) for name, info in infos.items()}
+                return decode({name: {**info, "config": configs[name]} for name, info in infos.items()}, url)
+        except EosctlError as error:
+            failure = failure or error
+    assert failure is not None
+    raise failure
+
+
+def read_answers(
+    access: ClusterAccess, connectors: Mapping[str, preconditions.ConnectorFacts | Skipped]
+) -> Mapping[str, tuple[ConnectorOffset, ...] | Skipped]:
+    """What the workers answer for those of the connectors that are STOPPED, and so do not move.
+
+    One that they cannot report (before 3.5) is missing; Skipped where they fail.
+    """
+    found: dict[str, tuple[ConnectorOffset, ...] | Skipped] = {}
+    for name, facts in connectors.items() if access.connect_urls else ():
+        if isinstance(facts, preconditions.ConnectorFacts) and facts.state == "STOPPED" and not facts.tasks:
+            answer = or_skipped(partial(access.ask_worker, partial(rest.answered_offsets, connector=name)))
+            found |= {} if answer is None else {name: answer}
+    return found
+
+
+def probe_source_support(url: str, timeout_s: float) -> bool | Skipped:
+    """Whether this worker has exactly-once enabled, by asking it to validate a connector that requires it.
+
+    It answers that about itself and writes nothing. False stands for `preparing` too, which keeps offsets in the same
+    way. Skipped where it does not answer, or has no source connector.
+    """
+    try:
+        with RestClient(url, timeout_s) as rest:
+            return _is_enabled(rest)
+    except EosctlError as error:
+        return Skipped.of(error)
+
+
+def common_support(enabled: Mapping[str, bool | Skipped]) -> SourceSupport | Skipped:
+    """What the answers of workers to that are together: Skipped where one gave none, or they differ."""
+    for each in enabled.values():
+        if isinstance(each, Skipped):
+            return each
+    if len(set(enabled.values())) > 1:
+        without = ", ".join(url for url, each in enabled.items() if not each)
+        return Skipped(f"the workers differ: {without} has it not enabled", Cause.MIXED)
+    return SourceSupport.ENABLED if all(enabled.values()) else SourceSupport.DISABLED
+
+
+def _is_enabled(rest: RestClient) -> bool | Skipped:
+    body = rest.get("/connector-plugins")
+    with decoding(f"{rest.url}/connector-plugins answered no list of plugins"):
+        plugins = [object_of(each) for each in list_of(body)]
+        sources = [text_of(each["class"]) for each in plugins if each.get("type") == "source"]
+    if not sources:
+        return Skipped(f"{rest.url} has no source connector to ask about")
+    with decoding(f"{rest.url}/connectors answered an entry that is not a connector's"):
+        config = _probing_config(rest, sources)
+    name = quote(config["connector.class"], safe="")
+    body = rest.request("PUT", f"/connector-plugins/{name}/config/validate", config).body
+    return not any(NOT_ENABLED in text for each in validated_values(body, rest.url) for text in each["errors"])
+
+
+def _probing_config(rest: RestClient, sources: Sequence[str]) -> Mapping[str, str]:
+    """A config of which a worker says whether it has exactly-once enabled, and logs no error.
+
+    Asked what it supports, a connector whose config lacks what it requires throws, and the worker logs that with ERROR
+    (DistributedHerder.validateSourceConnectorExactlyOnceSupport). MirrorHeartbeatConnector comes with Kafka and is not
+    asked: it takes the answer of SourceConnector. Elsewhere a connector that exists gives its whole config, which the
+    worker has already. Without one, the first plugin is asked with a config that it may find too short.
+    """
+    required = {"tasks.max": "1", "exactly.once.support": "required"}
+    if HEARTBEAT in sources:
+        return {"name": "eosctl", "connector.class": HEARTBEAT, **required}
+    for each in expanded_connectors(rest, "info").values():
+        info = object_of(each.get("info", {}))
+        if info.get("type") == "source":
+            config = {key: value for key, value in object_of(info["config"]).items() if isinstance(value, str)}
+            if "connector.class" in config:
+                return {**config, "exactly.once.support": "required"}
+    return {"name": "eosctl", "connector.class": sources[0], **required}
+
+
+def validated_values(body: object, url: str) -> list[Mapping[str, Any]]:
+    """The values, with their errors, in an answer to `PUT …/config/validate`; Undecodable where it is none."""
+    otherwise = f"{url} answered the validation of a config with something else"
+    with decoding(otherwise):
+        values = [object_of(each["value"]) for each in list_of(object_of(body)["configs"])]
+        found: list[Mapping[str, Any]] = [{**each, "errors": texts_of(each.get("errors", []))} for each in values]
+    if not found:
+        raise Undecodable(otherwise)
+    return found
+
+
+# What Connect workers say about themselves and about connectors, asked in parallel. Nothing is written.
+#
+# The validate probe: a worker that is asked to validate a connector with `exactly.once.support=required` answers with
+# an error about itself unless its own exactly.once.source.support is enabled (KIP-618). It answers by itself, without
+# the leader. The endpoint by which workers have the leader fence is never called.
+
+
+PARALLEL: Final = 32
+NOT_PROBED: Final = Skipped(
+    "only the Connect group names this worker, and its exactly.once.source.support is asked for by a PUT: give its "
+    "--connect-url, or its properties file"
+)
+PREFLIGHT_FIELDS: Final = frozenset({"exactly.once.support", "transaction.boundary", "connector.plugin.version"})
+
+Workers = Mapping[str, WorkerEvidence | EosctlError]
+Plugins = Mapping[str, tuple[str, ...]]
+
+
+def read_worker_evidence(
+    urls: Sequence[str], timeout_s: float, probed: Mapping[str, bool] = MappingProxyType({})
+) -> Workers:
+    """Each worker's evidence by its address, or why it gave none; those in `probed` are not probed again."""
+
+    def attempt(url: str) -> WorkerEvidence | EosctlError:
+        try:
+            return _worker(url, timeout_s, probed)
+        except EosctlError as error:
+            return error
+
+    with ThreadPoolExecutor(max_workers=min(PARALLEL, len(urls))) as pool:
+        return dict(zip(urls, pool.map(attempt, urls), strict=True))
+
+
+def _worker(url: str, timeout_s: float, probed: Mapping[str, bool]) -> WorkerEvidence:
+    facts = read_worker(url, timeout_s)
+    version = version_of(facts)
+    enabled: bool | Skipped | None = probed.get(url)
+    if enabled is None:
+        enabled = NOT_PROBED if isinstance(url, DiscoveredUrl) else probe_source_support(url, timeout_s)
+    names, plugins = or_skipped(lambda: _connector_names(url, timeout_s)), or_skipped(lambda: _plugins(url, timeout_s))
+    return WorkerEvidence(url, version, facts.kafka_cluster_id, enabled, names, plugins)
+
+
+def _connector_names(url: str, timeout_s: float) -> frozenset[str]:
+    with RestClient(url, timeout_s) as rest:
+        body = rest.get("/connectors")
+    with decoding(f"{url}/connectors answered no list of connectors"):
+        return frozenset(texts_of(body))
+
+
+def _plugins(url: str, timeout_s: float) -> Plugins:
+    """Connector classes with the versions of each; a worker names the newest last (PluginDesc.compareTo)."""
+    with RestClient(url, timeout_s) as rest:
+        body = rest.get("/connector-plugins")
+    found: dict[str, tuple[str, ...]] = {}
+    with decoding(f"{url}/connector-plugins answered no list of plugins"):
+        for each in map(object_of, list_of(body)):
+            found[text_of(each["class"])] = (*found.get(text_of(each["class"]), ()), str(each.get("version")))
+    return found
+
+
+def read_preflight(urls: Sequence[str], timeout_s: float) -> Mapping[str, Preflight]:
+    """What each source connector says when exactly-once is required of it.
+
+    Configs are read from the first worker; they are not kept. Each is validated by one worker of every set of versions
+    of its plugin, these in turn. What a worker says about itself is left out.
+    """
+    with RestClient(urls[0], timeout_s) as rest:
+        body = expanded_connectors(rest, "info")
+    if not all("info" in each for each in body.values()):
+        raise Undecodable(f"{urls[0]}/connectors answered something else than connectors with their configs")
+    configs = {name: entry["info"]["config"] for name, entry in sorted(body.items()) if _is_source(entry)}
+    clients = {url: RestClient(url, timeout_s) for url in urls}
+    try:
+        with ThreadPoolExecutor(max_workers=PARALLEL) as pool:
+            known = pool.map(lambda url: or_skipped(lambda: _plugins(url, timeout_s)), urls if len(urls) > 1 else ())
+            plugins = dict(zip(urls, known, strict=False))
+            asked = [
+                (name, url, pool.submit(or_skipped, lambda rest=clients[url], config=config: _messages(rest, config)))
+                for number, (name, config) in enumerate(configs.items())
+                for url in _unlike(plugins, str(config.get("connector.class", "")), number) or urls
+            ]
+    finally:
+        for client in clients.values():
+            client.__exit__()
+    return {name: Preflight({url: each.result() for of, url, each in asked if of == name}) for name in configs}
+
+
+def _unlike(plugins: Mapping[str, Plugins | Skipped], connector_class: str, turn: int) -> list[str]:
+    """One worker of each set of versions of this class, the turn decides which; none where no plugins were read."""
+    alike: dict[object, list[str]] = {}
+    for url, known in plugins.items():
+        versions: object = url
+        if not isinstance(known, Skipped):
+            versions = tuple(each for name, each in known.items() if class_name(name) == class_name(connector_class))
+        alike.setdefault(versions, []).append(url)
+    return [urls[turn % len(urls)] for urls in alike.values()]
+
+
+def _is_source(entry: object) -> bool:
+    info = entry.get("info") if isinstance(entry, dict) else None
+    return isinstance(info, dict) and info.get("type") == "source" and isinstance(info.get("config"), dict)
+
+
+def _messages(rest: RestClient, config: Mapping[str, object]) -> tuple[str, ...]:
+    name = str(config.get("connector.class", ""))
+    asked = {**config, "exactly.once.support": "required"}
+    body = rest.request("PUT", f"/connector-plugins/{quote(name, safe='')}/config/validate", asked).body
+    values = validated_values(body, rest.url)
+    with decoding(f"{rest.url} answered the validation of a config with something else"):
+        errors = [text for value in values if value.get("name") in PREFLIGHT_FIELDS for text in value["errors"]]
+    return tuple(said(text) for text in errors if NOT_ENABLED not in text)

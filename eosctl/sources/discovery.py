@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Final
 from eosctl.clients.rest import InternalAddress
 from eosctl.clients.rest_identity import DiscoveredUrl, RestIdentity, WorkerUrl
 from eosctl.errors import EosctlError, NotAuthorized, UsageError
-from eosctl.model.discovery import FoundWorkers, WorkerTrust, name_worker, only_connect_group, workers_to_ask
 from eosctl.model.skipped import Cause, Skipped, not_asked
-from eosctl.model.workers import is_loopback
-from eosctl.sources.connect_group import read_connect_groups
+from eosctl.model.workers import FoundWorkers, WorkerTrust, is_loopback, name_worker, only_connect_group, workers_to_ask
 from eosctl.sources.connect_rest import read_worker
-from eosctl.sources.hidden_names import hidden_groups
-from eosctl.sources.kafka_groups import listed_groups
+from eosctl.sources.kafka_groups import hidden_groups, listed_groups, read_connect_groups
 
 if TYPE_CHECKING:
     from eosctl.clients.request_log import RequestLog
     from eosctl.sources.live_cluster import Connections
+
 
 PATIENCE_S: Final = 5.0
 """How long a worker that nobody named is waited for: it may advertise an address that does not lead there from here."""

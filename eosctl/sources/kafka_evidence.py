@@ -1,22 +1,25 @@
 """Settings of brokers, internal topics and the transaction log, for the rules. What may not be read is Skipped."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
+from eosctl.clients.errors import protocol_error
 from eosctl.clients.leaders import partition_leaders
-from eosctl.clients.messages import features
+from eosctl.clients.messages import cluster_operations, describe_quorum, features
+from eosctl.clients.wire import Wire
+from eosctl.errors import Undecodable
+from eosctl.model.acls import OPERATION_CODES, Operation
 from eosctl.model.evidence import InternalTopic, Topics, TransactionLog
 from eosctl.model.names import TRANSACTION_LOG, TopicPartition
-from eosctl.model.skipped import Skipped, or_skipped
+from eosctl.model.probe import Observations, VersionRange
+from eosctl.model.skipped import Cause, Skipped, or_skipped
+from eosctl.model.times import ClusterClock
 from eosctl.model.topics import TopicFacts
 from eosctl.model.versions import KafkaVersion, Release
-from eosctl.sources.first_batches import first_keys
+from eosctl.sources.kafka_log import first_keys
 from eosctl.sources.kafka_topics import broker_settings, topic_facts, topic_settings
-
-if TYPE_CHECKING:
-    from eosctl.clients.wire import Wire
 
 BROKER_KEYS: Final = (
     *("transaction.max.timeout.ms", "transactional.id.expiration.ms", "transaction.partition.verification.enable"),
@@ -115,3 +118,56 @@ def read_transaction_log(wire: "Wire") -> TransactionLog | None:
         return None
     leaders = partition_leaders(wire, [TRANSACTION_LOG])
     return TransactionLog(facts, {place.partition: node for place, node in leaders.items()})
+
+
+# The time that the cluster has. No request asks for it; a KRaft quorum's answer has it as a by-product.
+
+
+def read_clock(wire: Wire, now: Callable[[], int]) -> ClusterClock:
+    """The active controller's clock beside `now` (ms since the epoch).
+
+    The leader of the quorum reports itself as caught up at the time of its answer (KIP-836; LeaderState of Kafka's raft
+    since 3.3). Raises Unsupported where brokers have no quorum (ZooKeeper), NotAuthorized without Describe on the
+    cluster.
+    """
+    before = now()
+    response = wire.request_any(describe_quorum())
+    after = now()
+    if response.error_code:
+        raise protocol_error(
+            response.error_code, principal=wire.principal, operation="Describe", resource="Cluster kafka-cluster"
+        )
+    [partition] = response.topics[0].partitions
+    times = [
+        each.last_caught_up_timestamp for each in partition.current_voters if each.replica_id == partition.leader_id
+    ]
+    if partition.error_code or not times or times[0] < 0:
+        raise Undecodable("the quorum does not report its leader's time")
+    return ClusterClock(partition.leader_id, times[0] - (before + after) // 2, after - before)
+
+
+# What is read before a probe: API versions, features, and what the principal may do on the cluster.
+
+
+def read_before_probe(wire: "Wire") -> Observations:
+    """Every broker's API versions, the finalized features, and the principal's operations on the cluster."""
+    nodes = [broker.node_id for broker in wire.brokers()]
+    return Observations(
+        principal=wire.principal,
+        versions={node_id: or_skipped(partial(_versions, wire, node_id)) for node_id in nodes},
+        features=or_skipped(lambda: read_finalized_features(wire)),
+        rights=or_skipped(lambda: _rights(wire)),
+    )
+
+
+def _versions(wire: "Wire", node_id: int) -> Mapping[int, VersionRange]:
+    return {key: VersionRange(*found) for key, found in wire.api_versions(node_id).items()}
+
+
+def _rights(wire: "Wire") -> frozenset[Operation] | Skipped:
+    """KIP-430: who may not describe the cluster is answered with nothing."""
+    codes = set(wire.request_any(cluster_operations()).authorized_operations or ())
+    found = frozenset(operation for operation, code in OPERATION_CODES.items() if code in codes)
+    if Operation.DESCRIBE not in found:
+        return Skipped(f"{wire.principal} lacks Describe on the cluster", Cause.DENIED)
+    return found

@@ -1,27 +1,70 @@
 """Groups and the offsets they committed, from all coordinators at once."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Final, NamedTuple
+from __future__ import annotations
 
-from eosctl.clients import codes
-from eosctl.clients.errors import protocol_error
-from eosctl.clients.group_messages import cluster_operations, find_group_coordinators, list_groups, offset_fetch
-from eosctl.clients.messages import Response, topics_metadata
-from eosctl.clients.pieces import in_pieces
+import string
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from eosctl.clients import errors
+from eosctl.clients.deadline import Deadline
+from eosctl.clients.errors import (
+    COORDINATOR_LOAD_IN_PROGRESS,
+    COORDINATOR_NOT_AVAILABLE,
+    NOT_COORDINATOR,
+    UNKNOWN_TOPIC_OR_PARTITION,
+    protocol_error,
+)
+from eosctl.clients.leaders import NO_LEADER, partition_leaders
+from eosctl.clients.messages import (
+    GROUP_RESOURCE,
+    Response,
+    cluster_operations,
+    describe_configs,
+    describe_groups,
+    fetch,
+    find_group_coordinators,
+    in_pieces,
+    list_groups,
+    offset_fetch,
+    topics_metadata,
+)
 from eosctl.clients.wire import Wire
-from eosctl.errors import EosctlError, TimedOut
+from eosctl.codecs.connect_protocol import decode_leader_url, decode_member_url, decode_tasks
+from eosctl.codecs.group_offsets import decode_offset_commit_key
+from eosctl.codecs.record_batches import decode_records, iter_batches
+from eosctl.errors import EosctlError, TimedOut, Undecodable
 from eosctl.model import hanging
-from eosctl.model.acls import OPERATION_CODES, Operation
-from eosctl.model.counts import some
-from eosctl.model.groups import CONSUMER_OFFSETS, ListedGroup, ShareGroups
+from eosctl.model.acls import OPERATION_CODES, Operation, ResourceType
+from eosctl.model.groups import (
+    CONNECT_PROTOCOL,
+    CONSUMER_OFFSETS,
+    SHARE_ISOLATION,
+    ConnectGroup,
+    GroupMember,
+    ListedGroup,
+    ShareGroup,
+    ShareGroups,
+)
+from eosctl.model.hanging import OpenTransaction, PendingCommit
 from eosctl.model.names import TopicPartition
-from eosctl.model.skipped import Cause, Skipped
+from eosctl.model.records import IsolationLevel, RecordState
+from eosctl.model.skipped import Cause, Skipped, or_skipped
+from eosctl.model.text import some
 from eosctl.model.topics import PartitionOffsets
+from eosctl.model.workers import NO_MEMBERS
+from eosctl.sources.kafka_acls import Probes, probes_of
+from eosctl.sources.kafka_topics import settings_of
+
+if TYPE_CHECKING:
+    from eosctl.model.names import ConnectorTaskId
+
 
 GROUPS_PER_REQUEST: Final = 500
 PAUSE_S: Final = 0.2
 RETRIABLE: Final = frozenset(
-    {codes.COORDINATOR_LOAD_IN_PROGRESS, codes.COORDINATOR_NOT_AVAILABLE, codes.NOT_COORDINATOR}
+    {errors.COORDINATOR_LOAD_IN_PROGRESS, errors.COORDINATOR_NOT_AVAILABLE, errors.NOT_COORDINATOR}
 )
 
 CommittedOffsets = Mapping[str, Mapping[TopicPartition, int] | Skipped]
@@ -58,7 +101,7 @@ def without_coordinator(wire: Wire) -> Skipped | None:
     `listGroups`), so one without a leader takes its groups out of every list.
     """
     [topic] = wire.request_any(topics_metadata([CONSUMER_OFFSETS])).topics
-    if topic.error_code == codes.UNKNOWN_TOPIC_OR_PARTITION:
+    if topic.error_code == errors.UNKNOWN_TOPIC_OR_PARTITION:
         return None
     if topic.error_code:
         error = protocol_error(
@@ -100,7 +143,7 @@ def waiting_groups_of(
     shares: ShareGroups,
     states: Mapping[str, str],
     offsets: Mapping[TopicPartition, PartitionOffsets],
-) -> "Mapping[TopicPartition, tuple[hanging.WaitingGroup, ...]]":
+) -> Mapping[TopicPartition, tuple[hanging.WaitingGroup, ...]]:
     """Those of the groups that may wait at the last stable offset of each partition, by their committed offsets.
 
     Those of a share group are its start offsets; one that reads uncommitted does not wait. states are those of the
@@ -181,3 +224,293 @@ class _Reading:
         resource = f"Group {group_id}"
         error = protocol_error(code, principal=self._wire.principal, operation="Describe", resource=resource)
         self._found[group_id] = Skipped.of(error)
+
+
+# The groups that Connect workers form, as their coordinators describe them.
+
+
+GROUP_ID_NOT_FOUND: Final = 69
+RETRIABLE_ERRORS: Final = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR})
+STABLE: Final = "Stable"
+REBALANCE_PAUSE_S: Final = 0.1
+SETTLED_S: Final = 10.0
+"""How long a group that rebalances is waited for."""
+
+
+def read_connect_group(wire: Wire, group_id: str) -> ConnectGroup:
+    """The group with its members, without any where no such group exists. Raises NotAuthorized without Describe."""
+    deadline = Deadline(wire.timeout_s)
+    while True:
+        answer = _described(wire, [group_id])[group_id]
+        if isinstance(answer, ConnectGroup):
+            return answer
+        if answer not in RETRIABLE_ERRORS:
+            raise _refusal(wire, group_id, answer)
+        deadline.pause_or_raise(REBALANCE_PAUSE_S, f"no coordinator of group {group_id} answers")
+
+
+def read_connect_groups(wire: Wire, group_ids: Iterable[str]) -> dict[str, ConnectGroup | Skipped]:
+    """Each of these groups, without members where it does not exist; Skipped where that cannot be known.
+
+    Groups that rebalance are waited for, because only stable ones show the tasks of their members. One that may not be
+    described does not exist where the principal may list all groups (Describe on the cluster), each group has a
+    coordinator, and it is not among them.
+    """
+    waiting = sorted(set(group_ids))
+    if not waiting or not _has_groups(wire):
+        return dict.fromkeys(waiting, NO_MEMBERS)
+    deadline = Deadline(min(wire.timeout_s, SETTLED_S))
+    found: dict[str, ConnectGroup | int] = {}
+    while True:
+        try:
+            found |= _described(wire, waiting)
+            why = _no_coordinator(wire)
+        except EosctlError as error:
+            why = Skipped.of(error)
+            if not error.retriable:
+                return {**dict.fromkeys(waiting, why), **dict(_known(wire, found))}
+        waiting = [each for each in waiting if not _is_settled(found.get(each, NOT_COORDINATOR))]
+        if not waiting or not deadline.pause(REBALANCE_PAUSE_S):
+            return {**dict.fromkeys(waiting, why), **dict(_known(wire, found))}
+
+
+def _has_groups(wire: Wire) -> bool:
+    """Whether any group was ever used: a look-up of a coordinator would create `__consumer_offsets`."""
+    [topic] = wire.request_any(topics_metadata([CONSUMER_OFFSETS])).topics
+    return bool(topic.error_code != UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def _is_settled(answer: ConnectGroup | int) -> bool:
+    if isinstance(answer, int):
+        return answer not in RETRIABLE_ERRORS
+    return answer.protocol_type != CONNECT_PROTOCOL or not answer.members or answer.state == STABLE
+
+
+def _known(wire: Wire, found: Mapping[str, ConnectGroup | int]) -> Iterator[tuple[str, ConnectGroup | Skipped]]:
+    """The groups that were described, and those that their coordinator refused to describe."""
+    refused = {each: code for each, code in found.items() if isinstance(code, int) and code not in RETRIABLE_ERRORS}
+    listed = _all_groups(wire) if refused else None
+    for group_id, answer in found.items():
+        if isinstance(answer, ConnectGroup):
+            yield group_id, answer
+        elif group_id in refused:
+            absent = listed is not None and group_id not in listed
+            yield group_id, NO_MEMBERS if absent else Skipped.of(_refusal(wire, group_id, answer))
+
+
+def _all_groups(wire: Wire) -> Collection[str] | None:
+    """The Connect groups that there are; None where some may not be listed."""
+    try:
+        if not may_list_all(wire) or without_coordinator(wire):
+            return None
+        return [each.group_id for each in listed_groups(wire).values() if each.is_connect]
+    except EosctlError:
+        return None
+
+
+def _described(wire: Wire, group_ids: Collection[str]) -> dict[str, ConnectGroup | int]:
+    """Each group as its coordinator describes it, or the error code that it answers."""
+    found: dict[str, ConnectGroup | int] = {}
+    by_coordinator: dict[int, list[str]] = {}
+    for chunk in in_pieces(list(group_ids), GROUPS_PER_REQUEST):
+        for coordinator in wire.request_any(find_group_coordinators(chunk)).coordinators:
+            if coordinator.error_code:
+                found[coordinator.key] = coordinator.error_code
+            else:
+                by_coordinator.setdefault(coordinator.node_id, []).append(coordinator.key)
+    for node_id, of_node in by_coordinator.items():
+        for chunk in in_pieces(of_node, GROUPS_PER_REQUEST):
+            for group in wire.request(node_id, describe_groups(chunk)).groups:
+                failed = group.error_code not in {0, GROUP_ID_NOT_FOUND}
+                found[group.group_id] = group.error_code if failed else _group(group)
+    return found
+
+
+def _refusal(wire: Wire, group_id: str, code: int) -> EosctlError:
+    return protocol_error(code, principal=wire.principal, operation="Describe", resource=f"Group {group_id}")
+
+
+def _no_coordinator(wire: Wire) -> Skipped:
+    patience = min(wire.timeout_s, SETTLED_S)
+    return Skipped(f"no coordinator of it answers within {patience:g} s", Cause.UNREACHABLE)
+
+
+def _group(response: Response) -> ConnectGroup:
+    stable = response.group_state == STABLE
+    sent = [
+        (each, bytes(each.member_metadata or b""), bytes(each.member_assignment or b"")) for each in response.members
+    ]
+    return ConnectGroup(
+        state=response.group_state,
+        protocol_type=response.protocol_type,
+        protocol=response.protocol_data,
+        members=tuple(
+            GroupMember(each.member_id, _url(metadata), _tasks(metadata, assignment) if stable else None)
+            for each, metadata, assignment in sent
+        ),
+        leader_url=next((url for _, _, assignment in sent if (url := _leader(assignment))), None),
+    )
+
+
+def _url(metadata: bytes) -> str | None:
+    try:
+        return decode_member_url(metadata)
+    except Undecodable:  # a member that is no Connect worker, as the protocol type says
+        return None
+
+
+def _leader(assignment: bytes) -> str | None:
+    try:
+        return decode_leader_url(assignment)
+    except Undecodable:
+        return None
+
+
+def _tasks(metadata: bytes, assignment: bytes) -> tuple[ConnectorTaskId, ...] | None:
+    try:
+        return decode_tasks(metadata, assignment)
+    except Undecodable:
+        return None
+
+
+# Share groups (KIP-932): by which isolation level they read, and from where, as brokers answer.
+
+
+NOT_REPORTED: Final = Skipped(f"the broker does not report {SHARE_ISOLATION}")
+
+
+def read_share_groups(wire: Wire, group_ids: Collection[str]) -> Mapping[str, ShareGroup]:
+    """Each of these groups; what may not be read of one is Skipped."""
+    return {each: ShareGroup(_isolation(wire, each), or_skipped(partial(_starts, wire, each))) for each in group_ids}
+
+
+def _isolation(wire: Wire, group_id: str) -> str | Skipped:
+    settings = or_skipped(partial(_settings, wire, group_id))
+    return settings if isinstance(settings, Skipped) else settings.get(SHARE_ISOLATION, NOT_REPORTED)
+
+
+def _settings(wire: Wire, group_id: str) -> Mapping[str, str] | Skipped:
+    response = wire.request_any(describe_configs(GROUP_RESOURCE, group_id, [SHARE_ISOLATION]))
+    return settings_of(wire, response, f"Group {group_id}")
+
+
+def _starts(wire: Wire, group_id: str) -> Mapping[TopicPartition, int]:
+    """The start offset of each of its partitions, -1 where there is none yet. Raises what the coordinator refuses."""
+    from eosctl.clients.share_group_messages import describe_share_group_offsets
+
+    [coordinator] = wire.request_any(find_group_coordinators([group_id])).coordinators
+    _require(wire, coordinator, group_id)
+    [group] = wire.request(coordinator.node_id, describe_share_group_offsets([group_id])).groups
+    _require(wire, group, group_id)
+    parts = [(topic.topic_name, part) for topic in group.topics for part in topic.partitions]
+    for _, part in parts:
+        _require(wire, part, group_id)
+    return {TopicPartition(topic, part.partition_index): part.start_offset for topic, part in parts}
+
+
+def _require(wire: Wire, answer: Response, group_id: str) -> None:
+    if answer.error_code:
+        resource = f"Group {group_id}"
+        raise protocol_error(answer.error_code, principal=wire.principal, operation="Describe", resource=resource)
+
+
+# Offset commits that an open transaction wrote into `__consumer_offsets`: whose are they?
+
+
+FETCH_BYTES: Final = 1 << 20
+
+Place = tuple[TopicPartition, int, int]
+
+
+def pending_commits(
+    wire: Wire, transactions: Collection[OpenTransaction]
+) -> dict[Place, tuple[PendingCommit, ...] | Skipped]:
+    """What each of the open transactions in `__consumer_offsets` would commit, by its place.
+
+    One Fetch for each, from where it begins: a coordinator writes all offsets of one TxnOffsetCommit in one batch. What
+    follows more than 1 MiB behind is not seen. Needs Read on `__consumer_offsets`.
+    """
+    wanted = [each for each in transactions if each.topic_partition.topic == CONSUMER_OFFSETS]
+    if not wanted:
+        return {}
+    leaders = partition_leaders(wire, [CONSUMER_OFFSETS])
+    window = wire.window(in_flight=20)
+    for each in wanted:
+        partition = each.topic_partition
+        request = fetch(partition, each.start_offset, FETCH_BYTES, IsolationLevel.READ_UNCOMMITTED)
+        window.put(each, leaders.get(partition, NO_LEADER), request)
+    found: dict[Place, tuple[PendingCommit, ...] | Skipped] = {}
+    for transaction, _, response, error in window:
+        part = None if response is None else response.responses[0].partitions[0]
+        if part is None or part.error_code:
+            why = "no answer" if part is None else f"Fetch answered with error {part.error_code}"
+            found[transaction.place] = Skipped(why if error is None else error.message)
+        else:
+            found[transaction.place] = _by_group(_partitions(transaction, part.records or b""))
+    return found
+
+
+def _partitions(transaction: OpenTransaction, records: bytes) -> Iterator[tuple[str, TopicPartition]]:
+    """Group and partition of each offset commit of this transaction."""
+    place = transaction.topic_partition
+    for batch in iter_batches(records, topic_partition=place):
+        ours = batch.header.producer_id == transaction.producer.producer_id
+        if not ours or batch.header.is_control or not batch.header.is_transactional:
+            continue
+        for record in decode_records(batch, state=RecordState.OPEN, topic_partition=place):
+            key = decode_offset_commit_key(record.key or b"")
+            if key is not None:
+                yield key
+
+
+def _by_group(commits: Iterator[tuple[str, TopicPartition]]) -> tuple[PendingCommit, ...]:
+    groups: dict[str, set[TopicPartition]] = {}
+    for group_id, partition in commits:
+        groups.setdefault(group_id, set()).add(partition)
+    return tuple(PendingCommit(group_id, tuple(sorted(found))) for group_id, found in sorted(groups.items()))
+
+
+# Does this principal see every topic and every group? Brokers leave those without Describe out of their lists.
+
+
+OF_TOPICS: Final = string.digits + string.ascii_letters + "._-"
+"""A topic's name has no other characters."""
+OF_GROUPS: Final = string.digits + string.ascii_letters + string.punctuation.replace("*", "")
+TOPIC_AUTHORIZATION_FAILED: Final = 29
+GROUP_AUTHORIZATION_FAILED: Final = 30
+SHOWN: Final = 3
+
+
+def hidden_topics(wire: Wire) -> Skipped | None:
+    """Why topics may be missing from the metadata of all; None where none can be."""
+    return or_skipped(lambda: _hidden_topics(wire))
+
+
+def _hidden_topics(wire: Wire) -> Skipped | None:
+    probes = probes_of(wire, ResourceType.TOPIC, OF_TOPICS, "topics")
+    # Metadata answers UNKNOWN_TOPIC_OR_PARTITION for a topic that does not exist, and creates none.
+    topics = wire.request_any(topics_metadata(probes.names)).topics
+    return _hidden(wire, probes, [each.name for each in topics if each.error_code == TOPIC_AUTHORIZATION_FAILED])
+
+
+def hidden_groups(wire: Wire) -> Skipped | None:
+    """Why groups may be missing from ListGroups; None where none can be."""
+    return or_skipped(lambda: _hidden_groups(wire))
+
+
+def _hidden_groups(wire: Wire) -> Skipped | None:
+    if may_list_all(wire):
+        return without_coordinator(wire)
+    probes = probes_of(wire, ResourceType.GROUP, OF_GROUPS, "groups")
+    # A broker that does not coordinate a group says so only to those who may describe it.
+    groups = wire.request_any(describe_groups(probes.names)).groups
+    denied = [each.group_id for each in groups if each.error_code == GROUP_AUTHORIZATION_FAILED]
+    return _hidden(wire, probes, denied) or without_coordinator(wire)
+
+
+def _hidden(wire: Wire, probes: Probes, denied: list[str]) -> Skipped | None:
+    if denied:
+        names = sorted(probes.names[each] for each in denied)
+        what = f"{wire.principal} lacks Describe on some of them, and brokers leave the others out"
+        return Skipped(f"{what}; refused: {some(names, most=SHOWN)}", Cause.DENIED)
+    return None if probes.unknown is None else Skipped(probes.unknown, Cause.DENIED)

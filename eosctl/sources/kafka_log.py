@@ -1,16 +1,335 @@
 """Every record of a partition in offset order, with what became of the transaction it was written in."""
 
-from collections.abc import Iterator
-from itertools import chain
-from typing import Any, NamedTuple
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from itertools import chain, islice
+from typing import Any, Final, NamedTuple, Protocol
 
-from eosctl.clients.wire import Wire
-from eosctl.codecs.record_batches import Batch, MarkerType, decode_marker, decode_records
+from eosctl.clients.channel import Pending
+from eosctl.clients.deadline import Deadline
+from eosctl.clients.errors import UNKNOWN_TOPIC_OR_PARTITION, protocol_error
+from eosctl.clients.leaders import MOVED, NO_LEADER, partition_leaders
+from eosctl.clients.messages import EARLIEST, LATEST, Response, fetch, list_offsets
+from eosctl.clients.wire import Answer, Wire
+from eosctl.codecs.record_batches import (
+    Batch,
+    MarkerType,
+    decode_entries,
+    decode_marker,
+    decode_records,
+    iter_batches,
+    most_batch_bytes,
+)
+from eosctl.errors import EosctlError, Refused, Throttled, TimedOut, Undecodable, Unreachable, UsageError
 from eosctl.model.names import TopicPartition
-from eosctl.model.records import IsolationLevel, Record, RecordState
+from eosctl.model.offsets import OffsetsPartition, OffsetsTopic
+from eosctl.model.records import Entry, IsolationLevel, Record, RecordState, Writer, first_time
+from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets
-from eosctl.sources.kafka_offsets import partition_offsets
-from eosctl.sources.log_reader import LogReader
+from eosctl.sources.kafka_topics import topic_facts, topic_facts_or_skipped
+
+# Fetches of one partition, one ahead of the consumer: whole batches with the answer that they came in.
+
+
+FETCH_BYTES: Final = 1 << 20
+MOST_BYTES: Final = 1 << 27
+"""No batch is larger: message.max.bytes is less than what a broker's answer may take."""
+OFFSET_OUT_OF_RANGE: Final = 1
+FETCH_PAUSE_S: Final = 0.05
+
+
+class RecordsDeleted(Refused):
+    """The log start offset has passed the position."""
+
+
+class LogReader:
+    """Fetches batches of one partition from `position` up to `limit`, one request ahead of its consumer."""
+
+    def __init__(
+        self,
+        wire: Wire,
+        topic_partition: TopicPartition,
+        position: int,
+        limit: int,
+        isolation: IsolationLevel,
+        *,
+        max_bytes: int = FETCH_BYTES,
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.first = position
+        self.limit = limit
+        self._wire = wire
+        self._position = position
+        self._isolation = isolation
+        self._max_bytes = max_bytes
+        self._most_batch_bytes = most_batch_bytes(wire.properties)
+        self._leader = NO_LEADER
+        self._stall = Deadline(wire.timeout_s)
+        self._begun: Pending | Unreachable | None = None
+        self._empty_answers = 0
+
+    def begin(self, leader: int = NO_LEADER) -> None:
+        """Send the first Fetch already, to the leader if it is known: so that many readers wait at the same time."""
+        self._leader = leader
+        self._begun = self._ask()
+
+    def __iter__(self) -> Iterator[tuple[list[Batch], Response]]:
+        """Each answer's batches, with the answer."""
+        pending = self._ask() if self._begun is None else self._begun
+        self._stall = Deadline(self._wire.timeout_s)
+        while self._position < self.limit:
+            answer = self._take(pending)
+            batches: list[Batch] = []
+            if answer is not None and answer.records:
+                before = self._position
+                batches = self._whole_batches(answer.records)
+                if not batches and self._position == before:
+                    self._ask_for_more()
+            elif answer is not None and self._is_empty(answer):
+                return
+            if batches:
+                self._empty_answers = 0
+                self._position = batches[-1].header.next_offset
+                self._stall = Deadline(self._wire.timeout_s)
+            if self._position < self.limit:
+                pending = self._ask()
+            if batches:
+                yield [batch for batch in batches if batch.header.base_offset < self.limit], answer
+                # How long the consumer took is no fault of the broker: a Fetch that ended meanwhile is sent again.
+                self._stall = Deadline(self._wire.timeout_s)
+
+    def _whole_batches(self, records: bytes) -> list[Batch]:
+        """Those before bytes that are no batch; raises Undecodable where the answer begins with them."""
+        batches: list[Batch] = []
+        try:
+            for batch in self._batches(records):
+                batches.append(batch)  # noqa: PERF402  # those before the damage are kept
+        except Undecodable:
+            if not batches:
+                raise
+        if not are_in_order(batches, self._position):
+            raise self._damaged(f"the broker answered a Fetch at offset {self._position} with batches out of place")
+        return batches
+
+    def _ask_for_more(self) -> None:
+        """The answer had no whole batch, which KIP-74 rules out where the broker's log is sound."""
+        if self._max_bytes >= MOST_BYTES:
+            raise self._damaged(f"the broker answers a Fetch of {self._max_bytes} bytes with no whole batch")
+        self._max_bytes *= 2
+
+    def _damaged(self, reason: str) -> EosctlError:
+        place = self.topic_partition
+        return Undecodable(reason, topic=place.topic, partition=place.partition, offset=self._position)
+
+    def _batches(self, records: bytes) -> Iterator[Batch]:
+        return iter_batches(records, topic_partition=self.topic_partition, most_bytes=self._most_batch_bytes)
+
+    def _ask(self) -> Pending | Unreachable | None:
+        """A Fetch in flight, or why none can be sent; None where nothing is left to ask for."""
+        if self._position >= self.limit:
+            return None
+        try:
+            if self._leader == NO_LEADER:
+                self._leader = self._find_leader()
+            if self._leader == NO_LEADER:
+                return TimedOut(f"{self.topic_partition} has no leader")
+            request = fetch(self.topic_partition, self._position, self._max_bytes, self._isolation)
+            return self._wire.start(self._leader, request)
+        except Unreachable as error:
+            return error
+
+    def _find_leader(self) -> int:
+        return partition_leaders(self._wire, [self.topic_partition.topic]).get(self.topic_partition, NO_LEADER)
+
+    def _take(self, pending: Pending | Unreachable | None) -> Response | None:
+        """The partition's part of the answer; None where it has to be asked again, after a pause."""
+        assert pending is not None
+        try:
+            if isinstance(pending, Unreachable):
+                raise pending
+            return self._checked(pending.response().responses[0].partitions[0])
+        except Unreachable as error:
+            self._leader = NO_LEADER
+            if not error.retriable or not self._stall.pause(FETCH_PAUSE_S):
+                raise
+            return None
+
+    def _checked(self, answer: Response) -> Response:
+        code = answer.error_code
+        if code == 0:
+            return answer
+        if code in MOVED or code == UNKNOWN_TOPIC_OR_PARTITION:
+            raise Unreachable(f"broker {self._leader} does not lead {self.topic_partition}")
+        if code == OFFSET_OUT_OF_RANGE:
+            raise RecordsDeleted(
+                f"records of {self.topic_partition} from offset {self._position} on were deleted while being read",
+                hint="run the command again: it then begins at the new log start offset",
+            )
+        resource = f"Topic {self.topic_partition.topic}"
+        raise protocol_error(code, principal=self._wire.principal, operation="Read", resource=resource)
+
+    def _is_empty(self, answer: Response) -> bool:
+        """Whether nothing is left below the limit (compaction removed it), or the leader has not caught up yet.
+
+        One empty answer is none: records that come from tiered storage too late are answered so, too.
+        """
+        stable = self._isolation is IsolationLevel.READ_COMMITTED
+        if (answer.last_stable_offset if stable else answer.high_watermark) >= self.limit:
+            self._empty_answers += 1
+            return self._empty_answers > 1
+        self._stall.pause_or_raise(
+            FETCH_PAUSE_S, f"the leader of {self.topic_partition} does not reach offset {self.limit}"
+        )
+        return False
+
+
+def are_in_order(batches: Sequence[Batch], position: int) -> bool:
+    """Whether each begins behind the end of the one before, the first one ending at the position or behind it."""
+    behind = -1
+    for header, *_ in batches:
+        if header[0] < behind or header[6] < 0:
+            return False
+        behind = header[0] + header[6] + 1
+    return not batches or batches[0].header.last_offset >= position
+
+
+# The offsets that bound what readers of a partition see, from the partition leaders (ListOffsets).
+
+
+PAUSE_S: Final = 0.1
+LEADERLESS_PATIENCE_S: Final = 2.0
+"""How long a partition may be without a leader before it counts as lost: an election takes less."""
+
+
+class _Bound(NamedTuple):
+    timestamp: int
+    isolation: IsolationLevel
+
+
+# In this order on one connection: the log may grow in between, and no bound may pass the next.
+_BOUNDS: Final = (
+    _Bound(EARLIEST, IsolationLevel.READ_UNCOMMITTED),
+    _Bound(LATEST, IsolationLevel.READ_COMMITTED),
+    _Bound(LATEST, IsolationLevel.READ_UNCOMMITTED),
+)
+
+
+def partition_offsets(
+    wire: Wire, partitions: Iterable[TopicPartition], *, timeout_s: float | None = None
+) -> Mapping[TopicPartition, PartitionOffsets]:
+    """Log start offset, last stable offset and high watermark of each partition.
+
+    Leaders that moved are looked up again until the time is up. Raises UsageError for a topic or partition that does
+    not exist, NotAuthorized where Describe is missing, TimedOut naming partitions that have no leader, Throttled where
+    a quota leaves no time, Undecodable for offsets that cannot be.
+    """
+    patience = wire.timeout_s if timeout_s is None else timeout_s
+    wanted = set(partitions)
+    found, hopeless = _until(wire, wanted, patience, patience)
+    if throttled := [each for each in hopeless.values() if isinstance(each, Throttled)]:
+        raise throttled[0]
+    if missing := sorted(wanted - found.keys()):
+        raise TimedOut(f"no leader answered for {', '.join(map(str, missing))} within {patience:g} s")
+    return found
+
+
+def offsets_or_skipped(
+    wire: Wire, partitions: Iterable[TopicPartition], *, timeout_s: float | None = None
+) -> Mapping[TopicPartition, PartitionOffsets | Skipped]:
+    """The same, with the reason in place of a partition that nobody answers for.
+
+    One without a leader is waited for LEADERLESS_PATIENCE_S only: nobody will answer before its brokers are back.
+    """
+    patience = wire.timeout_s if timeout_s is None else timeout_s
+    wanted = set(partitions)
+    found, hopeless = _until(wire, wanted, patience, min(patience / 2, LEADERLESS_PATIENCE_S))
+    return dict(found) | {
+        each: Skipped.of(hopeless.get(each) or Unreachable(f"no leader answered for {each}"))
+        for each in sorted(wanted - found.keys())
+    }
+
+
+def _until(
+    wire: Wire, wanted: set[TopicPartition], patience: float, leaderless_patience: float
+) -> tuple[dict[TopicPartition, PartitionOffsets], Mapping[TopicPartition, EosctlError]]:
+    """What was answered in time, and why some of the others cannot be: no leader, or one that takes no request."""
+    started = time.monotonic()
+    found: dict[TopicPartition, PartitionOffsets] = {}
+    hopeless: Mapping[TopicPartition, EosctlError] = {}
+    while pending := wanted - found.keys():
+        waited = time.monotonic() - started
+        if waited >= (leaderless_patience if pending <= hopeless.keys() else patience):
+            break
+        answered, hopeless = _ask(wire, pending, patience - waited)
+        found |= answered
+        if all(each in hopeless and not hopeless[each].retriable for each in wanted - found.keys()):
+            break
+        time.sleep(PAUSE_S)
+    return found, hopeless
+
+
+def _ask(
+    wire: Wire, pending: set[TopicPartition], remaining: float
+) -> tuple[Mapping[TopicPartition, PartitionOffsets], Mapping[TopicPartition, EosctlError]]:
+    leaders = partition_leaders(wire, {partition.topic for partition in pending}, timeout_s=remaining)
+    led: dict[int, list[TopicPartition]] = {}
+    hopeless: dict[TopicPartition, EosctlError] = {}
+    for partition in sorted(pending):
+        if partition not in leaders:
+            raise UsageError(f"topic {partition.topic} has no partition {partition.partition}")
+        if leaders[partition] == NO_LEADER:
+            hopeless[partition] = Unreachable(f"{partition} has no leader")
+        else:
+            led.setdefault(leaders[partition], []).append(partition)
+    window = wire.window(timeout_s=remaining)
+    for node_id, group in led.items():
+        for bound in _BOUNDS:
+            window.put(bound, node_id, list_offsets(group, bound.timestamp, bound.isolation))
+    offsets: dict[TopicPartition, dict[_Bound, int]] = {}
+    for answer in window:
+        if isinstance(answer.error, Throttled):
+            hopeless |= dict.fromkeys(led[answer.node_id], answer.error)
+        for partition, offset in _read(wire, answer).items():
+            offsets.setdefault(partition, {})[answer.item] = offset
+    found = {
+        partition: _in_order(PartitionOffsets(partition, *(bounds[bound] for bound in _BOUNDS)))
+        for partition, bounds in offsets.items()
+        if len(bounds) == len(_BOUNDS)
+    }
+    return found, hopeless
+
+
+def _in_order(offsets: PartitionOffsets) -> PartitionOffsets:
+    """The same; raises Undecodable where they cannot be those of a log."""
+    start, stable, end = offsets.log_start_offset, offsets.last_stable_offset, offsets.high_watermark
+    if 0 <= start <= stable <= end:
+        return offsets
+    raise Undecodable(
+        f"the leader of {offsets.topic_partition} answered ListOffsets with log start offset {start}, last stable "
+        f"offset {stable} and high watermark {end}: none may be below 0 or above the next"
+    )
+
+
+def _read(wire: Wire, answer: Answer[_Bound]) -> Mapping[TopicPartition, int]:
+    """Offsets in one answer, without the partitions to ask again."""
+    if answer.error is not None:
+        if isinstance(answer.error, Unreachable):
+            return {}
+        raise answer.error
+    offsets = {}
+    assert answer.response is not None
+    for topic in answer.response.topics:
+        for partition in topic.partitions:
+            if partition.error_code in MOVED or partition.error_code == UNKNOWN_TOPIC_OR_PARTITION:
+                continue
+            if partition.error_code:
+                resource = f"Topic {topic.name}"
+                code = partition.error_code
+                raise protocol_error(code, principal=wire.principal, operation="Describe", resource=resource)
+            offsets[TopicPartition(topic.name, partition.partition_index)] = partition.offset
+    return offsets
 
 
 def read_log(
@@ -133,3 +452,114 @@ def _undecided(reader: LogReader) -> Iterator[StatedBatch]:
 
 def _stated(reader: LogReader, batch: Batch, state: RecordState) -> StatedBatch:
     return StatedBatch(batch, state, reader.first, reader.limit)
+
+
+# The first batch at an offset: when was it written?
+
+
+MOST_KEYS: Final = 10
+
+
+def first_timestamps(
+    wire: Wire, offsets: Mapping[TopicPartition, int], leaders: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
+    """Partition to the timestamp (ms) of the first batch at or after its offset; those not answered are left out.
+
+    One small Fetch for each partition. A batch comes whole however large it is (KIP-74).
+    """
+    window = wire.window(in_flight=20)
+    for partition, offset in offsets.items():
+        if leaders.get(partition, NO_LEADER) != NO_LEADER:
+            window.put(partition, leaders[partition], fetch(partition, offset, 1, IsolationLevel.READ_UNCOMMITTED))
+    found: dict[TopicPartition, int] = {}
+    for answer in window:
+        part = None if answer.response is None else answer.response.responses[0].partitions[0]
+        if part is not None and part.error_code == 0 and part.records:
+            batch = next(iter_batches(part.records, topic_partition=answer.item), None)
+            if batch is not None and (written := first_time(batch.header)) >= 0:
+                found[answer.item] = written
+    return found
+
+
+def first_keys(wire: Wire, partitions: Iterable[TopicPartition]) -> Iterator[bytes | None]:
+    """The keys in the first data batch of each partition that has one."""
+    for partition in partitions:
+        for record in islice(read_log(wire, partition), MOST_KEYS):
+            yield record.key
+
+
+# Offsets topics, each partition folded as it is read.
+
+
+AHEAD: Final = 8
+"""Partitions that are waited for at the same time; each holds one answer, of 1 MiB at most, until its turn."""
+
+Advance = Callable[[int], object]
+Progress = Callable[..., AbstractContextManager[Advance]]
+
+
+class Fold(Protocol):
+    """What keeps the last record of each key while a partition is read: analysis.offsets.OffsetsFold."""
+
+    def add_batch(self, entries: Sequence[Entry], state: RecordState, writer: Writer) -> None:
+        """Take in records that follow each other and were written in one state by one writer."""
+
+    def result(self, topic_partition: TopicPartition, offsets: PartitionOffsets) -> OffsetsPartition:
+        """What has been folded so far."""
+
+
+NewFold = Callable[[], Fold]
+
+
+def offsets_bounds(wire: Wire, topic: str, partitions: int) -> dict[TopicPartition, PartitionOffsets]:
+    """What bounds the reading of each partition of the topic, in their order."""
+    bounds = partition_offsets(wire, [TopicPartition(topic, number) for number in range(partitions)])
+    return dict(sorted(bounds.items()))
+
+
+def read_offsets_partitions(
+    wire: Wire,
+    bounds: Mapping[TopicPartition, PartitionOffsets],
+    new_fold: NewFold,
+    advance: Advance = lambda _: None,
+) -> tuple[OffsetsPartition, ...]:
+    """The partitions as they were when `bounds` was read, folded. `advance` is given the number of records read.
+
+    While one partition is folded, the first batches of the next ones are on their way. Raises what read_log raises.
+    """
+    leaders = partition_leaders(wire, {place.topic for place in bounds})
+    waiting, begun = deque(bounds.values()), deque[tuple[PartitionOffsets, LogReader]]()
+    folded = []
+    while waiting or begun:
+        while waiting and len(begun) < AHEAD:
+            offsets = waiting.popleft()
+            begun.append((offsets, begin_reading(wire, offsets, leaders.get(offsets.topic_partition, NO_LEADER))))
+        offsets, reader = begun.popleft()
+        folded.append(_folded(wire, offsets, reader, new_fold()))
+        advance(offsets.high_watermark - offsets.log_start_offset)
+    return tuple(folded)
+
+
+def _folded(wire: Wire, offsets: PartitionOffsets, reader: LogReader, fold: Fold) -> OffsetsPartition:
+    """Of each batch only what outlives it is made a record."""
+    place = offsets.topic_partition
+    for part in read_batches(wire, place, offsets=offsets, begun=reader):
+        header = part.batch.header
+        entries = decode_entries(part.batch, topic_partition=place)
+        if not part.whole:
+            entries = [entry for entry in entries if part.first <= entry.offset < part.limit]
+        writer = Writer(header.is_transactional, header.producer_id, header.producer_epoch)
+        fold.add_batch(entries, part.state, writer)
+    return fold.result(place, offsets)
+
+
+def read_offsets_topic(wire: Wire, topic: str, new_fold: NewFold, progress: Progress) -> OffsetsTopic | None:
+    """The topic's partitions, each folded as it is read; None where there is no such topic."""
+    facts = topic_facts(wire, [topic])[topic]
+    if facts is None:
+        return None
+    bounds = offsets_bounds(wire, topic, facts.partitions)
+    total = sum(each.high_watermark - each.log_start_offset for each in bounds.values())
+    with progress(f"reading {topic}", total, unit="records") as advance:
+        parts = read_offsets_partitions(wire, bounds, new_fold, advance)
+    return OffsetsTopic(topic, topic_facts_or_skipped(wire, topic), parts)

@@ -6,8 +6,7 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-from eosctl.clients.codes import UNKNOWN_TOPIC_OR_PARTITION, code_name
-from eosctl.clients.errors import protocol_error
+from eosctl.clients.errors import UNKNOWN_TOPIC_OR_PARTITION, code_name, protocol_error
 from eosctl.clients.leaders import LEADER_NOT_AVAILABLE, NO_LEADER
 from eosctl.clients.messages import BROKER_RESOURCE, TOPIC_RESOURCE, Response, describe_configs, topics_metadata
 from eosctl.clients.wire import Wire

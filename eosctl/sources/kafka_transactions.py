@@ -1,30 +1,79 @@
 """Transactions as their coordinators know them (KIP-664): describe IDs, list a cluster's."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import string
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
 from time import monotonic
 from typing import Final, NamedTuple
 
-from eosctl.clients import codes
-from eosctl.clients.errors import protocol_error
-from eosctl.clients.messages import Response, describe_transactions, find_coordinators, list_transactions
-from eosctl.clients.pieces import in_pieces
-from eosctl.clients.window import Answer, Window
-from eosctl.clients.wire import Wire
-from eosctl.errors import EosctlError, Unreachable, UsageError
-from eosctl.model.counts import some
+from eosctl.clients import errors
+from eosctl.clients.errors import UNKNOWN_TOPIC_OR_PARTITION, protocol_error
+from eosctl.clients.leaders import MOVED, NO_LEADER, partition_leaders, unknown_topic
+from eosctl.clients.messages import (
+    Response,
+    describe_producers,
+    describe_transactions,
+    find_coordinators,
+    in_pieces,
+    list_transactions,
+    topics_metadata,
+)
+from eosctl.clients.wire import Answer, Window, Wire
+from eosctl.codecs.record_batches import EndTransactionMarker, decode_marker
+from eosctl.codecs.transaction_log import KEY_VERSION, decode_log_record, encode_transaction_log_key
+from eosctl.errors import EosctlError, NotAuthorized, Throttled, TimedOut, Unreachable, UsageError
+from eosctl.model.acls import ResourceType
+from eosctl.model.hanging import OpenTransaction, TransactionalIdAccess, join_answers
 from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartition, coordinator_partition
-from eosctl.model.skipped import Skipped
+from eosctl.model.plan import CommitTransaction, TransactionNow
+from eosctl.model.preconditions import OpenNow
+from eosctl.model.records import IsolationLevel, Record
+from eosctl.model.skipped import Skipped, or_skipped
+from eosctl.model.text import some
+from eosctl.model.topics import PartitionOffsets
+from eosctl.model.transaction_log import LogEnd, LogRecord, TransactionLogRecord, TransactionLogValue
 from eosctl.model.transactions import (
     STATES,
+    ActiveProducer,
+    AnsweredProducers,
     Described,
     ListedTransactions,
     TransactionDescription,
     TransactionListing,
     TransactionState,
+    transactional_ids_by_producer,
 )
-from eosctl.sources.kafka_offsets import LEADERLESS_PATIENCE_S
-from eosctl.sources.transaction_log_leaders import leaderless_log_partitions, transaction_log_leaders
+from eosctl.sources.kafka_acls import probes_of
+from eosctl.sources.kafka_log import LEADERLESS_PATIENCE_S, LogReader, offsets_or_skipped, partition_offsets, read_log
+from eosctl.sources.kafka_topics import topic_facts
+
+# Who leads the partitions of the transaction log, and so coordinates the IDs in them.
+
+
+def transaction_log_leaders(wire: Wire) -> Mapping[int, int]:
+    """Partition of the transaction log to the node ID of its leader, which coordinates the IDs in it (-1: none).
+
+    Empty where no transaction was ever begun in this cluster: the topic does not exist then.
+    """
+    if topic_facts(wire, [TRANSACTION_LOG])[TRANSACTION_LOG] is None:
+        return {}
+    return {each.partition: leader for each, leader in partition_leaders(wire, [TRANSACTION_LOG]).items()}
+
+
+def leaderless_log_partitions(wire: Wire) -> tuple[int, ...] | Skipped:
+    """Partitions of the transaction log without a leader: no broker coordinates, lists or describes their IDs.
+
+    Skipped where Describe on the topic is missing.
+    """
+    try:
+        leaders = transaction_log_leaders(wire)
+    except NotAuthorized as error:
+        return Skipped.of(error)
+    return tuple(sorted(partition for partition, leader in leaders.items() if leader == NO_LEADER))
+
 
 TRANSACTIONAL_ID_NOT_FOUND: Final = 105
 IDS_PER_REQUEST: Final = 500
@@ -32,7 +81,7 @@ SHOWN: Final = 10
 FIRST_PAUSE_S: Final = 0.02
 LONGEST_PAUSE_S: Final = 0.5
 RETRIABLE: Final = frozenset(
-    {codes.COORDINATOR_LOAD_IN_PROGRESS, codes.COORDINATOR_NOT_AVAILABLE, codes.NOT_COORDINATOR}
+    {errors.COORDINATOR_LOAD_IN_PROGRESS, errors.COORDINATOR_NOT_AVAILABLE, errors.NOT_COORDINATOR}
 )
 
 
@@ -100,7 +149,7 @@ class _Describing:
         lost: dict[str, Unreachable] = {}
         answers = tuple(coordinators)
         if monotonic() >= self._leader_is_due:
-            lost = self._lost([each.key for each in answers if each.error_code == codes.COORDINATOR_NOT_AVAILABLE])
+            lost = self._lost([each.key for each in answers if each.error_code == errors.COORDINATOR_NOT_AVAILABLE])
             self._found |= lost
         for coordinator in answers:
             if coordinator.key in lost:
@@ -244,7 +293,7 @@ def list_transactional_ids(
         if error is not None and not isinstance(error, Unreachable):
             raise error
         code = 0 if response is None else response.error_code
-        if code == codes.COORDINATOR_LOAD_IN_PROGRESS:
+        if code == errors.COORDINATOR_LOAD_IN_PROGRESS:
             window.put(node_id, node_id, request, delay_s=LONGEST_PAUSE_S)
         elif code:
             place = f"broker {node_id}"
@@ -264,3 +313,370 @@ def _listings(response: Response, node_id: int) -> Iterator[TransactionListing]:
     for entry in response.transaction_states:
         state = STATES.get(entry.transaction_state, TransactionState.UNKNOWN)
         yield TransactionListing(entry.transactional_id, entry.producer_id, state, node_id)
+
+
+# Does this principal see every transactional ID?
+#
+# DescribeTransactions says 53 (TRANSACTIONAL_ID_AUTHORIZATION_FAILED) for an ID without Describe, before it looks
+# whether the ID exists or is coordinated there. So any broker can be asked about IDs that nobody uses. FindCoordinator
+# would be no probe: it creates `__transaction_state` where that is missing.
+
+
+FIRST_CHARACTERS: Final = string.digits + string.ascii_letters + string.punctuation.replace("*", "") + "äжש中😀"
+
+
+def transactional_id_access(wire: Wire) -> TransactionalIdAccess:
+    """Whether Describe on every transactional ID is granted, as far as can be seen. Raises Unsupported before 3.0."""
+    probes = probes_of(wire, ResourceType.TRANSACTIONAL_ID, FIRST_CHARACTERS, "transactional IDs")
+    denied: list[str] = []
+    names = list(probes.names)
+    for start in range(0, len(names), IDS_PER_REQUEST):
+        answer = wire.request_any(describe_transactions(names[start : start + IDS_PER_REQUEST]))
+        denied += [
+            probes.names[state.transactional_id]
+            for state in answer.transaction_states
+            if state.error_code == errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        ]
+    return TransactionalIdAccess(tuple(denied), probes.unknown)
+
+
+# Producers of partitions (DescribeProducers, KIP-664), from all leaders at once.
+
+
+PARTITIONS_PER_REQUEST: Final = 500
+IN_FLIGHT: Final = 4
+PAUSE_S: Final = 0.1
+
+
+def cluster_partitions(
+    wire: Wire, topics: Iterable[str] | None, *, broker: int | None = None
+) -> Mapping[TopicPartition, int]:
+    """Every partition of `topics` (None: all that the principal may Describe, internal ones too) and its leader.
+
+    broker keeps the partitions that have a replica there. NO_LEADER stands where there is no leader. Raises UsageError
+    for a topic that does not exist, NotAuthorized where Describe on a named topic is missing.
+    """
+    names = None if topics is None else sorted(set(topics))
+    if broker is not None and broker not in {each.node_id for each in wire.brokers()}:
+        raise UsageError(f"the cluster has no live broker {broker}", hint=f"it has {_numbers(wire)}")
+    found: dict[TopicPartition, int] = {}
+    for topic in wire.request_any(topics_metadata(names)).topics:
+        if topic.error_code == UNKNOWN_TOPIC_OR_PARTITION:
+            raise unknown_topic(wire, topic.name)
+        if topic.error_code and not topic.partitions:
+            resource = f"Topic {topic.name}"
+            raise protocol_error(topic.error_code, principal=wire.principal, operation="Describe", resource=resource)
+        for part in topic.partitions:
+            if broker is None or broker in part.replica_nodes:
+                found[TopicPartition(topic.name, part.partition_index)] = part.leader_id
+    return dict(sorted(found.items()))
+
+
+def _numbers(wire: Wire) -> str:
+    return ", ".join(str(broker.node_id) for broker in wire.brokers())
+
+
+def active_producers(
+    wire: Wire,
+    leaders: Mapping[TopicPartition, int],
+    *,
+    on_answer: Callable[[int], None] = lambda _: None,
+    timeout_s: float | None = None,
+) -> tuple[ActiveProducer, ...]:
+    """Producers that the leaders of these partitions remember, by partition and producer ID.
+
+    The rules of answering_producers; raises TimedOut naming partitions that no leader answers for.
+    """
+    patience = wire.timeout_s if timeout_s is None else timeout_s
+    answer = answering_producers(wire, leaders, on_answer=on_answer, timeout_s=patience)
+    if answer.unanswered:
+        raise TimedOut(f"no leader answered for {some(answer.unanswered)} within {patience:g} s")
+    return answer.producers
+
+
+def answering_producers(
+    wire: Wire,
+    leaders: Mapping[TopicPartition, int],
+    *,
+    on_answer: Callable[[int], None] = lambda _: None,
+    timeout_s: float | None = None,
+) -> AnsweredProducers:
+    """Producers of those of these partitions whose leaders answer.
+
+    Up to 500 partitions travel in a request, to all leaders at once. Leaders that moved are looked up again until the
+    time is up. on_answer gets how many more partitions are answered for. Raises NotAuthorized where Read on a topic
+    is missing, Unsupported before Kafka 2.8.
+    """
+    patience = wire.timeout_s if timeout_s is None else timeout_s
+    deadline = time.monotonic() + patience
+    found: list[ActiveProducer] = []
+    pending = dict(leaders)
+    while pending and (remaining := deadline - time.monotonic()) > 0:
+        answered, hopeless = _ask(wire, pending, remaining, found)
+        on_answer(len(answered))
+        pending = {partition: leader for partition, leader in pending.items() if partition not in answered}
+        if pending.keys() <= hopeless:
+            break
+        if pending:
+            time.sleep(PAUSE_S)
+            now = partition_leaders(wire, {partition.topic for partition in pending})
+            pending = {partition: now.get(partition, NO_LEADER) for partition in pending}
+    producers = tuple(sorted(found, key=lambda each: (each.topic_partition, each.producer)))
+    return AnsweredProducers(producers, tuple(sorted(pending)))
+
+
+def _ask(
+    wire: Wire, leaders: Mapping[TopicPartition, int], remaining: float, found: list[ActiveProducer]
+) -> tuple[set[TopicPartition], set[TopicPartition]]:
+    """Ask once; what was found is appended. The partitions that were answered for, and those that never will be."""
+    led: dict[int, list[TopicPartition]] = {}
+    for partition, leader in leaders.items():
+        if leader != NO_LEADER:
+            led.setdefault(leader, []).append(partition)
+    window = wire.window(in_flight=IN_FLIGHT, timeout_s=remaining)
+    for node_id, partitions in led.items():
+        for number, chunk in enumerate(in_pieces(partitions, PARTITIONS_PER_REQUEST)):
+            window.put((node_id, number), node_id, describe_producers(chunk))
+    answered: set[TopicPartition] = set()
+    hopeless: set[TopicPartition] = set()
+    for answer in window:
+        if isinstance(answer.error, Throttled):
+            hopeless |= set(led[answer.node_id])
+        elif answer.error is not None and not isinstance(answer.error, Unreachable):
+            raise answer.error
+        for partition, part in _parts(answer.response):
+            if _usable(wire, partition, part.error_code):
+                answered.add(partition)
+                found += [_producer(partition, each) for each in part.active_producers]
+    return answered, hopeless
+
+
+def _parts(response: Response | None) -> Iterator[tuple[TopicPartition, Response]]:
+    return (
+        (TopicPartition(topic.name, part.partition_index), part)
+        for topic in (() if response is None else response.topics)
+        for part in topic.partitions
+    )
+
+
+def _usable(wire: Wire, partition: TopicPartition, code: int) -> bool:
+    if code in MOVED or code == UNKNOWN_TOPIC_OR_PARTITION:
+        return False
+    if code:
+        resource = f"Topic {partition.topic}"
+        raise protocol_error(code, principal=wire.principal, operation="Read", resource=resource)
+    return True
+
+
+def _producer(partition: TopicPartition, answer: Response) -> ActiveProducer:
+    return ActiveProducer(
+        topic_partition=partition,
+        producer=ProducerIdAndEpoch(answer.producer_id, answer.producer_epoch),
+        last_sequence=answer.last_sequence,
+        last_timestamp=None if answer.last_timestamp < 0 else answer.last_timestamp,
+        coordinator_epoch=None if answer.coordinator_epoch < 0 else answer.coordinator_epoch,
+        transaction_start_offset=None if answer.current_txn_start_offset < 0 else answer.current_txn_start_offset,
+    )
+
+
+# Open transactions with what their coordinators know of them, from the wire.
+
+
+def join_with_coordinators(wire: Wire, candidates: Collection[ActiveProducer]) -> tuple[OpenTransaction, ...]:
+    """Producers with an open transaction, joined with their transactional IDs and these with their descriptions.
+
+    Raises Unreachable where a coordinator does not answer that might know one of them: whether it hangs is not known
+    then. NotAuthorized where an ID may not be described.
+    """
+    if not candidates:
+        return ()
+    listed = listed_transactions(wire, producer_ids={each.producer.producer_id for each in candidates})
+    names = transactional_ids_by_producer(listed.transactions)
+    joined = join_answers(candidates, listed, describe_transactional_ids(wire, sorted(set(names.values()))))
+    joined.require()
+    return joined.transactions
+
+
+def read_open_now(wire: Wire, topic_partition: TopicPartition, producer_id: int) -> OpenNow | None:
+    """What the producer has open in the partition now; None where nothing. hangs is Skipped where it is not known."""
+    leader = partition_leaders(wire, [topic_partition.topic]).get(topic_partition, NO_LEADER)
+    producers = active_producers(wire, {topic_partition: leader})
+    open_now = [
+        each
+        for each in producers
+        if each.producer.producer_id == producer_id and each.transaction_start_offset is not None
+    ]
+    if not open_now:
+        return None
+    start_offset = open_now[0].transaction_start_offset
+    assert start_offset is not None
+    try:
+        transactional_id_access(wire).require(wire.principal)
+        (transaction,) = join_with_coordinators(wire, open_now)
+    except EosctlError as error:
+        return OpenNow(start_offset, Skipped.of(error))
+    return OpenNow(start_offset, transaction.reason is not None)
+
+
+# The transaction log of a live cluster, read as its bytes lie in `__transaction_state`.
+
+
+KEY_OF_ANY_ID: Final = KEY_VERSION.to_bytes(2, "big")
+
+
+class LogOffsets(NamedTuple):
+    """Offsets of partitions of the log, those without records left out; unread: why others could not be asked."""
+
+    offsets: tuple[PartitionOffsets, ...]
+    unread: Mapping[int, Skipped]
+
+
+def transaction_log_offsets(wire: Wire, partitions: Collection[int]) -> LogOffsets:
+    """Offsets of these partitions of the log, as far as there is somebody who answers for them."""
+    places = [TopicPartition(TRANSACTION_LOG, partition) for partition in partitions]
+    found = sorted((offsets_or_skipped(wire, places) if places else {}).items(), key=itemgetter(0))
+    known = (each for _, each in found if not isinstance(each, Skipped))
+    return LogOffsets(
+        tuple(each for each in known if each.high_watermark > each.log_start_offset),
+        {place.partition: each for place, each in found if isinstance(each, Skipped)},
+    )
+
+
+def read_transaction_log(
+    wire: Wire, offsets: Collection[PartitionOffsets], wanted: Collection[str] = ()
+) -> Iterator[LogRecord]:
+    """The records of these IDs (none: all) in these partitions, partition by partition in offset order.
+
+    Raises NotAuthorized where Read on the topic is missing, Undecodable naming partition and offset.
+    """
+    keys = frozenset(map(encode_transaction_log_key, wanted))
+    for bounds in offsets:
+        for record in read_log(wire, bounds.topic_partition, offsets=bounds):
+            if _is_wanted(record, keys):
+                yield decode_log_record(bounds.topic_partition.partition, record)
+
+
+def _is_wanted(record: Record, keys: Collection[bytes]) -> bool:
+    """Whether it has one of these keys (none: any), or one of a version that a newer Kafka wrote."""
+    key = record.key or b""
+    return not keys or key in keys or key[: len(KEY_OF_ANY_ID)] != KEY_OF_ANY_ID
+
+
+def log_ends(offsets: Collection[PartitionOffsets], epochs: Mapping[int, int]) -> Mapping[int, LogEnd]:
+    """The end of each of these partitions. The epochs of their leaders were read before the offsets."""
+    places = ((each.topic_partition.partition, each.high_watermark) for each in offsets)
+    return {partition: LogEnd(epochs[partition], end) for partition, end in places if partition in epochs}
+
+
+def leader_epochs(wire: Wire) -> Mapping[int, int]:
+    """The epoch of the leader of each partition of the log; it changes with every election (KIP-320)."""
+    [topic] = wire.request_any(topics_metadata([TRANSACTION_LOG])).topics
+    return {each.partition_index: each.leader_epoch for each in topic.partitions}
+
+
+def read_following(
+    wire: Wire,
+    offsets: Collection[PartitionOffsets],
+    ends: Mapping[int, LogEnd],
+    after: Mapping[int, LogEnd],
+    wanted: Collection[str],
+) -> tuple[LogRecord, ...] | None:
+    """The records of these IDs after the ends of an earlier reading; None where the log must be read as a whole.
+
+    1. A partition that has no earlier end was not read, or was empty.
+    2. After an election the log may have been truncated (unclean.leader.election.enable), and written again.
+    3. A gap in the offsets is what the cleaner removed: a coordinator writes no markers into the log, so every offset
+       is that of a record.
+    """
+    found: list[LogRecord] = []
+    keys = frozenset(map(encode_transaction_log_key, wanted))
+    for bounds in offsets:
+        partition = bounds.topic_partition.partition
+        end, start = ends.get(partition), after.get(partition)
+        if end is None or start is None or end.leader_epoch != start.leader_epoch:
+            return None
+        if not bounds.log_start_offset <= start.offset <= bounds.high_watermark:
+            return None
+        expected = start.offset
+        for record in read_log(wire, bounds.topic_partition, start=expected, offsets=bounds):
+            if record.offset != expected:
+                return None
+            expected += 1
+            if _is_wanted(record, keys):
+                found.append(decode_log_record(partition, record))
+        if expected != bounds.high_watermark:
+            return None
+    return tuple(found)
+
+
+def count_transactional_ids(wire: Wire) -> int:
+    """How many IDs the log holds now, whoever may see them. Needs Read on the topic.
+
+    Raises Unreachable where nobody answers for a partition of it.
+    """
+    offsets, unread = transaction_log_offsets(wire, transaction_log_leaders(wire))
+    for skipped in unread.values():
+        raise Unreachable(skipped.reason)
+    live: set[str] = set()
+    for record in read_transaction_log(wire, offsets):
+        if isinstance(record, TransactionLogRecord):
+            (live.discard if record.value is None else live.add)(record.transactional_id)
+    return len(live)
+
+
+# One transactional ID as it is now: at its coordinator, in its partitions, and the markers that ended it.
+
+
+def read_transaction_now(wire: Wire, transactional_id: str) -> TransactionNow:
+    """As coordinator and leaders answer. Of a complete transaction the log says when it began; needs Read on it then.
+
+    Raises NotAuthorized where a right is missing, Unreachable where the coordinator does not answer.
+    """
+    described = describe_transactional_ids(wire, [transactional_id])[transactional_id]
+    if isinstance(described, EosctlError):
+        raise described
+    if described is None:
+        return TransactionNow(None)
+    if described.state is TransactionState.ONGOING:
+        leaders = partition_leaders(wire, {each.topic for each in described.partitions}) if described.partitions else {}
+        led = {place: leaders.get(place, NO_LEADER) for place in described.partitions}
+        found = answering_producers(wire, {place: leader for place, leader in led.items() if leader != NO_LEADER})
+        leaderless = tuple(place for place, leader in led.items() if leader == NO_LEADER)
+        return TransactionNow.ongoing(described, found.producers, (*found.unanswered, *leaderless))
+    if described.state.is_open:
+        return TransactionNow(described.state, described.producer, described.start_ms)
+    last = last_logged(wire, transactional_id)
+    return TransactionNow(described.state, described.producer, None if last is None else last.start_ms)
+
+
+def last_logged(wire: Wire, transactional_id: str) -> TransactionLogValue | None:
+    """What the transaction log says last of the ID; None where it has no record of it, or forgot it."""
+    leaders = transaction_log_leaders(wire)
+    partition = coordinator_partition(transactional_id, len(leaders))
+    found: TransactionLogValue | None = None
+    for record in read_transaction_log(wire, transaction_log_offsets(wire, [partition]).offsets):
+        if isinstance(record, TransactionLogRecord) and record.transactional_id == transactional_id:
+            found = record.value
+    return found
+
+
+def read_markers(
+    wire: Wire, step: CommitTransaction, since: Mapping[TopicPartition, int]
+) -> Mapping[TopicPartition, EndTransactionMarker | Skipped | None]:
+    """The first end-transaction marker of the step's producer at or behind each of these offsets; None: there is none.
+
+    Needs Read on the topics; what could not be read is Skipped.
+    """
+    return {place: or_skipped(partial(_marker, wire, step, place, start)) for place, start in since.items()}
+
+
+def _marker(wire: Wire, step: CommitTransaction, place: TopicPartition, start: int) -> EndTransactionMarker | None:
+    end = partition_offsets(wire, [place])[place].high_watermark
+    for batches, _ in LogReader(wire, place, start, end, IsolationLevel.READ_UNCOMMITTED):
+        for batch in batches:
+            header = batch.header
+            if header.is_control and header.producer_id == step.producer_id and header.base_offset >= start:
+                marker = decode_marker(batch, topic_partition=place)
+                if marker is not None:
+                    return marker
+    return None

@@ -3,57 +3,515 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
+from eosctl.clients.leaders import NO_LEADER
+from eosctl.codecs.client_properties import mask_all_but_principals
 from eosctl.codecs.config_topic import decode_config_records
-from eosctl.codecs.principals import mask_all_but_principals
 from eosctl.codecs.secrets import mask_properties
-from eosctl.errors import EosctlError
+from eosctl.errors import ConfigError, EosctlError, Unreachable, UsageError
 from eosctl.model import transaction_log as log_facts
 from eosctl.model import transactions
-from eosctl.model.cluster_facts import ClusterFacts, ConfigTopicLog
+from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog
+from eosctl.model.evidence import WorkerEvidence
+from eosctl.model.groups import ConnectGroup, Groups, no_such_group
 from eosctl.model.names import TopicPartition, coordinator_partition
-from eosctl.model.skipped import Skipped, or_skipped
+from eosctl.model.skipped import Cause, Skipped, not_asked, or_skipped
+from eosctl.model.topics import PartitionOffsets, TopicDescription
+from eosctl.model.transactions import AnsweredProducers
+from eosctl.model.workers import ConnectFacts, ConnectorStatus, FoundWorkers, oldest_version
 from eosctl.sources import (
-    cluster_acls,
-    connect_group,
+    connect_rest,
+    kafka_acls,
     kafka_evidence,
     kafka_groups,
     kafka_log,
-    kafka_offsets,
     kafka_topics,
     kafka_transactions,
-    offsets_topics,
-    transaction_log,
-    transaction_log_leaders,
-    transactional_id_access,
 )
-from eosctl.sources.coverage_log import KeptFacts, asked
-from eosctl.sources.hidden_names import hidden_groups
-from eosctl.sources.live_connect import NO_BROKERS
-from eosctl.sources.live_groups import LiveGroups
-from eosctl.sources.other_clusters import OtherClusters, trusting
+from eosctl.sources.audit_log import OpenCluster, OpenSource
+from eosctl.sources.cluster_reader import (
+    ALL_TOPICS,
+    CommitPlace,
+    CoverageLog,
+    KeptFacts,
+    OtherClusters,
+    Wanted,
+    asked,
+    trusting,
+    wanted_of,
+)
+from eosctl.sources.kafka_groups import hidden_groups, hidden_topics, listed_groups
 
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
+    from eosctl.model.acl_plan import ClusterAcls
     from eosctl.model.client_properties import ClientProperties
-    from eosctl.model.cluster_acls import ClusterAcls
-    from eosctl.model.connect_groups import ConnectGroup, Groups
-    from eosctl.model.evidence import InternalTopic, Topics, TransactionLog
-    from eosctl.model.groups import ListedGroup
-    from eosctl.model.id_access import TransactionalIdAccess
-    from eosctl.model.offset_stores import StorePlace
-    from eosctl.model.offsets import OffsetsTopic
+    from eosctl.model.client_roles import ConnectorConfig
+    from eosctl.model.evidence import InternalTopic, Preflight, Topics, TransactionLog
+    from eosctl.model.groups import ListedGroup, ShareGroups
+    from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
+    from eosctl.model.offsets import OffsetsTopic, SourceSupport, StorePlace
     from eosctl.model.records import Record
-    from eosctl.model.topics import PartitionOffsets
+    from eosctl.model.times import ClusterClock
     from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
     from eosctl.model.transactions import Described, ListedTransactions, TransactionState
-    from eosctl.sources.cluster_reader import Servers
+    from eosctl.model.versions import KafkaVersion, Release
+    from eosctl.sources.cluster_reader import Configs, ReadTopics, Servers
     from eosctl.sources.discovery import Discovery
-    from eosctl.sources.live_partitions import Progress
-    from eosctl.sources.offsets_topics import NewFold
+    from eosctl.sources.kafka_log import NewFold
+
+
+# A Connect cluster as its workers' REST interfaces answer now.
+
+
+NO_BROKERS: Final = not_asked("no -b/--bootstrap-server was given")
+NO_WORKERS: Final = not_asked("no --connect-url was given")
+SOON_S: Final = 5.0
+PROBED_S: Final = 600.0
+"""For how long later sessions take what a worker said of itself, while the group has the same members."""
+
+
+F = TypeVar("F")
+
+
+def soon(timeout_s: float) -> float:
+    """How long a worker is waited for whose answer can be done without: a sixth of the timeout, or SOON_S if longer."""
+    return min(timeout_s, max(SOON_S, timeout_s / 6))
+
+
+class LiveConnect(CoverageLog):
+    """Asks the workers again at each question. A worker that did not answer once is not waited for again.
+
+    Workers that nobody named and the group shows count where all workers are asked; one of them speaks for the others
+    only where none of the named does. Nothing is sent to them: what a worker answers only to a PUT, and what has
+    secrets in it, is from named workers alone.
+    """
+
+    _connections: Connections
+
+    def __init__(self, connect_urls: tuple[str, ...], timeout_s: float, kept: KeptFacts | None = None) -> None:
+        super().__init__(kept)
+        self._urls, self._timeout_s = connect_urls, timeout_s
+        self._silent = {} if kept is None else kept.silent
+        self._are_spared = False
+        self._found: FoundWorkers | None = None
+
+    def _find_workers(self) -> FoundWorkers:
+        """Workers that nobody named."""
+        return FoundWorkers()
+
+    @property
+    def _unnamed(self) -> FoundWorkers:
+        """Workers that nobody named; none for what only adds to an answer."""
+        if self._found is None:
+            if not self._needed:
+                return FoundWorkers()
+            self._found = self._find_workers()
+            self.note("worker", self._found.unread, needed=False)
+        return self._found
+
+    def _processes(self) -> frozenset[str] | None:
+        """What is another for each start of a worker: the IDs of the group's members. None where they are not known."""
+        return None
+
+    @cached_property
+    def _probed(self) -> dict[str, bool]:
+        """What workers answered to the validate probe: no reader asks one twice, nor do readers that share facts.
+
+        A worker that is set otherwise was started again, and is another member of its group then.
+        """
+        if self._kept is None:
+            return {}
+        processes = self._processes()
+        return self._kept.probes(processes, 0.0 if processes is None else PROBED_S)
+
+    def _keep(self, answers: Mapping[str, bool | Skipped]) -> None:
+        self._probed.update((url, each) for url, each in answers.items() if isinstance(each, bool))
+
+    @property
+    def _named(self) -> tuple[str, ...]:
+        return tuple(url for url in self._urls if url not in self._silent)
+
+    @property
+    def _all(self) -> tuple[str, ...]:
+        return (*self._urls, *self._unnamed.reached)
+
+    @property
+    def _answering(self) -> tuple[str, ...]:
+        return tuple(url for url in self._all if url not in self._silent)
+
+    @property
+    def _speakers(self) -> tuple[str, ...]:
+        """Who is asked in turn what all workers know."""
+        return self._named or self._answering
+
+    @property
+    def _nobody(self) -> Skipped:
+        """Why there is no worker to ask: none was named, or none answered before."""
+        return next(iter(self._silent.values()), NO_WORKERS)
+
+    def _with_silent(self, workers: Mapping[str, F | Skipped]) -> Mapping[str, F | Skipped]:
+        """The same with the workers that did not answer before, in the order given."""
+        self._silent.update((url, each) for url, each in workers.items() if isinstance(each, Skipped))
+        known = {**workers, **self._silent}
+        return {url: known[url] for url in self._all}
+
+    @contextmanager
+    def sparing_workers(self) -> Iterator[None]:
+        """Workers that do not answer soon are Skipped while the block runs."""
+        before = self._timeout_s, self._are_spared
+        self._timeout_s, self._are_spared = soon(self._timeout_s), True
+        try:
+            yield
+        finally:
+            self._timeout_s, self._are_spared = before
+
+    def _of_workers(self, ask: Callable[[Sequence[str], float], F]) -> F | Skipped:
+        """What they answer; Skipped where there is none to ask, and where all are silent and spared."""
+        urls = self._answering
+        if not urls:
+            return self._nobody
+        try:
+            return ask(urls, self._timeout_s)
+        except Unreachable as error:
+            if not self._are_spared:
+                raise
+            self._silent |= dict.fromkeys(urls, Skipped.of(error))
+            return self._nobody
+
+    @asked("Connect workers", once=True)
+    def connect(self) -> ConnectFacts | Skipped:
+        """Workers in parallel, connectors from the first that answers."""
+        facts = self._of_workers(connect_rest.read_connect)
+        return facts if isinstance(facts, Skipped) else replace(facts, workers=self._with_silent(facts.workers))
+
+    @asked("the workers' version", once=True)
+    def connect_version(self) -> KafkaVersion | Skipped:
+        """The oldest, by `GET /` of each worker."""
+        workers = self._of_workers(connect_rest.read_workers)
+        if isinstance(workers, Skipped):
+            return workers
+        self.note("version of worker", {url: each for url, each in workers.items() if isinstance(each, Skipped)})
+        return oldest_version(workers.values())
+
+    @asked("connector configs", once=True)
+    def connector_configs(self) -> Configs | Skipped | None:
+        """From the first worker that answers; raises the first error where none does."""
+        if not self._speakers:
+            return self._nobody if self._urls else None
+        return connect_rest.read_connector_configs(self._speakers, self._timeout_s)
+
+    @asked("connector configs")
+    def client_configs(self) -> Mapping[str, ConnectorConfig] | None:
+        """From the first worker that answers; raises the first error where none does."""
+        urls = self._named or self._urls
+        return connect_rest.read_client_configs(urls, self._timeout_s) if urls else None
+
+    @asked("worker")
+    def worker_evidence(self) -> Mapping[str, WorkerEvidence | Skipped] | Skipped:
+        """Of all workers, named or members of the group: Skipped in place of one that does not answer.
+
+        Raises the first error where none answers and there are no brokers to ask either, or where it is the user's.
+        """
+        unnamed = self._unnamed.silent
+        if not self._answering:
+            return unnamed or self._nobody
+        found = connect_rest.read_worker_evidence(self._answering, self._timeout_s, self._probed)
+        self._keep({url: each.enabled for url, each in found.items() if isinstance(each, WorkerEvidence)})
+        errors = [each for each in found.values() if isinstance(each, EosctlError)]
+        nothing_read = len(errors) == len(found) and not self._connections.client_properties.bootstrap_servers
+        for error in errors:
+            if nothing_read or isinstance(error, UsageError | ConfigError):
+                raise error
+        answers = {url: Skipped.of(each) if isinstance(each, EosctlError) else each for url, each in found.items()}
+        return {**self._with_silent(answers), **unnamed}
+
+    @asked("connector statuses", once=True)
+    def connector_statuses(self) -> Mapping[str, ConnectorStatus] | Skipped:
+        """From the first worker that answers."""
+        urls, timeout_s = self._speakers, self._timeout_s
+        return or_skipped(lambda: connect_rest.read_first_connectors(urls, timeout_s)) if urls else self._nobody
+
+    @asked("preflight of connector")
+    def preflight(self) -> Mapping[str, Preflight] | Skipped:
+        """Each config is validated by one of the workers; nothing is created."""
+        urls, timeout_s = self._named, self._timeout_s
+        return or_skipped(lambda: connect_rest.read_preflight(urls, timeout_s)) if urls else self._nobody
+
+    @asked("the workers' exactly.once.source.support", once=True)
+    def source_support(self) -> SourceSupport | Skipped:
+        """By the validate probe, at every named worker."""
+        urls = self._named
+        if self._urls and not urls:
+            return self._nobody
+        if not urls:
+            return not_asked("give --exactly-once, --worker-config or --connect-url")
+        known = self._probed
+        with ThreadPoolExecutor(max_workers=connect_rest.PARALLEL) as pool:
+            asked = {
+                url: pool.submit(connect_rest.probe_source_support, url, self._timeout_s)
+                for url in urls
+                if url not in known
+            }
+        self._keep(answers := {**known, **{url: each.result() for url, each in asked.items()}})
+        return connect_rest.common_support({url: answers[url] for url in urls})
+
+    def worker_offsets_topic(self) -> str | None:
+        """No worker reports it."""
+        return None
+
+    def worker_servers(self) -> Servers | Skipped:
+        """No worker reports them."""
+        return not_asked("give --worker-bootstrap-servers")
+
+    def worker_clients(self) -> Mapping[str, str]:
+        """No worker reports them."""
+        return {}
+
+
+# Topics and their record batches as the brokers and Connect workers answer now.
+
+
+ACTIVE_TOPICS_KEPT_S: Final = 600.0
+"""A request for each connector; a connector that runs seldom begins to write to another topic."""
+
+
+class LiveTopics(LiveConnect):
+    """Asks again at each question."""
+
+    @asked("topics")
+    def topic_names(self) -> frozenset[str]:
+        """By their metadata."""
+        self.note(ALL_TOPICS, hidden_topics(self._connections.wire))
+        return frozenset(name for name, facts in kafka_topics.topic_facts(self._connections.wire).items() if facts)
+
+    @asked("topics")
+    def topics(self, names: Collection[str], settings: Collection[str]) -> ReadTopics:
+        """One request for each topic's settings."""
+        wire = self._connections.wire
+        ids, facts = kafka_topics.topic_ids(wire, names), kafka_topics.topic_facts(wire, names)
+        return {
+            name: TopicDescription(
+                name, each.partitions, ids.get(name), kafka_topics.topic_settings(wire, name, settings)
+            )
+            for name, each in facts.items()
+            if each is not None
+        }
+
+    @asked("keys of topic {0}")
+    def first_keys(self, topic: str) -> Sequence[bytes | None]:
+        """Those of the first records after the log start offset."""
+        return tuple(kafka_log.first_keys(self._connections.wire, [TopicPartition(topic, 0)]))
+
+    @asked("active topics of connector", once=True, kept_s=ACTIVE_TOPICS_KEPT_S)
+    def active_topics(self, connectors: Sequence[str]) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
+        """From the first worker that answers."""
+        urls, timeout_s = self._answering, self._timeout_s
+        return (
+            or_skipped(lambda: connect_rest.read_active_topics(urls, connectors, timeout_s)) if urls else self._nobody
+        )
+
+    @asked("offsets of")
+    def bounds(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets]:
+        """Last stable offsets of all partitions are asked before the first high watermark is."""
+        before = kafka_log.partition_offsets(self._connections.wire, partitions)
+        after = kafka_log.partition_offsets(self._connections.wire, partitions)
+        return {
+            place: PartitionOffsets(place, each.log_start_offset, each.last_stable_offset, after[place].high_watermark)
+            for place, each in before.items()
+        }
+
+    @asked("record batches")
+    def record_batches(self) -> OpenSource | Skipped:
+        """Fetched with the same identity."""
+        return OpenCluster(self._connections.wire.properties, self._connections.timeout_s)
+
+
+# Clocks, releases and features of the brokers as they answer now.
+
+
+class LiveBrokers(LiveTopics):
+    """Asks again at each question."""
+
+    _connections: Connections
+
+    def clock(self) -> ClusterClock | Skipped:
+        """By one request; it is no gap where it fails, for what needs it says so."""
+        return or_skipped(lambda: kafka_evidence.read_clock(self._connections.wire, self._connections.now))
+
+    @asked("broker releases")
+    def broker_releases(self) -> Mapping[int, Release | Skipped] | Skipped:
+        """Of every live broker, from the first answer on each connection."""
+        return or_skipped(lambda: kafka_evidence.read_broker_releases(self._connections.wire))
+
+    @asked("finalized features")
+    def finalized_features(self) -> Mapping[str, int] | Skipped:
+        """From the broker that answers first."""
+        return or_skipped(lambda: kafka_evidence.read_finalized_features(self._connections.wire))
+
+
+# Partitions, their producers and what readers of them see, as their leaders answer now.
+
+
+Progress = Callable[..., AbstractContextManager[Callable[[int], None]]]
+
+NO_TIME = Skipped("its leader did not answer with a batch", Cause.UNREACHABLE)
+
+
+class LivePartitions(LiveBrokers):
+    """Asks again at each question."""
+
+    _progress: Progress
+
+    def groups(self) -> Mapping[str, ListedGroup] | Skipped:
+        """As all brokers list them."""
+        raise NotImplementedError
+
+    @asked("share group")
+    def share_groups(self, group_ids: Collection[str]) -> ShareGroups | Skipped:
+        """Three requests for each, one after the other."""
+        return kafka_groups.read_share_groups(self._connections.wire, group_ids)
+
+    @asked("partitions")
+    def partitions(self, wanted: Wanted, broker: int | None = None) -> Mapping[TopicPartition, int]:
+        """Internal topics are among them. Brokers leave out what may not be described."""
+        if not wanted:
+            self.note(ALL_TOPICS, hidden_topics(self._connections.wire))
+        leaders = kafka_transactions.cluster_partitions(self._connections.wire, wanted or None, broker=broker)
+        return wanted_of(leaders, wanted)
+
+    def producers(self, leaders: Mapping[TopicPartition, int], *, quiet: bool = False) -> AnsweredProducers:
+        """All leaders are asked at once; a partition without leader is among the unanswered."""
+        led = {place: leader for place, leader in leaders.items() if leader != NO_LEADER}
+        if quiet:
+            found = kafka_transactions.answering_producers(self._connections.wire, led)
+        else:
+            with self._progress("asking leaders", len(led), unit="partitions") as advance:
+                found = kafka_transactions.answering_producers(self._connections.wire, led, on_answer=advance)
+        silent = tuple(sorted({*(leaders.keys() - led.keys()), *found.unanswered}))
+        self.note(
+            "producers of", {place: Skipped(f"no leader answered for {place}", Cause.UNREACHABLE) for place in silent}
+        )
+        return AnsweredProducers(found.producers, silent)
+
+    @asked("offsets of")
+    def offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets | Skipped]:
+        """From the partition leaders."""
+        return kafka_log.offsets_or_skipped(self._connections.wire, partitions) if partitions else {}
+
+    def first_timestamps(
+        self, offsets: Mapping[TopicPartition, int], leaders: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int]:
+        """One small Fetch for each."""
+        found = kafka_log.first_timestamps(self._connections.wire, offsets, leaders)
+        with self.adding():
+            self.note("time of the first batch in", {each: NO_TIME for each in offsets if each not in found})
+        return found
+
+    @asked("committed offsets of groups in")
+    def waiting_groups(
+        self, offsets: Mapping[TopicPartition, PartitionOffsets]
+    ) -> Mapping[TopicPartition, tuple[WaitingGroup, ...] | Skipped] | Skipped:
+        """By the offsets that the consumer groups have committed."""
+        groups = self.groups()
+        if isinstance(groups, Skipped):
+            return groups
+        states = {each.group_id: each.state for each in groups.values() if not each.is_connect}
+        consumers = [each for each in states if not groups[each].is_share]
+        committed = or_skipped(lambda: kafka_groups.committed_offsets(self._connections.wire, consumers, offsets))
+        if isinstance(committed, Skipped):
+            return committed
+        self.note("committed offsets of group", committed)
+        queues = self.share_groups(sorted(states.keys() - set(consumers))) if offsets else {}
+        if isinstance(queues, Skipped):
+            return queues
+        return kafka_groups.waiting_groups_of(committed, queues, states, offsets)
+
+    @asked("committed offsets of group {}")
+    def committed_offsets(self, group_id: str) -> Mapping[TopicPartition, int] | Skipped:
+        """From the group's coordinator, which leaves out topics that may not be described."""
+        wire, groups = self._connections.wire, self.groups()
+        if not isinstance(groups, Skipped) and group_id in groups and groups[group_id].is_share:
+            return kafka_groups.read_share_groups(wire, [group_id])[group_id].starts
+        self.note(ALL_TOPICS, hidden_topics(wire))
+        return kafka_groups.committed_offsets(wire, [group_id], None)[group_id]
+
+    @asked("pending offset commits in")
+    def pending_commits(
+        self, transactions: Collection[OpenTransaction]
+    ) -> Mapping[CommitPlace, tuple[PendingCommit, ...] | Skipped]:
+        """From `__consumer_offsets`; needs Read on it."""
+        try:
+            return kafka_groups.pending_commits(self._connections.wire, transactions)
+        except EosctlError as error:
+            return {each.place: Skipped.of(error) for each in transactions}
+
+
+# The groups of Connect workers as their coordinators answer now.
+
+
+class LiveGroups(LivePartitions):
+    """Asks again at each question; for the only group and its workers where nobody named them."""
+
+    _group_id: str | None
+    _discovery: Discovery | None
+
+    @property
+    def group_id(self) -> str | None:
+        """As it was named, otherwise the only one; what is in the way of finding it is kept in the coverage."""
+        if self._group_id is not None or self._discovery is None:
+            return self._group_id
+        try:
+            found = self._discovery.group()
+        except UsageError as error:
+            found = not_asked(error.message)
+        except EosctlError as error:
+            found = Skipped.of(error)
+        self.note("the Connect group", found)
+        return None if isinstance(found, Skipped) else found
+
+    def _find_workers(self) -> FoundWorkers:
+        group_id, discovery = self.group_id, self._discovery
+        if group_id is None or discovery is None:
+            return FoundWorkers()
+        try:
+            return discovery.workers(group_id)
+        except EosctlError as error:
+            return FoundWorkers(unread={f"addresses by group {group_id}": Skipped.of(error)})
+
+    def _processes(self) -> frozenset[str] | None:
+        with self.adding():
+            group_id = self.group_id
+            return None if group_id is None else self._member_ids(group_id)
+
+    @asked("members of group {0}", once=True)
+    def _member_ids(self, group_id: str) -> frozenset[str] | None:
+        """None where the group has no members, or does not show them."""
+        group = or_skipped(lambda: kafka_groups.read_connect_group(self._connections.wire, group_id))
+        return None if isinstance(group, Skipped) else frozenset(each.member_id for each in group.members) or None
+
+    def connect_group(self, group_id: str) -> ConnectGroup | Skipped:
+        """As its coordinator describes it. The coverage names the group that may be meant, where there is no such."""
+        found = or_skipped(lambda: kafka_groups.read_connect_group(self._connections.wire, group_id))
+        absent = isinstance(found, ConnectGroup) and found.lacking
+        self.note(f"group {group_id}", self._absent(group_id) if absent else found)
+        return found
+
+    def _absent(self, group_id: str) -> Skipped:
+        groups = or_skipped(lambda: listed_groups(self._connections.wire))
+        known = [] if isinstance(groups, Skipped) else [each.group_id for each in groups.values() if each.is_connect]
+        return no_such_group(group_id, known)
+
+    @asked("Connect groups")
+    def connect_groups(self, group_ids: Collection[str]) -> Groups | Skipped:
+        """In one round, however many they are."""
+        return or_skipped(lambda: kafka_groups.read_connect_groups(self._connections.wire, group_ids))
 
 
 class Connections(Protocol):
@@ -176,8 +634,8 @@ class LiveCluster(LiveGroups):
     def acls(self, topics: Collection[str]) -> ClusterAcls:
         """Raises NotAuthorized where they may not be described."""
         if not self._connections.client_properties.bootstrap_servers:
-            return cluster_acls.NO_CLUSTER
-        return cluster_acls.read_cluster_acls(self._wire, topics)
+            return kafka_acls.NO_CLUSTER
+        return kafka_acls.read_cluster_acls(self._wire, topics)
 
     # -- Connect ------------------------------------------------------------------------------------------------------
 
@@ -185,7 +643,7 @@ class LiveCluster(LiveGroups):
     def config_topic(self, topic: str, *, principals: bool = False) -> ConfigTopicLog:
         """Raises UsageError where the topic does not exist. Records are decoded as they are fetched, unless shared."""
         place = TopicPartition(topic, 0)
-        offsets = kafka_offsets.partition_offsets(self._wire, [place])[place]
+        offsets = kafka_log.partition_offsets(self._wire, [place])[place]
         records = self._counted(kafka_log.read_log(self._wire, place, offsets=offsets), offsets)
         mask = mask_all_but_principals(mask_properties) if principals else mask_properties
         facts = kafka_topics.topic_facts_or_skipped(self._wire, topic)
@@ -222,15 +680,15 @@ class LiveCluster(LiveGroups):
 
     def _group_at(self, place: Servers, group_id: str) -> ConnectGroup | Skipped:
         with self._others.wire_to(place) as wire:
-            return connect_group.read_connect_group(wire, group_id)
+            return kafka_groups.read_connect_group(wire, group_id)
 
     @asked("offsets topic {0}", once=True)
     def offsets_topic(self, place: StorePlace) -> OffsetsTopic | None:
         """Read from the cluster at hand, or from the one that its bootstrap.servers lead to."""
         if place.bootstrap_servers is None:
-            return offsets_topics.read_offsets_topic(self._wire, place.topic, self._new_fold, self._progress)
+            return kafka_log.read_offsets_topic(self._wire, place.topic, self._new_fold, self._progress)
         with self._others.wire_to(place.bootstrap_servers) as wire:
-            return offsets_topics.read_offsets_topic(wire, place.topic, self._new_fold, self._progress)
+            return kafka_log.read_offsets_topic(wire, place.topic, self._new_fold, self._progress)
 
     # -- transactions -------------------------------------------------------------------------------------------------
 
@@ -261,12 +719,12 @@ class LiveCluster(LiveGroups):
     @asked("access to transactional IDs")
     def access(self) -> TransactionalIdAccess:
         """By probes that create nothing."""
-        return transactional_id_access.transactional_id_access(self._wire)
+        return kafka_transactions.transactional_id_access(self._wire)
 
     @asked("the number of transactional IDs in the transaction log")
     def logged_ids(self) -> int | Skipped:
         """Counted in the transaction log; needs Read on it."""
-        return or_skipped(lambda: transaction_log.count_transactional_ids(self._wire))
+        return or_skipped(lambda: kafka_transactions.count_transactional_ids(self._wire))
 
     @asked("the transaction log")
     def transaction_log(
@@ -274,13 +732,13 @@ class LiveCluster(LiveGroups):
     ) -> TransactionLogRecords:
         """Raises NotAuthorized where Read on it is missing."""
         wire, names = self._wire, () if after is None else transactional_ids
-        leaders = transaction_log_leaders.transaction_log_leaders(wire)
+        leaders = kafka_transactions.transaction_log_leaders(wire)
         wanted = {coordinator_partition(name, len(leaders)) for name in transactional_ids} if leaders else ()
-        epochs = transaction_log.leader_epochs(wire) if names and leaders else {}
-        offsets, unread = transaction_log.transaction_log_offsets(wire, sorted(wanted or leaders))
-        ends = transaction_log.log_ends(offsets, epochs)
-        following = transaction_log.read_following(wire, offsets, ends, after, names) if after else None
-        records = transaction_log.read_transaction_log(wire, offsets, names) if following is None else following
+        epochs = kafka_transactions.leader_epochs(wire) if names and leaders else {}
+        offsets, unread = kafka_transactions.transaction_log_offsets(wire, sorted(wanted or leaders))
+        ends = kafka_transactions.log_ends(offsets, epochs)
+        following = kafka_transactions.read_following(wire, offsets, ends, after, names) if after else None
+        records = kafka_transactions.read_transaction_log(wire, offsets, names) if following is None else following
         return log_facts.TransactionLogRecords(
             leaders=dict(leaders),
             expiration_ms=kafka_topics.id_expiration_ms(wire),

@@ -1,6 +1,6 @@
 """Reading again what a plan's preconditions speak of."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple
@@ -8,42 +8,44 @@ from typing import Final, NamedTuple
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.deadline import Deadline
 from eosctl.clients.messages import topics_metadata
-from eosctl.clients.rest import NotFound, RestClient
-from eosctl.clients.rest_answers import decoding, list_of, object_of, task_number, text_of
-from eosctl.clients.rest_configs import config_of
+from eosctl.clients.rest import NotFound, RestClient, config_of
+from eosctl.clients.rest_identity import decoding, list_of, object_of, task_number, text_of
+from eosctl.clients.wire import Wire
 from eosctl.codecs.config_topic import decode_config_records
 from eosctl.codecs.connector_files import config_digest
-from eosctl.codecs.offsets_digest import entries_by_connector, offsets_now
-from eosctl.errors import NotAuthorized, Refused, UsageError
-from eosctl.model.config_topic import ConfigRecord
-from eosctl.model.connector_steps import ConnectorConfigIs
-from eosctl.model.connectors import ConnectorState, TargetState, connector_path
-from eosctl.model.live_owners import LiveOwners, possible_groups
+from eosctl.codecs.offsets_topic import entries_by_connector, offsets_now
+from eosctl.errors import EosctlError, NotAuthorized, Refused, UsageError
+from eosctl.model.config_topic import ConfigRecord, ConnectorConfigRecord
+from eosctl.model.connectors import ConnectorState, Properties, TargetState, connector_path
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import Entry, OffsetsTopic
 from eosctl.model.plan import (
     AclsPresent,
     ClusterIs,
+    ConnectorConfigIs,
     ConnectorStopped,
     NoLiveOwner,
     NoOpenTransaction,
     OffsetsUnchanged,
     Precondition,
+    Side,
     TopicIsCompact,
     TopicIsCompactOrAbsent,
+    TransactionHangs,
+    TransactionNow,
+    TransactionUnchanged,
 )
-from eosctl.model.plan_facts import ConnectorFacts, OffsetsNow, PlanFacts, TopicNow
-from eosctl.model.sides import Side
+from eosctl.model.preconditions import ConnectorFacts, OffsetsNow, PlanFacts, TopicNow
+from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped, not_asked, or_skipped
-from eosctl.model.transaction_steps import TransactionHangs, TransactionNow, TransactionUnchanged
-from eosctl.sources.connect_group import read_connect_groups
+from eosctl.model.workers import LiveOwners, possible_groups
+from eosctl.sources.cluster_reader import trusting
 from eosctl.sources.connect_rest import read_connectors
 from eosctl.sources.kafka_acls import read_acls
-from eosctl.sources.kafka_log import read_log
+from eosctl.sources.kafka_groups import read_connect_groups
+from eosctl.sources.kafka_log import NewFold, offsets_bounds, read_log, read_offsets_partitions
 from eosctl.sources.kafka_topics import topic_facts, topic_settings
-from eosctl.sources.offsets_topics import NewFold, offsets_bounds, read_offsets_partitions
-from eosctl.sources.open_transactions import read_open_now
-from eosctl.sources.transaction_now import read_transaction_now
+from eosctl.sources.kafka_transactions import read_open_now, read_transaction_now
 
 Access = Callable[[Side], ClusterAccess]
 
@@ -249,3 +251,54 @@ def _from_config_topic(state: ConnectorState | None) -> ConnectorFacts:
         return ConnectorFacts(None)
     target = state.target_state or TargetState.STARTED
     return ConnectorFacts(target.value, len(state.visible_tasks))
+
+
+# Which Kafka cluster workers keep their topics in, which one a connector produces to, and what a connector was.
+
+
+def read_worker_cluster(access: ClusterAccess) -> str | Skipped:
+    """The ID of the Kafka cluster that the workers keep their topics in, as a worker says it (`GET /`)."""
+
+    def ask(rest: RestClient) -> str | Skipped:
+        body = rest.get("/")
+        cluster_id = body.get("kafka_cluster_id") if isinstance(body, dict) else None
+        return cluster_id if isinstance(cluster_id, str) else Skipped(f"{rest.url} does not report its Kafka cluster")
+
+    return access.ask_worker(ask) if access.connect_urls else not_asked("no worker's address was given")
+
+
+def read_producer_cluster(clusters: Iterable[ClusterAccess], servers: Collection[str], connector: str) -> str | Skipped:
+    """The ID of the cluster that the config of `connector` sends its producer to.
+
+    It is asked with the identity of the first of the clusters that trusts these brokers.
+    """
+    named_by = f"the config of connector {connector}"
+    known = [(trusting(each.wire).at(servers, named_by), each.timeout_s) for each in clusters]
+    properties, timeout_s = next((each for each in known if each[0].named_by is None), known[0])
+    try:
+        with Wire(properties, timeout_s=timeout_s) as wire:
+            return wire.cluster_id
+    except EosctlError as error:
+        return Skipped.of(error)
+
+
+def read_former_configs(access: ClusterAccess, names: Collection[str]) -> Mapping[str, Properties] | Skipped:
+    """The last config of each of these connectors that the config topic still holds, though they may be deleted.
+
+    None of them where no config topic is given; Skipped where it may not be read.
+    """
+    if not names or access.config_topic is None:
+        return {}
+    found: dict[str, Properties] = {}
+    try:
+        for record in decode_config_records(read_log(access.wire, TopicPartition(access.config_topic, 0))):
+            if (
+                isinstance(record, ConnectorConfigRecord)
+                and record.connector in names
+                and record.properties is not None
+                and record.origin.state is RecordState.COMMITTED
+            ):
+                found[record.connector] = record.properties
+    except (UsageError, NotAuthorized, Refused) as error:
+        return Skipped.of(error)
+    return found

@@ -1,11 +1,18 @@
 """Where profiles are kept: the user's file."""
 
 import os
+import stat
+from collections.abc import Mapping
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
+from typing import Final, NamedTuple
 
-from eosctl.codecs.profiles import decode_profiles
-from eosctl.files import PROFILES, read_text
+from eosctl.codecs.profiles import decode_profiles, require_no_references
+from eosctl.codecs.properties import ENCODING, decode_properties
+from eosctl.errors import ConfigError, Refused
+from eosctl.files import PROFILES, read_bounded, read_text
+from eosctl.model.client_properties import REFERENCE
 from eosctl.model.profile import Profiles
 
 
@@ -40,3 +47,118 @@ def anchored(profiles: Profiles, home: Path) -> Profiles:
             for name, each in profiles.profiles.items()
         },
     )
+
+
+# A project's file of profiles, `.eosctl.yaml`: whoever owns the directory wrote it, so it is used only where trusted.
+#
+# What is trusted is its path and content, and those of the client properties that it names, as direnv does it. What
+# the user trusts is kept in a record: the SHA-256 of each of these files, in the form of sha256sum.
+
+
+NAME: Final = ".eosctl.yaml"
+TRUST_HINT: Final = "read it, and if you want it to be used: eosctl profile trust"
+
+
+class ProjectFile(NamedTuple):
+    """The profiles of a project's file, and the SHA-256 of it and of each file that says how to connect, by path."""
+
+    profiles: Profiles
+    digests: Mapping[str, str]
+
+
+def find_project_file() -> Path | None:
+    """The nearest `.eosctl.yaml` of this directory and those above it."""
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:  # the directory was deleted
+        return None
+    return next((place / NAME for place in (here, *here.parents) if _is_file(place / NAME)), None)
+
+
+def _is_file(path: Path) -> bool:
+    """Whether there is a file of this name, as far as this user may look."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def read_trusted_profiles(path: Path, record: Path) -> Profiles:
+    """The profiles of a project's file that the user trusts by `record`.
+
+    Nothing in the file is decoded before it is known to be what the user trusted. Raises Refused where it is not, or
+    where somebody else can change it.
+    """
+    trusted = read_trust(record)
+    content = _read_own_file(path)
+    if str(path) not in trusted:
+        raise Refused(f"{path} is not trusted, so no profile in it is used", hint=TRUST_HINT)
+    if trusted[str(path)] != _digest(content):
+        raise Refused(f"{path} has changed since you trusted it, so no profile in it is used", hint=TRUST_HINT)
+    found = _decoded(path, content)
+    for name, digest in found.digests.items():
+        if trusted.get(name) != digest:
+            what = f"{name}, which {path} names, has changed since you trusted it, so no profile of {path} is used"
+            raise Refused(what, hint=TRUST_HINT)
+    return found.profiles
+
+
+def read_project_file(path: Path) -> ProjectFile:
+    """What trusting the file means. Raises Refused or ConfigError where it cannot be trusted."""
+    return _decoded(path, _read_own_file(path))
+
+
+def read_trust(record: Path) -> Mapping[str, str]:
+    """The digests in a record, by path; empty where there is none."""
+    try:
+        lines = record.read_text("utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return {}
+    return {path: digest for digest, _, path in (line.partition("  ") for line in lines)}
+
+
+def _decoded(path: Path, content: bytes) -> ProjectFile:
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8 text, so it is no file of profiles") from error
+    profiles = anchored(decode_profiles(text, str(path)), path.parent)
+    require_no_references(profiles, str(path))
+    digests = {str(path): _digest(content)}
+    for name in sorted({each.command_config for each in profiles.profiles.values() if each.command_config}):
+        properties = _read_own_file(Path(name))
+        decoded = decode_properties(properties.decode(ENCODING), origin=name)
+        for key, value in decoded.items():
+            if REFERENCE.search(value) is not None:
+                raise ConfigError(
+                    f"{name}, which {path} names: {key} refers to a config provider, which a project's file may not",
+                    hint="secrets of your own belong into a profile of your own, or into --command-config or -X",
+                )
+        digests[name] = _digest(properties)
+    return ProjectFile(profiles, digests)
+
+
+def _read_own_file(path: Path) -> bytes:
+    """The bytes of a file that only this user (and root) can change: what is checked is what is read."""
+    try:
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # a pipe would be waited for
+            _require_own(path, os.fstat(file.fileno()))
+            return read_bounded(file, PROFILES)
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def _require_own(path: Path, found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise Refused(f"{path} is not a regular file, so nothing in it is used")
+    if found.st_uid not in {os.geteuid(), 0}:
+        raise Refused(
+            f"{path} belongs to another user (ID {found.st_uid}), so nothing in it is used",
+            hint="write a file of your own, or a profile into ~/.config/eosctl/config.yaml",
+        )
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise Refused(f"{path} can be changed by other users, so nothing in it is used", hint=f"chmod go-w {path}")
+
+
+def _digest(content: bytes) -> str:
+    return sha256(content).hexdigest()

@@ -1,27 +1,32 @@
 """A cluster as a snapshot keeps it."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Final
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Final, TypeVar
 
 from eosctl.errors import EosctlError, Unreachable, UsageError
-from eosctl.model.clock import ClusterClock
-from eosctl.model.cluster_acls import ClusterAcls
-from eosctl.model.cluster_facts import ClusterFacts, ConfigTopicLog
-from eosctl.model.connect_groups import ConnectGroup, Groups
-from eosctl.model.evidence import InternalTopic, TransactionLog
-from eosctl.model.groups import ListedGroup
-from eosctl.model.hanging import OpenTransaction, PendingCommit, WaitingGroup
-from eosctl.model.id_access import TransactionalIdAccess
+from eosctl.model.acl_plan import ClusterAcls
+from eosctl.model.client_roles import ConnectorConfig
+from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog
+from eosctl.model.evidence import ClusterEvidence, InternalTopic, Preflight, Snapshot, TransactionLog, WorkerEvidence
+from eosctl.model.groups import ConnectGroup, Groups, ListedGroup, ShareGroups
+from eosctl.model.hanging import (
+    NO_LEADER,
+    OpenTransaction,
+    PartitionProducers,
+    PendingCommit,
+    ProducersFacts,
+    TransactionalIdAccess,
+    WaitingGroup,
+)
 from eosctl.model.names import TopicPartition, coordinator_partition
-from eosctl.model.offset_stores import StorePlace
-from eosctl.model.offsets import OffsetsTopic
-from eosctl.model.partition_producers import NO_LEADER, PartitionProducers, ProducersFacts
-from eosctl.model.producers import AnsweredProducers
+from eosctl.model.offsets import OffsetsFacts, OffsetsTopic, SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.skipped import Cause, Skipped
-from eosctl.model.snapshot import Snapshot
-from eosctl.model.topics import PartitionOffsets
+from eosctl.model.times import ClusterClock
+from eosctl.model.topics import PartitionOffsets, TopicDescription, TopicFacts
 from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
 from eosctl.model.transactions import (
+    AnsweredProducers,
     Described,
     ListedTransactions,
     TransactionDescription,
@@ -29,12 +34,190 @@ from eosctl.model.transactions import (
     TransactionState,
     why_undescribed,
 )
-from eosctl.model.versions import Release
-from eosctl.sources.cluster_reader import CommitPlace, Servers, Wanted
-from eosctl.sources.coverage_log import asked
-from eosctl.sources.saved_connect import NOT_SAVED, section_of
-from eosctl.sources.saved_topics import SavedTopics
-from eosctl.sources.wanted_partitions import wanted_of
+from eosctl.model.versions import KafkaVersion, Release
+from eosctl.model.workers import ConnectFacts, ConnectorStatus, oldest_version
+from eosctl.sources.audit_log import OpenSource
+from eosctl.sources.cluster_reader import (
+    CommitPlace,
+    Configs,
+    CoverageLog,
+    ReadTopics,
+    Servers,
+    Wanted,
+    asked,
+    wanted_of,
+)
+
+# A Connect cluster as a snapshot keeps it.
+
+
+NOT_SAVED: Final = Skipped("snapshots do not hold it", Cause.NOT_SAVED)
+
+T = TypeVar("T")
+
+
+class SavedConnect(CoverageLog):
+    """What the workers answered when the snapshot was saved."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        super().__init__()
+        self._snapshot = snapshot
+
+    @property
+    def _offsets(self) -> OffsetsFacts:
+        return section_of(self._snapshot.offsets, "offsets")
+
+    @property
+    def _evidence(self) -> ClusterEvidence | Skipped:
+        return self._snapshot.evidence
+
+    @staticmethod
+    def sparing_workers() -> AbstractContextManager[None]:
+        """They answered when the snapshot was saved, or did not."""
+        return nullcontext()
+
+    @asked("Connect workers")
+    def connect(self) -> ConnectFacts | Skipped:
+        """As they were saved."""
+        return self._snapshot.connect
+
+    @asked("the workers' version")
+    def connect_version(self) -> KafkaVersion | Skipped:
+        """The oldest that a worker named then."""
+        connect = self._snapshot.connect
+        return connect if isinstance(connect, Skipped) else oldest_version(connect.workers.values())
+
+    def connector_configs(self) -> Configs | Skipped | None:
+        """The config topic has them."""
+        return None
+
+    def client_configs(self) -> Mapping[str, ConnectorConfig] | None:
+        """No snapshot holds secrets."""
+        return None
+
+    @asked("worker")
+    def worker_evidence(self) -> Mapping[str, WorkerEvidence | Skipped] | Skipped:
+        """As it was saved."""
+        return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.workers
+
+    @asked("connector statuses")
+    def connector_statuses(self) -> Mapping[str, ConnectorStatus] | Skipped:
+        """As they were saved."""
+        connect = self._snapshot.connect
+        return connect if isinstance(connect, Skipped) else connect.connectors
+
+    @asked("preflight of connectors")
+    def preflight(self) -> Mapping[str, Preflight] | Skipped:
+        """No snapshot holds it."""
+        return NOT_SAVED
+
+    @property
+    def _worker(self) -> WorkerSettings:
+        return self._offsets.worker
+
+    @asked("the workers' exactly.once.source.support")
+    def source_support(self) -> SourceSupport | Skipped:
+        """As it was saved."""
+        return self._worker.exactly_once
+
+    def worker_offsets_topic(self) -> str | None:
+        """The one that was saved; None where no offsets were."""
+        offsets = self._snapshot.offsets
+        return None if isinstance(offsets, Skipped) else offsets.worker.offsets_topic
+
+    def worker_servers(self) -> Servers | Skipped:
+        """As they were saved."""
+        return self._worker.bootstrap_servers
+
+    def worker_clients(self) -> Mapping[str, str]:
+        """As they were saved."""
+        return self._worker.clients
+
+
+def section_of(section: T | Skipped, noun: str) -> T:
+    """The section of a snapshot; UsageError where it was not read when the snapshot was saved."""
+    if isinstance(section, Skipped):
+        raise UsageError(f"the snapshot holds no {noun}: {section.reason}")
+    return section
+
+
+# Topics as a snapshot keeps them. Of record batches it holds only what they were decoded to.
+
+
+NO_BATCHES = Skipped("a snapshot holds no record batches", Cause.NOT_SAVED)
+
+
+class SavedTopics(SavedConnect):
+    """Topics that the sections of a snapshot name."""
+
+    @asked("topics")
+    def topic_names(self) -> frozenset[str]:
+        """Those of partitions with producers, and Connect's own."""
+        return frozenset(self._partition_counts())
+
+    def _partition_counts(self) -> Mapping[str, int]:
+        producers = self._snapshot.producers
+        counts = {name: each.partitions for name, each in self._facts().items()}
+        for place in () if isinstance(producers, Skipped) else producers.partitions:
+            counts[place.topic] = max(counts.get(place.topic, 0), place.partition + 1)
+        return counts
+
+    def _facts(self) -> Mapping[str, TopicFacts]:
+        log = self._snapshot.config_topic
+        found = [*(each.facts for each in self._offsets_topics()), *(() if isinstance(log, Skipped) else (log.facts,))]
+        return {each.name: each for each in found if not isinstance(each, Skipped)}
+
+    def _offsets_topics(self) -> Iterator[OffsetsTopic]:
+        offsets = self._snapshot.offsets
+        for place, topic in () if isinstance(offsets, Skipped) else offsets.topics.items():
+            if place.bootstrap_servers is None and isinstance(topic, OffsetsTopic):
+                yield topic
+
+    @asked("topics")
+    def topics(self, names: Collection[str], settings: Collection[str]) -> ReadTopics:
+        """Settings are those of Connect's own topics."""
+        counts, facts = self._partition_counts(), self._facts()
+        return {
+            name: TopicDescription(name, counts[name], None, facts[name].settings if name in facts else NOT_SAVED)
+            for name in names
+            if name in counts
+        }
+
+    @asked("settings of topic")
+    def topic_facts(self, names: Collection[str]) -> Mapping[str, TopicFacts | Skipped | None] | Skipped:
+        """Skipped for one that no connector had when the snapshot was saved."""
+        known = self._evidence if isinstance(self._evidence, Skipped) else self._evidence.topics
+        return known if isinstance(known, Skipped) else {name: known.get(name, NOT_SAVED) for name in names}
+
+    @asked("share groups")
+    def share_groups(self, group_ids: Collection[str]) -> ShareGroups | Skipped:  # the port's signature
+        """As they were saved."""
+        return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.share_groups
+
+    def first_keys(self, topic: str) -> Sequence[bytes | None]:
+        """Those of an offsets topic: of other topics a snapshot holds no records."""
+        return tuple(key for each in self._offsets_topics() if each.topic == topic for key in each.raw_keys())
+
+    @asked("active topics")
+    def active_topics(self, connectors: Sequence[str]) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
+        """As they were saved."""
+        known = NOT_SAVED if isinstance(self._evidence, Skipped) else self._evidence.active_topics
+        return known if isinstance(known, Skipped) else {name: known.get(name, NOT_SAVED) for name in connectors}
+
+    @asked("offsets of")
+    def bounds(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets]:
+        """As they were saved; partitions whose offsets were not saved are omitted."""
+        producers = self._snapshot.producers
+        known = {} if isinstance(producers, Skipped) else producers.partitions
+        return {
+            place: each.offsets for place, each in known.items() if place in partitions and each.offsets is not None
+        }
+
+    @asked("record batches")
+    def record_batches(self) -> OpenSource | Skipped:
+        """None is saved."""
+        return NO_BATCHES
+
 
 WHOEVER_SAVED: Final = "whoever saved the snapshot"
 

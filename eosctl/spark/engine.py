@@ -7,24 +7,110 @@
 4. Tasks have no side effects: one that is repeated gives the same rows. All writing is the driver's.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
-from eosctl.engines.engine import Advance
-from eosctl.engines.reducing import Reduced, Reduction, reduce_bucket
+from eosctl.engines.auditing import Advance, Progress, Reduced, Reduction, reduce_bucket
 from eosctl.errors import EosctlError
-from eosctl.model.audit import AuditPlan, StateKind, StateRow
+from eosctl.model.audit import AuditPlan, OffsetRange, StateKind, StateRow
 from eosctl.spark.executor_access import ExecutorAccess
-from eosctl.spark.executor_errors import restored
-from eosctl.spark.progress import watching
-from eosctl.spark.range_frame import NO_BUCKET, SMALL, in_order, range_frame
-from eosctl.spark.state_rows import ARROW, COLUMNS, decode_rows, encode_flagged, encode_rows
+from eosctl.spark.range_frame import (
+    ARROW,
+    COLUMNS,
+    NO_BUCKET,
+    SMALL,
+    decode_rows,
+    encode_flagged,
+    encode_rows,
+    in_order,
+    range_frame,
+    restored,
+)
+
+# How far Spark is with the ranges of a scan, as the engine's Progress.
+#
+# Spark reports how many tasks of a stage are done, not which. Tasks are started in the order of the ranges, so the
+# first ones count as done; when the scan is over, all are.
+
+
+PERIOD_S: Final = 0.2
+
+
+class _Count:
+    """Turns a number of finished tasks into one Progress for each new one."""
+
+    def __init__(self, ranges: Sequence[OffsetRange], advance: Advance) -> None:
+        self._ranges, self._advance = ranges, advance
+        self._done = 0
+        self._lock = threading.Lock()
+
+    def reach(self, tasks: int, done: int) -> None:
+        """`done` of the `tasks` of some stage are finished; stages of other sizes are not the scan."""
+        if tasks != len(self._ranges):
+            return
+        with self._lock:
+            for offsets in self._ranges[self._done : done]:
+                self._advance(Progress(offsets))
+            self._done = max(self._done, done)
+
+
+@contextmanager
+def watching(spark: SparkSession, ranges: Sequence[OffsetRange], advance: Advance) -> Iterator[None]:
+    """Report the ranges while the block runs; the advance function is called from another thread meanwhile."""
+    count = _Count(ranges, advance)
+    watch = _handler if hasattr(spark, "registerProgressHandler") and _is_connect(spark) else _poller
+    with watch(spark, count.reach):
+        yield
+    count.reach(len(ranges), len(ranges))
+
+
+def _is_connect(spark: SparkSession) -> bool:
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+@contextmanager
+def _handler(spark: Any, reach: Callable[[int, int], None]) -> Iterator[None]:  # noqa: ANN401  # Connect's session
+    """Spark Connect reports by itself."""
+
+    def handle(stages: Iterable[Any] | None, **_: object) -> None:
+        for stage in stages or ():
+            reach(stage.num_tasks, stage.num_completed_tasks)
+
+    spark.registerProgressHandler(handle)
+    try:
+        yield
+    finally:
+        spark.removeProgressHandler(handle)
+
+
+@contextmanager
+def _poller(spark: SparkSession, reach: Callable[[int, int], None]) -> Iterator[None]:
+    """A classic session has to be polled."""
+    tracker = spark.sparkContext.statusTracker()
+    over = threading.Event()
+
+    def poll() -> None:
+        while not over.wait(PERIOD_S):
+            for stage in tracker.getActiveStageIds():
+                info = tracker.getStageInfo(stage)
+                if info is not None:
+                    reach(info.numTasks, info.numCompletedTasks)
+
+    thread = threading.Thread(target=poll, name="eosctl-spark-progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
 
 MOST_HERE: Final = 1 << 26
 """Bytes of payload up to which the rows of a kind are reduced in the driver: some two seconds of work."""

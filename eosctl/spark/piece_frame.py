@@ -11,18 +11,15 @@ import msgspec
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from eosctl.codecs.audit_states import decode_state, encode_state
-from eosctl.engines.mirror_pieces import PairPiece, compare_piece
-from eosctl.engines.mirror_sides import BothSides
+from eosctl.codecs.ledger import decode_audit_state, encode_audit_state
+from eosctl.engines.mirroring import BothSides, PairPiece, compare_piece
 from eosctl.errors import EosctlError
 from eosctl.model.audit import AuditPlan, StateKind, StateRow
-from eosctl.model.mirror_progress import EqualPiece
+from eosctl.model.mirror import EqualPiece
 from eosctl.sources.audit_log import ClusterSource
 from eosctl.spark.engine import own_errors
 from eosctl.spark.executor_access import ExecutorAccess
-from eosctl.spark.executor_errors import carried
-from eosctl.spark.range_frame import Batches, Flagged, batches, place_frame
-from eosctl.spark.state_rows import ARROW, decode_rows
+from eosctl.spark.range_frame import ARROW, Batches, Flagged, batches, carried, decode_rows, place_frame
 
 
 class BothAccesses(NamedTuple):
@@ -57,7 +54,7 @@ class SparkPieces:
         work = PieceWork(sides.source, sides.target, sides.window, tuple(pieces))
         with own_errors():
             rows = decode_rows(piece_frame(self._spark, work, self._accesses).select(*ARROW.names).toArrow())
-            found = {row.bucket: decode_state(row.payload, list[EqualPiece]) for row in rows}
+            found = {row.bucket: decode_audit_state(row.payload, list[EqualPiece]) for row in rows}
         return [next(iter(found[place]), None) for place in range(len(pieces))]
 
 
@@ -87,7 +84,7 @@ def compare_places(encoded: bytes, accesses: BothAccesses, places: Batches) -> I
                 found = compare_piece(sides, asked)
             except EosctlError as error:
                 raise carried(error) from error
-            pair, payload = asked.pair, encode_state([] if found is None else [found])
+            pair, payload = asked.pair, encode_audit_state([] if found is None else [found])
             where = (pair.topics.source, pair.partition, asked.piece.source_start)
             yield from batches([Flagged(True, StateRow(StateKind.MIRROR, place, *where, True, payload))])
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from eosctl.errors import ConfigError
 from eosctl.model.client_properties import ClientProperties
-from eosctl.model.spark_options import SparkOptions
+from eosctl.model.spark import SparkOptions
 
 if TYPE_CHECKING:
     from eosctl.spark.engine import SparkEngine

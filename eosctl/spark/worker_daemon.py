@@ -26,7 +26,7 @@ NEEDED: Final = (
     "kafka.protocol.consumer.fetch",
     "kafka.protocol.consumer.offsets",
     "kafka.protocol.metadata",
-    "eosctl.clients.kafka_connections",
+    "eosctl.clients.kafka_python",
     "eosctl.clients.wire",
     "eosctl.codecs.client_properties",
     "eosctl.spark.range_frame",

@@ -2,7 +2,7 @@
 
 import json
 
-from eosctl.analysis.config_census import Survey, survey_config_topic
+from eosctl.analysis.config_topic import Survey, survey_config_topic
 from eosctl.codecs.config_topic import decode_config_records
 from eosctl.model.config_topic import ConfigRecord
 from eosctl.model.connectors import Reader

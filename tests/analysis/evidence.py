@@ -6,15 +6,13 @@ from eosctl.analysis.inspection import inspect
 from eosctl.analysis.rules.registry import RULES, ask
 from eosctl.model.acl_plan import AclDifference, BindingStatus, ComparedBinding, PlannedBinding, Reason
 from eosctl.model.acls import AclBinding, Operation, ResourcePattern, ResourceType
-from eosctl.model.commit_history import DAY_MS, CommitDay, CommitHistory
-from eosctl.model.connect_groups import ConnectGroup, GroupMember
 from eosctl.model.evidence import Evidence, InternalTopic, Preflight, TransactionLog, WorkerEvidence
-from eosctl.model.mirrored_partitions import MirroredPartition
+from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.offsets import SourceSupport
 from eosctl.model.skipped import Skipped
-from eosctl.model.topics import PartitionOffsets, TopicFacts
-from eosctl.model.transaction_log import TransactionLogValue
+from eosctl.model.topics import MirroredPartition, PartitionOffsets, TopicFacts
+from eosctl.model.transaction_log import DAY_MS, CommitDay, CommitHistory, TransactionLogValue
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectorStatus, TaskStatus

@@ -5,10 +5,8 @@ from collections.abc import Iterable, Mapping
 from eosctl.analysis.offsets import fold_offsets
 from eosctl.analysis.offsets_report import Connectors, OffsetsReading, report_offsets
 from eosctl.codecs.offsets_topic import canonical, decode_offsets_key, decode_offsets_value
-from eosctl.model.merged_offsets import OffsetsReport
 from eosctl.model.names import TopicPartition
-from eosctl.model.offset_stores import SourceSupport, StorePlace, WorkerSettings
-from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.offsets import OffsetsReport, OffsetsTopic, SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.records import Record, RecordState
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets, TopicFacts

@@ -7,11 +7,9 @@ from typing import Any
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from eosctl.analysis.audit.advance import Advance, compare_offsets
-from eosctl.analysis.audit.batches import BatchWriter
-from eosctl.analysis.audit.key_scan import KeyScan
-from eosctl.analysis.audit.shapes import MOST_SHAPES, ONES, PlainShapes, is_plain
-from eosctl.codecs.audit_states import decode_json
+from eosctl.analysis.audit.batches import Advance, BatchWriter, compare_offsets
+from eosctl.analysis.audit.key_scan import MOST_SHAPES, ONES, KeyScan, PlainShapes, is_plain
+from eosctl.codecs.ledger import decode_json
 
 NAMES = st.sampled_from(["lsn", "file", "pos", "a", "b", "a1", "é", "x y"])
 TEXTS = st.from_regex(r"[a-b\"\\é]{0,2}[0-9]{0,2}[a-b]?[0-9]{0,2}", fullmatch=True)

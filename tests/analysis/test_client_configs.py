@@ -3,8 +3,7 @@
 import pytest
 
 from eosctl.analysis.client_configs import connector_client, refused_by_producer, refused_overrides
-from eosctl.model.client_configs import as_properties
-from eosctl.model.client_roles import ClientRole, ConnectorConfig, WorkerConfig
+from eosctl.model.client_roles import ClientRole, ConnectorConfig, WorkerConfig, as_properties
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.versions import KafkaVersion
 

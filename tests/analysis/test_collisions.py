@@ -5,7 +5,7 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eosctl.analysis.collisions import Collision, IdOwner, find_collisions
+from eosctl.analysis.acl_findings import Collision, IdOwner, find_collisions
 from eosctl.model.names import ConnectorTaskId, leader_transactional_id, task_transactional_id
 
 NAMES = st.text(alphabet="ab-01", min_size=1, max_size=4)

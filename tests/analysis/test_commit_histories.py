@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.analysis.commit_histories import ENOUGH, FACTOR, LEAST_MS, WHOLE_MS, CommitHistories, quietness
-from eosctl.model.commit_history import DAY_MS, KEPT_DAYS
+from eosctl.analysis.transaction_log import ENOUGH, FACTOR, LEAST_MS, WHOLE_MS, CommitHistories, quietness
 from eosctl.model.names import ProducerIdAndEpoch
-from eosctl.model.transaction_log import NewerLogRecord, TransactionLogRecord, TransactionLogValue
+from eosctl.model.transaction_log import DAY_MS, KEPT_DAYS, NewerLogRecord, TransactionLogRecord, TransactionLogValue
 from eosctl.model.transactions import TransactionState as State
 
 NOW, HOUR, NAME = 1_790_000_000_000, 3_600_000, "g-x-0"

@@ -1,6 +1,6 @@
 """The history of a config topic in words."""
 
-from eosctl.analysis.config_timeline import timeline
+from eosctl.analysis.config_topic import timeline
 from eosctl.model.config_topic import Effect
 from eosctl.model.records import RecordState
 from tests.analysis.config_records import LATEST, Log

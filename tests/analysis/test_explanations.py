@@ -4,8 +4,8 @@ import shlex
 
 import pytest
 
+from eosctl.analysis.errors import KAFKA_ERRORS
 from eosctl.analysis.explanations import ERROR_PATTERNS, explain_error, names_in
-from eosctl.analysis.kafka_errors import KAFKA_ERRORS
 
 TRACE = """[2026-11-21 12:00:00,000] ERROR [orders|task-3] WorkerSourceTask{id=orders-3} Task threw it
 org.apache.kafka.connect.errors.ConnectException: Failed to perform round of zombie fencing

@@ -6,21 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.analysis.hanging import (
-    find_candidates,
-    find_young,
-    judge,
-    still_open,
-    why_undated,
-)
-from eosctl.model.clock import ClusterClock
-from eosctl.model.described import transactional_ids_by_producer
-from eosctl.model.hanging import Advice, HangingReason
-from eosctl.model.joined_transactions import join_open_transactions
+from eosctl.analysis.hanging import find_candidates, find_young, judge, still_open, why_undated
+from eosctl.model.hanging import Advice, HangingReason, join_open_transactions
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.producers import ActiveProducer
 from eosctl.model.skipped import Skipped
-from eosctl.model.transactions import TransactionDescription, TransactionListing, TransactionState
+from eosctl.model.times import ClusterClock
+from eosctl.model.transactions import (
+    ActiveProducer,
+    TransactionDescription,
+    TransactionListing,
+    TransactionState,
+    transactional_ids_by_producer,
+)
 
 FOO0, FOO1, BAR0 = TopicPartition("foo", 0), TopicPartition("foo", 1), TopicPartition("bar", 0)
 MINUTES = 60_000

@@ -2,7 +2,7 @@
 
 import pytest
 
-from eosctl.analysis.id_shapes import shapes_of
+from eosctl.analysis.transactions import shapes_of
 
 UUID = "7b9f0a44-0b7f-4c1e-8a52-0a1b2c3d4e5f"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from eosctl.analysis.connector_findings import connector_findings
 from eosctl.analysis.impossible_connectors import why_impossible
+from eosctl.analysis.inspection import connector_findings
 from eosctl.codecs.connector_files import known_connector
 from eosctl.model.versions import NEWEST
 from tests.analysis.config_records import Log

@@ -1,13 +1,12 @@
 """Who holds a last stable offset back, and who waits."""
 
-from eosctl.analysis.connect_waits import ConnectTopics, waiting_parts
-from eosctl.analysis.last_stable import held_back, holders, stability
+from eosctl.analysis.hanging import ConnectTopics, held_back, holders, stability, waiting_parts
 from eosctl.model.connectors import ConnectorState
 from eosctl.model.hanging import OpenTransaction, WaitingGroup, waiting_groups
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.producers import ActiveProducer
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets
+from eosctl.model.transactions import ActiveProducer
 
 PLACE = TopicPartition("t", 0)
 OFFSETS = PartitionOffsets(PLACE, 0, 10, 50)

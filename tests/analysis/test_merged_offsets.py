@@ -2,8 +2,7 @@
 
 import pytest
 
-from eosctl.model.merged_offsets import MergedOffset, StoredOffset
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.offsets import MergedOffset, SourceSupport, StoredOffset
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion

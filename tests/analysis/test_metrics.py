@@ -5,20 +5,20 @@ from string import ascii_lowercase
 
 from eosctl.analysis.metrics import catalogue as metrics
 from eosctl.analysis.metrics.catalogue import METRICS
-from eosctl.analysis.metrics.cycle import (
+from eosctl.analysis.metrics.samples import (
     LONGEST_LABEL,
     audit_samples,
+    connector_samples,
     cycle_samples,
+    finding_samples,
     offset_samples,
     stale_samples,
     within_bounds,
 )
-from eosctl.analysis.metrics.diagnosis import connector_samples, finding_samples
 from eosctl.analysis.rules.registry import RULES, diagnose
 from eosctl.model.ledger import JobSummary, RunSummary
-from eosctl.model.metrics import Metric, Sample
 from eosctl.model.skipped import Cause, Skipped, not_asked
-from eosctl.model.watch import Answers, Cycle
+from eosctl.model.watch import Answers, Cycle, Metric, Sample
 from tests.analysis.config_records import Log
 from tests.analysis.evidence import BROKER, HEALTHY, NOW, A, B, but, inspection, worker
 from tests.analysis.offset_records import AS_OF, record, report, topic

@@ -2,9 +2,9 @@
 
 import pytest
 
-from eosctl.analysis.next_start import next_start
+from eosctl.analysis.inspection import next_start
+from eosctl.model.config_topic import NextStartRule
 from eosctl.model.connectors import ConnectorType, TargetState
-from eosctl.model.inspection import NextStartRule
 from tests.analysis.config_records import Log
 
 SOURCE = ConnectorType.SOURCE

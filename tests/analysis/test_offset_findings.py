@@ -5,15 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from eosctl.analysis.catalogue.offsets import SHADOWED_OFFSET
+from eosctl.analysis.catalogue.internal_topics import SHADOWED_OFFSET
 from eosctl.analysis.offsets_report import as_what_if
-from eosctl.model.offset_stores import SourceSupport
-from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.offsets import OffsetsTopic, SourceSupport
 from eosctl.model.records import RecordState
 from eosctl.model.report import Finding, Severity, exit_code
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
-from eosctl.render.views.offsets import view_offsets
+from eosctl.render.answers.offsets import view_offsets
 from tests.analysis.offset_records import AS_OF, record, report, topic, worker
 
 KEY = '["c",{"f":1}]'

@@ -2,9 +2,8 @@
 
 import pytest
 
-from eosctl.analysis.offsets_difference import as_renamed, compare_offsets
-from eosctl.model.exported_offsets import Change, OffsetId, OffsetsById
-from eosctl.model.positions import Order
+from eosctl.analysis.offsets import as_renamed, compare_offsets
+from eosctl.model.offsets import Change, OffsetId, OffsetsById, Order
 from eosctl.model.skipped import Skipped
 
 ID = OffsetId("c", '{"f": 1}')

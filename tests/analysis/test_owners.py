@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.analysis.owners import KnownNames
+from eosctl.analysis.transactions import KnownNames
 from eosctl.model.names import ConnectorTaskId, coordinator_partition, java_hash, stem_and_task, task_transactional_id
 from eosctl.model.transactions import LeaderOwner, TaskOwner
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from eosctl.analysis.phases import in_force, worker_phases
-from eosctl.codecs.worker_files import worker_of
+from eosctl.codecs.connector_files import worker_of
 from eosctl.model.client_roles import ConnectCluster, WorkerConfig
 from eosctl.model.evidence import declared_support
-from eosctl.model.offset_stores import SOURCE_SUPPORT, SourceSupport
+from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
+from eosctl.model.rules import Phase
 from eosctl.model.skipped import Skipped, not_asked
-from eosctl.model.upgrade import Phase
 from tests.analysis.evidence import A, B, worker
 from tests.planning.test_acls import NAMES
 

@@ -3,7 +3,7 @@
 import pytest
 
 from eosctl.analysis.positions.index import READERS, compare_positions, explain_position, meaning_of_rewind
-from eosctl.model.positions import Order
+from eosctl.model.offsets import Order
 
 BEFORE, SAME, AFTER, INCOMPARABLE = Order.BEFORE, Order.SAME, Order.AFTER, Order.INCOMPARABLE
 PG, SQL, MONGO, TABLE = (

@@ -7,11 +7,19 @@ import pytest
 from eosctl.analysis.probe import judge, probed_apis
 from eosctl.model.acls import Operation
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.probe import ProbeAnswer, Verdict
-from eosctl.model.probe_observations import Initialised, Look, Observations, Raised, Refusal, Shown, VersionRange
-from eosctl.model.producers import ActiveProducer
+from eosctl.model.probe import (
+    Initialised,
+    Look,
+    Observations,
+    ProbeAnswer,
+    Raised,
+    Refusal,
+    Shown,
+    Verdict,
+    VersionRange,
+)
 from eosctl.model.skipped import Cause, Skipped
-from eosctl.model.transactions import TransactionDescription, TransactionState
+from eosctl.model.transactions import ActiveProducer, TransactionDescription, TransactionState
 
 YES, NO, DIFFERENT, UNKNOWN = Verdict
 PLACE = TopicPartition("probe", 0)

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from eosctl.analysis.producing_elsewhere import Clusters, producing_elsewhere
+from eosctl.analysis.offsets_report import Clusters, producing_elsewhere
 from eosctl.analysis.source_stores import stores_of
-from eosctl.model.merged_offsets import ConnectorOffsets
-from eosctl.model.offset_stores import SourceSupport, WorkerSettings
+from eosctl.model.offsets import ConnectorOffsets, SourceSupport, WorkerSettings
 from eosctl.model.skipped import Skipped
 
 THERE = frozenset({"there:9092"})

@@ -2,10 +2,9 @@
 
 import pytest
 
-from eosctl.analysis.positions.replication_slots import at_source
-from eosctl.model.offsets import SourceOffset
-from eosctl.model.positions import Served
-from eosctl.model.replication_slots import ReplicationSlot, SourceServer
+from eosctl.analysis.positions.debezium import at_source
+from eosctl.model.migration import ReplicationSlot, SourceServer
+from eosctl.model.offsets import Served, SourceOffset
 
 SLOT = ReplicationSlot(active=False, restart_lsn=0x100, confirmed_flush_lsn=0x200, wal_status="reserved")
 SERVER = SourceServer(0x300, {"shop": SLOT})

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from eosctl.analysis.rules.fencing import silence_s
+from eosctl.analysis.rules.transactions import silence_s
 from eosctl.model.report import Severity
 from tests.analysis.evidence import BROKER, FILE, ONE_COORDINATOR, POLICY, A, B, answer, but, inspection, tasks, worker
 

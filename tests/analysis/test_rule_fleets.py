@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from eosctl.analysis.rules.registry import diagnose
-from eosctl.model.connect_groups import ConnectGroup, GroupMember
 from eosctl.model.evidence import Evidence
+from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.topics import TopicFacts

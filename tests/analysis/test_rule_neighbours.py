@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from eosctl.analysis.rules.client_configs import servers_elsewhere
-from eosctl.model.connect_groups import ConnectGroup, GroupMember
+from eosctl.analysis.client_configs import servers_elsewhere
+from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.names import ConnectorTaskId
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped, not_asked

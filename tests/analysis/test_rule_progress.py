@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from eosctl.analysis.metrics import catalogue as metrics
-from eosctl.analysis.metrics.diagnosis import connector_samples
+from eosctl.analysis.metrics.samples import connector_samples
 from eosctl.analysis.rules.registry import diagnose
-from eosctl.model.clock import ClusterClock
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
+from eosctl.model.times import ClusterClock
 from tests.analysis.evidence import HEALTHY, NOW, A, B, answer, but, commits, inspection, status, worker
 
 HOUR, DAY = 3_600_000, 86_400_000

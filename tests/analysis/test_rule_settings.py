@@ -5,27 +5,15 @@ from dataclasses import replace
 import pytest
 
 from eosctl.analysis.rules.connectors import SAYS_NOTHING
-from eosctl.model.clock import ClusterClock
-from eosctl.model.connect_groups import GroupMember
 from eosctl.model.evidence import Preflight
+from eosctl.model.groups import GroupMember
 from eosctl.model.names import TopicPartition
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
+from eosctl.model.times import ClusterClock
 from eosctl.model.transactions import TransactionState
 from eosctl.model.workers import ConnectorStatus, TaskStatus
-from tests.analysis.evidence import (
-    BROKER,
-    FILE,
-    HEALTHY,
-    NOW,
-    A,
-    B,
-    answer,
-    but,
-    described,
-    inspection,
-    worker,
-)
+from tests.analysis.evidence import BROKER, FILE, HEALTHY, NOW, A, B, answer, but, described, inspection, worker
 
 MIRROR = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
 TIMEOUT = "transaction.timeout.ms"

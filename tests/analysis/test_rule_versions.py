@@ -4,15 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from eosctl.analysis.rules.versions import FIXED_BUGS
+from eosctl.analysis.rules.workers import FIXED_BUGS
 from eosctl.model.versions import KafkaVersion, Release
-from tests.analysis.evidence import (
-    BROKER,
-    A,
-    answer,
-    but,
-    worker,
-)
+from tests.analysis.evidence import BROKER, A, answer, but, worker
 
 OFF = but(brokers={0: BROKER | {"transaction.partition.verification.enable": "false"}})
 

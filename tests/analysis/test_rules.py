@@ -4,16 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from eosctl.analysis.rules import delegated
+from eosctl.analysis.rules import topics
 from eosctl.analysis.rules.registry import RULES, commands_reporting, diagnose
 from eosctl.model.acls import Operation
 from eosctl.model.acls import topic as topic_pattern
 from eosctl.model.client_roles import ClientRole
-from eosctl.model.connect_groups import ConnectGroup, GroupMember
 from eosctl.model.evidence import Evidence, Preflight
-from eosctl.model.groups import ShareGroup
+from eosctl.model.groups import ConnectGroup, GroupMember, ShareGroup
 from eosctl.model.names import ConnectorTaskId
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.offsets import SourceSupport
 from eosctl.model.report import Severity, exit_code
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
@@ -194,8 +193,8 @@ def test_nothing_is_found_on_a_healthy_cluster() -> None:
     assert diagnosis.verdict == "fine"
 
 
-OF_CONFIG_TOPIC = [rule for rule in delegated.RULES if rule.needs == (delegated.CONFIG_TOPIC,)]
-OF_OFFSETS = [rule for rule in delegated.RULES if rule.needs == (delegated.OFFSETS,)]
+OF_CONFIG_TOPIC = [rule for rule in topics.DELEGATED_RULES if rule.needs == (topics.CONFIG_TOPIC,)]
+OF_OFFSETS = [rule for rule in topics.DELEGATED_RULES if rule.needs == (topics.OFFSETS,)]
 
 
 def test_every_rule_has_a_condition_here() -> None:

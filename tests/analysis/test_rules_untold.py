@@ -8,9 +8,9 @@ from eosctl.analysis.rules.connectors import SAYS_NOTHING
 from eosctl.analysis.rules.registry import RULES
 from eosctl.model.acls import topic as topic_pattern
 from eosctl.model.client_roles import ClientRole
-from eosctl.model.connect_groups import ConnectGroup, GroupMember
 from eosctl.model.evidence import UNKNOWN_PRINCIPAL, Evidence, Preflight
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.groups import ConnectGroup, GroupMember
+from eosctl.model.offsets import SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionState
 from tests.analysis.evidence import (

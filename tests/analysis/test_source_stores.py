@@ -3,8 +3,8 @@
 import pytest
 
 from eosctl.analysis.source_stores import stores_of
-from eosctl.model.client_configs import server_set
-from eosctl.model.offset_stores import OffsetStore, OffsetStores, SourceSupport, StorePlace, WorkerSettings
+from eosctl.model.client_roles import server_set
+from eosctl.model.offsets import OffsetStore, OffsetStores, SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from eosctl.analysis.owners import KnownNames, ownership
-from eosctl.analysis.transaction_history import history
-from eosctl.analysis.transaction_log import fold_transaction_log, last_records, log_findings
+from eosctl.analysis.transaction_log import fold_transaction_log, history, last_records, log_findings
+from eosctl.analysis.transactions import KnownNames, ownership
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition, coordinator_partition
 from eosctl.model.skipped import Skipped
 from eosctl.model.transaction_log import NewerLogRecord, TransactionLogRecord, TransactionLogValue

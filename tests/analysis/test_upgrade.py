@@ -5,14 +5,14 @@ from itertools import product
 
 import pytest
 
-from eosctl.analysis.catalogue.offsets import UNCOMMITTED_OFFSET
+from eosctl.analysis.catalogue.internal_topics import UNCOMMITTED_OFFSET
 from eosctl.analysis.upgrade import check_upgrade
 from eosctl.model.client_roles import ClientRole
-from eosctl.model.connect_groups import ConnectGroup, GroupMember
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.groups import ConnectGroup, GroupMember
+from eosctl.model.offsets import SourceSupport
 from eosctl.model.report import Severity
+from eosctl.model.rules import Phase, Verdict
 from eosctl.model.skipped import Skipped
-from eosctl.model.upgrade import Phase, Verdict
 from tests.analysis.config_records import Log
 from tests.analysis.evidence import BROKER, FILE, acls, but, inspection, transactional_id, worker
 

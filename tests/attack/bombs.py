@@ -8,9 +8,7 @@ from typing import Final, NamedTuple
 
 import cramjam
 
-from eosctl.codecs.batch_limits import MOST_BYTES, RECORD_BYTES
-from eosctl.codecs.compression import Codec
-from eosctl.codecs.record_batches import SHORTEST_BATCH
+from eosctl.codecs.record_batches import MOST_BYTES, RECORD_BYTES, SHORTEST_BATCH, Codec
 
 PACK = {
     Codec.GZIP: gzip.compress,

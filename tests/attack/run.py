@@ -23,16 +23,16 @@ from time import monotonic
 from typing import Final
 
 from eosctl.cli import run
-from eosctl.codecs.compression import Codec
 from eosctl.codecs.plan import encode_journal_head, encode_plan
+from eosctl.codecs.record_batches import Codec
 from eosctl.errors import EosctlError
-from eosctl.executors.journal import Journal
+from eosctl.executors.apply import Journal
 from eosctl.ledger.ledger import open_ledger
-from eosctl.model.unseen import UNSEEN
-from eosctl.render.acl_documents import AclFormat
+from eosctl.model.text import UNSEEN
+from eosctl.render.answers.acls import AclFormat
 from eosctl.render.console import terminal_of
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.attack.bombs import RECORD, batch, one_record
 from tests.attack.damaged_site import ASKED, OF_HEADERS, any_damage, any_planted, damaged_site, recorded
 from tests.attack.false_broker import after_login, false_broker, framed

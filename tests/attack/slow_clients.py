@@ -8,8 +8,7 @@ from time import monotonic
 
 from eosctl.exporter.otlp import OtlpPush
 from eosctl.exporter.server import MetricsServer, Page, address_of
-from eosctl.model.metrics import Metric, Sample
-from eosctl.model.watch import Cycle, Observation
+from eosctl.model.watch import Cycle, Metric, Observation, Sample
 
 HEALTHY_S = 1.0
 TABLE = (Metric("eosctl_test_other", "Another one."),)

@@ -8,9 +8,16 @@ import cramjam
 import pytest
 
 from eosctl.analysis.offsets import OffsetsFold
-from eosctl.codecs.batch_limits import MOST_BYTES, most_batch_bytes
-from eosctl.codecs.compression import Codec, TooLargeError, unpack
-from eosctl.codecs.record_batches import decode_entries, decode_records, iter_batches
+from eosctl.codecs.record_batches import (
+    MOST_BYTES,
+    Codec,
+    TooLargeError,
+    decode_entries,
+    decode_records,
+    iter_batches,
+    most_batch_bytes,
+    unpack,
+)
 from eosctl.errors import ConfigError, Undecodable
 from eosctl.model.client_properties import ClientProperties, Property
 from eosctl.model.names import TopicPartition

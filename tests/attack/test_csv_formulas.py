@@ -8,8 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eosctl.model.acls import AclBinding, Operation, topic
-from eosctl.render.acl_documents import AclFormat, emit_acls
-from eosctl.render.acl_lines import EmitOptions
+from eosctl.render.answers.acls import AclFormat, EmitOptions, emit_acls
 from eosctl.render.cells import cell
 from eosctl.render.document import Column, Document, Table
 from eosctl.render.formats import Output, pieces_of

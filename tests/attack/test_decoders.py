@@ -8,15 +8,13 @@ from typing import Any
 
 import pytest
 
-from eosctl.analysis.owners import KnownNames
 from eosctl.analysis.rules.registry import RULES, ask, diagnose
-from eosctl.codecs.audit_states import decode_json, decode_state, read_offsets_key
+from eosctl.analysis.transactions import KnownNames
 from eosctl.codecs.config_topic import decode_config_record
-from eosctl.codecs.connect_json import NotJson, read_json
 from eosctl.codecs.connector_files import decode_connectors
-from eosctl.codecs.json_limits import is_too_deep, load_json
-from eosctl.codecs.kip875 import decode_kip875
-from eosctl.codecs.offsets_topic import decode_offsets_key, decode_offsets_value
+from eosctl.codecs.json_text import NotJson, is_too_deep, load_json, read_json
+from eosctl.codecs.ledger import decode_audit_state, decode_json, read_offsets_key
+from eosctl.codecs.offsets_topic import decode_kip875, decode_offsets_key, decode_offsets_value
 from eosctl.codecs.plan import decode_journal, decode_plan
 from eosctl.codecs.profiles import decode_profiles
 from eosctl.codecs.record_lines import read_record_lines
@@ -33,7 +31,7 @@ from eosctl.model.records import Record
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
 from eosctl.model.whole_numbers import whole_number
-from eosctl.operations.evidence.transactions import with_transactions
+from eosctl.operations.evidence import with_transactions
 from eosctl.planning.fencing import select_candidates
 from tests.analysis.config_records import Log
 from tests.analysis.evidence import HEALTHY, but, inspection
@@ -145,7 +143,7 @@ def test_a_tasks_max_of_any_length_is_no_bug():
 @pytest.mark.parametrize("payload", [b"", b"\xc1", b"\xff" * 9, b"\x91" * 100_000, b"\xdd\xff\xff\xff\xff", bytes(9)])
 def test_a_state_of_any_bytes_is_undecodable(payload: bytes):
     with pytest.raises(Undecodable, match="a state of the audit cannot be read"):
-        decode_state(payload, LogState)
+        decode_audit_state(payload, LogState)
 
 
 ODD_YAML = {

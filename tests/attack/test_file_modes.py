@@ -11,12 +11,10 @@ from pathlib import Path
 import pytest
 
 from eosctl.codecs.plan import JournalEvent
-from eosctl.executors.completion_cache import cache_names
-from eosctl.executors.journal import Journal, write_plan_file
-from eosctl.executors.profile_file import set_current
-from eosctl.executors.snapshot_file import write_snapshot_file
+from eosctl.executors.apply import Journal, write_plan_file
+from eosctl.executors.files import cache_names, set_current, write_snapshot_file
 from eosctl.ledger.sqlite import SqliteStore
-from eosctl.model.completion_cache import CachedNames
+from eosctl.model.names import CachedNames
 from eosctl.model.plan import Plan
 from eosctl.render.console import write_output_file
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from eosctl.executors.apply import ApplyRun
-from eosctl.executors.journal import Journal, write_plan_file
+from eosctl.executors.apply import ApplyRun, Journal, write_plan_file
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType
 from eosctl.model.plan import (
+    AbortTransaction,
     AclsPresent,
     ClusterIs,
     ConnectorStopped,
@@ -15,16 +15,17 @@ from eosctl.model.plan import (
     DeleteAcls,
     FenceProducers,
     NoLiveOwner,
+    Place,
     Plan,
     PlannedStep,
     SetConnectorConfig,
+    Side,
+    TransactionHangs,
     VerifyOffsets,
     WriteOffsets,
 )
-from eosctl.model.plan_facts import ConnectorFacts, OffsetsNow, PlanFacts
-from eosctl.model.sides import Place, Side
-from eosctl.model.step_demands import demanded_steps, lacking
-from eosctl.model.transaction_steps import AbortTransaction, TransactionHangs
+from eosctl.model.preconditions import ConnectorFacts, OffsetsNow, PlanFacts
+from eosctl.model.step_descriptions import demanded_steps, lacking
 from eosctl.planning.migration import plan_migration
 from eosctl.planning.undo import undo_plan
 from tests.planning.test_migration import ALL, FACTS, RUNNING, WISH
@@ -178,9 +179,9 @@ def test_the_digest_that_was_reviewed_is_taken(tmp_path):
 
 def test_the_preview_shows_what_will_be_checked_and_the_digest():
     from eosctl.model.planned import Planned
+    from eosctl.render.answers.plan import view_plan
     from eosctl.render.formats import Output, text_of
     from eosctl.render.layout import Page
-    from eosctl.render.views.plan import view_plan
 
     bare = replace(GOOD[0], steps=tuple(replace(each, preconditions=()) for each in GOOD[0].steps))
     shown = text_of(view_plan(Planned(plan=bare, cluster_id="k", digest="sha256:abc")), Output.TABLE, Page(200, False))

@@ -10,12 +10,10 @@ import pytest
 from eosctl.atomic_write import write_atomic_file
 from eosctl.codecs.plan import JournalEvent, encode_journal_head
 from eosctl.errors import ConfigError, PartlyApplied, Refused, Undecodable, Unreachable
-from eosctl.executors.apply import ApplyRun
-from eosctl.executors.journal import Journal
-from eosctl.model.plan import FenceProducers, ManualStep, Plan, PlannedStep, StopConnector
-from eosctl.model.plan_facts import PlanFacts
-from eosctl.model.plan_outcome import ApplyOutcome, StepOutcome
-from eosctl.model.sides import Side
+from eosctl.executors.apply import ApplyRun, Journal
+from eosctl.model.plan import FenceProducers, ManualStep, Plan, PlannedStep, Side, StopConnector
+from eosctl.model.planned import ApplyOutcome, StepOutcome
+from eosctl.model.preconditions import PlanFacts
 from tests.attack.full_disk import full_beyond
 
 STOP = StopConnector(Side.SOURCE, "orders")
@@ -122,7 +120,7 @@ def test_a_file_that_is_not_the_journal_stays_as_it_is(journal: Path, name: str)
 
 
 def test_a_file_that_is_larger_than_any_journal_stays_as_it_is(journal: Path, monkeypatch):
-    monkeypatch.setattr("eosctl.executors.journal.MOST_BYTES", 1_000)
+    monkeypatch.setattr("eosctl.executors.apply.MOST_BYTES", 1_000)
     content = encode_journal_head(DIGEST).encode() + bytes(1_000)
     journal.write_bytes(content)
     with pytest.raises(Undecodable), Journal(journal, DIGEST):

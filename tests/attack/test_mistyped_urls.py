@@ -49,11 +49,10 @@ def mistyped(seed: int) -> str:
 @pytest.mark.parametrize("seed", range(300))
 def test_no_reader_of_an_address_repeats_a_password(seed):
     from eosctl.clients.rest_identity import WorkerUrl
-    from eosctl.codecs.client_properties import client_properties
-    from eosctl.codecs.config_providers import no_lookup
+    from eosctl.codecs.client_properties import client_properties, no_lookup
     from eosctl.codecs.secrets import mask_url
     from eosctl.errors import EosctlError
-    from eosctl.ledger.url import ledger_store
+    from eosctl.ledger.ledger import ledger_store
 
     url, said = mistyped(seed), []
     for read in (

@@ -13,7 +13,7 @@ from eosctl.errors import OutputLost, PartlyApplied
 from eosctl.model.report import Answer, Triage
 from eosctl.render.console import Console, OutputOptions, Stream, Terminal, write_output_file
 from eosctl.render.streams import answer_stream, talk_stream
-from eosctl.shell.answering import answer
+from eosctl.shell.options import answer
 
 PROBE = Path(__file__).parents[1] / "commands" / "probe.py"
 

@@ -8,20 +8,24 @@ import pytest
 
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.oauthbearer import TokenSource
-from eosctl.clients.rest import RestClient
-from eosctl.clients.rest_answers import decode_json
-from eosctl.clients.rest_configs import config_of
-from eosctl.clients.rest_identity import WorkerUrl
-from eosctl.clients.rest_offsets import answered_offsets
+from eosctl.clients.rest import RestClient, answered_offsets, config_of
+from eosctl.clients.rest_identity import WorkerUrl, decode_json
 from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import ConfigError, EosctlError, Refused, Undecodable, Unreachable
 from eosctl.executors.connectors import await_state, is_running, require_version
 from eosctl.model.evidence import Preflight
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
-from eosctl.sources.connect_evidence import read_preflight, read_worker_evidence
-from eosctl.sources.connect_offsets import probe_source_support, read_client_configs, read_connector_configs
-from eosctl.sources.connect_rest import read_active_topics, read_connectors, read_worker
+from eosctl.sources.connect_rest import (
+    probe_source_support,
+    read_active_topics,
+    read_client_configs,
+    read_connector_configs,
+    read_connectors,
+    read_preflight,
+    read_worker,
+    read_worker_evidence,
+)
 from eosctl.sources.plan_facts import read_connector_facts
 from tests.attack.hostile_worker import ENDLESS, HONEST, TEXTS, answer, answering, hostile, wrong_shape
 

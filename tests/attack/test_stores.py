@@ -12,7 +12,7 @@ from eosctl.errors import EosctlError, Undecodable, Unreachable
 from eosctl.ledger.ledger import open_ledger
 from eosctl.model.audit import StateKind
 from eosctl.model.skipped import Skipped
-from eosctl.operations.source_positions import read_source
+from eosctl.operations.offsets import read_source
 from tests.attack.hostile_postgresql import CASES, anything, hostile_postgresql
 from tests.ledger.ledgers import CLUSTER, read_up_to, row
 

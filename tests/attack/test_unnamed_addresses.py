@@ -15,13 +15,13 @@ from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.commands.offsets.options import REQUEST_OPTIONS, about_offsets
 from eosctl.errors import Refused
-from eosctl.executors.journal import write_plan_file
-from eosctl.model.sides import Place, Side
+from eosctl.executors.apply import write_plan_file
+from eosctl.model.plan import Place, Side
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import SessionOptions
 from eosctl.planning.migration import plan_migration
 from eosctl.planning.undo import undo_plan
-from eosctl.sources.other_clusters import OtherClusters
+from eosctl.sources.cluster_reader import OtherClusters
 from tests.operations.conversation import Conversation
 from tests.planning.test_migration import FACTS, WISH
 

@@ -9,21 +9,19 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.codecs.kip875 import encode_kip875
-from eosctl.codecs.strict_yaml import decode_yaml
+from eosctl.codecs.offsets_topic import encode_kip875
+from eosctl.codecs.yaml_text import decode_yaml
 from eosctl.errors import EosctlError, Unsupported, UsageError
 from eosctl.model.acls import AclBinding, Operation, transactional_id
-from eosctl.model.exported_offsets import ConnectorOffset
-from eosctl.model.gate import failed_gate
-from eosctl.model.unseen import UNSEEN, shell_word
-from eosctl.render.acl_documents import AclFormat, emit_acls
-from eosctl.render.acl_lines import EmitOptions
+from eosctl.model.offsets import ConnectorOffset
+from eosctl.model.report import failed_gate
+from eosctl.model.text import UNSEEN, shell_word
+from eosctl.render.answers.acls import AclFormat, EmitOptions, emit_acls
+from eosctl.render.answers.watch_files import watch_service
 from eosctl.render.document import Column, Document, Table
 from eosctl.render.formats import Output, text_of
-from eosctl.render.junit import junit
+from eosctl.render.gates import junit, sarif
 from eosctl.render.layout import Page
-from eosctl.render.sarif import sarif
-from eosctl.render.systemd_units import watch_service
 from tests.attack.test_terminal_names import HOSTILE
 
 NAMES = st.lists(st.sampled_from((*HOSTILE, "\x85", "\x0b", "\n", "'", "\\", "a", "ö")) | st.characters()).map("".join)

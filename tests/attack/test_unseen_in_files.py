@@ -12,16 +12,13 @@ from hypothesis import strategies as st
 
 from eosctl.analysis.catalogue.audit import OFFSET_SET_BACK
 from eosctl.cli import root_command
-from eosctl.codecs.strict_yaml import decode_kubernetes_yaml
-from eosctl.codecs.yaml_edits import Address, append_document, append_items, set_value
-from eosctl.model.gate import gate_of
-from eosctl.model.report import Finding, Severity
-from eosctl.model.unseen import UNSEEN
+from eosctl.codecs.yaml_text import Address, append_document, append_items, decode_kubernetes_yaml, set_value
+from eosctl.model.report import Finding, Severity, gate_of
+from eosctl.model.text import UNSEEN
 from eosctl.operations import completion
-from eosctl.render.junit import junit
-from eosctl.render.kubernetes_objects import kubernetes_objects
-from eosctl.render.sarif import sarif
-from eosctl.render.yaml_text import yaml_text
+from eosctl.render.answers.watch_files import kubernetes_objects
+from eosctl.render.formats import yaml_text
+from eosctl.render.gates import junit, sarif
 from eosctl.shell.completion import complete
 from tests.attack.test_terminal_names import HOSTILE
 from tests.render.audit_reports import rich_report

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from eosctl.analysis.audit.finding_words import BROKEN
+from eosctl.analysis.audit.findings import BROKEN
 from eosctl.analysis.catalogue import audit
 
 

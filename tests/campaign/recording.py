@@ -10,23 +10,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-from eosctl.analysis.audit.transaction_log_history import fold_transaction_log_history
-from eosctl.model.audit import AuditPlan, StateKind, StateRow
-from eosctl.model.coverage import Coverage
+from eosctl.analysis.audit.history import fold_transaction_log_history
+from eosctl.model.audit import AuditPlan, StateKind, StateRow, TransactionLogHistory
 from eosctl.model.names import TRANSACTION_LOG
-from eosctl.model.transaction_log_history import TransactionLogHistory
-from eosctl.operations.audit.cluster import ClusterInput
-from eosctl.operations.audit.request import AuditRequest
+from eosctl.model.skipped import Coverage
+from eosctl.operations.audit_request import AuditRequest
+from eosctl.operations.audit_topics import ClusterInput
 from eosctl.sources.audit_log import OpenSource
-from eosctl.sources.audit_segments import (
-    OpenSegments,
-    find_segments,
-    read_transaction_log_segments,
-    survey_segments,
-)
 from eosctl.sources.cluster_reader import ClusterReader
+from eosctl.sources.log_directories import OpenSegments, find_segments, read_transaction_log_segments, survey_segments
 
-INPUT = "eosctl.operations.audit.run.ClusterInput"
+INPUT = "eosctl.operations.audit.ClusterInput"
 PLAN = "plan.pickle"
 
 

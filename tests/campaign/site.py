@@ -8,8 +8,8 @@ from pathlib import Path
 
 import httpx
 
+from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 from tests.connector_plugin import plugin_path
 from tests.integration.moves import Home
 from tests.kafka_versions import spec_of, workers_of

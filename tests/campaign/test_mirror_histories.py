@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.campaign.mirror_histories import MirrorConnector, open_connectors, play
 from tests.campaign.mirrored_topics import ALIAS, MirroredTopic, Truth, Written, copies, truth
 from tests.integration.connect import Worker

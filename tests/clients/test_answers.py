@@ -11,9 +11,9 @@ from uuid import UUID
 import pytest
 
 import eosctl.clients
-from eosctl.clients import acl_messages, group_messages, messages, producer_messages, share_group_messages
-from eosctl.clients import transaction_messages as transactional
-from eosctl.clients.answers import ASKED, require_sound
+from eosctl.clients import messages, share_group_messages
+from eosctl.clients import messages as transactional
+from eosctl.clients.channel import ASKED, require_sound
 from eosctl.clients.messages import Request
 from eosctl.errors import Undecodable
 from eosctl.model.acls import AclBinding, Operation, topic
@@ -38,20 +38,20 @@ REQUESTS = {
     messages.describe_transactions: messages.describe_transactions(["a", "b"]),
     messages.describe_quorum: messages.describe_quorum(),
     messages.list_transactions: messages.list_transactions(),
-    group_messages.list_groups: group_messages.list_groups(),
-    group_messages.find_group_coordinators: group_messages.find_group_coordinators(["g", "h"]),
-    group_messages.offset_fetch: group_messages.offset_fetch("g", PLACES),
-    group_messages.describe_groups: group_messages.describe_groups(["g", "h"]),
-    group_messages.cluster_operations: group_messages.cluster_operations(),
+    messages.list_groups: messages.list_groups(),
+    messages.find_group_coordinators: messages.find_group_coordinators(["g", "h"]),
+    messages.offset_fetch: messages.offset_fetch("g", PLACES),
+    messages.describe_groups: messages.describe_groups(["g", "h"]),
+    messages.cluster_operations: messages.cluster_operations(),
     share_group_messages.describe_share_group_offsets: share_group_messages.describe_share_group_offsets(["g", "h"]),
-    producer_messages.describe_producers: producer_messages.describe_producers(PLACES),
-    producer_messages.write_abort_marker: producer_messages.write_abort_marker(PLACE, PRODUCER, 1),
+    messages.describe_producers: messages.describe_producers(PLACES),
+    messages.write_abort_marker: messages.write_abort_marker(PLACE, PRODUCER, 1),
     transactional.add_partition: transactional.add_partition("a", PRODUCER, PLACE),
     transactional.produce: transactional.produce("a", PLACE, b"", adds=False, timeout_ms=1000),
     transactional.end_transaction: transactional.end_transaction("a", PRODUCER, commit=True),
-    acl_messages.describe_acls: acl_messages.describe_acls(),
-    acl_messages.create_acls: acl_messages.create_acls([BINDING, BINDING]),
-    acl_messages.delete_acls: acl_messages.delete_acls([BINDING, BINDING]),
+    messages.describe_acls: messages.describe_acls(),
+    messages.create_acls: messages.create_acls([BINDING, BINDING]),
+    messages.delete_acls: messages.delete_acls([BINDING, BINDING]),
 }
 """A request of each kind that eosctl sends, by the function that makes it."""
 
@@ -88,16 +88,16 @@ NAMED: dict[Any, dict[str, Any]] = {
     messages.describe_configs: {"results": [{"resource_type": 2, "resource_name": "orders"}]},
     messages.describe_transactions: {"transaction_states": [{"transactional_id": "a"}, {"transactional_id": "b"}]},
     messages.describe_quorum: {"topics": [QUORUM]},
-    group_messages.find_group_coordinators: {"coordinators": [{"key": "g"}, {"key": "h"}]},
-    group_messages.offset_fetch: {"topics": TOPICS},
-    group_messages.describe_groups: {"groups": [{"group_id": "g"}, {"group_id": "h"}]},
+    messages.find_group_coordinators: {"coordinators": [{"key": "g"}, {"key": "h"}]},
+    messages.offset_fetch: {"topics": TOPICS},
+    messages.describe_groups: {"groups": [{"group_id": "g"}, {"group_id": "h"}]},
     share_group_messages.describe_share_group_offsets: {"groups": [{"group_id": "g"}, {"group_id": "h"}]},
-    producer_messages.describe_producers: {"topics": TOPICS},
-    producer_messages.write_abort_marker: {"markers": [{"producer_id": 7, "topics": [MARKED]}]},
+    messages.describe_producers: {"topics": TOPICS},
+    messages.write_abort_marker: {"markers": [{"producer_id": 7, "topics": [MARKED]}]},
     transactional.add_partition: {"results_by_topic_v3_and_below": [ADDED]},
     transactional.produce: {"responses": [PRODUCED]},
-    acl_messages.create_acls: {"results": [{}, {}]},
-    acl_messages.delete_acls: {"filter_results": [{}, {}]},
+    messages.create_acls: {"results": [{}, {}]},
+    messages.delete_acls: {"filter_results": [{}, {}]},
 }
 """What a whole answer names, by the function that makes the request; the rest of it has one of everything."""
 
@@ -250,9 +250,9 @@ def test_a_topic_that_lacks_a_partition_or_has_one_twice_is_damaged(indexes):
 
 
 def test_an_answer_that_failed_as_a_whole_names_nothing():
-    response = answered(group_messages.offset_fetch, 7)
+    response = answered(messages.offset_fetch, 7)
     response.topics, response.error_code = [], 16
-    require_sound(REQUESTS[group_messages.offset_fetch], response, "broker:9092")
+    require_sound(REQUESTS[messages.offset_fetch], response, "broker:9092")
 
 
 @pytest.mark.parametrize(("make", "version"), SENT)

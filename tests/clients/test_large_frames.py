@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kafka.errors import KafkaConnectionError
 from kafka.protocol.parser import KafkaProtocol
 
-from eosctl.clients.large_frames import LARGE, _Frames, receiver
+from eosctl.clients.kafka_python import LARGE, _Frames, receiver
 from tests.waiting import eventually
 
 

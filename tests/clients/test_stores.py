@@ -8,8 +8,7 @@ from certificates import KEY_PASSWORD, PASSWORD, Authority
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from eosctl.clients.librdkafka import configuration
-from eosctl.clients.stores import read_stores
-from eosctl.clients.tls import ssl_context
+from eosctl.clients.tls import read_stores, ssl_context
 from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import ConfigError, Unsupported
 

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from eosctl.clients import replay
-from eosctl.clients.codes import UNKNOWN_TOPIC_OR_PARTITION
-from eosctl.clients.topics import await_topic
+from eosctl.clients import leaders
+from eosctl.clients.errors import UNKNOWN_TOPIC_OR_PARTITION
+from eosctl.clients.librdkafka import await_topic
 from eosctl.errors import TimedOut, Unreachable
 
 
@@ -31,7 +31,7 @@ class SlowBrokers:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replay, "POLL_S", 0.001)
+    monkeypatch.setattr(leaders, "POLL_S", 0.001)
 
 
 def test_each_broker_is_asked_until_it_knows_the_topic():

@@ -6,8 +6,7 @@ import pytest
 
 from eosctl.clients.channel import Channel
 from eosctl.clients.errors import Peer
-from eosctl.clients.messages import describe_transactions, list_transactions
-from eosctl.clients.producer_messages import describe_producers, write_abort_marker
+from eosctl.clients.messages import describe_producers, describe_transactions, list_transactions, write_abort_marker
 from eosctl.clients.request_log import RequestLog
 from eosctl.errors import Unsupported
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition

@@ -15,8 +15,8 @@ from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import ConfigError, NotAuthorized, TimedOut, Unreachable, Unsupported
 from eosctl.model.client_properties import ClientProperties
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.waiting import eventually
 
 PLAIN_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"

@@ -6,22 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.analysis.audit.advance import Advance, compare_offsets
-from eosctl.codecs.audit_states import decode_json, decode_state, encode_state, read_offsets_key
-from eosctl.codecs.connect_json import NotJson, read_json
+from eosctl.analysis.audit.batches import Advance, compare_offsets
+from eosctl.codecs.json_text import NotJson, read_json
+from eosctl.codecs.ledger import decode_audit_state, decode_json, encode_audit_state, read_offsets_key
 from eosctl.errors import Undecodable
 from eosctl.model.audit_states import ItemKind, ProducerItems, ReadKey, TransactionItem
 
 
 def test_a_state_comes_back():
     items = ProducerItems(7, (TransactionItem(ItemKind.COMMIT, 1, 2, 3, 4, 5, 6, -1),))
-    assert decode_state(encode_state([items]), list[ProducerItems]) == [items]
+    assert decode_audit_state(encode_audit_state([items]), list[ProducerItems]) == [items]
 
 
 @given(st.binary(max_size=40))
 def test_other_bytes_are_refused(data):
     with suppress(Undecodable):
-        assert isinstance(decode_state(data, ProducerItems), ProducerItems)
+        assert isinstance(decode_audit_state(data, ProducerItems), ProducerItems)
 
 
 @given(st.one_of(st.binary(max_size=12), st.text('{}[]",:0123456789.eE+-truefalsn \t\\u', max_size=12).map(str.encode)))

@@ -4,7 +4,7 @@ from struct import pack
 
 import pytest
 
-from eosctl.codecs.checkpoints import decode_checkpoint
+from eosctl.codecs.group_offsets import decode_checkpoint
 from eosctl.errors import Undecodable
 from eosctl.model.mirror import Checkpoint
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.codecs.client_properties import client_properties
-from eosctl.codecs.jaas import LoginModule, decode_jaas
+from eosctl.codecs.client_properties import LoginModule, client_properties, decode_jaas
 from eosctl.codecs.properties import decode_properties
 from eosctl.errors import ConfigError, UsageError
 from eosctl.model.client_properties import SecurityProtocol

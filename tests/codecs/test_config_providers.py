@@ -2,7 +2,7 @@
 
 import pytest
 
-from eosctl.codecs.config_providers import KNOWN, resolve_references
+from eosctl.codecs.client_properties import KNOWN, resolve_references
 from eosctl.errors import ConfigError
 from eosctl.sources.config_providers import look_up
 

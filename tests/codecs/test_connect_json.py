@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.codecs.connect_json import NotJson, int_value, read_json, read_text
+from eosctl.codecs.json_text import NotJson, int_value, read_json, read_text
 
 
 @pytest.mark.parametrize(

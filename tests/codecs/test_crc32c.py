@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.codecs.crc32c import crc32c
+from eosctl.codecs.record_batches import crc32c
 
 
 @pytest.fixture(autouse=True)

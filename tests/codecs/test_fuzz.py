@@ -15,29 +15,24 @@ from typing import Any
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
-from eosctl.codecs.audit_states import decode_json, decode_state, encode_state, read_offsets_key
+from eosctl.codecs.client_properties import decode_jaas, map_subject
 from eosctl.codecs.config_topic import decode_config_record
-from eosctl.codecs.connect_json import read_json
 from eosctl.codecs.connect_protocol import decode_leader_url, decode_member_url
-from eosctl.codecs.connector_files import decode_connectors
-from eosctl.codecs.jaas import decode_jaas
-from eosctl.codecs.jks import decode_jks
-from eosctl.codecs.kip875 import decode_kip875
-from eosctl.codecs.offset_commits import decode_offset_commit_key
-from eosctl.codecs.offsets_topic import decode_offsets_key, decode_offsets_value
-from eosctl.codecs.pem import decode_pem
+from eosctl.codecs.connector_files import decode_connectors, decode_worker_file, decode_worker_properties
+from eosctl.codecs.group_offsets import decode_offset_commit_key
+from eosctl.codecs.json_text import read_json
+from eosctl.codecs.ledger import decode_audit_state, decode_json, encode_audit_state, read_offsets_key
+from eosctl.codecs.offsets_topic import decode_kip875, decode_offsets_key, decode_offsets_value
 from eosctl.codecs.plan import decode_journal, decode_plan, encode_plan
-from eosctl.codecs.principals import map_subject
 from eosctl.codecs.profiles import decode_profiles
 from eosctl.codecs.properties import decode_properties
 from eosctl.codecs.record_batches import decode_marker, decode_records, iter_batches
 from eosctl.codecs.record_lines import read_record_lines
 from eosctl.codecs.snapshot import decode_snapshot
+from eosctl.codecs.tls import decode_jks, decode_pem
 from eosctl.codecs.transaction_log import decode_transaction_log_key, decode_transaction_log_value
-from eosctl.codecs.worker_files import decode_worker_file
-from eosctl.codecs.worker_properties import decode_worker_properties
 from eosctl.errors import EosctlError
-from eosctl.executors.completion_cache import decode_cached_names
+from eosctl.executors.files import decode_cached_names
 from eosctl.model.audit_states import LogState
 from eosctl.model.records import Record
 from tests.attack.odd_inputs import grown
@@ -138,7 +133,7 @@ CODECS: dict[str, tuple[Callable[[bytes], Any], Sequence[bytes]]] = {
     "KIP-875": (text(lambda data: decode_kip875(data, "x")), [b'{"offsets":[{"partition":{"a":1},"offset":{}}]}']),
     "profiles": (text(lambda data: decode_profiles(data, "x")), [b"current: a\nprofiles:\n  a: {group-id: x}\n"]),
     "principal mapping": (text(lambda data: map_subject("CN=a,OU=b", data)), [b"RULE:^CN=(.*?),.*$/$1/L,DEFAULT"]),
-    "state of an audit": (lambda data: decode_state(data, LogState), [encode_state(("a", 1)), bytes(9)]),
+    "state of an audit": (lambda data: decode_audit_state(data, LogState), [encode_audit_state(("a", 1)), bytes(9)]),
     "plan": (text(decode_plan), [encode_plan(PLAN).encode()]),
     "journal": (text(journal), [b'{"kind":"journal","version":1}\n']),
     "snapshot": (text(snapshot), ["".join(written(EMPTY)).encode(), "".join(written(FULL)).encode()]),

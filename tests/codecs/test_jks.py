@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.codecs.jks import KeyEntry, decode_jks, recover_key
-from eosctl.codecs.pem import decode_pem, encode_pem
+from eosctl.codecs.tls import KeyEntry, decode_jks, decode_pem, encode_pem, recover_key
 from eosctl.errors import ConfigError, Undecodable
 
 

@@ -14,12 +14,11 @@ from eosctl.codecs.json_nouns import JsonNoun
 from eosctl.codecs.plan import JournalEntry, JournalHead
 from eosctl.codecs.snapshot import LINES, SECTIONS
 from eosctl.errors import Undecodable
-from eosctl.model.completion_cache import CachedNames
 from eosctl.model.config_topic import ConfigRecord
-from eosctl.model.names import TopicPartition
-from eosctl.model.partition_producers import PartitionProducers
+from eosctl.model.evidence import Snapshot
+from eosctl.model.hanging import PartitionProducers
+from eosctl.model.names import CachedNames, TopicPartition
 from eosctl.model.skipped import Cause, Skipped
-from eosctl.model.snapshot import Snapshot
 from eosctl.model.transaction_log import LogRecord
 from eosctl.model.transactions import TransactionState
 from tests.codecs.any_noun import values_of

@@ -5,10 +5,10 @@ import json
 import pytest
 import yaml
 
-from eosctl.codecs.kafka_connectors import altering_connector, changed_connector, connector_homes, listing_connector
 from eosctl.codecs.offsets_topic import offsets_in
+from eosctl.codecs.strimzi import altering_connector, changed_connector, connector_homes, listing_connector
 from eosctl.errors import ConfigError
-from eosctl.model.exported_offsets import ConnectorOffset
+from eosctl.model.offsets import ConnectorOffset
 from eosctl.model.plan import OffsetsWrite
 
 TWO = """\

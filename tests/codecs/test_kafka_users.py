@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from eosctl.codecs.kafka_users import merge_kafka_users
+from eosctl.codecs.strimzi import merge_kafka_users
 from eosctl.errors import ConfigError
 from eosctl.model.acls import CLUSTER, AclBinding, Operation, PatternType, group, topic, transactional_id
 

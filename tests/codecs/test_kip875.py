@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.codecs.kip875 import decode_kip875, encode_kip875
+from eosctl.codecs.offsets_topic import decode_kip875, encode_kip875
 from eosctl.errors import ConfigError
-from eosctl.model.exported_offsets import ConnectorOffset
+from eosctl.model.offsets import ConnectorOffset
 
 VALUES = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text()
 OFFSETS = st.lists(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.codecs.offset_commits import OffsetCommitKey, decode_offset_commit_key
+from eosctl.codecs.group_offsets import OffsetCommitKey, decode_offset_commit_key
 from eosctl.errors import Undecodable
 from eosctl.model.names import TopicPartition
 

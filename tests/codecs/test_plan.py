@@ -18,9 +18,7 @@ from eosctl.codecs.plan import (
 )
 from eosctl.errors import EosctlError, Refused, Undecodable, Unsupported
 from eosctl.model import plan as model
-from eosctl.model.kinds import kind_of
-from eosctl.model.plan import Plan, PlannedStep
-from eosctl.model.sides import Side
+from eosctl.model.plan import Plan, PlannedStep, Side, kind_of
 from tests.codecs.any_noun import values_of
 
 PLAN = Plan(

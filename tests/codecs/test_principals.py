@@ -2,7 +2,7 @@
 
 import pytest
 
-from eosctl.codecs.principals import Unresolved, map_subject, mask_all_but_principals, resolve_principal
+from eosctl.codecs.client_properties import Unresolved, map_subject, mask_all_but_principals, resolve_principal
 from eosctl.codecs.secrets import HIDDEN, mask_properties
 from eosctl.errors import ConfigError
 from eosctl.model.client_properties import Property

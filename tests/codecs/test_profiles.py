@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from eosctl.codecs.profiles import decode_profiles
 from eosctl.errors import ConfigError
 from eosctl.model.profile import Profiles
-from eosctl.model.waivers import Waiver
+from eosctl.model.report import Waiver
 
 FULL = """
 current: staging

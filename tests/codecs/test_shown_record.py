@@ -5,10 +5,9 @@ import struct
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
-from eosctl.codecs.shown_record import decode_ending, decode_shown
-from eosctl.codecs.transactional_batch import encode_transactional_batch
+from eosctl.codecs.record_batches import decode_ending, decode_shown, encode_transactional_batch
 from eosctl.model.names import ProducerIdAndEpoch
-from eosctl.model.probe_observations import Shown
+from eosctl.model.probe import Shown
 
 OURS, THEIRS = ProducerIdAndEpoch(7, 3), ProducerIdAndEpoch(8, 0)
 CONTROL_AT = 22

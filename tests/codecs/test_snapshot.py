@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from eosctl.codecs.snapshot import decode_snapshot, encode_snapshot
 from eosctl.errors import Undecodable, Unsupported
-from eosctl.model.clock import ClusterClock
-from eosctl.model.cluster_facts import ClusterFacts, ConfigTopicLog
 from eosctl.model.config_topic import (
+    ClusterFacts,
     ConfigRecord,
+    ConfigTopicLog,
     ConnectorConfigRecord,
     Disposition,
     InvalidKeyRecord,
@@ -29,17 +29,13 @@ from eosctl.model.config_topic import (
     TaskConfigRecord,
     TaskCountRecord,
 )
-from eosctl.model.connect_groups import ConnectGroup, GroupMember
-from eosctl.model.evidence import ClusterEvidence, InternalTopic, TransactionLog, WorkerEvidence
-from eosctl.model.groups import ListedGroup
-from eosctl.model.hanging import PendingCommit, WaitingGroup
-from eosctl.model.id_access import TransactionalIdAccess
+from eosctl.model.evidence import ClusterEvidence, InternalTopic, Snapshot, TransactionLog, WorkerEvidence
+from eosctl.model.groups import ConnectGroup, GroupMember, ListedGroup
+from eosctl.model.hanging import PartitionProducers, PendingCommit, ProducersFacts, TransactionalIdAccess, WaitingGroup
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.partition_producers import PartitionProducers, ProducersFacts
-from eosctl.model.producers import ActiveProducer
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
-from eosctl.model.snapshot import Snapshot
+from eosctl.model.times import ClusterClock
 from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.transaction_log import (
     LogRecord,
@@ -48,7 +44,7 @@ from eosctl.model.transaction_log import (
     TransactionLogRecord,
     TransactionLogValue,
 )
-from eosctl.model.transactions import TransactionDescription, TransactionState
+from eosctl.model.transactions import ActiveProducer, TransactionDescription, TransactionState
 from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, TaskStatus, WorkerFacts
 

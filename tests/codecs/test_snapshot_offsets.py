@@ -4,13 +4,11 @@ import pytest
 
 from eosctl.codecs.snapshot import decode_snapshot, encode_snapshot
 from eosctl.errors import Undecodable
+from eosctl.model.evidence import Snapshot
 from eosctl.model.names import TopicPartition
-from eosctl.model.offset_stores import SourceSupport, StorePlace, WorkerSettings
-from eosctl.model.offsets import OffsetsPartition, OffsetsTopic
-from eosctl.model.offsets_facts import OffsetsFacts
+from eosctl.model.offsets import OffsetsFacts, OffsetsPartition, OffsetsTopic, SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
-from eosctl.model.snapshot import Snapshot
 from eosctl.model.versions import KafkaVersion
 from tests.analysis.offset_records import record, topic
 

@@ -7,7 +7,7 @@ import pytest
 from eosctl.clients.librdkafka import NOTHING_OF_TLS_1_2, configuration
 from eosctl.clients.tls import ssl_context
 from eosctl.codecs.client_properties import client_properties
-from eosctl.codecs.tls_limits import SUITES_1_2, SUITES_1_3, VERSIONS, decode_tls_limits, limits_not_kept
+from eosctl.codecs.tls import SUITES_1_2, SUITES_1_3, VERSIONS, decode_tls_limits, limits_not_kept
 from eosctl.errors import ConfigError
 
 OLD, NEW = VERSIONS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from eosctl.codecs.worker_properties import advertised_address, decode_worker_properties
+from eosctl.codecs.connector_files import advertised_address, decode_worker_properties
 
 
 def test_secrets_are_left_out_and_what_decides_is_kept() -> None:

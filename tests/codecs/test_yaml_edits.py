@@ -7,7 +7,7 @@ import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from eosctl.codecs.yaml_edits import (
+from eosctl.codecs.yaml_text import (
     Address,
     addresses,
     append_document,

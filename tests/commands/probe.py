@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from eosctl import cli, errors
-from eosctl.commands.connect_options import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
+from eosctl.commands.options import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
 from eosctl.render.document import Column, Document, Fields, Table, figure
 from eosctl.shell.options import GlobalOptions, printing, reading, writing
 from eosctl.shell.registry import Entry

@@ -9,19 +9,22 @@ from typing import Any
 import pytest
 
 from eosctl.codecs.snapshot import encode_snapshot
-from eosctl.model.cluster_facts import ConfigTopicLog
-from eosctl.model.config_topic import ConnectorConfigRecord, Origin, TaskCommitRecord, TaskConfigRecord, TaskCountRecord
-from eosctl.model.id_access import TransactionalIdAccess
+from eosctl.model.config_topic import (
+    ConfigTopicLog,
+    ConnectorConfigRecord,
+    Origin,
+    TaskCommitRecord,
+    TaskConfigRecord,
+    TaskCountRecord,
+)
+from eosctl.model.evidence import Snapshot
+from eosctl.model.hanging import PartitionProducers, ProducersFacts, TransactionalIdAccess
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.offset_stores import SourceSupport, StorePlace, WorkerSettings
-from eosctl.model.offsets_facts import OffsetsFacts
-from eosctl.model.partition_producers import PartitionProducers, ProducersFacts
-from eosctl.model.producers import ActiveProducer
+from eosctl.model.offsets import OffsetsFacts, SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
-from eosctl.model.snapshot import Snapshot
 from eosctl.model.topics import PartitionOffsets, TopicFacts
-from eosctl.model.transactions import TransactionDescription, TransactionState
+from eosctl.model.transactions import ActiveProducer, TransactionDescription, TransactionState
 from eosctl.model.workers import ConnectFacts, ConnectorStatus
 from tests.analysis.offset_records import record, topic
 from tests.commands.conftest import Ran

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfig
-from eosctl.operations.acl.principals import principals_by_role
+from eosctl.operations.acls import principals_by_role
 from tests.planning.test_acls import JAAS, NAMES, sasl
 from tests.planning.test_mirror_acls import MIRROR_MAKER
 

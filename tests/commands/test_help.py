@@ -9,7 +9,7 @@ from eosctl import cli
 from eosctl.errors import EosctlError
 from eosctl.render.formats import Output
 from eosctl.shell.command_tree import walk
-from eosctl.shell.completion_scripts import SCRIPTS
+from eosctl.shell.completion import SCRIPTS
 from eosctl.shell.help import in_words
 
 TREE = tuple(walk(cli.root_command(), cli.PROGRAM))

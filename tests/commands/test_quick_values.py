@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.main import get_command
 
-from eosctl.shell.quick_values import UNKNOWN, plain_value, read_plain_words_quickly
+from eosctl.shell.help import UNKNOWN, plain_value, read_plain_words_quickly
 
 
 class Colour(StrEnum):

@@ -5,7 +5,7 @@ import json
 import jsonschema
 import pytest
 
-from eosctl.render.kinds import KINDS
+from eosctl.render.answers.kinds import KINDS
 
 
 def test_a_schema_is_printed_as_it_is_and_accepts_what_the_command_prints(eosctl):

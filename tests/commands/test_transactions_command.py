@@ -8,17 +8,15 @@ import pytest
 
 from eosctl.codecs.snapshot import encode_snapshot
 from eosctl.errors import UsageError
-from eosctl.model.id_access import TransactionalIdAccess
+from eosctl.model.evidence import Snapshot
+from eosctl.model.hanging import PartitionProducers, ProducersFacts, TransactionalIdAccess
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.partition_producers import PartitionProducers, ProducersFacts
-from eosctl.model.producers import ActiveProducer
 from eosctl.model.skipped import Skipped
-from eosctl.model.snapshot import Snapshot
 from eosctl.model.topics import PartitionOffsets
-from eosctl.model.transactions import TransactionDescription, TransactionState
+from eosctl.model.transactions import ActiveProducer, TransactionDescription, TransactionState
 from eosctl.model.workers import ConnectFacts, ConnectorStatus
-from eosctl.operations.partitions import wanted_partitions
-from eosctl.sources.wanted_partitions import wanted_of
+from eosctl.operations.transactions import wanted_partitions
+from eosctl.sources.cluster_reader import wanted_of
 from tests.commands.conftest import Ran
 
 Eosctl = Callable[..., Ran]

@@ -8,8 +8,7 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.util import calc_crc32c
 
 from eosctl.codecs.record_batches import CODEC_AT, SHORTEST_BATCH, Codec, iter_batches
-from eosctl.engines.mirror_sides import BothSides
-from eosctl.engines.mirroring import PairJob
+from eosctl.engines.mirroring import BothSides, PairJob
 from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, PartitionBounds, TopicRole
 from eosctl.model.mirror import PartitionPair, TopicPair
 from eosctl.sources.audit_log import DataBatch, LogItem, LogSource

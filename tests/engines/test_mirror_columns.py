@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eosctl.codecs.compression import Codec
+from eosctl.codecs.record_batches import Codec
 from eosctl.engines import mirroring
-from eosctl.engines.mirror_reading import NoColumns, OpenBatch, columns_of, plain_records, record_by_record
+from eosctl.engines.mirroring import NoColumns, OpenBatch, columns_of, plain_records, record_by_record
 from eosctl.model.mirror import Compared
 from tests.engines.mirror_logs import Log, Written, batch, pair, with_records
 

@@ -4,14 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from eosctl.codecs.audit_states import decode_state, encode_state
-from eosctl.engines import mirror_pieces, mirroring
-from eosctl.engines.mirror_pieces import compare_piece, cut_pair
-from eosctl.engines.mirror_sides import BothSides
-from eosctl.engines.mirroring import PairJob, compare_pair, compare_pairs
+from eosctl.codecs.ledger import decode_audit_state, encode_audit_state
+from eosctl.engines import mirroring
+from eosctl.engines.mirroring import BothSides, PairJob, compare_pair, compare_pairs, compare_piece, cut_pair
 from eosctl.model.audit import AuditedTopic, TopicRole
-from eosctl.model.mirror import Alignment, Checkpoint, Compared
-from eosctl.model.mirror_progress import ComparedPair, MirrorProgress
+from eosctl.model.mirror import Alignment, Checkpoint, Compared, ComparedPair, MirrorProgress
 from tests.engines.mirror_logs import Log, Written, batch, pair
 
 WINDOW = 40
@@ -42,7 +39,7 @@ def opened(source: Log, target: Log) -> tuple[BothSides, PairJob]:
 def kept(found: ComparedPair) -> MirrorProgress:
     """What the run left, as a ledger keeps it."""
     assert found.progress is not None
-    return decode_state(encode_state(found.progress), MirrorProgress)
+    return decode_audit_state(encode_audit_state(found.progress), MirrorProgress)
 
 
 def answer(found: ComparedPair) -> Alignment:
@@ -78,7 +75,7 @@ def test_a_run_that_saw_too_little_to_decide_anything_leaves_nothing_to_go_on_fr
 @pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
 @pytest.mark.parametrize("processes", [2, 5])
 def test_pieces_say_what_one_comparison_says(monkeypatch, copied: list[int], processes: int):
-    monkeypatch.setattr(mirror_pieces, "SMALLEST_PIECE", 500)
+    monkeypatch.setattr(mirroring, "SMALLEST_PIECE", 500)
     sides, job = opened(log(list(range(3000)), 13, frozenset({5, 60})), log(copied, 29, frozenset({50})))
     cuts = cut_pair(sides, job.pair, None, processes)
     pieces = tuple(filter(None, (compare_piece(sides, each) for each in cuts)))
@@ -91,7 +88,7 @@ def test_pieces_say_what_one_comparison_says(monkeypatch, copied: list[int], pro
 
 
 def test_processes_say_what_one_says_of_a_large_pair_and_a_small_one(monkeypatch):
-    monkeypatch.setattr(mirror_pieces, "SMALLEST_PIECE", 500)
+    monkeypatch.setattr(mirroring, "SMALLEST_PIECE", 500)
     monkeypatch.setattr(mirroring, "SMALL", 1000)
     sides, large = opened(log(list(range(3000)), 13), log(COPIES["late"], 29))
     jobs, passed = [until(large, 300, 290), large], list[int]()

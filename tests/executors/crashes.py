@@ -11,17 +11,16 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.wire import Wire
-from eosctl.codecs.offsets_digest import entries_by_connector
+from eosctl.codecs.offsets_topic import entries_by_connector
 from eosctl.codecs.plan import encode_plan
 from eosctl.errors import EosctlError
-from eosctl.executors.journal import write_plan_file
+from eosctl.executors.apply import write_plan_file
 from eosctl.model.client_properties import ClientProperties
-from eosctl.model.live_owners import LiveOwners
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
-from eosctl.model.partitioner import java_partition
-from eosctl.model.plan import Plan
-from eosctl.model.plan_facts import ConnectorFacts
-from eosctl.model.sides import Side
+from eosctl.model.plan import Plan, Side
+from eosctl.model.preconditions import ConnectorFacts
+from eosctl.model.records import java_partition
+from eosctl.model.workers import LiveOwners
 from eosctl.planning.migration import plan_migration
 from eosctl.planning.undo import undo_plan
 from eosctl.sources.kafka_transactions import describe_transactional_ids

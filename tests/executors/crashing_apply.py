@@ -12,16 +12,15 @@ import sys
 from pathlib import Path
 
 from eosctl.clients.access import ClusterAccess
-from eosctl.clients.transactional import PartitionRecord, TransactionalProducer
+from eosctl.clients.librdkafka import PartitionRecord, TransactionalProducer
 from eosctl.clients.wire import Wire
 from eosctl.codecs.plan import decode_plan, plan_digest
 from eosctl.errors import EosctlError
-from eosctl.executors.apply import ApplyRun, Recheck
-from eosctl.executors.journal import Journal
+from eosctl.executors.apply import ApplyRun, Journal, Recheck
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.failpoints import Failpoint
 from eosctl.model.plan import WriteOffsets
-from eosctl.operations.plan_performers import FOLDS, performers_on
+from eosctl.operations.plan_flow import FOLDS, performers_on
 from eosctl.sources.plan_facts import read_plan_facts
 
 CONFIG_TOPIC = "connect-configs"

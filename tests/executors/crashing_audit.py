@@ -18,14 +18,11 @@ from pathlib import Path
 
 from eosctl.errors import StaleRange
 from eosctl.executors.failpoints import failpoint_of
-from eosctl.ledger.commit import lock_of, write_carried, write_run
-from eosctl.ledger.cursors import move_cursors
-from eosctl.ledger.ledger import Ledger, open_ledger
-from eosctl.model.audit import AuditedTopic, PartitionBounds, StateKind, StateRow, TopicRole
-from eosctl.model.audit_report import RangeEvidence
+from eosctl.ledger.ledger import Ledger, lock_of, move_cursors, open_ledger, write_carried, write_run
+from eosctl.model.audit import AuditedTopic, PartitionBounds, RangeEvidence, StateKind, StateRow, TopicRole
 from eosctl.model.failpoints import Failpoint
 from eosctl.model.ledger import CarriedBucket, LedgerRun
-from eosctl.planning.ledger import Resumption, advance, resume
+from eosctl.planning.audit import Resumption, advance, resume
 
 CLUSTER = "a-cluster"
 BUCKETS = 4

@@ -9,8 +9,7 @@ from eosctl.clients.access import ClusterAccess
 from eosctl.errors import TimedOut
 from eosctl.executors.acls import perform_create_acls, perform_delete_acls
 from eosctl.model.acls import AclBinding, Operation, topic
-from eosctl.model.plan import CreateAcls, DeleteAcls
-from eosctl.model.sides import Side
+from eosctl.model.plan import CreateAcls, DeleteAcls, Side
 
 BINDING = AclBinding("User:worker", Operation.READ, topic("orders"))
 HAS = Answer(

@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from eosctl.errors import ConfigError
 from eosctl.executors.audit_export import TABLES, export_audit
-from eosctl.model.audit_report import AuditReport, Gap, Growth, RangeEvidence
+from eosctl.model.audit import AuditReport, Gap, Growth, RangeEvidence
 from tests.render.any_audit_reports import reports
 from tests.render.audit_reports import AS_OF, HOSTILE_NAMES, rich_report
 

@@ -5,8 +5,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.executors.completion_cache import decode_cached_names, encode_cached_names
-from eosctl.model.completion_cache import FORGOTTEN_MS, FRESH_MS, NOTHING, PATIENCE_MS, CachedNames
+from eosctl.executors.files import decode_cached_names, encode_cached_names
+from eosctl.model.names import FORGOTTEN_MS, FRESH_MS, NOTHING, PATIENCE_MS, CachedNames
 
 NAMES = st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=5).map(tuple)
 TIMES = st.integers(0, 2**53)

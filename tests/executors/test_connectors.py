@@ -11,11 +11,8 @@ from eosctl.clients.access import ClusterAccess
 from eosctl.clients.wire import Wire
 from eosctl.errors import Refused, TimedOut
 from eosctl.executors import connectors
-from eosctl.executors.connectors import ResumeChecks, is_running, stop_connector
-from eosctl.executors.operated import await_operator
-from eosctl.model.connector_steps import AwaitOperator
-from eosctl.model.plan import StopConnector
-from eosctl.model.sides import Side
+from eosctl.executors.connectors import ResumeChecks, await_operator, is_running, stop_connector
+from eosctl.model.plan import AwaitOperator, Side, StopConnector
 from tests.sources.fake_connect import FakeWorker, serve
 
 SETTING = "offsets.storage.topic"

@@ -10,23 +10,28 @@ import pytest
 
 from eosctl.clients.rest import Answer, NotFound
 from eosctl.codecs.connector_files import config_digest, decode_connector
-from eosctl.codecs.offsets_digest import offsets_now
+from eosctl.codecs.offsets_topic import offsets_now
 from eosctl.codecs.plan import plan_digest
 from eosctl.errors import ConfigError, Refused, Unsupported
-from eosctl.executors.apply import ApplyRun
-from eosctl.executors.connectors import stop_connector
-from eosctl.executors.created_connectors import create_connector, delete_connector
-from eosctl.executors.journal import Journal
-from eosctl.model.connector_steps import CreateConnector, DeleteConnector
-from eosctl.model.exported_offsets import ConnectorOffset
-from eosctl.model.live_owners import LiveOwners
+from eosctl.executors.apply import ApplyRun, Journal
+from eosctl.executors.connectors import create_connector, delete_connector, stop_connector
 from eosctl.model.migration import MigrationFacts
-from eosctl.model.plan import Plan, Precondition, ResumeConnector, StopConnector, VerifyOffsets, WriteOffsets
-from eosctl.model.plan_facts import ConnectorFacts, OffsetsNow, PlanFacts, TopicNow
-from eosctl.model.sides import Side
+from eosctl.model.offsets import ConnectorOffset
+from eosctl.model.plan import (
+    CreateConnector,
+    DeleteConnector,
+    Plan,
+    Precondition,
+    ResumeConnector,
+    Side,
+    StopConnector,
+    VerifyOffsets,
+    WriteOffsets,
+)
+from eosctl.model.preconditions import ConnectorFacts, OffsetsNow, PlanFacts, TopicNow
 from eosctl.model.topics import TopicFacts
-from eosctl.planning.created_connectors import NewConnector
-from eosctl.planning.restore import RestoreRequest, plan_restore
+from eosctl.model.workers import LiveOwners
+from eosctl.planning.restore import NewConnector, RestoreRequest, plan_restore
 from eosctl.planning.undo import undo_plan
 from tests.planning.offsets_topics import topic_of
 

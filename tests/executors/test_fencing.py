@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from eosctl.clients.messages import Request
-from eosctl.clients.window import Answer
+from eosctl.clients.wire import Answer
 from eosctl.errors import EosctlError, TimedOut, Unreachable
 from eosctl.executors.fencing import Fence, FencingRun, Lookup
 from eosctl.model.fencing import Candidate, FenceOutcome, FenceResult, FenceStep, FencingOutcome, FencingPlan

@@ -4,11 +4,9 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from eosctl.analysis.metrics.catalogue import METRICS, UNREAD_FACTS
-from eosctl.exporter.board import Board
-from eosctl.exporter.exporter import Exporter
+from eosctl.exporter.exporter import Board, Exporter
 from eosctl.exporter.exposition import Exposition
-from eosctl.model.metrics import Metric, Sample
-from eosctl.model.watch import Cycle, Observation
+from eosctl.model.watch import Cycle, Metric, Observation, Sample
 
 LAG = Metric("eosctl_test_lag", "How far it is behind.", ("topic", "partition"), 10)
 OTHER = Metric("eosctl_test_other", "Another one.")

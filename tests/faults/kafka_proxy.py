@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from eosctl.clients import kafka_connections
+from eosctl.clients import kafka_python
 
 THROTTLE_MS = 200
 FETCH = 1
@@ -218,11 +218,11 @@ def _exactly(sock: socket.socket, size: int) -> bytes | None:
 @contextmanager
 def routed(ports: dict[int, int]) -> Iterator[None]:
     """eosctl's connections to these ports lead to others: brokers advertise the ports that they listen on."""
-    connect = kafka_connections.create_connection
+    connect = kafka_python.create_connection
 
     async def create_connection(net: Any, host: str, port: int, *more: Any) -> Any:
         return await connect(net, host, ports.get(port, port), *more)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kafka_connections, "create_connection", create_connection)
+        patch.setattr(kafka_python, "create_connection", create_connection)
         yield

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from eosctl.model.names import TopicPartition
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.connect import Worker
 from tests.integration.coordinators import wire_to
 from tests.integration.file_connectors import FileConnectors

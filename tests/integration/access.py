@@ -13,7 +13,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from eosctl.clients.acl_messages import describe_acls
+from eosctl.clients.messages import describe_acls
 from eosctl.clients.wire import Wire
 from eosctl.sandbox.sandbox import Sandbox
 from tests.integration.coordinators import wire_to

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from eosctl.clients.acl_messages import create_acls, delete_acls
-from eosctl.clients.messages import Request, describe_transactions, init_producer_id
+from eosctl.clients.messages import Request, create_acls, delete_acls, describe_transactions, init_producer_id
 from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.model.acls import CLUSTER_NAME, OPERATION_CODES, AclBinding, Operation, ResourceType

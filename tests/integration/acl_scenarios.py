@@ -7,9 +7,9 @@ from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.names import TopicPartition
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.offsets import SourceSupport
 from eosctl.model.versions import KafkaVersion
-from eosctl.sources.kafka_offsets import partition_offsets
+from eosctl.sources.kafka_log import partition_offsets
 from tests.integration.acl_site import Site
 
 STOP_OVER_REST = KafkaVersion(3, 5)

@@ -10,15 +10,14 @@ from pathlib import Path
 
 from eosctl.analysis.explanations import is_overtaken
 from eosctl.clients.rest import Answer, RestClient
-from eosctl.codecs.connector_files import connector_of
+from eosctl.codecs.connector_files import connector_of, worker_of
 from eosctl.codecs.properties import decode_properties
-from eosctl.codecs.worker_files import worker_of
 from eosctl.errors import EosctlError, TimedOut
 from eosctl.model.acl_plan import AclPlan, AclRequest
 from eosctl.model.acls import AclBinding
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfig, WorkerConfig
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.offsets import SourceSupport
 from eosctl.model.versions import KafkaVersion
 from eosctl.planning.acls import plan_acls
 from eosctl.sandbox.sandbox import Sandbox

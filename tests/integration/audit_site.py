@@ -92,7 +92,7 @@ class AuditSite:
     @property
     def partition(self) -> int:
         """Where the worker's offsets topic has it."""
-        from eosctl.model.partitioner import java_partition
+        from eosctl.model.records import java_partition
 
         return java_partition(self.key, OFFSETS_PARTITIONS)
 

@@ -9,10 +9,10 @@ import pytest
 
 from eosctl.clients.wire import Wire
 from eosctl.model.versions import KafkaVersion
-from eosctl.sandbox.ports import PortLeases
+from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
-from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
+from eosctl.sandbox.site import PortLeases
 from tests.commands.conftest import at_terminal, eosctl
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_site import USERS, Sites

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import httpx
 import psycopg
 
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.campaign.truth import Number, Reader, Truth, compare
 from tests.integration.moves import STOPPABLE, Home, Place, offsets_in
 from tests.integration.producers import create_topic

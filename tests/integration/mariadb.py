@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from eosctl.sandbox.ports import PortLeases
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
+from eosctl.sandbox.site import PortLeases
 from tests.commands.conftest import eosctl
 from tests.integration.audit_site import audit
 from tests.integration.debezium import JSON, QUICK, Table

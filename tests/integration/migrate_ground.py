@@ -12,7 +12,7 @@ from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
-from eosctl.model.partitioner import java_partition
+from eosctl.model.records import java_partition
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.plan_facts import read_offsets_topic
 from tests.commands.conftest import Ran

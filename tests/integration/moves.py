@@ -14,7 +14,7 @@ from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.librdkafka import producer
 from eosctl.clients.wire import Wire
-from eosctl.codecs.offsets_digest import entries_by_connector
+from eosctl.codecs.offsets_topic import entries_by_connector
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.offsets import Entry
 from eosctl.model.versions import KafkaVersion

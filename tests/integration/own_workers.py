@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from eosctl.sandbox.jars import parse_kafka_version
 from eosctl.sandbox.properties import logging_configuration
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.versions import parse_kafka_version
 from tests.jvm import jars_of
 
 MIRROR_MAKER: Final = "org.apache.kafka.connect.mirror.MirrorMaker"

@@ -23,8 +23,8 @@ import yaml
 from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
-from eosctl.operations.audit.ledgers import open_job_ledger
-from eosctl.sandbox.ports import PortLeases
+from eosctl.operations.audit_history import open_job_ledger
+from eosctl.sandbox.site import PortLeases
 from tests.integration.acl_broker import AclBroker
 from tests.integration.hanging import UNVERIFIED, hang
 from tests.integration.producers import open_transaction

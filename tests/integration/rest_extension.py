@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from eosctl.sandbox.cache import cache_directory, exclusive
-from eosctl.sandbox.ivy import find_ivy, retrieve_with_ivy
-from eosctl.sandbox.jars import resolve_jars
+from eosctl.sandbox.jars import copy_with_maven, find_ivy, resolve_jars, retrieve_with_ivy
 from eosctl.sandbox.java import find_java
-from eosctl.sandbox.maven import copy_with_maven
 
 PACKAGE = "org.apache.kafka.connect.rest.basic.auth.extension"
 NAME = "connect-basic-auth-extension"

@@ -10,7 +10,7 @@ import pytest
 from eosctl.clients.wire import Wire
 from eosctl.model.acls import CLUSTER, AclBinding, Operation, ResourcePattern, topic, transactional_id
 from eosctl.model.acls import group as group_pattern
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.offsets import SourceSupport
 from tests.integration.acl_scenarios import Connectors, file_life, own_topic_life
 from tests.integration.acl_site import Broken, Site, Sites
 

@@ -9,10 +9,9 @@ import pytest
 from eosctl.clients.wire import Wire
 from eosctl.model.acl_plan import PlannedBinding
 from eosctl.model.acls import AclBinding
-from eosctl.model.offset_stores import SourceSupport
-from eosctl.sandbox.properties import properties_text
+from eosctl.model.offsets import SourceSupport
+from eosctl.sandbox.properties import SandboxSpec, properties_text
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_scenarios import Connectors, file_life, restart, with_tasks

@@ -8,13 +8,13 @@ from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka import TopicPartition as Committed
 
 from eosctl.clients.wire import Wire
-from eosctl.codecs.worker_files import decode_worker_file
+from eosctl.codecs.connector_files import decode_worker_file
 from eosctl.model.acl_plan import AclRequest
 from eosctl.model.acls import AclBinding, Operation
 from eosctl.model.acls import topic as topic_pattern
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.names import TopicPartition
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.offsets import SourceSupport
 from eosctl.planning.acls import plan_acls
 from eosctl.sandbox.properties import properties_text
 from eosctl.sandbox.sandbox import Sandbox

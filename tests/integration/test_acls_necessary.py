@@ -16,9 +16,9 @@ from eosctl.clients.wire import Wire
 from eosctl.model.acl_plan import PlannedBinding
 from eosctl.model.acls import AclBinding
 from eosctl.model.client_roles import ClientRole
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.offsets import SourceSupport
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_scenarios import Connectors, Scenario, file_life, mirror_life, own_topic_life, restart
 from tests.integration.acl_site import PATIENT_S, USERS, Broken, Site, Sites

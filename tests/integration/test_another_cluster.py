@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import pytest
 
+from eosctl.clients.librdkafka import TransactionalProducer
+from eosctl.clients.librdkafka import create_topic as create_with_client
 from eosctl.clients.messages import brokers_metadata
-from eosctl.clients.topics import create_topic as create_with_client
-from eosctl.clients.transactional import TransactionalProducer
 from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import OtherCluster
 from eosctl.model.transactions import TransactionDescription

@@ -12,9 +12,9 @@ from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
-from eosctl.sources.kafka_offsets import partition_offsets
+from eosctl.sources.kafka_log import partition_offsets
 from tests.integration.access import allowed
 from tests.integration.audit_site import Eosctl
 from tests.integration.coordinators import coordinator_of, state_of

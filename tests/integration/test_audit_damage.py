@@ -10,8 +10,7 @@ import pytest
 from confluent_kafka import Producer
 
 from eosctl.codecs.record_batches import iter_batches
-from eosctl.model.audit import TopicRole
-from eosctl.model.audit_report import AuditReport
+from eosctl.model.audit import AuditReport, TopicRole
 from eosctl.sandbox.sandbox import Sandbox
 from tests.integration.test_audit_trouble import audit, plan_of
 from tests.kafka_versions import spec_of

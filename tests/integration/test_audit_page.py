@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.audit_site import AuditSite, Eosctl
 from tests.render.browser import Browser, Page
 from tests.shared_sandboxes import SharedSandboxes

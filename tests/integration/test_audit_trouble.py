@@ -14,12 +14,10 @@ from eosctl.clients.wire import Wire
 from eosctl.codecs.record_batches import iter_batches
 from eosctl.engines.auditing import run_audit
 from eosctl.engines.local import LocalEngine
-from eosctl.model.audit import AuditedTopic, AuditPlan, TopicRole
-from eosctl.model.audit_report import AuditReport
+from eosctl.model.audit import AuditedTopic, AuditPlan, AuditReport, TopicRole
 from eosctl.model.client_properties import ClientProperties
-from eosctl.operations.audit.bounds import AuditScope, read_bounds
-from eosctl.planning.audit import plan_ranges
-from eosctl.planning.ledger import resume
+from eosctl.operations.audit_topics import AuditScope, read_bounds
+from eosctl.planning.audit import plan_ranges, resume
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.audit_log import OpenCluster
 from tests.integration.audit_site import Eosctl

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.connector_plugin import plugin_path
 from tests.integration.doctoring import Eosctl, Rest
 from tests.waiting import eventually

@@ -8,13 +8,12 @@ import pytest
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
-from eosctl.executors.journal import write_plan_file
-from eosctl.model.plan import ManualStep, Plan, PlannedStep
-from eosctl.model.sides import Place, Side
+from eosctl.executors.apply import write_plan_file
+from eosctl.model.plan import ManualStep, Place, Plan, PlannedStep, Side
 from eosctl.model.skipped import Skipped
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sources.connect_clusters import read_producer_cluster
-from eosctl.sources.other_clusters import OtherClusters, trusting
+from eosctl.sources.cluster_reader import OtherClusters, trusting
+from eosctl.sources.plan_facts import read_producer_cluster
 from tests.faults.kafka_proxy import KafkaProxy, OtherKafka
 
 pytestmark = pytest.mark.kafka

@@ -16,8 +16,8 @@ from eosctl.clients.rest import RestClient
 from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from eosctl.shell.command_tree import CommandHelp, walk
 from tests.commands.conftest import Typed
 from tests.integration.file_connectors import FileConnectors, values_in, wait_for

@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from eosctl.clients.group_messages import find_group_coordinators
+from eosctl.clients.messages import find_group_coordinators
 from eosctl.clients.wire import Wire
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel, RecordState
 from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sources.hidden_names import hidden_groups
-from eosctl.sources.kafka_groups import without_coordinator
+from eosctl.sources.kafka_groups import hidden_groups, without_coordinator
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import leaderless
 from tests.commands.conftest import Ran

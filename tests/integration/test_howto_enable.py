@@ -13,7 +13,7 @@ import pytest
 from eosctl.clients.wire import Wire
 from eosctl.codecs.offsets_topic import encode_offsets_key
 from eosctl.model.client_properties import ClientProperties
-from eosctl.model.partitioner import java_partition
+from eosctl.model.records import java_partition
 from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.kafka_topics import topic_facts

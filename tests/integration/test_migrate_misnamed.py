@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
 from tests.integration.file_connectors import FileConnectors
 from tests.integration.moves import SETTING, Eosctl, Home, Lines, delete_copies

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.analysis.merged_offsets import NULL_PARTITION_IS_LOST
-from eosctl.analysis.offsets import OffsetsFold
+from eosctl.analysis.offsets import NULL_PARTITION_IS_LOST, OffsetsFold
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.wire import Wire
 from eosctl.codecs.offsets_topic import decode_offsets_key
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.offsets import OffsetKey, OffsetsTopic
-from eosctl.model.partitioner import java_partition
+from eosctl.model.records import java_partition
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.plan_facts import read_offsets_topic
 from tests.connector_plugin import plugin_path

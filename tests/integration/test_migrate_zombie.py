@@ -13,8 +13,8 @@ from eosctl.errors import Refused
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import Record, RecordState
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import topic_facts
 from tests.commands.conftest import Ran

@@ -6,15 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.analysis.mirror.equal import Piece
+from eosctl.analysis.mirror.blocks import Piece
 from eosctl.codecs.client_properties import client_properties
-from eosctl.engines import mirror_pieces
-from eosctl.engines.mirror_sides import BothSides
-from eosctl.engines.mirroring import PairJob, compare_pair, compare_pairs
+from eosctl.engines import mirroring
+from eosctl.engines.mirroring import BothSides, PairJob, compare_pair, compare_pairs
 from eosctl.model.audit import AuditedTopic, AuditPlan, PartitionBounds, TopicRole
-from eosctl.model.mirror import PartitionPair, TopicPair
-from eosctl.model.mirror_progress import EqualPiece
-from eosctl.model.spark_options import SparkOptions
+from eosctl.model.mirror import EqualPiece, PartitionPair, TopicPair
+from eosctl.model.spark import SparkOptions
 from eosctl.sandbox.java import find_java
 from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.audit_log import OpenCluster
@@ -57,7 +55,7 @@ def test_the_report_is_that_of_the_local_engine(copied: Copied, two_clusters: tu
 def test_pieces_that_executors_found_equal_are_passed_over(
     monkeypatch, copied: Copied, two_clusters: tuple[Sandbox, Sandbox]
 ):
-    monkeypatch.setattr(mirror_pieces, "SMALLEST_PIECE", 100)
+    monkeypatch.setattr(mirroring, "SMALLEST_PIECE", 100)
     reached = tuple(client_properties(bootstrap_server=each.bootstrap_servers) for each in two_clusters)
     topics = TopicPair(copied.name, f"eu.{copied.name}")
     plan = AuditPlan(0, None, None, tuple(AuditedTopic(each, TopicRole.OUTPUT) for each in topics), (), ())

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from eosctl.operations.mirror import plan, run
+from eosctl.operations import mirror
 from eosctl.operations.session import Session
 from tests.integration.mirror_site import BEGUN_MS, Copied
 
 pytestmark = [pytest.mark.kafka]
-PLANNING, COMPARING = (plan, "with_settings"), (run, "compare_pairs")
+PLANNING, COMPARING = (mirror, "with_settings"), (mirror, "compare_pairs")
 DAY_MS = 24 * 3_600_000
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from eosctl.clients.rest import RestClient
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests import forks
 from tests.integration.file_connectors import FileConnectors
 from tests.integration.terminal import PROGRAM

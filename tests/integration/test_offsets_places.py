@@ -7,10 +7,9 @@ import pytest
 from confluent_kafka import Producer
 
 from eosctl.errors import EosctlError
-from eosctl.model.offset_stores import StorePlace
-from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.offsets import OffsetsTopic, StorePlace
 from eosctl.model.skipped import Cause, Skipped
-from eosctl.operations.offsets_topics import read_offsets_topics
+from eosctl.operations.offsets import read_offsets_topics
 from eosctl.operations.session import Session
 from eosctl.render.console import Console, OutputOptions, Stream, Terminal
 from eosctl.sandbox.sandbox import Sandbox

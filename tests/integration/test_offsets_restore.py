@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.model.partitioner import java_partition
+from eosctl.model.records import java_partition
 from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
 from tests.integration.migrate_ground import Ground

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from eosctl.codecs.offsets_topic import encode_offsets_key
-from eosctl.model.partitioner import java_partition
+from eosctl.model.records import java_partition
 from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
 from tests.integration.file_connectors import FileConnectors, wait_for

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.sandbox.properties import properties_text
+from eosctl.sandbox.properties import SandboxSpec, properties_text
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.integration.committed import committed_reader, committed_values
 from tests.integration.doctoring import Doctor, Eosctl, Rest, arguments, file_source, write
 from tests.integration.own_workers import MIRROR_MAKER, STANDALONE, running

@@ -8,8 +8,8 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from eosctl.model.names import coordinator_partition
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.connector_plugin import plugin_path
 from tests.integration.doctoring import Doctor, Eosctl, Rest, arguments, file_source
 from tests.integration.producers import complete, create_topic

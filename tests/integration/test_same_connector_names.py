@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
 from tests.integration.coordinators import describe
 from tests.integration.file_connectors import FileConnectors, wait_for

@@ -11,9 +11,8 @@ from eosctl.clients.librdkafka import admin_client
 from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import ConfigError, Unreachable
-from eosctl.sandbox.jars import resolve_jars
+from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION, resolve_jars
 from eosctl.sandbox.java import compile_java
-from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 from tests.integration.tls_listeners import GCM
 from tests.jvm import java_with
 

@@ -17,8 +17,8 @@ from confluent_kafka.admin import (
 )
 
 from eosctl.model.names import TopicPartition
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
 from tests.integration.coordinators import wire_to
 from tests.integration.gone_clients import GoneClient

@@ -12,8 +12,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from eosctl.clients.wire import Wire
 from eosctl.model.names import TopicPartition
 from eosctl.model.versions import KafkaVersion
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from tests.commands.conftest import Ran
 from tests.forks import start
 from tests.integration.committed import committed_reader, committed_values

@@ -15,16 +15,7 @@ from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
 from tests.integration.committed import committed_reader, committed_values
 from tests.integration.coordinators import coordinator_of, describe, state_of, wire_to
-from tests.integration.hanging import (
-    UNVERIFIED,
-    Hung,
-    expected,
-    found,
-    hang,
-    initialise,
-    produce,
-    transactional_batch,
-)
+from tests.integration.hanging import UNVERIFIED, Hung, expected, found, hang, initialise, produce, transactional_batch
 from tests.integration.producers import complete, open_transaction
 from tests.kafka_versions import spec_of
 from tests.oracle.transactions_tool import find_hanging
@@ -76,7 +67,7 @@ def hang_after_a_commit(stage: Stage, wire, place: TopicPartition, name: str) ->
 
 def _same_epoch_was_used(stage: Stage, place: TopicPartition, producer) -> bool:
     """Whether the partition has seen a batch of this epoch: not where a commit raised it (transaction.version 2)."""
-    from eosctl.sources.kafka_producers import active_producers
+    from eosctl.sources.kafka_transactions import active_producers
 
     with wire_to(stage.servers) as wire:
         told = {each.producer: each.last_sequence for each in active_producers(wire, {place: 1})}

@@ -10,7 +10,7 @@ from eosctl.codecs.transaction_log import decode_transaction_log_value
 from eosctl.model.names import coordinator_partition
 from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sources.log_segment import LogSegment
+from eosctl.sources.log_directories import LogSegment
 from tests.commands.conftest import Ran
 from tests.integration.coordinators import describe
 from tests.integration.producers import complete, create_topic, open_transaction, transactional_producer

@@ -9,8 +9,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaException
 from confluent_kafka import TopicPartition as Committed
 
-from eosctl.clients.group_messages import find_group_coordinators
-from eosctl.clients.messages import Request
+from eosctl.clients.messages import Request, find_group_coordinators
 from eosctl.clients.wire import Wire
 from eosctl.model.groups import CONSUMER_OFFSETS
 from eosctl.model.names import TopicPartition, coordinator_partition

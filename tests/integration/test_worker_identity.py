@@ -11,9 +11,9 @@ from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import NotAuthorized
-from eosctl.sandbox.ports import PortLeases
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
+from eosctl.sandbox.site import PortLeases
 from tests.integration.rest_extension import ASKING, among_kafka_s_jars, java_option
 
 pytestmark = [pytest.mark.kafka, pytest.mark.variation]

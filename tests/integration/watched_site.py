@@ -13,11 +13,11 @@ from eosctl.codecs.offsets_topic import encode_offsets_key
 from eosctl.codecs.transaction_log import STATES, encode_transaction_log_key
 from eosctl.model.acls import CLUSTER_NAME, AclBinding, Operation, ResourcePattern, ResourceType
 from eosctl.model.client_properties import ClientProperties
-from eosctl.model.commit_history import DAY_MS
 from eosctl.model.names import TRANSACTION_LOG, coordinator_partition
+from eosctl.model.transaction_log import DAY_MS
 from eosctl.model.transactions import TransactionState
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sources.transaction_log_leaders import transaction_log_leaders
+from eosctl.sources.kafka_transactions import transaction_log_leaders
 from tests.integration.acl_broker import AclBroker
 from tests.integration.hanging import initialise
 from tests.integration.producers import create_topic, make_topic

@@ -16,7 +16,7 @@ from eosctl.clients.wire import Wire
 from eosctl.codecs.offsets_topic import encode_offsets_key
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
-from eosctl.model.partitioner import java_partition
+from eosctl.model.records import java_partition
 from tests.integration.audit_site import Audited, Eosctl
 from tests.integration.hanging import initialise, produce, transactional_batch
 from tests.integration.producers import create_topic, transactional_producer

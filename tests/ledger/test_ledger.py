@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from eosctl.errors import Bug, Refused, StaleRange, UsageError
-from eosctl.ledger import commit as ledger_executor
+from eosctl.ledger import ledger as ledger_executor
 from eosctl.ledger.ledger import Ledger
 from eosctl.model.audit import StateKind
 from eosctl.model.ledger import (

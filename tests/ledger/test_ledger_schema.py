@@ -6,11 +6,8 @@ import pytest
 
 from eosctl.codecs.ledger import SCHEMA
 from eosctl.errors import ConfigError, Undecodable, Unsupported
-from eosctl.ledger.ledger import Ledger, open_ledger
-from eosctl.ledger.schema import prepare_ledger
-from eosctl.model.ledger import (
-    STATE_VERSION,
-)
+from eosctl.ledger.ledger import Ledger, open_ledger, prepare_ledger
+from eosctl.model.ledger import STATE_VERSION
 from tests.ledger.ledgers import CLUSTER, carried, read_up_to, row
 
 

@@ -12,16 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.errors import (
-    ConfigError,
-    TimedOut,
-    Undecodable,
-    UsageError,
-)
+from eosctl.errors import ConfigError, TimedOut, Undecodable, UsageError
 from eosctl.ledger import sqlite as ledger_sqlite
-from eosctl.ledger.ledger import open_ledger
+from eosctl.ledger.ledger import ledger_store, open_ledger
 from eosctl.ledger.sqlite import SqliteStore
-from eosctl.ledger.url import ledger_store
 from eosctl.sources.config_providers import look_up
 from tests.ledger.ledgers import CLUSTER, advanced, failure, read_up_to, row, run_of
 

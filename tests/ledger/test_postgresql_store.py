@@ -5,14 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.errors import (
-    ConfigError,
-    EosctlError,
-    NotAuthorized,
-    TimedOut,
-    Undecodable,
-    Unreachable,
-)
+from eosctl.errors import ConfigError, EosctlError, NotAuthorized, TimedOut, Undecodable, Unreachable
 from eosctl.ledger import postgresql as ledger_postgresql
 from eosctl.ledger.ledger import open_ledger
 from eosctl.sources.config_providers import look_up
@@ -167,7 +160,7 @@ def test_a_server_that_crashes_keeps_what_was_committed(postgresql: PostgreSQL, 
             postgresql.stop(signal.SIGQUIT)
             postgresql.start()
 
-    from eosctl.ledger.commit import commit_run
+    from eosctl.ledger.ledger import commit_run
 
     with pytest.raises(Unreachable):
         commit_run(ledger.store, run_of(state, advanced(state, "t", 0, 20)), crash)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from eosctl.model.counts import counted
+from eosctl.model.text import counted
 
 
 @pytest.mark.parametrize(

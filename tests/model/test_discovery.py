@@ -3,10 +3,9 @@
 import pytest
 
 from eosctl.errors import UsageError
-from eosctl.model.connect_groups import ConnectGroup, GroupMember
-from eosctl.model.discovery import WorkerTrust, only_connect_group, workers_to_ask
-from eosctl.model.groups import ListedGroup
+from eosctl.model.groups import ConnectGroup, GroupMember, ListedGroup
 from eosctl.model.skipped import Cause, Skipped
+from eosctl.model.workers import WorkerTrust, only_connect_group, workers_to_ask
 
 A, B, C = "http://a:8083/", "http://b:8083/", "https://c:8443/"
 HIDDEN = Skipped("User:tool lacks Describe on some of them", Cause.DENIED)

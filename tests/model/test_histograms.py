@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.model.histograms import bucket_bounds, quantile
+from eosctl.model.audit_states import bucket_bounds, quantile
 
 
 @pytest.mark.parametrize(("bucket", "bounds"), [(0, (0, 0)), (1, (1, 1)), (2, (2, 3)), (3, (4, 7)), (11, (1024, 2047))])

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from eosctl.model.connect_groups import ConnectGroup
-from eosctl.model.coverage import Coverage, Unread, unread_in
+from eosctl.model.groups import ConnectGroup
 from eosctl.model.report import Answer, exit_code
-from eosctl.model.skipped import Cause, Skipped, not_asked
+from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, not_asked, unread_in
 from eosctl.model.topics import TopicFacts
 from eosctl.render.document import INCOMPLETE, Document
 from tests.fake_cluster import FakeCluster

@@ -3,7 +3,7 @@
 import pytest
 
 from eosctl.errors import NotAuthorized
-from eosctl.model.kafka_acls import granting_command
+from eosctl.model.acl_plan import granting_command
 
 HEAD = "kafka-acls.sh --bootstrap-server b:9092 --add --allow-principal=User:tool"
 

@@ -1,10 +1,9 @@
 """Who may write under a transactional ID now, by groups and by REST."""
 
-from eosctl.model.connect_groups import ConnectGroup, GroupMember
-from eosctl.model.live_owners import NO_MEMBERS, LiveOwner, LiveOwners, possible_groups
+from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.names import ConnectorTaskId
 from eosctl.model.skipped import Skipped
-from eosctl.model.workers import ConnectorStatus, TaskStatus
+from eosctl.model.workers import NO_MEMBERS, ConnectorStatus, LiveOwner, LiveOwners, TaskStatus, possible_groups
 
 ORDERS = ConnectorTaskId("orders", 0)
 URL = "http://w:8083/"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from eosctl.model.connect_groups import NO_SUCH_GROUP, no_such_group
-from eosctl.model.near_names import did_you_mean, no_such_topic, not_in_config_topic
+from eosctl.model.groups import NO_SUCH_GROUP, no_such_group
+from eosctl.model.names import did_you_mean, no_such_topic, not_in_config_topic
 
 
 @pytest.mark.parametrize("typed", ["ordrs", "Orders", "orders ", "oredrs"])

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.partitioner.default import murmur2 as kafka_python_murmur2
 
-from eosctl.model.partitioner import java_partition, murmur2
+from eosctl.model.records import java_partition, murmur2
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,9 @@
 
 import pytest
 
-from eosctl.codecs.offsets_digest import entries_by_connector, offsets_now
-from eosctl.model.connector_steps import AwaitOperator
-from eosctl.model.operated import OperatedConnectors
+from eosctl.codecs.offsets_topic import entries_by_connector, offsets_now
 from eosctl.model.plan import (
+    AwaitOperator,
     ClusterIs,
     ConnectorStopped,
     CreateTopic,
@@ -15,15 +14,27 @@ from eosctl.model.plan import (
     Plan,
     PlannedStep,
     ResumeConnector,
+    Side,
     StopConnector,
     TopicIsCompact,
     TopicIsCompactOrAbsent,
 )
-from eosctl.model.plan_facts import ConnectorFacts, OffsetsNow, PlanFacts, TopicNow
-from eosctl.model.preconditions import Check, Standing, cure, how_to_stop, needed_first, standings, violation
+from eosctl.model.preconditions import (
+    Check,
+    ConnectorFacts,
+    OffsetsNow,
+    PlanFacts,
+    Standing,
+    TopicNow,
+    cure,
+    how_to_stop,
+    needed_first,
+    standings,
+    violation,
+)
 from eosctl.model.records import RecordState
-from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
+from eosctl.model.strimzi import OperatedConnectors
 from eosctl.model.topics import TopicFacts
 from tests.planning.offsets_topics import topic_of
 

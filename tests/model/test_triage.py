@@ -5,12 +5,11 @@ from datetime import date
 
 import pytest
 
-from eosctl.analysis.catalogue.offsets import ORPHAN_OFFSETS, SHADOWED_OFFSET
+from eosctl.analysis.catalogue.internal_topics import ORPHAN_OFFSETS, SHADOWED_OFFSET
 from eosctl.analysis.upgrade import check_upgrade
 from eosctl.errors import EXIT_FINE, EXIT_FOUND
-from eosctl.model.report import Answer, Finding, Severity, Triage, exit_code
-from eosctl.model.upgrade import Phase, Verdict
-from eosctl.model.waivers import Waiver
+from eosctl.model.report import Answer, Finding, Severity, Triage, Waiver, exit_code
+from eosctl.model.rules import Phase, Verdict
 from tests.analysis.evidence import HEALTHY, A, B, worker
 
 TODAY = date(2026, 11, 22)

@@ -7,16 +7,13 @@ from pathlib import PurePath
 
 import pytest
 
+from eosctl.model.acl_plan import ClusterAcls
 from eosctl.model.acls import AclBinding, Operation, topic
-from eosctl.model.cluster_acls import ClusterAcls
-from eosctl.model.gate import Outcome, gate_of
-from eosctl.model.offset_stores import SourceSupport
-from eosctl.model.report import Triage, exit_code
+from eosctl.model.offsets import SourceSupport
+from eosctl.model.report import Outcome, Triage, Waiver, exit_code, gate_of
 from eosctl.model.skipped import Cause, Skipped
-from eosctl.model.waivers import Waiver
-from eosctl.operations.acl.inputs import AclInputs
-from eosctl.operations.acl.plan import AclOptions, plan_cluster_acls
-from eosctl.render.sarif import sarif
+from eosctl.operations.acls import AclInputs, AclOptions, plan_cluster_acls
+from eosctl.render.gates import sarif
 from tests.fake_cluster import FakeCluster
 from tests.operations.quiet import session_with
 from tests.planning.test_acls import NAMES, sasl

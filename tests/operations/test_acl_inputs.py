@@ -5,11 +5,10 @@ import pytest
 from eosctl.errors import UsageError
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
-from eosctl.model.cluster_facts import ClusterFacts, ConfigTopicLog
-from eosctl.model.config_topic import ConnectorConfigRecord, Origin
+from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog, ConnectorConfigRecord, Origin
 from eosctl.model.evidence import InternalTopic
 from eosctl.model.skipped import Cause, Skipped, not_asked
-from eosctl.operations.acl.inputs import AclInputs, internal_topics, read_connect_clusters
+from eosctl.operations.acls import AclInputs, internal_topics, read_connect_clusters
 from tests.fake_cluster import FakeCluster
 from tests.operations.conversation import Conversation, session_on
 

@@ -9,18 +9,15 @@ from hypothesis import strategies as st
 from eosctl.analysis.phases import possible_phases
 from eosctl.codecs.connector_files import connector_of
 from eosctl.errors import UsageError
-from eosctl.model.acl_plan import PlannedBinding
+from eosctl.model.acl_plan import ClusterAcls, PlannedBinding
 from eosctl.model.acls import AclBinding, ResourceType
 from eosctl.model.client_roles import ConnectorConfig
-from eosctl.model.cluster_acls import ClusterAcls
 from eosctl.model.evidence import Evidence, WorkerEvidence
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.offsets import SourceSupport
 from eosctl.model.skipped import Cause, Skipped
-from eosctl.operations.acl.inputs import AclInputs, internal_topics
-from eosctl.operations.acl.plan import AclOptions, plan_cluster_acls
-from eosctl.operations.acl.principals import named_principals
-from eosctl.operations.evidence.acls import read_acl_differences
-from eosctl.operations.evidence.request import EvidenceRequest
+from eosctl.operations.acls import AclInputs, AclOptions, internal_topics, named_principals, plan_cluster_acls
+from eosctl.operations.evidence import read_acl_differences
+from eosctl.operations.evidence_request import EvidenceRequest
 from tests.analysis.evidence import answer, but, worker
 from tests.fake_cluster import FakeCluster
 from tests.operations.conversation import Conversation, session_on

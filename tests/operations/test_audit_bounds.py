@@ -6,18 +6,19 @@ import pytest
 
 from eosctl.errors import NotAuthorized, UsageError
 from eosctl.model.audit import AuditedTopic, OpenAtPlan, PartitionBounds, TopicRole, TransactionalIdHolder
-from eosctl.model.id_access import TransactionalIdAccess
+from eosctl.model.hanging import TransactionalIdAccess
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.producers import ActiveProducer, AnsweredProducers
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.topics import PartitionOffsets, TopicDescription
 from eosctl.model.transactions import (
+    ActiveProducer,
+    AnsweredProducers,
     ListedTransactions,
     TransactionDescription,
     TransactionListing,
     TransactionState,
 )
-from eosctl.operations.audit.bounds import AuditScope, read_bounds
+from eosctl.operations.audit_topics import AuditScope, read_bounds
 from tests.fake_cluster import FakeCluster
 
 ROWS = TopicPartition("rows", 0)

@@ -10,12 +10,11 @@ import pytest
 from eosctl.analysis.catalogue import audit as kinds
 from eosctl.engines.auditing import AuditResult
 from eosctl.ledger.ledger import Ledger, open_ledger
-from eosctl.model.audit import AuditPlan
-from eosctl.model.audit_report import AuditReport, AuditVerdict, ConnectorVerdict
+from eosctl.model.audit import AuditPlan, AuditReport, AuditVerdict, ConnectorVerdict
 from eosctl.model.report import Finding, Severity, exit_code
-from eosctl.operations.audit.incremental import run_incrementally
+from eosctl.operations.audit import run_incrementally
+from eosctl.render.answers.audit import summary, view_audit
 from eosctl.render.audit_json import render_audit_json
-from eosctl.render.views.audit import summary, view_audit
 
 PLAN = AuditPlan(as_of=1_767_182_400_000, cluster_id="K", group_id="g", topics=(), bounds=(), ranges=())
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from eosctl.errors import Unreachable, UsageError
-from eosctl.operations.audit.request import AuditRequest
-from eosctl.operations.audit.topics import FoundTopics
+from eosctl.operations.audit_request import AuditRequest
+from eosctl.operations.audit_topics import FoundTopics
 from eosctl.operations.offset_stores import OffsetsRequest
 from tests.fake_cluster import FakeCluster
 from tests.operations.test_offsets import cluster, config_topic

@@ -6,9 +6,8 @@ import pytest
 import yaml
 
 from eosctl.errors import UsageError
-from eosctl.model.plan import ClusterIs, Plan, PlannedStep, ResumeConnector, SetConnectorConfig, StopConnector
+from eosctl.model.plan import ClusterIs, Plan, PlannedStep, ResumeConnector, SetConnectorConfig, Side, StopConnector
 from eosctl.model.planned import Planned
-from eosctl.model.sides import Side
 from eosctl.operations.connector_operator import connector_operator
 from tests.strimzi_shapes import MIRROR_MAKER_2_V1, PLAIN, THREE_PRINCIPALS
 

@@ -7,8 +7,8 @@ import pytest
 from eosctl.errors import EosctlError, Refused, Unreachable, UsageError
 from eosctl.model.planned import Planned
 from eosctl.operations.agreement import agree
-from eosctl.operations.evidence.read import read_evidence
-from eosctl.operations.evidence.request import EvidenceRequest
+from eosctl.operations.evidence import read_evidence
+from eosctl.operations.evidence_request import EvidenceRequest
 from eosctl.operations.session import Session
 from tests.fake_cluster import FakeCluster
 from tests.operations.conversation import Conversation, session_on

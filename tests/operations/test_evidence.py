@@ -6,32 +6,26 @@ from dataclasses import fields, replace
 import pytest
 
 from eosctl.errors import Unreachable, UsageError
-from eosctl.model.cluster_facts import ClusterFacts, ConfigTopicLog
-from eosctl.model.commit_history import CommitDay, CommitHistory
-from eosctl.model.connect_groups import ConnectGroup
+from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog
 from eosctl.model.evidence import Evidence, InternalTopic, WorkerEvidence
-from eosctl.model.groups import ListedGroup
+from eosctl.model.groups import ConnectGroup, ListedGroup
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transaction_log import (
+    CommitDay,
+    CommitHistory,
     LogEnd,
     LogReading,
     TransactionLogRecord,
     TransactionLogRecords,
     TransactionLogValue,
 )
-from eosctl.model.transactions import (
-    ListedTransactions,
-    TransactionDescription,
-    TransactionListing,
-    TransactionState,
-)
+from eosctl.model.transactions import ListedTransactions, TransactionDescription, TransactionListing, TransactionState
 from eosctl.model.versions import KafkaVersion
-from eosctl.operations.evidence.connectors import with_connectors
-from eosctl.operations.evidence.read import read_evidence
-from eosctl.operations.evidence.request import EvidenceRequest, offsets_request
-from eosctl.sources.live_connect import NO_BROKERS, NO_WORKERS
+from eosctl.operations.evidence import read_evidence, with_connectors
+from eosctl.operations.evidence_request import EvidenceRequest, offsets_request
+from eosctl.sources.live_cluster import NO_BROKERS, NO_WORKERS
 from tests.analysis.evidence import but, inspection
 from tests.fake_cluster import FakeCluster
 from tests.operations.quiet import session_with

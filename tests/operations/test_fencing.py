@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from eosctl.errors import Refused, Unreachable, UsageError
-from eosctl.model.cluster_facts import ClusterFacts, ConfigTopicLog
+from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog
 from eosctl.model.fencing import FencingRequest
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.profile import Profile

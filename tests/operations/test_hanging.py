@@ -3,16 +3,13 @@
 import pytest
 
 from eosctl.errors import NotAuthorized, Unreachable
-from eosctl.model.clock import ClusterClock
-from eosctl.model.cluster_facts import ConfigTopicLog
-from eosctl.model.config_topic import ConfigRecord
-from eosctl.model.hanging import HangingReason
-from eosctl.model.id_access import TransactionalIdAccess
-from eosctl.model.partition_producers import NO_LEADER
+from eosctl.model.config_topic import ConfigRecord, ConfigTopicLog
+from eosctl.model.hanging import NO_LEADER, HangingReason, TransactionalIdAccess
 from eosctl.model.report import exit_code
 from eosctl.model.skipped import Skipped
+from eosctl.model.times import ClusterClock
 from eosctl.operations.hanging import HangingRequest, find_hanging
-from eosctl.render.views.hanging import view_hanging
+from eosctl.render.answers.hanging import view_hanging
 from tests.operations.transactions import HERE, THERE, active, cluster, described
 
 ALL = HangingRequest((), None, 900_000, "connect-configs", None)

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import pytest
 
 from eosctl.errors import UsageError
-from eosctl.model.last_stable import LastStableOffsets
+from eosctl.model.evidence import Snapshot
+from eosctl.model.hanging import LastStableOffsets
 from eosctl.model.report import exit_code
 from eosctl.model.skipped import Skipped
-from eosctl.model.snapshot import Snapshot
 from eosctl.model.topics import PartitionOffsets
-from eosctl.operations.last_stable import StabilityRequest, last_stable_offsets, watch_last_stable_offsets
+from eosctl.operations.hanging import StabilityRequest, last_stable_offsets, watch_last_stable_offsets
 from eosctl.sources.saved_cluster import SavedCluster
 from tests.operations.transactions import HERE, THERE, active, cluster
 

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
-from eosctl.operations.migration_clusters import known_or_former_configs
+from eosctl.operations.migration import known_or_former_configs
 
 CONFIGS = {"orders": {"name": "orders"}}
 NO_TOPIC: Any = SimpleNamespace(access=lambda _: SimpleNamespace(config_topic=None))

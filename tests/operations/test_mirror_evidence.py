@@ -3,11 +3,10 @@
 import pytest
 
 from eosctl.model.evidence import Evidence
-from eosctl.model.merged_offsets import OffsetsReport
-from eosctl.model.offset_stores import WorkerSettings
+from eosctl.model.offsets import OffsetsReport, WorkerSettings
 from eosctl.model.skipped import Skipped
-from eosctl.operations.evidence.mirrors import read_mirrors
-from eosctl.operations.evidence.request import EvidenceRequest
+from eosctl.operations.evidence import read_mirrors
+from eosctl.operations.evidence_request import EvidenceRequest
 from tests.analysis.evidence import HEALTHY, NOW, UNREAD, but, mirror
 from tests.fake_cluster import FakeCluster
 from tests.operations.quiet import session_with

@@ -8,15 +8,22 @@ import pytest
 from eosctl.engines.auditing import AuditResult
 from eosctl.errors import Refused
 from eosctl.ledger.ledger import Ledger, open_ledger
-from eosctl.model.audit import AuditedTopic, AuditPlan, PartitionBounds, TopicRole
-from eosctl.model.audit_report import AuditReport, AuditVerdict
-from eosctl.model.mirror import Alignment, MirrorPlan, MirrorReport, PairVerdict, PartitionPair, TopicPair
-from eosctl.model.mirror_progress import Counts, Kept, MirrorProgress
+from eosctl.model.audit import AuditedTopic, AuditPlan, AuditReport, AuditVerdict, PartitionBounds, TopicRole
+from eosctl.model.mirror import (
+    Alignment,
+    Counts,
+    Kept,
+    MirrorPlan,
+    MirrorProgress,
+    MirrorReport,
+    PairVerdict,
+    PartitionPair,
+    TopicPair,
+)
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import not_asked
-from eosctl.operations.audit import incremental as audits
-from eosctl.operations.mirror.incremental import Earlier, run_incrementally
-from eosctl.operations.mirror.plan import Planned
+from eosctl.operations import audit as audits
+from eosctl.operations.mirror import Earlier, Planned, run_incrementally
 
 ASKED = not_asked("not asked")
 ORDERS, PAYMENTS = TopicPair("orders", "eu.orders"), TopicPair("payments", "eu.payments")

@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from eosctl.errors import Unreachable, UsageError
-from eosctl.model.cluster_facts import ConfigTopicLog
-from eosctl.model.config_topic import ConnectorConfigRecord, Origin
-from eosctl.model.offset_stores import SourceSupport, StorePlace
-from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.config_topic import ConfigTopicLog, ConnectorConfigRecord, Origin
+from eosctl.model.offsets import OffsetsTopic, SourceSupport, StorePlace
 from eosctl.model.report import exit_code
 from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.versions import NEWEST, KafkaVersion

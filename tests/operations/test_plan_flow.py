@@ -7,15 +7,13 @@ import pytest
 
 from eosctl.codecs.plan import decode_plan, encode_plan
 from eosctl.errors import Refused, UsageError
-from eosctl.executors.journal import write_plan_file
-from eosctl.model.plan import ManualStep, Plan, PlannedStep, StopConnector
+from eosctl.executors.apply import write_plan_file
+from eosctl.model.plan import ManualStep, Place, Plan, PlannedStep, Side, StopConnector
 from eosctl.model.planned import Planned
 from eosctl.model.profile import Profile
 from eosctl.model.report import exit_code
-from eosctl.model.sides import Place, Side
-from eosctl.operations.plan_files import PlanFile, keep_plan, read_plan
+from eosctl.operations.plan_files import PlanFile, PlanPlaces, keep_plan, read_plan
 from eosctl.operations.plan_flow import plan_and_apply, run_plan, undo_file
-from eosctl.operations.plan_places import PlanPlaces
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import SessionOptions
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions

@@ -6,14 +6,12 @@ import pytest
 
 from eosctl.analysis.metrics.catalogue import METRICS, UNREAD, UNREAD_FACTS
 from eosctl.errors import ConfigError
-from eosctl.exporter.board import Board
+from eosctl.exporter.exporter import Board
 from eosctl.exporter.otlp import OtlpPush
-from eosctl.model.metrics import Sample
-from eosctl.model.watch import Cycle, Observation
-from eosctl.operations.evidence.request import EvidenceRequest
-from eosctl.operations.serving import Faces, Listening, _Once, _Pushing, _Watch, watch_clusters
+from eosctl.model.watch import Cycle, Observation, Sample
+from eosctl.operations.evidence_request import EvidenceRequest
 from eosctl.operations.session_options import SessionOptions
-from eosctl.operations.watch import Watched
+from eosctl.operations.watch import Faces, Listening, Watched, _Once, _Pushing, _Watch, watch_clusters
 from tests.exporter.collector import collecting
 from tests.operations.quiet import Quiet
 from tests.waiting import eventually

@@ -6,20 +6,22 @@ import pytest
 
 from eosctl.codecs.snapshot import encode_snapshot
 from eosctl.errors import NotAuthorized, Unreachable, UsageError
-from eosctl.model.cluster_facts import ClusterFacts, ConfigTopicLog
-from eosctl.model.evidence import InternalTopic
-from eosctl.model.hanging import PendingCommit
-from eosctl.model.id_access import TransactionalIdAccess
+from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog
+from eosctl.model.evidence import InternalTopic, Snapshot
+from eosctl.model.hanging import NO_LEADER, PendingCommit, ProducersFacts, TransactionalIdAccess
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.partition_producers import NO_LEADER, ProducersFacts
-from eosctl.model.producers import ActiveProducer, AnsweredProducers
 from eosctl.model.skipped import Skipped
-from eosctl.model.snapshot import Snapshot
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transaction_log import TransactionLogRecords
-from eosctl.model.transactions import ListedTransactions, TransactionListing, TransactionState
+from eosctl.model.transactions import (
+    ActiveProducer,
+    AnsweredProducers,
+    ListedTransactions,
+    TransactionListing,
+    TransactionState,
+)
 from eosctl.operations.snapshot import SnapshotRequest, save_snapshot, show_snapshot, take_snapshot
-from eosctl.sources.live_connect import NO_BROKERS, NO_WORKERS
+from eosctl.sources.live_cluster import NO_BROKERS, NO_WORKERS
 from eosctl.sources.saved_cluster import SavedCluster
 from tests.fake_cluster import FakeCluster
 from tests.operations.quiet import session_with

@@ -10,14 +10,12 @@ import pytest
 from eosctl.codecs.secrets import mask_properties
 from eosctl.errors import UsageError
 from eosctl.model.client_properties import HIDDEN
-from eosctl.model.exported_offsets import Store
-from eosctl.model.positions import AtSource, Served
-from eosctl.model.replication_slots import SourceServer
+from eosctl.model.migration import SourceServer
+from eosctl.model.offsets import AtSource, Served, Store
 from eosctl.model.report import exit_code
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.operations.offset_stores import OffsetsRequest
-from eosctl.operations.offsets_export import diff_offsets
-from eosctl.operations.source_positions import read_source, source_read
+from eosctl.operations.offsets import diff_offsets, read_source, source_read
 from tests.fake_cluster import FakeCluster
 from tests.operations.conversation import Conversation, session_on
 from tests.operations.test_offsets import config_topic

@@ -7,9 +7,9 @@ import pytest
 from eosctl.analysis.upgrade import check_upgrade
 from eosctl.errors import ConfigError
 from eosctl.model.evidence import Evidence, WorkerEvidence
+from eosctl.model.rules import Phase
 from eosctl.model.skipped import Skipped
-from eosctl.model.upgrade import Phase
-from eosctl.operations.evidence.request import EvidenceRequest, files_of, worker_files_of
+from eosctl.operations.evidence_request import EvidenceRequest, files_of, worker_files_of
 from tests.strimzi_shapes import SHAPES, THREE_PRINCIPALS, Shape
 
 URLS = ("http://w1:8083", "http://w2:8083")

@@ -3,11 +3,10 @@
 import pytest
 
 from eosctl.errors import NotAuthorized, Unreachable, UsageError
-from eosctl.model.id_access import TransactionalIdAccess
-from eosctl.model.partition_producers import NO_LEADER
+from eosctl.model.evidence import Snapshot
+from eosctl.model.hanging import NO_LEADER, TransactionalIdAccess
 from eosctl.model.report import exit_code
 from eosctl.model.skipped import Skipped
-from eosctl.model.snapshot import Snapshot
 from eosctl.model.transactions import HiddenIds, Selection, TransactionState, UndescribedId
 from eosctl.operations.transactions import (
     DescribeRequest,

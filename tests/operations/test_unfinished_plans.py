@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from eosctl.codecs.plan import JournalEvent, plan_digest
-from eosctl.executors.journal import Journal, write_plan_file
-from eosctl.model.plan import ClusterIs, ManualStep, Plan, PlannedStep, ResumeConnector, SetConnectorConfig
-from eosctl.model.sides import Side
-from eosctl.operations.unfinished_plans import unfinished_plan
+from eosctl.executors.apply import Journal, write_plan_file
+from eosctl.model.plan import ClusterIs, ManualStep, Plan, PlannedStep, ResumeConnector, SetConnectorConfig, Side
+from eosctl.operations.plan_files import unfinished_plan
 
 SET = SetConnectorConfig(Side.SOURCE, "new", {}, {}, copied_from="old")
 HERE = (ClusterIs(Side.SOURCE, "here"),)

@@ -7,18 +7,17 @@ import pytest
 from eosctl.analysis.metrics import catalogue as metrics
 from eosctl.analysis.rules.registry import diagnose
 from eosctl.errors import NotAuthorized, Unreachable, UsageError
-from eosctl.model.cluster_facts import ClusterFacts, ConfigTopicLog
-from eosctl.model.coverage import Coverage
+from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog
 from eosctl.model.evidence import InternalTopic
-from eosctl.model.id_access import TransactionalIdAccess
+from eosctl.model.hanging import TransactionalIdAccess
 from eosctl.model.names import ProducerIdAndEpoch
 from eosctl.model.report import exit_code
-from eosctl.model.skipped import Cause, Skipped, not_asked
+from eosctl.model.skipped import Cause, Coverage, Skipped, not_asked
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transaction_log import LogReading, TransactionLogRecords
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.watch import Answers, Cycle
-from eosctl.operations.evidence.request import EvidenceRequest
+from eosctl.operations.evidence_request import EvidenceRequest
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import SessionOptions
 from eosctl.operations.watch import Watched, observation, observe
@@ -152,7 +151,7 @@ def test_without_a_connect_cluster_no_offsets_are_asked_for():
 
 
 def test_the_verdicts_of_the_last_audits_are_those_of_the_ledger(tmp_path):
-    from eosctl.operations.audit.ledgers import open_job_ledger
+    from eosctl.operations.audit_history import open_job_ledger
 
     store = f"sqlite:///{tmp_path}/ledger"
     read_up_to(open_job_ledger(store), "nightly", 10)

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from eosctl.model.clock import ClusterClock
-from eosctl.model.id_access import TransactionalIdAccess
+from eosctl.model.hanging import NO_LEADER, TransactionalIdAccess
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.partition_producers import NO_LEADER
-from eosctl.model.producers import ActiveProducer, AnsweredProducers
+from eosctl.model.times import ClusterClock
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transactions import (
+    ActiveProducer,
+    AnsweredProducers,
     Described,
     ListedTransactions,
     TransactionDescription,

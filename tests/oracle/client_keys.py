@@ -13,10 +13,8 @@ from pathlib import Path
 from textwrap import fill
 
 from eosctl.model.versions import KafkaVersion
-from eosctl.sandbox.artifacts import retrieve_artifacts
-from eosctl.sandbox.jars import resolve_jars
+from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION, resolve_jars, retrieve_artifacts
 from eosctl.sandbox.java import compile_java, find_java
-from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 
 RELEASES = (
     *("3.3.2", "3.4.1", "3.5.2", "3.6.2", "3.7.2", "3.8.1", "3.9.2"),

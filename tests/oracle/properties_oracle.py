@@ -6,9 +6,8 @@ import subprocess
 from pathlib import Path
 from typing import Self
 
-from eosctl.sandbox.jars import resolve_jars
+from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION, resolve_jars
 from eosctl.sandbox.java import compile_java, find_java
-from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 
 SOURCE = Path(__file__).with_name("PropertiesOracle.java")
 

@@ -5,11 +5,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from eosctl.sandbox.jars import resolve_jars
+from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION, resolve_jars, resolve_plugin
 from eosctl.sandbox.java import compile_java, find_java
-from eosctl.sandbox.plugins import resolve_plugin
 from eosctl.sandbox.site import QUICK_START
-from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 from tests.jvm import Oracle
 
 DEFAULTS = {"patternType": "literal", "host": "*"}

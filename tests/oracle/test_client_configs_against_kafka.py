@@ -10,9 +10,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from eosctl.analysis.client_configs import connector_client, refused_by_producer, refused_overrides
-from eosctl.model.client_configs import DEFAULTS, KINDS, ClientConfig, as_properties
 from eosctl.model.client_properties import REFERENCE
-from eosctl.model.client_roles import ClientRole, ConnectorConfig, WorkerConfig
+from eosctl.model.client_roles import (
+    DEFAULTS,
+    KINDS,
+    ClientConfig,
+    ClientRole,
+    ConnectorConfig,
+    WorkerConfig,
+    as_properties,
+)
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 

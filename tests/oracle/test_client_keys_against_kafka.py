@@ -2,11 +2,16 @@
 
 import pytest
 
-from eosctl.model.client_keys import CLIENT_KEYS, NOT_FOLLOWED
 from eosctl.model.client_keys_by_release import SINCE, UNTIL
+from eosctl.model.client_properties import CLIENT_KEYS, NOT_FOLLOWED
 from eosctl.model.versions import KafkaVersion
-from eosctl.sandbox.jars import resolve_broker_jars, resolve_jars
-from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION, TESTED_BROKERS, TESTED_KAFKA_VERSIONS
+from eosctl.sandbox.jars import (
+    DEFAULT_KAFKA_VERSION,
+    TESTED_BROKERS,
+    TESTED_KAFKA_VERSIONS,
+    resolve_broker_jars,
+    resolve_jars,
+)
 from tests.oracle.client_keys import RELEASES, WRITTEN, keys_of, table
 
 ALL_JARS = [pytest.param(each, marks=() if each in {"3.3.2", DEFAULT_KAFKA_VERSION} else pytest.mark.variation)

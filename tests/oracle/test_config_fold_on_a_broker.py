@@ -7,8 +7,7 @@ from config_topic_writer import ConfigTopicWriter, Segment, Writer, left_open
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eosctl.analysis.config_census import survey_config_topic
-from eosctl.analysis.config_topic import fold_config_topic
+from eosctl.analysis.config_topic import fold_config_topic, survey_config_topic
 from eosctl.analysis.inspection import inspect
 from eosctl.codecs.config_topic import decode_config_record, decode_config_records
 from eosctl.codecs.secrets import keep_properties

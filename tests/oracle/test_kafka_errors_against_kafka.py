@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from eosctl.analysis.errors import KAFKA_ERRORS, KafkaError
 from eosctl.analysis.explanations import explain_error
-from eosctl.analysis.kafka_errors import KAFKA_ERRORS, KafkaError
-from eosctl.sandbox.jars import KafkaJars, resolve_broker_jars, resolve_jars
+from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION, TESTED_BROKERS, KafkaJars, resolve_broker_jars, resolve_jars
 from eosctl.sandbox.java import compile_java
-from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION, TESTED_BROKERS
 from tests.jvm import java_with
 
 

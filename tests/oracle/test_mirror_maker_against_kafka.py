@@ -7,7 +7,7 @@ from client_configs_oracle import ClientConfigsOracle, mirror_maker_files
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eosctl.codecs.worker_files import decode_worker_file
+from eosctl.codecs.connector_files import decode_worker_file
 from eosctl.model.client_roles import ConnectCluster
 
 pytestmark = pytest.mark.kafka

@@ -12,13 +12,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from eosctl.codecs.audit_states import decode_json, read_offsets_key
+from eosctl.codecs.ledger import decode_json, read_offsets_key
 from eosctl.codecs.offsets_topic import decode_offsets_key, encode_offsets_key, hash_map_order
 from eosctl.model.offsets import OffsetKey
-from eosctl.model.partitioner import murmur2
-from eosctl.sandbox.jars import resolve_jars
+from eosctl.model.records import murmur2
+from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION, resolve_jars
 from eosctl.sandbox.java import compile_java
-from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 from tests.jvm import java_with
 
 pytestmark = pytest.mark.kafka

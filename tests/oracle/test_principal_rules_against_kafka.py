@@ -9,11 +9,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from eosctl.codecs.principals import map_subject
+from eosctl.codecs.client_properties import map_subject
 from eosctl.errors import ConfigError
-from eosctl.sandbox.jars import resolve_jars
+from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION, resolve_jars
 from eosctl.sandbox.java import compile_java
-from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 from tests.jvm import java_with
 
 pytestmark = pytest.mark.kafka

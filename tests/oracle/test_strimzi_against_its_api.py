@@ -9,15 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strimzi_oracle import StrimziOracle
 
-from eosctl.codecs.kafka_connectors import altering_connector, changed_connector, listing_connector
-from eosctl.codecs.kafka_users import merge_kafka_users
-from eosctl.codecs.strimzi_resources import decode_resources
-from eosctl.codecs.worker_files import decode_worker_file
-from eosctl.codecs.yaml_edits import block
+from eosctl.codecs.connector_files import decode_worker_file
+from eosctl.codecs.strimzi import (
+    altering_connector,
+    changed_connector,
+    decode_resources,
+    listing_connector,
+    merge_kafka_users,
+)
+from eosctl.codecs.yaml_text import block
 from eosctl.model.acls import CLUSTER, AclBinding, Operation, PatternType, group, topic, transactional_id
-from eosctl.model.exported_offsets import ConnectorOffset
-from eosctl.render.acl_documents import AclFormat, emit_acls
-from eosctl.render.acl_lines import EmitOptions
+from eosctl.model.offsets import ConnectorOffset
+from eosctl.render.answers.acls import AclFormat, EmitOptions, emit_acls
 from tests.strimzi_shapes import SHAPES
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "strimzi"

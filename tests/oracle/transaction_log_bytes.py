@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import TransactionState
-from eosctl.sandbox.jars import resolve_broker_jars, resolve_jars
+from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION, resolve_broker_jars, resolve_jars
 from eosctl.sandbox.java import compile_java
-from eosctl.sandbox.versions import DEFAULT_KAFKA_VERSION
 from tests.jvm import java_with
 
 SOURCE = Path(__file__).with_name("TransactionLogOracle.java")

@@ -3,8 +3,7 @@
 from eosctl.analysis.offsets import fold_offsets
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import OffsetsTopic
-from eosctl.model.partitioner import java_partition
-from eosctl.model.records import Record, RecordState
+from eosctl.model.records import Record, RecordState, java_partition
 from eosctl.model.skipped import Skipped
 
 Triple = tuple[int, bytes, bytes | None]

@@ -4,18 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from eosctl.model.aborting import AbortRequest
 from eosctl.model.hanging import Advice, HangingReason, OpenTransaction, Verdict
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.plan import ClusterIs
-from eosctl.model.plan_facts import OpenNow, PlanFacts
-from eosctl.model.preconditions import violation
-from eosctl.model.producers import ActiveProducer
-from eosctl.model.sides import Side
+from eosctl.model.plan import AbortTransaction, ClusterIs, Side, TransactionHangs
+from eosctl.model.preconditions import OpenNow, PlanFacts, violation
 from eosctl.model.skipped import Skipped
-from eosctl.model.transaction_steps import AbortTransaction, TransactionHangs
-from eosctl.model.transactions import TransactionDescription, TransactionState
-from eosctl.planning.aborting import plan_abort
+from eosctl.model.transaction_ends import AbortRequest
+from eosctl.model.transactions import ActiveProducer, TransactionDescription, TransactionState
+from eosctl.planning.transaction_ends import plan_abort
 from eosctl.planning.undo import undo_plan
 
 PLACE = TopicPartition("orders", 3)

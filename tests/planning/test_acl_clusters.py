@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from eosctl.codecs.connector_files import connector_of
-from eosctl.codecs.worker_files import worker_of
+from eosctl.codecs.connector_files import connector_of, worker_of
 from eosctl.model.acl_plan import AclRequest
 from eosctl.model.acls import AclBinding, Operation, transactional_id
 from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfig, WorkerConfig
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.offsets import SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.planning.acl_difference import compare_acls
 from eosctl.planning.acls import plan_acls, united

@@ -17,14 +17,11 @@ from eosctl.model.acls import (
     transactional_id,
 )
 from eosctl.model.client_roles import ConnectCluster
-from eosctl.model.offset_stores import SourceSupport
-from eosctl.model.plan import AclsPresent, CreateAcls, DeleteAcls
-from eosctl.model.plan_facts import PlanFacts
-from eosctl.model.preconditions import needed_first, violation
-from eosctl.model.sides import Side
+from eosctl.model.offsets import SourceSupport
+from eosctl.model.plan import AclsPresent, CreateAcls, DeleteAcls, Side
+from eosctl.model.preconditions import PlanFacts, needed_first, violation
 from eosctl.model.skipped import Skipped
-from eosctl.planning.acl_changes import plan_acl_changes
-from eosctl.planning.acl_difference import compare_acls
+from eosctl.planning.acl_difference import compare_acls, plan_acl_changes
 from eosctl.planning.acls import plan_acls
 from eosctl.planning.undo import undo_plan
 from tests.planning.test_acls import SOURCE, WORKER

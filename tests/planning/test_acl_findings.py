@@ -3,13 +3,12 @@
 import pytest
 
 from eosctl.analysis.acl_findings import find_hidden
-from eosctl.codecs.connector_files import connector_of
-from eosctl.codecs.worker_files import worker_of
+from eosctl.codecs.connector_files import connector_of, worker_of
 from eosctl.errors import ConfigError
 from eosctl.model.acl_plan import AclPlan, AclRequest
 from eosctl.model.acls import PatternType
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.offsets import SourceSupport
 from eosctl.planning.acls import plan_acls
 from tests.planning.test_acls import NAMES, SINK, SOURCE, WORKER, _no_certificate, lines, plan, sasl, with_settings
 

@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from eosctl.codecs.connector_files import connector_of
-from eosctl.codecs.worker_files import worker_of
+from eosctl.codecs.connector_files import connector_of, worker_of
 from eosctl.errors import ConfigError
 from eosctl.model.acl_plan import AclPlan, AclRequest, PlannedBinding
 from eosctl.model.acls import PatternType
 from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfig
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.offsets import SourceSupport
 from eosctl.model.versions import KafkaVersion
 from eosctl.planning.acls import plan_acls
 

@@ -2,14 +2,13 @@
 
 from dataclasses import replace
 
-from eosctl.codecs.offsets_digest import entries_by_connector
-from eosctl.model.exported_offsets import ConnectorOffset
+from eosctl.codecs.offsets_topic import entries_by_connector
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
-from eosctl.model.offsets import OffsetsTopic
+from eosctl.model.offsets import ConnectorOffset, OffsetsTopic
+from eosctl.model.plan import Side
 from eosctl.model.records import RecordState
-from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped
-from eosctl.planning.answered_offsets import contradiction, contradictions
+from eosctl.planning.migration import contradiction, contradictions
 from tests.planning.offsets_topics import topic_of
 
 MOVE = Move("c", "c", "old", "new", "new")

@@ -8,8 +8,7 @@ from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, PartitionBo
 from eosctl.model.ledger import Cursor
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
-from eosctl.planning.audit import LARGEST_RANGE, SMALLEST_RANGE, plan_ranges
-from eosctl.planning.ledger import resume
+from eosctl.planning.audit import LARGEST_RANGE, SMALLEST_RANGE, plan_ranges, resume
 
 PLACE = TopicPartition("orders", 0)
 

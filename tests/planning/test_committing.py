@@ -4,31 +4,27 @@ from dataclasses import replace
 
 import pytest
 
-from eosctl.model.committing import CommitFacts, CommitRequest
-from eosctl.model.connect_groups import ConnectGroup, GroupMember
-from eosctl.model.live_owners import LiveOwners
+from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
-from eosctl.model.plan import ClusterIs, ManualStep, NoLiveOwner
-from eosctl.model.plan_facts import PlanFacts
-from eosctl.model.preconditions import violation
-from eosctl.model.sides import Side
-from eosctl.model.skipped import Skipped
-from eosctl.model.step_demands import demanded_steps, lacking
-from eosctl.model.transaction_log import TransactionLogValue
-from eosctl.model.transaction_steps import (
+from eosctl.model.plan import (
     NOTHING_OPEN,
+    ClusterIs,
     CommitTransaction,
+    ManualStep,
+    NoLiveOwner,
     OpenPart,
+    Side,
     TransactionNow,
     TransactionUnchanged,
 )
-from eosctl.model.transactions import (
-    Ownership,
-    TaskOwner,
-    TransactionDescription,
-    TransactionState,
-)
-from eosctl.planning.committing import plan_commit
+from eosctl.model.preconditions import PlanFacts, violation
+from eosctl.model.skipped import Skipped
+from eosctl.model.step_descriptions import demanded_steps, lacking
+from eosctl.model.transaction_ends import CommitFacts, CommitRequest
+from eosctl.model.transaction_log import TransactionLogValue
+from eosctl.model.transactions import Ownership, TaskOwner, TransactionDescription, TransactionState
+from eosctl.model.workers import LiveOwners
+from eosctl.planning.transaction_ends import plan_commit
 from eosctl.planning.undo import undo_plan
 
 NOW, STARTED = 1_790_000_000_000, 1_789_999_990_000

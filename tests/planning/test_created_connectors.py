@@ -4,20 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from eosctl.model.connector_steps import ConnectorConfigIs, CreateConnector, DeleteConnector
-from eosctl.model.exported_offsets import ConnectorOffset
-from eosctl.model.live_owners import LiveOwners
 from eosctl.model.migration import MigrationFacts
-from eosctl.model.plan import CreateTopic, Plan, WriteOffsets
-from eosctl.model.plan_facts import ConnectorFacts, TopicNow
-from eosctl.model.sides import Side
+from eosctl.model.offsets import ConnectorOffset
+from eosctl.model.plan import ConnectorConfigIs, CreateConnector, CreateTopic, DeleteConnector, Plan, Side, WriteOffsets
+from eosctl.model.preconditions import ConnectorFacts, TopicNow
 from eosctl.model.skipped import Skipped
-from eosctl.model.step_demands import demanded_steps, lacking
-from eosctl.model.step_descriptions import describe_step
+from eosctl.model.step_descriptions import demanded_steps, describe_step, lacking
 from eosctl.model.topics import TopicFacts
 from eosctl.model.versions import KafkaVersion
-from eosctl.planning.created_connectors import NewConnector
-from eosctl.planning.restore import RestoreRequest, plan_restore
+from eosctl.model.workers import LiveOwners
+from eosctl.planning.restore import NewConnector, RestoreRequest, plan_restore
 from eosctl.planning.undo import undo_plan
 from tests.planning.offsets_topics import java, topic_of
 

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from eosctl.analysis.owners import KnownNames
-from eosctl.model.connect_groups import ConnectGroup, GroupMember
+from eosctl.analysis.transactions import KnownNames
 from eosctl.model.fencing import Candidate, FencingPlan, FencingRequest
-from eosctl.model.live_owners import LiveOwners
+from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionDescription, TransactionState
+from eosctl.model.workers import LiveOwners
 from eosctl.planning.fencing import plan_fencing, select_candidates
 
 NOBODY = LiveOwners()

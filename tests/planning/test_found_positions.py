@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from eosctl.codecs.offsets_digest import entries_by_connector
+from eosctl.codecs.offsets_topic import entries_by_connector
 from eosctl.codecs.plan import decode_plan, encode_plan
 from eosctl.errors import Refused
 from eosctl.model.migration import MigrationFacts
 from eosctl.model.plan import ConnectorStopped
-from eosctl.model.step_demands import lacking
+from eosctl.model.step_descriptions import lacking
 from eosctl.planning.found_positions import is_read_again, places_read, reading_again, with_found
 from eosctl.planning.migration import plan_migration
 from tests.planning.offsets_topics import topic_of

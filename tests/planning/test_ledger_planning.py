@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosctl.errors import Bug
-from eosctl.model.audit import AuditedTopic, PartitionBounds, TopicRole
-from eosctl.model.audit_report import RangeEvidence
+from eosctl.model.audit import AuditedTopic, PartitionBounds, RangeEvidence, TopicRole
 from eosctl.model.ledger import Advance, CommittedRange, Cursor, LedgerRange, LedgerRangeKind
 from eosctl.model.names import TopicPartition
-from eosctl.planning.ledger import Resumption, advance, newly_read, resume
+from eosctl.planning.audit import Resumption, advance, newly_read, resume
 
 EXPIRED, RECREATED, TRUNCATED = LedgerRangeKind.EXPIRED, LedgerRangeKind.RECREATED, LedgerRangeKind.TRUNCATED
 

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.codecs.offsets_digest import entries_by_connector, offsets_now, value_digest
+from eosctl.codecs.offsets_topic import entries_by_connector, offsets_now, value_digest
 from eosctl.model.migration import MergeRule, Move
 from eosctl.model.offsets import OffsetsTopic
-from eosctl.model.partitioner import java_partition
-from eosctl.planning.merge import Merged, after_writing, merge_offsets
+from eosctl.model.records import java_partition
+from eosctl.planning.migration import Merged, after_writing, merge_offsets
 from tests.planning.offsets_topics import java, topic_of
 
 STAY = Move("c", "c", "old", "new")

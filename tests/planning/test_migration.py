@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from eosctl.model.live_owners import LiveOwner, LiveOwners
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.names import ConnectorTaskId
 from eosctl.model.plan import (
@@ -18,16 +17,16 @@ from eosctl.model.plan import (
     PlannedStep,
     ResumeConnector,
     SetConnectorConfig,
+    Side,
     StopConnector,
     WriteOffsets,
 )
-from eosctl.model.plan_facts import ConnectorFacts, TopicNow
-from eosctl.model.sides import Side
+from eosctl.model.preconditions import ConnectorFacts, TopicNow
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 from eosctl.model.versions import KafkaVersion
-from eosctl.planning.migration import plan_migration
-from eosctl.planning.migration_findings import replication_factors
+from eosctl.model.workers import LiveOwner, LiveOwners
+from eosctl.planning.migration import plan_migration, replication_factors
 from eosctl.planning.undo import undo_plan
 from tests.planning.offsets_topics import topic_of
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from eosctl.codecs.worker_files import decode_worker_file
+from eosctl.codecs.connector_files import decode_worker_file
 from eosctl.model.acl_plan import AclRequest
 from eosctl.model.client_roles import ClientRole
 from eosctl.planning.acls import plan_acls

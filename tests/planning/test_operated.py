@@ -4,25 +4,25 @@ from dataclasses import replace
 
 import pytest
 
-from eosctl.model.connector_steps import AwaitOperator, CreateConnector
-from eosctl.model.operated import OperatedConnectors
 from eosctl.model.plan import (
+    AwaitOperator,
     ClusterIs,
     ConnectorStopped,
+    CreateConnector,
     ManualStep,
     Plan,
     PlannedStep,
     ResumeConnector,
     SetConnectorConfig,
+    Side,
     StopConnector,
     VerifyOffsets,
 )
 from eosctl.model.planned import Planned
 from eosctl.model.preconditions import STOP_HINT
-from eosctl.model.sides import Side
 from eosctl.model.step_descriptions import describe_step
-from eosctl.planning.manual_steps import deleted_by_hand, resumed_by_hand
-from eosctl.planning.operated import for_operator, objections
+from eosctl.model.strimzi import OperatedConnectors
+from eosctl.planning.operated import deleted_by_hand, for_operator, objections, resumed_by_hand
 from eosctl.planning.undo import undo_plan
 
 SOURCE = Side.SOURCE

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest, Move
-from eosctl.model.offset_stores import SourceSupport
-from eosctl.model.sides import Side
+from eosctl.model.offsets import SourceSupport
+from eosctl.model.plan import Side
 from eosctl.model.skipped import Skipped
 from eosctl.planning.producing_elsewhere import find_clusters
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from eosctl.model.plan import StopConnector
-from eosctl.model.plan_facts import ConnectorFacts
+from eosctl.model.preconditions import ConnectorFacts
 from eosctl.planning.restore import RestoreRequest, plan_restore
 from tests.planning.test_migration import FACTS, S
 

@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from eosctl.model.exported_offsets import ConnectorOffset
-from eosctl.model.replication_slots import ReplicationSlot, SourceRead, SourceServer
+from eosctl.model.migration import ReplicationSlot, SourceRead, SourceServer
+from eosctl.model.offsets import ConnectorOffset
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
-from eosctl.planning.restore import plan_restore
-from eosctl.planning.source_positions import find_differences, find_positions
+from eosctl.planning.restore import find_differences, find_positions, plan_restore
 from tests.planning.test_created_connectors import FACTS, WISH
 
 SERVER = SourceServer(0x300, {"shop": ReplicationSlot(False, 0x100, 0x200)})

@@ -11,8 +11,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from eosctl import __version__
-from eosctl.sandbox.jar_lock import locked_jars
-from eosctl.sandbox.versions import TESTED_KAFKA_VERSIONS
+from eosctl.sandbox.jars import TESTED_KAFKA_VERSIONS, locked_jars
 from tests.project.distribution import LOCK
 
 _PINNED = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)

@@ -8,21 +8,19 @@ from eosctl.analysis.catalogue import audit
 from eosctl.model.audit import (
     AuditedTopic,
     AuditPlan,
-    OffsetRange,
-    PartitionBounds,
-    TopicRole,
-    TransactionalIdHolder,
-)
-from eosctl.model.audit_report import (
     AuditReport,
     AuditVerdict,
     ConnectorVerdict,
     EpochPoint,
     Gap,
     Growth,
+    OffsetRange,
+    PartitionBounds,
     RangeEvidence,
     Stall,
     TimelineEvent,
+    TopicRole,
+    TransactionalIdHolder,
     TransactionStatistics,
 )
 from eosctl.model.report import Finding, Severity

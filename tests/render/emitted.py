@@ -17,9 +17,8 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 from grafana_foundation_sdk.models.prometheus import Dataquery
 
 from eosctl.model.watch import Emitted
-from eosctl.operations.serving import Listening
-from eosctl.operations.watch_files import watch_file
-from eosctl.render.views.watch_files import view_watch_file
+from eosctl.operations.watch import Listening, watch_file
+from eosctl.render.answers.watch_files import view_watch_file
 
 PROFILES = ("east", "West Side")
 CUSTOM = {"ServiceMonitor", "PrometheusRule"}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from eosctl.render.kinds import KINDS
+from eosctl.render.answers.kinds import KINDS
 
 FILE: Final = Path(__file__).with_name("published_fields.txt")
 Published = Mapping[str, tuple[int, Mapping[str, frozenset[str]]]]
@@ -89,7 +89,7 @@ def main() -> str | None:
     before = decoded(FILE.read_text(encoding="utf-8").splitlines()) if FILE.exists() else {}
     if broken := list(incompatible(before, published_now())):
         return "\n".join(
-            (*broken, "raise the version of the kind in eosctl/render/kinds.py, and say it in CHANGELOG.md")
+            (*broken, "raise the version of the kind in eosctl/render/answers/kinds.py, and say it in CHANGELOG.md")
         )
     FILE.write_text(encoded(published_now()), encoding="utf-8")
     return None

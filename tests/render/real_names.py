@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from eosctl.analysis.catalogue.offsets import ORPHAN_OFFSETS, SHADOWED_OFFSET
+from eosctl.analysis.catalogue.internal_topics import ORPHAN_OFFSETS, SHADOWED_OFFSET
 from eosctl.analysis.inspection import inspect
 from eosctl.analysis.rules.registry import RULES, diagnose
-from eosctl.model.inspection import InspectedConfigTopic
-from eosctl.model.merged_offsets import OffsetsReport
+from eosctl.model.config_topic import InspectedConfigTopic
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
+from eosctl.model.offsets import OffsetsReport
 from eosctl.model.rules import Diagnosis, RuleAnswer
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transactions import (
@@ -28,14 +28,14 @@ from eosctl.model.transactions import (
     TransactionList,
     TransactionState,
 )
+from eosctl.render.answers.audit import view_audit
+from eosctl.render.answers.diagnosis import view_diagnosis
+from eosctl.render.answers.inspection import view_inspection
+from eosctl.render.answers.offsets import view_offsets
+from eosctl.render.answers.transactions import view_transactions
 from eosctl.render.document import Document
 from eosctl.render.formats import Output, text_of
 from eosctl.render.layout import Page
-from eosctl.render.views.audit import view_audit
-from eosctl.render.views.diagnosis import view_diagnosis
-from eosctl.render.views.inspection import view_inspection
-from eosctl.render.views.offsets import view_offsets
-from eosctl.render.views.transactions import view_transactions
 from tests.analysis.config_records import LATEST, Log
 from tests.analysis.evidence import HEALTHY
 from tests.analysis.offset_records import record, report, topic

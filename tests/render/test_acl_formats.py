@@ -12,11 +12,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eosctl.errors import Unsupported
+from eosctl.model.acl_plan import no_kafka_user
 from eosctl.model.acls import CLUSTER, AclBinding, Operation, PatternType, group, topic, transactional_id
-from eosctl.model.kafka_users import no_kafka_user
-from eosctl.model.unseen import UNSEEN
-from eosctl.render.acl_documents import AclFormat, emit_acls
-from eosctl.render.acl_lines import EmitOptions
+from eosctl.model.text import UNSEEN
+from eosctl.render.answers.acls import AclFormat, EmitOptions, emit_acls
 
 PREFIXED = PatternType.PREFIXED
 AROUND = EmitOptions("broker:9092", "admin client.properties", "prod", "arn:aws:kafka:eu:1:cluster/prod/u-1")

@@ -8,17 +8,14 @@ import pytest
 
 from eosctl import __version__
 from eosctl.analysis.catalogue import audit as kinds
-from eosctl.model.audit_report import AuditReport, Stall, TimelineEvent
-from eosctl.model.earlier_audit import EarlierAudit
-from eosctl.model.report import Severity, Triage
-from eosctl.model.waivers import Waiver
-from eosctl.operations.audit.command_line import command_line
-from eosctl.operations.audit.request import AuditRequest
+from eosctl.model.audit import AuditReport, EarlierAudit, Stall, TimelineEvent
+from eosctl.model.report import Severity, Triage, Waiver
+from eosctl.operations.audit import command_line
+from eosctl.operations.audit_request import AuditRequest
 from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.operations.session_options import SessionOptions
 from eosctl.render.audit_page import render_audit_page
-from eosctl.render.audit_page.outputs import output_ranges
-from eosctl.render.audit_page.page import audit_figures
+from eosctl.render.audit_page.page import audit_figures, output_ranges
 from tests.operations.quiet import Quiet
 from tests.render.audit_reports import AS_OF, rich_report
 

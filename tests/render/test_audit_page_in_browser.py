@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.model.audit_report import AuditReport
+from eosctl.model.audit import AuditReport
 from eosctl.render.audit_page import render_audit_page
 from tests.render.audit_reports import HOSTILE_NAMES, build_report, large_report, rich_report
 from tests.render.browser import Browser, Page

@@ -7,12 +7,11 @@ import pytest
 import yaml
 from hypothesis import given, settings
 
-from eosctl.model.audit_report import AuditReport, AuditVerdict, ConnectorVerdict, Growth, RangeEvidence
+from eosctl.model.audit import AuditReport, AuditVerdict, ConnectorVerdict, Growth, RangeEvidence
 from eosctl.model.skipped import Skipped
+from eosctl.render.answers.audit import summary, view_audit, view_audit_plan
 from eosctl.render.formats import Output, text_of
 from eosctl.render.layout import Page, columns_across
-from eosctl.render.views.audit import summary, view_audit
-from eosctl.render.views.audit_plan import view_audit_plan
 from tests.render.any_audit_reports import plans, reports
 from tests.render.audit_reports import HOSTILE_NAMES, rich_report
 

@@ -10,16 +10,11 @@ from eosctl.analysis.catalogue.audit import OFFSET_SET_BACK
 from eosctl.analysis.rules.registry import diagnose
 from eosctl.analysis.upgrade import check_upgrade
 from eosctl.errors import Refused, Unreachable
-from eosctl.model.audit_report import AuditVerdict, ConnectorVerdict
-from eosctl.model.coverage import Coverage, Unread
-from eosctl.model.earlier_audit import EarlierAudit, EarlierFinding
-from eosctl.model.gate import Outcome, failed_gate, gate_of
-from eosctl.model.report import Finding, Severity, Triage
-from eosctl.model.skipped import Cause, Skipped, not_asked
-from eosctl.model.upgrade import Phase
-from eosctl.model.waivers import Waiver
-from eosctl.render.junit import junit
-from eosctl.render.sarif import sarif
+from eosctl.model.audit import AuditVerdict, ConnectorVerdict, EarlierAudit, EarlierFinding
+from eosctl.model.report import Finding, Outcome, Severity, Triage, Waiver, failed_gate, gate_of
+from eosctl.model.rules import Phase
+from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, not_asked
+from eosctl.render.gates import junit, sarif
 from tests.analysis.evidence import A, but
 from tests.render.audit_reports import HOSTILE_NAMES, rich_report
 from tests.render.gate_formats import SARIF, junit_cases, sarif_run

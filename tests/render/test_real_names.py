@@ -5,7 +5,7 @@ from io import StringIO
 
 import pytest
 
-from eosctl.render.brief import brief_of, brief_owner
+from eosctl.render.cells import brief_of, brief_owner
 from eosctl.render.document import Column, Document, Table, Tone, figure
 from eosctl.render.formats import Output, text_of
 from eosctl.render.layout import Page

@@ -15,9 +15,8 @@ import pytest
 from eosctl.cli import PROGRAM, root_command
 from eosctl.model.hanging import Advice
 from eosctl.model.skipped import Skipped
+from eosctl.render.answers.kinds import BY_NAME, KINDS, document_schema
 from eosctl.render.document import Column, Document, Table
-from eosctl.render.kinds import BY_NAME, KINDS
-from eosctl.render.schema import document_schema
 from eosctl.shell.command_tree import walk
 from tests.render.published import FILE, decoded, fields_of, incompatible, published_now
 from tests.schemas import check_documents

@@ -9,15 +9,12 @@ import re
 import pytest
 import yaml
 
-from eosctl.analysis.metrics.alerts import ALERTS
 from eosctl.analysis.metrics.catalogue import METRICS
-from eosctl.analysis.metrics.dashboard import with_all
+from eosctl.analysis.metrics.dashboard import ALERTS, with_all
 from eosctl.cli import root_command
-from eosctl.model.metrics import Metric
-from eosctl.model.watch import Emitted
-from eosctl.operations.serving import Listening
-from eosctl.operations.watch_files import watch_file
-from eosctl.render.views.watch_files import view_watch_file
+from eosctl.model.watch import Emitted, Metric
+from eosctl.operations.watch import Listening, watch_file
+from eosctl.render.answers.watch_files import view_watch_file
 
 LABELS = {each.name: {*each.labels, "profile"} for each in METRICS}
 

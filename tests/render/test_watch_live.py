@@ -3,14 +3,12 @@
 from dataclasses import replace
 
 from eosctl.analysis.metrics import catalogue as metrics
-from eosctl.model.coverage import Coverage, Unread
-from eosctl.model.metrics import Sample
-from eosctl.model.skipped import Cause
-from eosctl.model.watch import Cycle, Observation
+from eosctl.model.skipped import Cause, Coverage, Unread
+from eosctl.model.watch import Cycle, Observation, Sample
+from eosctl.render.answers.watch import view_live
 from eosctl.render.formats import Output, text_of
 from eosctl.render.layout import Page
 from eosctl.render.live import tallest
-from eosctl.render.views.watch_live import view_live
 
 NOW = 1_790_000_000_000
 OWNER = ("connect-cluster-orders-source-0", "orders-source", "0")

@@ -11,19 +11,20 @@ from xml.etree import ElementTree
 import pytest
 
 from eosctl.errors import ConfigError
-from eosctl.sandbox import artifacts, jars
-from eosctl.sandbox.ivy import ivy_file_of
-from eosctl.sandbox.jar_lock import locked_jars
+from eosctl.sandbox import jars
 from eosctl.sandbox.jars import (
     PLUGINS,
+    TESTED_KAFKA_VERSIONS,
     JarSet,
+    ivy_file_of,
+    locked_jars,
+    parse_kafka_version,
+    pom_of,
     resolve_broker_jars,
     resolve_jars,
     root_coordinates,
 )
 from eosctl.sandbox.java import compile_java, find_java
-from eosctl.sandbox.maven import pom_of
-from eosctl.sandbox.versions import TESTED_KAFKA_VERSIONS, parse_kafka_version
 
 HELLO = "public class Hello { public static void main(String[] a) { System.out.println(%s); } }"
 VERSION_OF_CLIENTS = "org.apache.kafka.common.utils.AppInfoParser.getVersion()"
@@ -186,7 +187,7 @@ def test_jars_of_an_older_list_are_fetched_anew(empty_cache, scripted_resolver):
 
 def test_without_maven_and_ivy_the_error_says_what_to_install(empty_cache, monkeypatch):
     monkeypatch.setenv("PATH", str(empty_cache))
-    monkeypatch.setattr(artifacts, "find_ivy", lambda: None)
+    monkeypatch.setattr(jars, "find_ivy", lambda: None)
     with pytest.raises(ConfigError, match="neither Maven nor Ivy") as caught:
         resolve_jars("4.3.1", lambda _: None)
     assert "pyspark" in str(caught.value.hint)

@@ -11,19 +11,13 @@ from pathlib import Path
 
 import httpx
 import pytest
-from confluent_kafka.admin import (
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
-    ResourcePatternType,
-    ResourceType,
-)
+from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 
 from eosctl.errors import ConfigError, TimedOut, UsageError
 from eosctl.sandbox.jars import resolve_jars
-from eosctl.sandbox.probes import brokers_in_metadata, worker_has_joined
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
+from eosctl.sandbox.site import brokers_in_metadata, worker_has_joined
 from tests.integration.producers import open_transaction
 from tests.jvm import jars_of, java_with
 from tests.kafka_versions import spec_of, workers_of
@@ -205,7 +199,7 @@ def test_a_named_port_that_is_taken_is_refused_and_leaves_nothing_behind(sandbox
 PARENT = """
 import sys, threading, time
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
+from eosctl.sandbox.properties import SandboxSpec
 sandbox = Sandbox(SandboxSpec(workers=1))
 starter = threading.Thread(target=sandbox.start)
 starter.start(); starter.join()

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from eosctl.errors import ConfigError, UsageError
-from eosctl.sandbox import plugins, postgresql
-from eosctl.sandbox.plugins import link_plugins, resolve_plugin
-from eosctl.sandbox.postgresql import find_postgresql
-from eosctl.sandbox.spec import SandboxSpec
+from eosctl.sandbox import jars, sandbox
+from eosctl.sandbox.jars import link_plugins, resolve_plugin
+from eosctl.sandbox.properties import SandboxSpec
+from eosctl.sandbox.sandbox import find_postgresql
 
 DEBEZIUM = "io.debezium:debezium-connector-postgres:3.3.1.Final"
 
@@ -21,7 +21,7 @@ def test_an_artifact_is_fetched_once_into_a_directory_of_its_own(tmp_path: Path,
         asked.append(coordinates)
         (into / "connector.jar").touch()
 
-    monkeypatch.setattr(plugins, "retrieve_artifacts", retrieve)
+    monkeypatch.setattr(jars, "retrieve_artifacts", retrieve)
     said: list[str] = []
     first, again = resolve_plugin(DEBEZIUM, said.append), resolve_plugin(DEBEZIUM, said.append)
     assert first == again == tmp_path / "eosctl/plugins/io.debezium-debezium-connector-postgres-3.3.1.Final"
@@ -35,7 +35,7 @@ def test_a_fetch_that_fails_leaves_nothing_that_is_taken_for_a_plugin(tmp_path: 
     def fail(*_: object) -> None:
         raise ConfigError("no network")
 
-    monkeypatch.setattr(plugins, "retrieve_artifacts", fail)
+    monkeypatch.setattr(jars, "retrieve_artifacts", fail)
     for _ in range(2):
         with pytest.raises(ConfigError, match="no network"):
             resolve_plugin(DEBEZIUM, lambda _: None)
@@ -59,7 +59,7 @@ def test_what_is_neither_a_directory_nor_an_artifact_is_refused_before_anything_
 
 def test_without_a_postgresql_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(postgresql, "DEBIAN", tmp_path)
+    monkeypatch.setattr(sandbox, "DEBIAN", tmp_path)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match="no PostgreSQL") as caught:
         find_postgresql()

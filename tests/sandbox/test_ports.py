@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from eosctl.errors import ConfigError
-from eosctl.sandbox.ports import FIRST, LAST, PortLeases
+from eosctl.sandbox.site import FIRST, LAST, PortLeases
 
 
 @pytest.fixture

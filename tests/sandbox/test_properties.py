@@ -6,16 +6,16 @@ import pytest
 
 from eosctl.errors import UsageError
 from eosctl.model.versions import KafkaVersion
+from eosctl.sandbox.jars import TESTED_KAFKA_VERSIONS, parse_kafka_version
 from eosctl.sandbox.properties import (
     BrokerPorts,
+    SandboxSpec,
     broker_properties,
     client_properties,
     logging_configuration,
     properties_text,
     worker_properties,
 )
-from eosctl.sandbox.spec import SandboxSpec
-from eosctl.sandbox.versions import TESTED_KAFKA_VERSIONS, parse_kafka_version
 
 PORTS = tuple(BrokerPorts(plaintext=9000 + n, sasl=9100 + n, controller=9200 + n) for n in (1, 2, 3))
 PASSWORDS = {"worker": "w-secret", "tool": "t-secret"}

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from eosctl.errors import ConfigError
-from eosctl.sandbox.resolver import run_resolver
+from eosctl.sandbox.jars import run_resolver
 
 
 def printing(*lines: str, code: int = 0) -> list[str]:

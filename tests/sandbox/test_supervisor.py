@@ -12,10 +12,17 @@ import psycopg
 import pytest
 
 from eosctl.errors import ConfigError
-from eosctl.sandbox.probes import brokers_in_metadata
-from eosctl.sandbox.spec import SandboxSpec
-from eosctl.sandbox.state import ProcessState, SandboxState, SupervisorLock, read_state, write_state
-from eosctl.sandbox.supervisor import kept_state, other_options
+from eosctl.sandbox.properties import SandboxSpec
+from eosctl.sandbox.site import brokers_in_metadata
+from eosctl.sandbox.supervisor import (
+    ProcessState,
+    SandboxState,
+    SupervisorLock,
+    kept_state,
+    other_options,
+    read_state,
+    write_state,
+)
 from tests import forks
 from tests.integration.terminal import PROGRAM
 from tests.sandbox.processes import is_alive, processes_that_name

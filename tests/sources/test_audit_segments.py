@@ -11,9 +11,9 @@ from eosctl.codecs.record_batches import DamagedOffsets, MarkerType
 from eosctl.errors import ConfigError, UsageError
 from eosctl.model.audit import OffsetRange
 from eosctl.model.names import TopicPartition
-from eosctl.sources import log_segment
+from eosctl.sources import log_directories
 from eosctl.sources.audit_log import LogItem
-from eosctl.sources.audit_segments import PartitionSegments, find_segments, read_segments, survey_segments
+from eosctl.sources.log_directories import PartitionSegments, find_segments, read_segments, survey_segments
 from tests.analysis.audit.batch_bytes import Writer, Written, data_batch, marker_batch
 
 ORDERS = TopicPartition("orders", 0)
@@ -70,7 +70,7 @@ def seen(partition: Path) -> tuple[list[int], list[tuple[int, int]], int]:
 def test_segments_follow_each_other_whatever_the_size_of_a_chunk(partition: Path, monkeypatch: pytest.MonkeyPatch):
     write(partition, {0: batches(0, 10), 10: batches(10, 30), 30: b""})
     for size in (1, 70, 250, 1 << 20):
-        monkeypatch.setattr(log_segment, "CHUNK", size)
+        monkeypatch.setattr(log_directories, "CHUNK", size)
         assert seen(partition) == ([*range(0, 30, 2)], [], 0)
 
 
@@ -103,7 +103,7 @@ def test_a_damaged_batch_costs_its_own_offsets_only(partition: Path, place: int,
 
 
 def test_what_is_damaged_beyond_a_chunk_is_passed_over_too(partition: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(log_segment, "CHUNK", 300)
+    monkeypatch.setattr(log_directories, "CHUNK", 300)
     write(partition, {0: batches(0, 10) + os.urandom(5000) + batches(40, 60)})
     assert seen(partition) == ([*range(0, 10, 2), *range(40, 60, 2)], [(10, 40)], 0)
 

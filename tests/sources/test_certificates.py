@@ -9,10 +9,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from eosctl.codecs.principals import resolve_principal
+from eosctl.codecs.client_properties import resolve_principal
 from eosctl.errors import ConfigError
 from eosctl.model.client_properties import Property
-from eosctl.sources.certificates import read_subject
+from eosctl.sources.config_providers import read_subject
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 NAMES = ((NameOID.COUNTRY_NAME, "DE"), (NameOID.ORGANIZATION_NAME, "Example, Ltd"), (NameOID.COMMON_NAME, "orders"))

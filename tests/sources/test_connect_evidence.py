@@ -6,7 +6,7 @@ from eosctl.errors import TimedOut, Unreachable
 from eosctl.model.evidence import Preflight, WorkerEvidence
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
-from eosctl.sources.connect_evidence import read_preflight, read_worker_evidence
+from eosctl.sources.connect_rest import read_preflight, read_worker_evidence
 from tests.sources.fake_connect import PLUGIN, FakeWorker, serve
 
 

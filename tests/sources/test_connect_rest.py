@@ -13,8 +13,7 @@ from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.errors import NotAuthorized, OtherCluster, Refused, TimedOut, Undecodable, Unreachable, UsageError
 from eosctl.model.skipped import Skipped
 from eosctl.model.workers import ConnectorStatus, TaskStatus, WorkerFacts
-from eosctl.sources.connect_offsets import validated_values
-from eosctl.sources.connect_rest import read_active_topics, read_connect, read_connectors, read_worker
+from eosctl.sources.connect_rest import read_active_topics, read_connect, read_connectors, read_worker, validated_values
 
 Reply = tuple[int, bytes]
 ROOT = {"version": "4.3.1", "commit": "x", "kafka_cluster_id": "C1"}

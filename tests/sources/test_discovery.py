@@ -14,9 +14,8 @@ from eosctl.clients.rest import InternalAddress, RestClient
 from eosctl.clients.rest_identity import DiscoveredUrl, WorkerUrl
 from eosctl.errors import EosctlError, Refused, Unreachable, UsageError
 from eosctl.model.client_properties import ClientProperties, Property
-from eosctl.model.connect_groups import ConnectGroup, GroupMember
 from eosctl.model.evidence import WorkerEvidence
-from eosctl.model.groups import ListedGroup
+from eosctl.model.groups import ConnectGroup, GroupMember, ListedGroup
 from eosctl.model.skipped import Skipped
 from eosctl.sources import discovery
 from eosctl.sources.connect_rest import read_worker

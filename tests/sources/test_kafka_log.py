@@ -12,8 +12,7 @@ from eosctl.errors import NotAuthorized, UsageError
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel, RecordState
-from eosctl.sources.kafka_log import read_log
-from eosctl.sources.kafka_offsets import partition_offsets
+from eosctl.sources.kafka_log import partition_offsets, read_log
 from tests.sources.mixed_topic import MixedTopic, create_topic
 
 pytestmark = pytest.mark.kafka

@@ -3,8 +3,8 @@
 from typing import ClassVar
 
 from eosctl.model.skipped import Skipped
-from eosctl.sources import coverage_log
-from eosctl.sources.coverage_log import CoverageLog, KeptFacts, asked
+from eosctl.sources import cluster_reader
+from eosctl.sources.cluster_reader import CoverageLog, KeptFacts, asked
 
 
 class Reader(CoverageLog):
@@ -25,7 +25,7 @@ class Reader(CoverageLog):
 
 def test_a_later_session_takes_what_is_kept_for_a_time_until_that_is_over(monkeypatch):
     now, kept, asked_for = [1000.0], KeptFacts(), []
-    monkeypatch.setattr(coverage_log, "monotonic", lambda: now[0])
+    monkeypatch.setattr(cluster_reader, "monotonic", lambda: now[0])
     monkeypatch.setattr(Reader, "asked_for", asked_for)
 
     def session(*connectors, lasts_s=0.0):

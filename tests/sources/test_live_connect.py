@@ -7,10 +7,10 @@ import pytest
 
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.errors import NotAuthorized, UsageError
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.offsets import SourceSupport
 from eosctl.model.skipped import Skipped
-from eosctl.sources.coverage_log import KeptFacts
-from eosctl.sources.live_connect import LiveConnect, soon
+from eosctl.sources.cluster_reader import KeptFacts
+from eosctl.sources.live_cluster import LiveConnect, soon
 from tests.sources.fake_connect import FakeWorker, serve
 
 

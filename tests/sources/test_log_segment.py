@@ -7,8 +7,8 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
 from eosctl.errors import ConfigError, Undecodable
 from eosctl.model.names import TopicPartition
-from eosctl.sources import log_segment
-from eosctl.sources.log_segment import LogSegment, partition_of_segment
+from eosctl.sources import log_directories
+from eosctl.sources.log_directories import LogSegment, partition_of_segment
 
 
 def batch(offset: int, records: int = 3) -> bytes:
@@ -41,7 +41,7 @@ def test_a_segment_is_read_to_its_end(segment: Path):
 def test_chunks_that_end_within_a_batch_make_no_difference(segment: Path, monkeypatch: pytest.MonkeyPatch):
     segment.write_bytes(b"".join(batch(3 * number) for number in range(40)))
     for size in (1, 7, 61, 300, 1000):
-        monkeypatch.setattr(log_segment, "CHUNK", size)
+        monkeypatch.setattr(log_directories, "CHUNK", size)
         assert offsets(segment) == (list(range(120)), 0)
 
 
@@ -53,7 +53,7 @@ def test_a_copy_that_ends_within_a_batch_says_how_much_is_left(segment: Path):
 def test_zeros_at_the_end_are_space_that_was_allocated_ahead(segment: Path, monkeypatch: pytest.MonkeyPatch):
     segment.write_bytes(batch(0) + bytes(5000))
     assert offsets(segment) == ([0, 1, 2], 0)
-    monkeypatch.setattr(log_segment, "CHUNK", 100)
+    monkeypatch.setattr(log_directories, "CHUNK", 100)
     assert offsets(segment) == ([0, 1, 2], 0)
 
 

@@ -10,7 +10,7 @@ from eosctl.clients.access import ClusterAccess
 from eosctl.clients.wire import Wire
 from eosctl.errors import UsageError
 from eosctl.model.client_properties import ClientProperties
-from eosctl.model.plan_facts import ConnectorFacts
+from eosctl.model.preconditions import ConnectorFacts
 from eosctl.model.skipped import Skipped
 from eosctl.sources.plan_facts import read_connector_facts
 from tests.sources.test_connect_rest import Reply, worker

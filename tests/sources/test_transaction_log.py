@@ -9,7 +9,7 @@ from eosctl.model.names import TRANSACTION_LOG, TopicPartition
 from eosctl.model.records import Record
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transaction_log import LogEnd
-from eosctl.sources import transaction_log
+from eosctl.sources import kafka_transactions
 
 PLACE = TopicPartition(TRANSACTION_LOG, 0)
 EMPTY = struct.pack(">hqhibiqq", 0, 7, 0, 60_000, 0, -1, 1, 1)
@@ -24,14 +24,14 @@ def following(monkeypatch, after, *, gone=(), begin=0, end=6, epoch=3):
         if offset not in gone
     ]
     monkeypatch.setattr(
-        transaction_log,
+        kafka_transactions,
         "read_log",
         lambda _wire, _place, start, offsets: (each for each in log if each.offset >= start),
     )
     bounds = [PartitionOffsets(PLACE, begin, end, end)]
-    ends = transaction_log.log_ends(bounds, {0: epoch})
+    ends = kafka_transactions.log_ends(bounds, {0: epoch})
     assert ends == {0: LogEnd(epoch, end)}
-    found = transaction_log.read_following(None, bounds, ends, after, ["ours"])
+    found = kafka_transactions.read_following(None, bounds, ends, after, ["ours"])
     return None if found is None else [each.offset for each in found]
 
 

@@ -9,9 +9,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from eosctl.clients.wire import Wire
 from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, TopicRole
 from eosctl.model.client_properties import ClientProperties
-from eosctl.operations.audit.bounds import AuditScope, read_bounds
-from eosctl.planning.audit import plan_ranges
-from eosctl.planning.ledger import resume
+from eosctl.operations.audit_topics import AuditScope, read_bounds
+from eosctl.planning.audit import plan_ranges, resume
 from eosctl.sources.audit_log import DataBatch, read_range
 from tests.live_reader import reader_over
 

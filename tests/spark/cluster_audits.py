@@ -15,21 +15,13 @@ from typing import TypeVar
 import psutil
 import pyspark
 
-from eosctl.executors.spark_bundle import REQUIREMENTS, write_spark_bundle
+from eosctl.executors.files import REQUIREMENTS, write_spark_bundle
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.spark.quiet import QUIET
+from eosctl.spark.session import QUIET
 from tests.faults.quotas import quota
 from tests.postgresql import PASSWORD, PostgreSQL
 from tests.spark.audited_cluster import OFFSETS, OUTPUT
-from tests.spark.cluster_processes import (
-    DRIVER,
-    LAUNCHER,
-    READING_S,
-    Node,
-    jvms_below,
-    kill,
-    reading_executors,
-)
+from tests.spark.cluster_processes import DRIVER, LAUNCHER, READING_S, Node, jvms_below, kill, reading_executors
 from tests.spark.hadoop import Hadoop, hadoop_version
 from tests.spark.printed_submissions import ROOT, Printed
 from tests.spark.spark_table import keep

@@ -14,8 +14,8 @@ import psutil
 import pyspark
 
 from eosctl.sandbox.java import find_java
-from eosctl.sandbox.ports import PortLeases
 from eosctl.sandbox.process import Process, Spawner
+from eosctl.sandbox.site import PortLeases
 
 SPARK_HOME = Path(pyspark.__file__).parent
 SPARK_SUBMIT = SPARK_HOME / "bin" / "spark-submit"

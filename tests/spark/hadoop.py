@@ -13,8 +13,8 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from eosctl.sandbox.artifacts import holds_all, replacing, retrieve_artifacts
 from eosctl.sandbox.cache import cache_directory, exclusive
+from eosctl.sandbox.jars import holds_all, replacing, retrieve_artifacts
 from eosctl.sandbox.java import find_java
 from eosctl.sandbox.process import Process
 from tests.spark.cluster_processes import HOST, JVM, NODES, SPARK_HOME, Daemons, Node, daemons, plain_environment, ready

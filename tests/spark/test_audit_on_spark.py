@@ -12,17 +12,16 @@ from pyspark.sql import SparkSession
 
 from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
-from eosctl.engines.auditing import run_audit
-from eosctl.engines.engine import Engine, Progress
+from eosctl.engines.auditing import Engine, Progress, run_audit
 from eosctl.engines.local import LocalEngine
 from eosctl.errors import ConfigError, NotAuthorized, UsageError
 from eosctl.model.audit import AuditPlan, OffsetRange
 from eosctl.model.client_properties import ClientProperties
+from eosctl.render.answers.audit import view_audit
 from eosctl.render.formats import Output, text_of_envelope
-from eosctl.render.views.audit import view_audit
 from eosctl.sandbox.java import find_java
+from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sandbox.spec import SandboxSpec
 from eosctl.sources.audit_log import OpenCluster
 from eosctl.spark.engine import SparkEngine
 from eosctl.spark.executor_access import ExecutorAccess, executor_access

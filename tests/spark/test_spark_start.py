@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.spark.class_archive import archive_options
+from eosctl.spark.session import archive_options
 from eosctl.spark.worker_daemon import prefer_installed
 
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosctl.model.audit import OffsetRange, StateKind, StateRow
-from eosctl.spark.range_frame import NO_BUCKET, flagged
-from eosctl.spark.state_rows import ARROW, decode_rows, encode_flagged, encode_rows
+from eosctl.spark.range_frame import ARROW, NO_BUCKET, decode_rows, encode_flagged, encode_rows, flagged
 
 INTEGERS = st.integers(-(2**31), 2**31 - 1)
 ROWS = st.lists(
@@ -54,7 +53,7 @@ def test_encoding_rows_loads_no_pandas():
     code = (
         "import sys\n"
         "from eosctl.model.audit import StateKind, StateRow\n"
-        "from eosctl.spark.state_rows import encode_flagged\n"
+        "from eosctl.spark.range_frame import encode_flagged\n"
         "encode_flagged('small', [(True, StateRow(StateKind.LOG, 0, 't', 0, 0, True, b'x'))]).to_batches()\n"
         "sys.exit('pandas' in sys.modules)"
     )

@@ -12,33 +12,35 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from eosctl.analysis.audit.audit_findings import (
+from eosctl.analysis.audit.findings import (
+    ALTERED,
+    BESIDE,
+    BROKEN,
+    Evidence,
     altered_offsets,
     change_findings,
     config_findings,
     key_findings,
+    log_findings,
     orphan_findings,
     removed_findings,
     transaction_findings,
     unfenced_findings,
 )
-from eosctl.analysis.audit.evidence import Evidence
-from eosctl.analysis.audit.finding_words import ALTERED, BESIDE, BROKEN
-from eosctl.analysis.audit.log_findings import log_findings
 from eosctl.analysis.catalogue.index import kinds_of_command
-from eosctl.model.audit_report import (
+from eosctl.model.audit import (
     AuditReport,
     AuditVerdict,
     ConnectorVerdict,
     EpochPoint,
     Growth,
+    OwnerFigures,
     RangeEvidence,
     TimelineEvent,
     TransactionStatistics,
     total_records,
 )
 from eosctl.model.audit_states import LogState
-from eosctl.model.audit_summaries import OwnerFigures
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
 

@@ -21,19 +21,273 @@
 11. An unfinished snapshot that another session began again: Kafka kept its promise, readers have rows twice.
 """
 
-from collections.abc import Iterator, Sequence
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from collections.abc import Set as AbstractSet
-from itertools import groupby
+from enum import StrEnum
+from itertools import groupby, pairwise
 from typing import Final, NamedTuple
 
-from eosctl.analysis.audit.batches import Decode, KeyReader
-from eosctl.analysis.audit.key_anomalies import KeyAnomalyKind, Placed, PlacedWrite, change_at, shown, trouble_at
-from eosctl.analysis.audit.misplaced_keys import judge_strays
+from eosctl.analysis.audit.batches import Decode, KeyReader, SnapshotChange, is_back, snapshot_change
+from eosctl.analysis.audit.key_scan import Runs, by_session, runs_of
 from eosctl.analysis.audit.sessions import Sessions
-from eosctl.analysis.audit.snapshots import SnapshotChange, snapshot_change
-from eosctl.analysis.audit.store_changes import KeyStores, stores_of_keys
-from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, ReadKey, Return, Setbacks, Write
-from eosctl.model.audit_summaries import KeyAnomaly
+from eosctl.model.audit import (
+    CommittedData,
+    ConnectorHistory,
+    ConnectorKeys,
+    KeyAnomaly,
+    KeySummary,
+    OffsetsWrite,
+    OutputPart,
+)
+from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, ReadKey, Return, Run, Setbacks, Write
+from eosctl.model.names import TopicPartition
+
+# What can be wrong with a key of an offsets topic, and how a place is reported in words.
+
+
+class KeyAnomalyKind(StrEnum):
+    """What can be wrong with a key."""
+
+    MALFORMED_KEY = "malformed-offsets-key"
+    TWO_PARTITIONS = "key-in-two-partitions"
+    SAME_PARTITION = "logical-duplicates"
+    SET_BACK = "offset-set-back"
+    REPEATED = "offset-repeated"
+    PLAIN_WRITE = "plain-offsets-write"
+    ZOMBIE = "zombie-writer"
+    COPIED = "offset-copied"
+    NOT_TAKEN_OVER = "offset-not-taken-over"
+    ALTERED = "offsets-altered"
+    SNAPSHOT = "snapshot-begun-again"
+    SNAPSHOT_UNCLEAR = "snapshot-unclear"
+
+
+class PlacedWrite(NamedTuple):
+    """A write, and its partition."""
+
+    place: TopicPartition
+    write: Write
+
+
+class Placed(NamedTuple):
+    """A key's state, and the partition that it is of."""
+
+    place: TopicPartition
+    state: KeyState
+
+
+def trouble_at(
+    kind: KeyAnomalyKind, key: ReadKey, place: TopicPartition, at: Write, before: str, after: str
+) -> KeyAnomaly:
+    """An anomaly at a write, with what was there before and after, as `shown` writes it."""
+    return KeyAnomaly(
+        kind.value, key.connector, place.topic, place.partition, at.offset, at.timestamp, key.text, before, after
+    )
+
+
+def shown(place: TopicPartition, write: Write) -> str:
+    """Partition, offset and value of a write."""
+    value = "tombstone" if write.value is None else write.value[:200].decode("utf-8", "backslashreplace")
+    return f"{place}@{write.offset}: {value}"
+
+
+def change_at(kind: KeyAnomalyKind, key: ReadKey, was: PlacedWrite, now: PlacedWrite, more: str = "") -> KeyAnomaly:
+    """An anomaly at a write, held against another one: what their transactions carried can be looked up."""
+    found = trouble_at(kind, key, *now, shown(*was), shown(*now) + more)
+    return found._replace(was=written_at(*was), now=written_at(*now))
+
+
+def written_at(place: TopicPartition, write: Write) -> OffsetsWrite | None:
+    """Where it was committed; None outside any transaction."""
+    if not write.transactional:
+        return None
+    return OffsetsWrite(place.topic, place.partition, write.offset, write.producer_id)
+
+
+# Writes of one key that lie in another partition than the connector's own (V12: a producer that does not use murmur2).
+#
+# The partition of the task is the one with the key's first write in a transaction, or the most of them. Elsewhere, in
+# the same topic and under the same raw key:
+#
+# 1. A plain write after the task's first transactional one is outside any transaction like one beside it.
+# 2. A first write is a setback if the task's last transactional one before it was higher. What came first follows from
+#    the timestamps, which producers give. Where the task wrote on since, only its first and last writes are known: a
+#    value below the first one is a setback, too.
+
+
+def judge_strays(key: ReadKey, placed: Sequence[Placed], decode: Decode) -> Iterator[KeyAnomaly]:
+    """What writes in other partitions show."""
+    for home in _homes(placed):
+        for stray in placed:
+            beside = stray.place.topic == home.place.topic and stray.state.key == home.state.key
+            if beside and stray.place != home.place:
+                yield from _of_stray(key, home, stray, decode)
+
+
+def _homes(placed: Sequence[Placed]) -> Iterator[Placed]:
+    """Of each topic and raw key the partition that the connector's task writes to, where there are others."""
+    groups: dict[tuple[str, bytes | None], list[Placed]] = {}
+    for each in placed:
+        groups.setdefault((each.place.topic, each.state.key), []).append(each)
+    for group in groups.values():
+        written = [each for each in group if each.state.first_transactional is not None]
+        if len(group) > 1 and written:
+            yield max(written, key=_weight)
+
+
+def _weight(each: Placed) -> tuple[int, int]:
+    begun = each.state.first_transactional
+    return each.state.records - each.state.plain_records, 0 if begun is None else -begun.timestamp
+
+
+def _of_stray(key: ReadKey, home: Placed, stray: Placed, decode: Decode) -> Iterator[KeyAnomaly]:
+    began = home.state.first_transactional
+    plain = _plain_after(stray.state, began)
+    if began is not None and plain is not None:
+        before, after = shown(home.place, began), shown(stray.place, plain)
+        yield trouble_at(KeyAnomalyKind.PLAIN_WRITE, key, stray.place, plain, before, after)
+    last, first = _before(home.state, stray.state.first), stray.state.first
+    if last is not None and is_back(Change(last, first), stray.state.key, decode):
+        before, after = shown(home.place, last), shown(stray.place, first)
+        yield trouble_at(KeyAnomalyKind.SET_BACK, key, stray.place, first, before, after)
+
+
+def _plain_after(state: KeyState, began: Write | None) -> Write | None:
+    if began is None or state.first_transactional is not None:
+        return None
+    plain = (each for each in (state.first_plain, state.last_plain) if each is not None)
+    return next((each for each in plain if each.timestamp > began.timestamp), None)
+
+
+def _before(state: KeyState, write: Write) -> Write | None:
+    """The last known transactional write that was before another one."""
+    known = (state.last_transactional, state.first_transactional)
+    return next((each for each in known if each is not None and each.timestamp < write.timestamp), None)
+
+
+# Whether a connector that changed its offset store went on where it was.
+#
+# 1. A task that starts is given what its store holds for the key, and nothing else: a topic of its own that lacks the
+#    key answers null, and that hides what the worker's topic has (ConnectorOffsetBackingStore, V1). So a key's first
+#    write in another store goes on from the write before it there, not from the last one in the store that was left.
+# 2. Both are the same where somebody copied the offset first (`eosctl migrate-offsets`), or where the worker did:
+#    beside a connector's own topic it writes a plain copy of every offset to its own.
+# 3. The copy may itself be that first write: the same value, in a transaction without data. Data are known later, so
+#    such a write is a suspicion until then.
+# 4. In one topic offsets show what came first, between topics timestamps do. Only the beginnings of runs are compared:
+#    hours of writes lie between those of two stores, or a stop and a start at least.
+# 5. A plain write in the worker's topic is such a copy if the connector committed to its own one then.
+# 6. Where plain writes that are no copies came between in the worker's topic, the connector was back there while
+#    exactly-once was off, and goes on from those. They are reported by themselves.
+
+
+SKEW_MS: Final = 5_000
+
+
+class StoreChange(NamedTuple):
+    """A key's first write in another store, after `was`, the last one elsewhere; held is what was there already."""
+
+    was: PlacedWrite
+    held: Write | None
+    now: PlacedWrite
+
+
+class KeyStores:
+    """The writes of one raw key in all offsets topics. own_topics are those that are not the worker's."""
+
+    def __init__(self, placed: Iterable[Placed], own_topics: Set[str], sessions: Sessions) -> None:
+        self._own_topics = own_topics
+        self._runs: Mapping[TopicPartition, Runs] = {
+            each.place: by_session(runs_of(each.state), sessions) for each in placed
+        }
+        found = [(place, run) for place, runs in self._runs.items() for run in runs]
+        self._transactional = sorted((each for each in found if each[1].first.transactional), key=_beginning)
+        self._plain = sorted((each for each in found if not each[1].first.transactional), key=_beginning)
+
+    def changes(self) -> Iterator[StoreChange]:
+        """Changes of the store after which the connector did not begin with the last offset (rules 1 to 3)."""
+        before: tuple[TopicPartition, Run] | None = None
+        for place, run in self._transactional:
+            if before is None or before[0].topic != place.topic:
+                yield from self._change(before, place, run)
+            before = place, run
+
+    def _change(
+        self, before: tuple[TopicPartition, Run] | None, place: TopicPartition, run: Run
+    ) -> Iterator[StoreChange]:
+        was, first = self._left_at(before, place, run.first), run.first
+        held = self._held(place, first)
+        if was is None or was.write.value is None or (held is not None and held.value == was.write.value):
+            return
+        if held is not None and self._was_back(place, was.write, held):
+            return
+        yield StoreChange(was, held, PlacedWrite(place, first))
+
+    def _left_at(
+        self, before: tuple[TopicPartition, Run] | None, place: TopicPartition, first: Write
+    ) -> PlacedWrite | None:
+        """The last write elsewhere before `first`; a plain one only if it is known to be later (rule 4)."""
+        left = None if before is None else PlacedWrite(before[0], before[1].last)
+        for elsewhere, run in self._plain:
+            if elsewhere.topic == place.topic or run.first.timestamp >= first.timestamp:
+                continue
+            last = run.last if run.last.timestamp < first.timestamp else run.first
+            if left is None or self._is_later(elsewhere, last, left):
+                left = PlacedWrite(elsewhere, last)
+        return left
+
+    def _is_later(self, place: TopicPartition, plain: Write, than: PlacedWrite) -> bool:
+        if place == than.place and not self.is_copy_of_own(place, plain):
+            return plain.offset > than.write.offset
+        return plain.timestamp > than.write.timestamp + SKEW_MS
+
+    def _held(self, place: TopicPartition, first: Write) -> Write | None:
+        """What the partition held before `first`."""
+        return next((run.last for run, behind in pairwise(self._runs[place]) if behind.first == first), None)
+
+    def is_copy_of_own(self, place: TopicPartition, write: Write) -> bool:
+        """Rule 5."""
+        if write.transactional or place.topic in self._own_topics:
+            return False
+        return any(
+            run.first.timestamp - SKEW_MS <= write.timestamp <= run.last.timestamp + SKEW_MS
+            for elsewhere, run in (*self._transactional, *self._plain)
+            if elsewhere.topic in self._own_topics
+        )
+
+    def _was_back(self, place: TopicPartition, was: Write, held: Write) -> bool:
+        """Rule 6."""
+        if held.transactional or place.topic in self._own_topics or held.timestamp <= was.timestamp + SKEW_MS:
+            return False
+        return any(run.last == held and not self.is_copy_of_own(place, run.first) for run in self._runs[place])
+
+    def plain_after(self, place: TopicPartition) -> Runs:
+        """Runs of plain writes behind the first one in a transaction there that are no copies (rule 5)."""
+        runs = self._runs[place]
+        begun = next((number for number, run in enumerate(runs) if run.first.transactional), len(runs))
+        plain = (run for run in runs[begun:] if not run.first.transactional)
+        return tuple(run for run in plain if not self.is_copy_of_own(place, run.first))
+
+
+def _beginning(found: tuple[TopicPartition, Run]) -> tuple[int, TopicPartition, int]:
+    place, run = found
+    return run.first.timestamp, place, run.first.offset
+
+
+def stores_of_keys(
+    placed: Sequence[Placed], own_topics: Set[str], sessions: Sessions
+) -> Mapping[bytes | None, KeyStores]:
+    """By raw key, those with writes in several offsets topics."""
+    groups: dict[bytes | None, list[Placed]] = {}
+    for each in placed:
+        groups.setdefault(each.state.key, []).append(each)
+    return {
+        key: KeyStores(group, own_topics, sessions)
+        for key, group in groups.items()
+        if len({each.place.topic for each in group}) > 1
+    }
 
 
 class Judged(NamedTuple):
@@ -233,3 +487,244 @@ class _OfOne:
 
     def _trouble(self, kind: KeyAnomalyKind, at: Write, before: str, after: str) -> KeyAnomaly:
         return trouble_at(kind, self._key, self._place, at, before, after)
+
+
+# Conclusions about keys, added up over source partitions and buckets.
+
+
+MOST_SUSPICIONS: Final = 10_000
+MOST_LATEST: Final = 1_000
+
+
+def summarize_keys(partitions: Mapping[TopicPartition, Iterable[KeyState]], inputs: KeyJudgementInputs) -> KeySummary:
+    """What the keys of some partitions show together. All keys that are the same JSON have to be among them."""
+    same: dict[ReadKey, list[Placed]] = {}
+    for place in sorted(partitions):
+        for state in partitions[place]:
+            same.setdefault(inputs.read_key(state.key), []).append(Placed(place, state))
+    summary = _Summary()
+    for key, placed in same.items():
+        summary.add(key, placed, judge_keys(key, placed, inputs))
+    return summary.result()
+
+
+class _Connector:
+    """The keys of one connector so far."""
+
+    def __init__(self) -> None:
+        self._keys = self._records = self._tombstones = 0
+        self._producers: set[int] = set()
+        self._begun: int | None = None
+        self._upgraded: int | None = None
+        self._last_write: int | None = None
+
+    def add(self, placed: Sequence[Placed]) -> None:
+        """Take in one source partition."""
+        for _, state in placed:
+            self._keys += 1
+            self._records += state.records
+            self._tombstones += state.tombstones
+            for writer in state.writers:
+                self._producers.add(writer.producer_id)
+            begun = state.first_transactional
+            if begun is not None and (self._begun is None or begun.timestamp < self._begun):
+                self._begun = begun.timestamp
+            upgraded = _upgraded(state)
+            if upgraded is not None and (self._upgraded is None or upgraded > self._upgraded):
+                self._upgraded = upgraded
+            if self._last_write is None or state.last.timestamp > self._last_write:
+                self._last_write = state.last.timestamp
+
+    def result(self, name: str | None) -> ConnectorKeys:
+        """All of them, as those of the connector of this name."""
+        assert self._last_write is not None
+        producers = tuple(sorted(each for each in self._producers if each >= 0))
+        counts = self._keys, self._records, self._tombstones
+        return ConnectorKeys(name, *counts, producers, self._begun, self._upgraded, self._last_write)
+
+
+class _Summary:
+    """Conclusions so far."""
+
+    def __init__(self) -> None:
+        self._connectors: dict[str | None, _Connector] = {}
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._anomalies: list[KeyAnomaly] = []
+        self._suspicions: list[KeyAnomaly] = []
+        self._latest: list[OffsetsWrite] = []
+
+    def add(self, key: ReadKey, placed: Sequence[Placed], judged: Judged) -> None:
+        """Take in one source partition."""
+        connector = self._connectors.get(key.connector)
+        if connector is None:
+            connector = self._connectors[key.connector] = _Connector()
+        connector.add(placed)
+        for kind, count in judged.counts:
+            self._counts[kind.value, key.connector or ""] += count
+        self._anomalies += judged.anomalies
+        self._suspicions += judged.suspicions
+        for place, state in placed:
+            last = None if state.last_transactional is None else written_at(place, state.last_transactional)
+            if last is not None:
+                self._latest.append(last)
+
+    def result(self) -> KeySummary:
+        """All of it."""
+        return KeySummary(
+            tuple(each.result(name) for name, each in self._connectors.items()),
+            tuple((kind, connector, count) for (kind, connector), count in sorted(self._counts.items())),
+            first_key_troubles(self._anomalies),
+            tuple(sorted(self._suspicions, key=_order)[:MOST_SUSPICIONS]),
+            tuple(sorted(self._latest)[:MOST_LATEST]),
+        )
+
+
+def add_key_summaries(summaries: Iterable[KeySummary]) -> KeySummary:
+    """All of them as one."""
+    connectors: dict[str | None, list[ConnectorKeys]] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    anomalies: list[KeyAnomaly] = []
+    suspicions: list[KeyAnomaly] = []
+    latest: list[OffsetsWrite] = []
+    for summary in summaries:
+        for each in summary.connectors:
+            connectors.setdefault(each.connector, []).append(each)
+        for kind, connector, count in summary.counts:
+            counts[kind, connector] += count
+        anomalies += summary.anomalies
+        suspicions += summary.suspicions
+        latest += summary.latest
+    names = sorted(connectors, key=lambda name: (name is None, name or ""))
+    return KeySummary(
+        tuple(_add_connector(connectors[name]) for name in names),
+        tuple((kind, connector, count) for (kind, connector), count in sorted(counts.items())),
+        first_key_troubles(anomalies),
+        tuple(sorted(suspicions, key=_order)[:MOST_SUSPICIONS]),
+        tuple(sorted(latest)[:MOST_LATEST]),
+    )
+
+
+def first_key_troubles(anomalies: Iterable[KeyAnomaly]) -> tuple[KeyAnomaly, ...]:
+    """The earliest KEPT_PLACES of each kind and connector."""
+    kept: dict[tuple[str, str], list[KeyAnomaly]] = {}
+    for anomaly in sorted(anomalies, key=_order):
+        places = kept.setdefault((anomaly.kind, anomaly.connector or ""), [])
+        if len(places) < KEPT_PLACES:
+            places.append(anomaly)
+    return tuple(anomaly for places in kept.values() for anomaly in places)
+
+
+def _order(anomaly: KeyAnomaly) -> tuple[object, ...]:
+    return anomaly.kind, anomaly.connector or "", anomaly.timestamp, anomaly.topic, *anomaly[3:9]
+
+
+def _upgraded(state: KeyState) -> int | None:
+    """When the key was first written in a transaction, if it was written plainly before."""
+    begun = state.first_transactional
+    return begun.timestamp if begun is not None and state.plain_records > state.plain_after else None
+
+
+def _add_connector(each: Sequence[ConnectorKeys]) -> ConnectorKeys:
+    begun = [one.first_transactional for one in each if one.first_transactional is not None]
+    return ConnectorKeys(
+        each[0].connector,
+        sum(one.keys for one in each),
+        sum(one.records for one in each),
+        sum(one.tombstones for one in each),
+        tuple(sorted({producer_id for one in each for producer_id in one.producers})),
+        min(begun, default=None),
+        max((one.upgraded for one in each if one.upgraded is not None), default=None),
+        max(one.last_write for one in each),
+    )
+
+
+# What a suspicious source offset is, once it is known what its transaction wrote beside it.
+#
+# 1. Offsets that a stopped connector's own producer commits without data were altered: by a request to Connect, or by
+#    a tool that takes its place. What is read again then is read again as somebody wished.
+# 2. A copied offset (the same value as in the store before) carries no data. With data, the connector began from
+#    nothing and came as far again in its first transaction.
+# 3. An offset that is repeated without data is no sign of anything. Nor is one with data if none of it went where the
+#    data of the offset before went: records that are read again are written to the same topics; heartbeats are not.
+#    Debezium's heartbeats have topics of their own and are no data: the first one of a session repeats the offset of
+#    the last one of the session before. Nor are its metadata of transactions, in the topic `<server>.transaction`: a
+#    BEGIN is sent again to a connector that restarts within the transaction, and an END has the offset of the last
+#    row.
+
+
+Data = tuple[OutputPart, ...]
+HEARTBEATS: Final = "__debezium-heartbeat."
+"""How the names of Debezium's heartbeat topics begin, unless topic.heartbeat.prefix says otherwise."""
+
+
+class Circumstances(NamedTuple):
+    """What a suspicion is resolved by: data of transactions, connectors by producer ID, and connectors' histories."""
+
+    committed: Mapping[OffsetsWrite, Data]
+    owners: Mapping[int, tuple[str, ...]]
+    histories: Mapping[str, ConnectorHistory]
+
+    def data(self, write: OffsetsWrite | None) -> Data | None:
+        """What its transaction wrote beside it; None where that is not known."""
+        return None if write is None else self.committed.get(write)
+
+    def was_altered(self, anomaly: KeyAnomaly) -> bool:
+        """Rule 1."""
+        if anomaly.now is None or self.data(anomaly.now) != () or anomaly.connector is None:
+            return False
+        mine = anomaly.connector in self.owners.get(anomaly.now.producer_id, ())
+        history = self.histories.get(anomaly.connector)
+        return mine and history is not None and is_stopped(history, anomaly.timestamp)
+
+
+def circumstances(
+    committed: Iterable[CommittedData],
+    owners: Mapping[int, tuple[str, ...]],
+    histories: Iterable[ConnectorHistory],
+) -> Circumstances:
+    """By write, producer ID and connector."""
+    return Circumstances(
+        {each.write: each.data for each in committed}, owners, {each.connector: each for each in histories}
+    )
+
+
+def is_stopped(history: ConnectorHistory, timestamp: int) -> bool:
+    """Whether the connector's last commit before this time left it without tasks."""
+    commits = [tasks for time, _, kind, tasks in history.starts if kind == "commit" and time <= timestamp]
+    return commits[-1:] == [0]
+
+
+def resolve(anomaly: KeyAnomaly, known: Circumstances) -> KeyAnomalyKind | None:
+    """What it is; None where it is nothing."""
+    match KeyAnomalyKind(anomaly.kind):
+        case KeyAnomalyKind.REPEATED:
+            return KeyAnomalyKind.REPEATED if _may_be_read_again(anomaly, known) else None
+        case KeyAnomalyKind.COPIED:
+            return KeyAnomalyKind.NOT_TAKEN_OVER if known.data(anomaly.now) else None
+        case KeyAnomalyKind.SET_BACK | KeyAnomalyKind.NOT_TAKEN_OVER if known.was_altered(anomaly):
+            return KeyAnomalyKind.ALTERED
+        case kind:
+            return kind
+
+
+def _may_be_read_again(anomaly: KeyAnomaly, known: Circumstances) -> bool:
+    """Rule 3."""
+    besides = metadata_topic(anomaly.key)
+    before, again = (_topics(known.data(each)) - {besides} for each in (anomaly.was, anomaly.now))
+    return bool(again) and (not before or not before.isdisjoint(again))
+
+
+def _topics(data: Data | None) -> set[str]:
+    """Topics of data that are no heartbeats."""
+    return {each.topic for each in data or () if not each.topic.startswith(HEARTBEATS)}
+
+
+def metadata_topic(key: str) -> str | None:
+    """Where Debezium writes metadata of transactions, by a key such as ["orders",{"server":"shop"}]."""
+    try:
+        match json.loads(key):
+            case [str(), {"server": str(server)}]:
+                return f"{server}.transaction"
+    except ValueError:
+        pass
+    return None

@@ -10,14 +10,260 @@
 6. Runs are kept of the keys that `tracked` is true of (see `key_runs`).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
-from eosctl.analysis.audit.advance import Advance, compare_offsets
-from eosctl.analysis.audit.batches import BatchWriter, Decode, Entry
-from eosctl.analysis.audit.key_merge import MOST_RETURNS, first_returns, kept_snapshots
-from eosctl.analysis.audit.key_runs import MOST_RUNS, begins_run, thinned
-from eosctl.analysis.audit.shapes import ONES, PlainShapes
+from eosctl.analysis.audit.batches import (
+    Advance,
+    BatchWriter,
+    Decode,
+    Entry,
+    SnapshotChange,
+    compare_offsets,
+    is_back,
+    snapshot_change,
+)
+from eosctl.analysis.audit.sessions import Sessions
 from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, KeyWriter, Return, Run, Setbacks, Write
+
+# The runs of a key: what a connector with several offset stores wrote, divided where one of its tasks may have begun.
+#
+# 1. A run ends where another producer writes, or the same one otherwise (in transactions, outside any).
+# 2. A new epoch may be a new session, or the next transaction of the same one (KIP-890). A task that begins has been
+#    stopped, fenced and started, which takes longer than RESTART_MS. `by_session` puts together what is one session.
+# 3. Writes outside transactions have no epoch: a pause of PLAIN_PAUSE_MS divides them.
+# 4. Where a key has more than MOST_RUNS, those with the shortest pauses between them are put together.
+
+
+RESTART_MS: Final = 20
+PLAIN_PAUSE_MS: Final = 200
+MOST_RUNS: Final = 2_000
+
+Runs = tuple[Run, ...]
+
+
+def begins_run(before: Write, after: Write) -> bool:
+    """Whether `after`, the next write of the key, begins a run (rules 1 to 3)."""
+    return not _is_same_writer(before, after) or _pause_divides(before, after, RESTART_MS, PLAIN_PAUSE_MS)
+
+
+def _is_same_writer(before: Write, after: Write) -> bool:
+    return (before.producer_id, before.transactional) == (after.producer_id, after.transactional)
+
+
+def _pause_divides(before: Write, after: Write, restart_ms: int, plain_ms: int) -> bool:
+    pause = after.timestamp - before.timestamp
+    if not after.transactional:
+        return pause >= plain_ms
+    return before.producer_epoch != after.producer_epoch and pause >= restart_ms
+
+
+def runs_of(state: KeyState) -> Runs:
+    """The runs of a state; where none were kept, what is known of all writes in transactions, and outside them."""
+    if state.runs:
+        return state.runs
+    found = []
+    if state.first_transactional is not None and state.last_transactional is not None:
+        many = state.records - state.plain_records
+        found.append(Run(state.first_transactional, state.last_transactional, many))
+    if state.first_plain is not None and state.last_plain is not None:
+        found.append(Run(state.first_plain, state.last_plain, state.plain_records))
+    return tuple(sorted(found, key=lambda run: run.first.offset))
+
+
+def join_runs(left: KeyState, right: KeyState) -> Runs:
+    """The runs of two neighbouring ranges; none where neither range has kept any."""
+    if not left.runs and not right.runs:
+        return ()
+    before, after = runs_of(left), runs_of(right)
+    if before and after and not begins_run(before[-1].last, after[0].first):
+        before, after = before[:-1], (_both(before[-1], after[0]), *after[1:])
+    return thinned((*before, *after))
+
+
+def _both(before: Run, after: Run) -> Run:
+    return Run(before.first, after.last, before.records + after.records)
+
+
+def thinned(runs: Sequence[Run], most: int = MOST_RUNS) -> Runs:
+    """Rule 4."""
+    pause = 1
+    while len(runs) > most and pause < 1 << 20:
+        pause *= 2
+        runs = _joined_runs(runs, restart_ms=pause * RESTART_MS, plain_ms=pause * PLAIN_PAUSE_MS)
+    return tuple(runs)
+
+
+def _joined_runs(runs: Iterable[Run], *, restart_ms: int, plain_ms: int) -> list[Run]:
+    joined: list[Run] = []
+    for run in runs:
+        last = joined[-1].last if joined else None
+        same = last is not None and _is_same_writer(last, run.first)
+        if last is not None and same and not _pause_divides(last, run.first, restart_ms, plain_ms):
+            joined[-1] = _both(joined[-1], run)
+        else:
+            joined.append(run)
+    return joined
+
+
+def by_session(runs: Iterable[Run], sessions: Sessions) -> Runs:
+    """The runs with those that follow each other in one session of a producer as one."""
+    joined: list[Run] = []
+    for run in runs:
+        last = joined[-1].last if joined else None
+        if last is not None and last.transactional and _is_same_writer(last, run.first):
+            first = run.first
+            if not sessions.began(first.producer_id, last.producer_epoch, first.producer_epoch):
+                joined[-1] = _both(joined[-1], run)
+                continue
+        joined.append(run)
+    return tuple(joined)
+
+
+# The states of one key from two neighbouring ranges of one partition, as one.
+#
+# Merging is associative: any split of a partition into ranges gives the same state in the end.
+
+
+KEPT_UNCERTAIN: Final = 30
+"""Returns with another epoch that are kept: sessions may explain the first of them."""
+KEPT_SNAPSHOTS: Final = 64
+MOST_RETURNS: Final = 2 * (KEPT_PLACES + KEPT_UNCERTAIN)
+
+
+def merge_keys(left: KeyState, right: KeyState, decode: Decode) -> KeyState:
+    """The state of both ranges together, `right` being the later one."""
+    change = Change(left.last, right.first)
+    back = Setbacks(1, (change,)) if is_back(change, left.key, decode) else Setbacks()
+    writers, returns = _merge_writers(left, right)
+    transactional = left.first_transactional is not None
+    return KeyState(
+        key=left.key,
+        records=left.records + right.records,
+        tombstones=left.tombstones + right.tombstones,
+        first=left.first,
+        last=right.last,
+        first_transactional=left.first_transactional or right.first_transactional,
+        last_transactional=right.last_transactional or left.last_transactional,
+        plain_records=left.plain_records + right.plain_records,
+        plain_after=left.plain_after + (right.plain_records if transactional else right.plain_after),
+        first_plain=left.first_plain or right.first_plain,
+        first_plain_after=left.first_plain_after or (right.first_plain if transactional else right.first_plain_after),
+        last_plain=right.last_plain or left.last_plain,
+        setbacks=_joined(left.setbacks, back if left.last.transactional else Setbacks(), right.setbacks),
+        plain_setbacks=_joined(
+            left.plain_setbacks, Setbacks() if left.last.transactional else back, right.plain_setbacks
+        ),
+        repeats=(left.repeats + ((change,) if _repeats(change) else ()) + right.repeats)[:KEPT_PLACES],
+        writers=writers,
+        returns=returns,
+        runs=join_runs(left, right),
+        snapshots=_snapshots(left, right, change, decode),
+    )
+
+
+def _joined(*setbacks: Setbacks) -> Setbacks:
+    places = tuple(change for each in setbacks for change in each.places)
+    return Setbacks(sum(each.total for each in setbacks), places[:KEPT_PLACES])
+
+
+def _snapshots(left: KeyState, right: KeyState, change: Change, decode: Decode) -> tuple[Change, ...]:
+    between = (change,) if begins_run(*change) else ()
+    return kept_snapshots((*left.snapshots, *between, *right.snapshots), decode)
+
+
+def kept_snapshots(changes: Iterable[Change], decode: Decode) -> tuple[Change, ...]:
+    """Those between unfinished snapshots: the first KEPT_SNAPSHOTS to another position, and as many of the others."""
+    found = [(change, snapshot_change(change, decode)) for change in changes]
+    moved = [change for change, kind in found if kind is SnapshotChange.OTHER_POSITION][:KEPT_SNAPSHOTS]
+    same = [change for change, kind in found if kind not in {None, SnapshotChange.OTHER_POSITION}][:KEPT_SNAPSHOTS]
+    return tuple(sorted((*moved, *same), key=lambda change: change.after.offset))
+
+
+def _repeats(change: Change) -> bool:
+    return change.after.value is not None and change.before.value == change.after.value
+
+
+def _merge_writers(left: KeyState, right: KeyState) -> tuple[tuple[KeyWriter, ...], tuple[Return, ...]]:
+    writers: dict[int, KeyWriter] = {writer.producer_id: writer for writer in left.writers}
+    returns = [*left.returns, *right.returns]
+    for writer in right.writers:
+        before = writer.before or (left.last.producer_id, left.last.offset)
+        known = writers.get(writer.producer_id)
+        if known is None:
+            writers[writer.producer_id] = writer._replace(before=before)
+            continue
+        writers[writer.producer_id] = known._replace(last=writer.last, last_epoch=writer.last_epoch)
+        if writer.producer_id >= 0 and before[0] != writer.producer_id:
+            place = writer.first, writer.first_timestamp, writer.first_epoch
+            returns.append(Return(writer.producer_id, known.last, known.last_epoch, *before, *place))
+    return tuple(writers.values()), first_returns(returns)
+
+
+def first_returns(returns: Iterable[Return]) -> tuple[Return, ...]:
+    """The first KEPT_PLACES with the same epoch, and the first KEPT_UNCERTAIN with another, by offset."""
+    ordered = sorted(returns, key=lambda each: each.offset)
+    same = [each for each in ordered if each.epoch == each.last_epoch][:KEPT_PLACES]
+    other = [each for each in ordered if each.epoch != each.last_epoch][:KEPT_UNCERTAIN]
+    return tuple(sorted((*same, *other), key=lambda each: each.offset))
+
+
+def merge_all(into: dict[bytes | None, KeyState], states: Mapping[bytes | None, KeyState], decode: Decode) -> None:
+    """Put the states of a later range into those of the ranges before it."""
+    for key, state in states.items():
+        known = into.get(key)
+        into[key] = state if known is None else merge_keys(known, state, decode)
+
+
+# Most comparisons of two source offsets, answered without decoding them.
+#
+# 1. The shape of a value is the value with every digit replaced by 1.
+# 2. A shape is plain if it is an object on one level, in printable ASCII, with distinct names that hold no digit; its
+#    members are whole numbers of up to 18 digits without a sign, texts without an escape, booleans and null.
+# 3. Of two values with the same plain shape, the later one is no setback (see `advance`) unless its bytes are lower:
+#    they differ in digits only, and the first digit that differs is higher. In a number it makes the number higher. In
+#    a text it makes the number at the text's end higher, or the text another one. If one of them is no JSON, nothing
+#    compares.
+
+
+ONES: Final = bytes.maketrans(b"0123456789", b"1111111111")
+"""`value.translate(ONES)` is the shape of a value."""
+_NAME: Final = rb'"[ !#-/:-\[\]-~]*"'
+_TEXT: Final = rb'"[ !#-\[\]-~]*"'
+_MEMBER: Final = rb"(%b): ?(?:1{1,18}|%b|true|false|null)" % (_NAME, _TEXT)
+_PLAIN: Final = re.compile(rb"\{(?:%b(?:, ?%b)*)?\}" % (_MEMBER, _MEMBER))
+_NAMES: Final = re.compile(_MEMBER)
+MOST_SHAPES: Final = 10_000
+
+
+def is_plain(shape: bytes) -> bool:
+    """Whether values of this shape compare by their bytes, by rules 2 and 3."""
+    if _PLAIN.fullmatch(shape) is None:
+        return False
+    names = _NAMES.findall(shape)
+    return len(set(names)) == len(names)
+
+
+class PlainShapes:
+    """Remembers which shapes are plain, MOST_SHAPES of them."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, bytes | None] = {}
+
+    def of(self, value: bytes) -> bytes | None:
+        """The shape of a value; None where values of that shape may not be compared by their bytes.
+
+        It is the same object for each of them: one that every record is held against stays in the processor's cache.
+        """
+        shape = value.translate(ONES)
+        if shape in self._known:
+            return self._known[shape]
+        plain = shape if is_plain(shape) else None
+        if len(self._known) < MOST_SHAPES:
+            self._known[shape] = plain
+        return plain
+
 
 Key = bytes | None
 Tracked = Callable[[Key], bool]

@@ -26,14 +26,27 @@ from enum import Enum
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from eosctl.analysis.audit.advance import Advance, compare_offsets
-from eosctl.analysis.audit.batches import Decode
-from eosctl.analysis.audit.key_anomalies import KeyAnomalyKind, PlacedWrite, change_at, written_at
-from eosctl.analysis.audit.key_resolution import HEARTBEATS, Data, metadata_topic
+from eosctl.analysis.audit.batches import Advance, Decode, compare_offsets
+from eosctl.analysis.audit.key_judgement import (
+    HEARTBEATS,
+    Data,
+    KeyAnomalyKind,
+    PlacedWrite,
+    change_at,
+    metadata_topic,
+    written_at,
+)
 from eosctl.analysis.positions.index import debezium_reader
-from eosctl.model.audit_report import RecordCount, total_records
+from eosctl.model.audit import (
+    ConnectorHistory,
+    KeyAnomaly,
+    OffsetsChange,
+    OffsetsWrite,
+    OutputPart,
+    RecordCount,
+    total_records,
+)
 from eosctl.model.audit_states import KEPT_PLACES, ReadKey
-from eosctl.model.audit_summaries import ConnectorHistory, KeyAnomaly, OffsetsChange, OffsetsWrite, OutputPart
 
 UNKNOWN: Final = RecordCount(0, None)
 Position = bytes | None

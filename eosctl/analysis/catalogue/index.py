@@ -3,26 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from eosctl.analysis.catalogue import (
-    acls,
-    audit,
-    brokers,
-    config_topic,
-    connectors,
-    consumers,
-    fencing,
-    group,
-    migration,
-    mirrors,
-    offsets,
-    outputs,
-    progress,
-    topics,
-    transaction_log,
-    transactions,
-    versions,
-    workers,
-)
+from eosctl.analysis.catalogue import audit, connect, internal_topics, plans, transactions
 from eosctl.model.report import FindingKind
 
 
@@ -36,24 +17,24 @@ class Theme:
 
 
 THEMES: Final = (
-    Theme("Versions", range(1, 10), versions.KINDS),
-    Theme("Workers", range(10, 20), workers.KINDS),
-    Theme("The group", range(20, 30), group.KINDS),
-    Theme("Fencing", range(30, 40), fencing.KINDS),
-    Theme("Brokers and the transaction log", range(40, 50), brokers.KINDS),
-    Theme("Internal topics", range(50, 60), topics.KINDS),
-    Theme("Records of the config topic", range(60, 80), config_topic.KINDS),
-    Theme("Records of the offsets topics", range(80, 100), offsets.KINDS),
-    Theme("Connectors", range(100, 110), connectors.KINDS),
+    Theme("Versions", range(1, 10), connect.VERSIONS_KINDS),
+    Theme("Workers", range(10, 20), connect.KINDS),
+    Theme("The group", range(20, 30), connect.GROUP_KINDS),
+    Theme("Fencing", range(30, 40), transactions.FENCING_KINDS),
+    Theme("Brokers and the transaction log", range(40, 50), transactions.BROKERS_KINDS),
+    Theme("Internal topics", range(50, 60), internal_topics.TOPICS_KINDS),
+    Theme("Records of the config topic", range(60, 80), internal_topics.KINDS),
+    Theme("Records of the offsets topics", range(80, 100), internal_topics.OFFSETS_KINDS),
+    Theme("Connectors", range(100, 110), connect.CONNECTORS_KINDS),
     Theme("Transactional IDs", range(110, 120), transactions.KINDS),
-    Theme("Consumers", range(120, 130), consumers.KINDS),
-    Theme("ACLs", range(130, 150), acls.KINDS),
-    Theme("Output topics", range(150, 160), outputs.KINDS),
-    Theme("Progress of tasks", range(160, 170), progress.KINDS),
+    Theme("Consumers", range(120, 130), connect.CONSUMERS_KINDS),
+    Theme("ACLs", range(130, 150), plans.ACLS_KINDS),
+    Theme("Output topics", range(150, 160), connect.OUTPUTS_KINDS),
+    Theme("Progress of tasks", range(160, 170), connect.PROGRESS_KINDS),
     Theme("Audit", range(200, 300), audit.KINDS),
-    Theme("Records of the transaction log", range(300, 320), transaction_log.KINDS),
-    Theme("Mirrors", range(320, 340), mirrors.KINDS),
-    Theme("Moves and restores of offsets", range(400, 450), migration.KINDS),
+    Theme("Records of the transaction log", range(300, 320), transactions.TRANSACTION_LOG_KINDS),
+    Theme("Mirrors", range(320, 340), audit.MIRRORS_KINDS),
+    Theme("Moves and restores of offsets", range(400, 450), plans.KINDS),
 )
 KINDS: Final = tuple(kind for theme in THEMES for kind in theme.kinds)
 

@@ -149,3 +149,224 @@ KINDS: Final = (
     SHARED_IDS,
     SAME_GROUP_ELSEWHERE,
 )
+
+
+# Findings about the records of the transaction log.
+
+
+MISPLACED: Final = FindingKind(
+    id="EOS300",
+    name="transactional-id-misplaced",
+    title="transactional ID in a foreign partition",
+    severity=Severity.ERROR,
+    cause="Brokers that started after partitions were added look for the ID in the partition that the new number gives "
+    "and do not use what lies in another. The ID gets another producer ID, and its old producer is not fenced.",
+    fix="if --partitions was given, check it. Otherwise partitions were added to __transaction_state: stop all "
+    "transactional producers, restart all brokers, then start the producers, which claim their IDs again (EOS045); "
+    "`eosctl fence` does not reach the old ones. The records in the old partitions expire",
+    source="KIP-98; TransactionStateManager.partitionFor",
+    commands=("transactions log",),
+)
+EPOCHS_NEAR_END: Final = FindingKind(
+    id="EOS301",
+    name="producer-epochs-near-end",
+    title="producer epochs are near their end",
+    severity=Severity.INFO,
+    cause="Epochs of a producer ID end at 32766; the coordinator then gives the transactional ID another producer ID.",
+    fix="nothing: coordinators do that by themselves. Whoever follows producer IDs (an audit) must know of it",
+    source="KIP-360, KIP-890",
+    commands=("transactions log",),
+)
+NEWER_RECORD: Final = FindingKind(
+    id="EOS302",
+    name="newer-log-record",
+    title="record of a newer Kafka",
+    severity=Severity.WARNING,
+    cause="Its key has a version that this eosctl does not know, so the record was not read.",
+    fix="use a newer eosctl",
+    source="KIP-915",
+    commands=("transactions log",),
+)
+OLD_PROTOCOL: Final = FindingKind(
+    id="EOS303",
+    name="old-transaction-protocol",
+    title="producers of the old transaction protocol",
+    severity=Severity.WARNING,
+    cause="Where transaction.version is 2, producers of 4.0 and newer have an epoch of their own for each transaction "
+    "(KIP-890, part 2). Those of older workers, and those that connected before it was raised, keep one epoch for all "
+    "their transactions: a late batch of one can get into the next. Coordinators log by which protocol a producer "
+    "ended its transaction (ClientTransactionVersion, from transaction.version 1 on).",
+    fix="upgrade the workers to 4.0 or newer; where they are, restart each task of the old protocol: POST "
+    "/connectors/<connector>/tasks/<task>/restart, and for the leader's ID the worker that leads",
+    source="KIP-890; TransactionVersion.transactionVersionForEndTxn (from 4.0 on), "
+    "TransactionManager.maybeUpdateTransactionV2Enabled (from 4.0 on)",
+)
+WITHOUT_TIMEOUT: Final = FindingKind(
+    id="EOS304",
+    name="transaction-without-timeout",
+    title="transactions that no timeout ends",
+    severity=Severity.WARNING,
+    cause="A coordinator keeps the largest timeout (2147483647 ms) for two-phase commit (KIP-939), and from 4.1 on it "
+    "never aborts a transaction of that timeout; older brokers abort it after 24.8 days. While its producer is lost, "
+    "readers that read committed are stalled.",
+    fix="for a connector: remove producer.override.transaction.two.phase.commit.enable and the largest "
+    "producer.override.transaction.timeout.ms, PUT /connectors/<connector>/config, which restarts its tasks. For an "
+    "application: nothing where it means two-phase commit; it ends its transactions itself, and `eosctl fence` aborts "
+    "them",
+    source="KIP-939; TransactionMetadata.isDistributedTwoPhaseCommitTxn (from 4.1 on), "
+    "TransactionStateManager.timedOutTransactions",
+    commands=("transactions log",),
+)
+TRANSACTION_LOG_KINDS: Final = (
+    MISPLACED,
+    EPOCHS_NEAR_END,
+    NEWER_RECORD,
+    OLD_PROTOCOL,
+    WITHOUT_TIMEOUT,
+)
+
+
+# Findings about brokers and the transaction log.
+
+
+TWO_IN_SYNC: Final = (
+    "kafka-configs.sh --alter --entity-type topics --entity-name __transaction_state --add-config min.insync.replicas=2"
+)
+
+UNUSABLE: Final = FindingKind(
+    id="EOS040",
+    name="transaction-log-unwritable",
+    title="transaction log cannot be written",
+    severity=Severity.ERROR,
+    cause="The topic is created at the first use of a transactional ID, with the replication factor and min ISR of the "
+    "brokers' settings (3 and 2 by default), and written with acks=all.",
+    fix="start the missing brokers, or set transaction.state.log.replication.factor and transaction.state.log.min.isr "
+    "to what the brokers allow and restart them",
+    source="KIP-98; TransactionStateManager.appendTransactionToLog, Partition.appendRecordsToLeader",
+)
+LEADERLESS: Final = FindingKind(
+    id="EOS041",
+    name="transaction-log-leaderless",
+    title="transaction log without leader",
+    severity=Severity.ERROR,
+    cause="The leader of an ID's partition is its coordinator. Without one, tasks of these IDs wait for ever "
+    "when they start (Connect sets the largest max.block.ms), and a round of fencing fails after 90 s.",
+    fix="start the brokers that hold the replicas: kafka-topics.sh --describe --topic __transaction_state names them",
+    source="KIP-98; TransactionStateManager.partitionFor, Worker.baseProducerConfigs, Worker.fenceZombies",
+)
+THIN: Final = FindingKind(
+    id="EOS042",
+    name="transaction-log-thinly-replicated",
+    title="transaction log is thinly replicated",
+    severity=Severity.WARNING,
+    cause="A transaction log that is lost takes every producer's epoch with it: zombies are no longer fenced.",
+    fix=f"raise its replication factor to 3 with kafka-reassign-partitions.sh, then {TWO_IN_SYNC}",
+    source="KIP-98; TransactionStateManager.appendTransactionToLog, Partition.maybeIncrementLeaderHW",
+)
+VERIFY: Final = FindingKind(
+    id="EOS043",
+    name="partition-verification-off",
+    title="partition verification is off",
+    severity=Severity.WARNING,
+    cause="From 3.6 on brokers ask the coordinator whether a partition belongs to the transaction (KIP-890), so that "
+    "no late batch of a zombie opens a hanging one. The setting has no effect on producers of 4.0 and newer where "
+    "transaction.version is 2: their partitions are added by the broker itself.",
+    fix="kafka-configs.sh --alter --entity-type brokers --entity-default --add-config "
+    "transaction.partition.verification.enable=true",
+    source="KIP-890; AddPartitionsToTxnManager.addTxnData (from 3.6 on)",
+)
+EXPIRES: Final = FindingKind(
+    id="EOS044",
+    name="transactional-ids-expire-early",
+    title="transactional IDs expire early",
+    severity=Severity.WARNING,
+    cause="A coordinator forgets an ID that was not used for this long; the producer that holds it then fails.",
+    fix="set transactional.id.expiration.ms=604800000 (the default) on every broker and restart them one by one",
+    source="KIP-98; TransactionStateManager.removeExpiredTransactionalIds",
+)
+REPARTITIONED: Final = FindingKind(
+    id="EOS045",
+    name="transaction-log-repartitioned",
+    title="transaction log with another number of partitions",
+    severity=Severity.WARNING,
+    cause="The partition of an ID, and so its coordinator, is its hash modulo the number of partitions. Where "
+    "partitions were added, brokers that start later look for IDs in other partitions: epochs are forgotten, zombies "
+    "are not fenced, and a broker that still has the old number loads no partition of the log that it is given. Where "
+    "only the setting was changed after the topic was created, all is well.",
+    fix="set transaction.state.log.num.partitions of every broker to what the topic has. If partitions were added: "
+    "stop all transactional producers, restart all brokers, then start the producers, which claim their IDs again; if "
+    "only the setting was changed, restart the brokers one by one",
+    source="TransactionStateManager.partitionFor, "
+    "TransactionStateManager.validateTransactionTopicPartitionCountIsStable",
+)
+OLD_TRANSACTIONS: Final = FindingKind(
+    id="EOS046",
+    name="transaction-version-low",
+    title="transaction.version below 2",
+    severity=Severity.WARNING,
+    cause="The feature transaction.version decides what clients and brokers of 4.0 and newer do. At 2 each transaction "
+    "has a producer epoch of its own, so that a late batch of one transaction is refused in the next, and brokers add "
+    "a partition to the transaction with its first batch, in one request less (KIP-890, part 2). Below 2 an epoch "
+    "serves for all transactions of a producer, and brokers only verify that some transaction is open. New clusters "
+    "have 2; one that was upgraded keeps what it had until it is raised.",
+    fix="once all brokers and controllers run 4.0 or newer for good: kafka-features.sh --bootstrap-server <broker> "
+    "upgrade --feature transaction.version=2. Producers that run take it over once they have "
+    "connected again; a restart of the task does that at once",
+    source="KIP-890, KIP-1022; TransactionManager.maybeUpdateTransactionV2Enabled (from 4.0 on), "
+    "TransactionVersion.supportsEpochBump (from 4.0 on)",
+)
+BROKERS_KINDS: Final = (
+    UNUSABLE,
+    LEADERLESS,
+    THIN,
+    VERIFY,
+    EXPIRES,
+    REPARTITIONED,
+    OLD_TRANSACTIONS,
+)
+
+
+# Findings about rounds of zombie fencing: before one, and after one.
+
+
+ON_WORKERS: Final = "admin.retry.backoff.ms=5 and admin.retry.backoff.max.ms=5 on all workers"
+
+BUDGET: Final = FindingKind(
+    id="EOS030",
+    name="fencing-too-slow",
+    title="fencing takes longer than Connect waits",
+    severity=Severity.ERROR,
+    cause="Admin.fenceProducers waits its retry back-off between two IDs of one coordinator: with workers from 3.7 on "
+    "some 95 tasks at one broker exceed the 90 s that Connect gives a round, before 3.7 some 900. Measured: 100 IDs "
+    "take 91 to 94 s by default and 0.2 s with a back-off of 1 ms. Fencing from outside does not replace the round.",
+    fix="set admin.override.retry.backoff.ms=5 and admin.override.retry.backoff.max.ms=5 in the connector's config "
+    "(PUT /connectors/<connector>/config; connector.client.config.override.policy must allow it, as the default `All` "
+    f"does), or {ON_WORKERS} and restart them one by one",
+    source="KIP-580, KIP-618; Worker.fenceZombies, AdminApiDriver.poll; measured with 3.9.2 and 4.3.1",
+)
+LIMIT: Final = FindingKind(
+    id="EOS031",
+    name="fencing-timeout-refused",
+    title="brokers refuse Connect's fencing timeout",
+    severity=Severity.ERROR,
+    cause="From 3.7.1 on workers send their 90 s as the transaction timeout of each InitProducerId (KAFKA-16047).",
+    fix="set transaction.max.timeout.ms=900000 (the default) in every broker's server.properties and restart the "
+    "brokers one by one",
+    source="KAFKA-16047; FenceProducersHandler.buildSingleRequest; measured with 3.9.2",
+)
+NOT_PROVED: Final = FindingKind(
+    id="EOS032",
+    name="fencing-not-proved",
+    title="fencing is not proved",
+    severity=Severity.ERROR,
+    cause="After fencing, the coordinator still has an open transaction of the old producer, the same producer ID and "
+    "epoch, or did not refuse the old producer.",
+    fix="run `eosctl fence --transactional-id <id>` again and keep its owner stopped",
+    source="KIP-98, KIP-618",
+    commands=("fence",),
+)
+FENCING_KINDS: Final = (
+    BUDGET,
+    LIMIT,
+    NOT_PROVED,
+)

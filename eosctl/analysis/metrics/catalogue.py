@@ -6,7 +6,7 @@ eosctl_unread says what. Of a list only the first are series, the worst first; e
 
 from typing import Final
 
-from eosctl.model.metrics import Metric
+from eosctl.model.watch import Metric
 
 OWNER: Final = ("transactional_id", "connector", "task")
 

@@ -13,18 +13,153 @@ Where a record is found several times, that place counts from which on most of t
 Memory does not grow with the number of records.
 """
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from eosctl.analysis.mirror.aborted import AbortedRecords
-from eosctl.analysis.mirror.blocks import AT_ONCE, ENDLESS, Buffer, Log, equal_run
-from eosctl.analysis.mirror.digest_index import DigestIndex
-from eosctl.analysis.mirror.marks import Marks
-from eosctl.analysis.mirror.search import find_run, pass_again
-from eosctl.analysis.mirror.tally import Tally
-from eosctl.model.mirror import Alignment, Checkpoint, Stretch
-from eosctl.model.mirror_progress import EqualRun, Kept
+from eosctl.analysis.mirror.blocks import (
+    AT_ONCE,
+    ENDLESS,
+    Block,
+    Buffer,
+    DigestIndex,
+    Log,
+    Runs,
+    Tally,
+    equal_run,
+    find_run,
+    pass_again,
+)
+from eosctl.model.mirror import Alignment, Checkpoint, EqualRun, Kept, Stretch, Translated
+
+# Records of aborted and undecided source transactions: what a mirror that reads uncommitted copies as well.
+
+
+class AbortedRecords:
+    """Those of the source that were passed last, `most` at most, by digest.
+
+    taken are offsets of those among them that the target was seen to hold by an earlier run.
+    """
+
+    def __init__(self, most: int, taken: Iterable[int] = ()) -> None:
+        self._most = most
+        self._places: dict[int, deque[tuple[int, int]]] = {}
+        self._taken: dict[int, tuple[int, int]] = {}
+        self._order: deque[tuple[int, int]] = deque()
+        self.taken_offsets = set(taken)
+        self._passed = -1
+
+    def committed(self, blocks: Iterator[Block]) -> Iterator[Block]:
+        """The committed records of a source; the others are kept here."""
+        for block in blocks:
+            if block.optional:
+                self._keep(block)
+            else:
+                yield block
+
+    def _keep(self, block: Block) -> None:
+        for offset, digest, time in zip(block.offsets, block.digests, block.times, strict=True):
+            if offset <= self._passed:
+                continue
+            self._passed = offset
+            self._order.append((offset, digest))
+            if offset in self.taken_offsets:
+                self._taken[digest] = (offset, time)
+            else:
+                self._places.setdefault(digest, deque()).append((offset, time))
+        while len(self._order) > self._most:
+            self._forget(*self._order.popleft())
+
+    def _forget(self, offset: int, digest: int) -> None:
+        self.taken_offsets.discard(offset)
+        if self._taken.get(digest, (-1, 0))[0] == offset:
+            del self._taken[digest]
+        places = self._places.get(digest)
+        if places and places[0][0] == offset:
+            places.popleft()
+        if not places:
+            self._places.pop(digest, None)
+
+    def run(self, target: Buffer, *, again: bool) -> int:
+        """How many records from the target's cursor on may be some of these; with `again` those taken before, too."""
+        length = 0
+        while target.at + length < target.end and self._holds(target.digest(target.at + length), again=again):
+            length += 1
+            target.load(length + 1)
+        return length
+
+    def _holds(self, digest: int, *, again: bool) -> bool:
+        return bool(self._places.get(digest)) or (again and digest in self._taken)
+
+    def pass_run(self, target: Buffer, run: int, found: Runs) -> None:
+        """Pass so many records of the target, or as many as are some of these, and add them to `found`."""
+        while run and (taken := self._take(target.digest(target.at))):
+            run -= 1
+            there = target.offset(target.at)
+            stretch = Stretch(taken[0], taken[0] + 1, there, there + 1, 1, taken[1])
+            found.add((0, target.at), (0, target.at + 1), stretch)
+            target.at += 1
+
+    def _take(self, digest: int) -> tuple[int, int] | None:
+        """Source offset and time (ms) of the oldest one with this digest that was not taken yet, or of the last taken.
+
+        A mirror that reads uncommitted and goes back copies records of aborted transactions again, too.
+        """
+        places = self._places.get(digest)
+        if places:
+            self._taken[digest] = places.popleft()
+            self.taken_offsets.add(self._taken[digest][0])
+        return self._taken.get(digest)
+
+
+# Checkpoints while two sides are compared: which source record lies at a source offset, and which at a target offset.
+#
+# A group that goes on in the target at an offset reads the records from there on. It must not be behind the first
+# source record that the group has not read: then records in between would be skipped. Before it, some are read again.
+
+
+class Marks:
+    """The places of source records at which checkpoints point, on both sides."""
+
+    def __init__(self, checkpoints: Sequence[Checkpoint]) -> None:
+        self._checkpoints = checkpoints
+        self._in_source = sorted({each.upstream for each in checkpoints}, reverse=True)
+        self._in_target = sorted({each.downstream for each in checkpoints if each.downstream >= 0}, reverse=True)
+        self._source_places: dict[int, int] = {}
+        self._target_places: dict[int, int] = {}
+
+    def match(self, source: Buffer, target: Buffer, count: int) -> None:
+        """So many records at both cursors are equal; they are about to be passed."""
+        wanted = self._in_target
+        last = target.offset(target.at + count - 1) if wanted else 0
+        while wanted and wanted[-1] <= last:
+            offset = wanted.pop()
+            found = max(bisect_left(target.offsets, offset), target.at - target.base)
+            self._target_places[offset] = source.at + found - (target.at - target.base)
+
+    def pass_source(self, source: Buffer) -> None:
+        """The source's cursor has moved on; what lies before it is still kept."""
+        wanted = self._in_source
+        while wanted and wanted[-1] <= source.offset(source.at):
+            offset = wanted.pop()
+            if source.base and (not source.offsets or offset < source.offsets[0]):
+                continue  # it was leapt over, and nobody counted the records there
+            self._source_places[offset] = source.base + bisect_left(source.offsets, offset)
+
+    def end_target(self, place: int) -> None:
+        """Nothing of the target is left: offsets behind its end point at the source record that comes next."""
+        self._target_places.update(dict.fromkeys(self._in_target, place))
+
+    def translated(self, end: int) -> tuple[Translated, ...]:
+        """The checkpoints that both sides could be asked for; `end` is the place behind the source's last record."""
+        self._source_places.update(dict.fromkeys(self._in_source, end))
+        return tuple(
+            Translated(each, self._source_places[each.upstream] - self._target_places[each.downstream])
+            for each in self._checkpoints
+            if each.upstream in self._source_places and each.downstream in self._target_places
+        )
+
 
 WINDOW: Final = 50_000
 MOST_SEARCHES: Final = 16

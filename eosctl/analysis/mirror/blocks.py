@@ -2,11 +2,21 @@
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from itertools import pairwise, zip_longest
 from typing import Final, NamedTuple
 
-from eosctl.model.mirror import NO_TIME, Stretch
-from eosctl.model.mirror_progress import KeptRuns
+from eosctl.model.mirror import (
+    NO_TIME,
+    Alignment,
+    EqualPiece,
+    EqualRun,
+    Kept,
+    KeptRuns,
+    MissingRun,
+    Stretch,
+    Translated,
+)
 
 
 class Block(NamedTuple):
@@ -184,3 +194,359 @@ class Runs:
                 self._following = None
                 return True
         return False
+
+
+# What was found of a pair of partitions up to both cursors: counts, and the places of differences.
+
+
+MOST_STRETCHES: Final = 10_000
+KINDS: Final = ("head", "lead", "gaps", "late", "repeats", "aborted", "unknown")
+
+
+class Tally:
+    """The first and the last pair of equal records, how many there are, and stretches by kind.
+
+    missing are the places of source records that were passed, with the target offset at which they were not; each may
+    still come late. settled is the source offset from which on it is not decided what was committed.
+    """
+
+    def __init__(self, kept: Kept | None, settled: int) -> None:
+        self._settled = settled
+        self.first = None if kept is None else kept.first
+        self.last = None if kept is None else kept.last
+        self.matched = 0 if kept is None else kept.matched
+        self._first_place = 0 if kept is None else kept.first_place
+        runs = {} if kept is None else kept.runs
+        self.runs = {kind: Runs(MOST_STRETCHES, runs.get(kind, NO_RUNS)) for kind in KINDS}
+        self.missing: dict[int, int] = {}
+
+    def go_on_missing(self, runs: Iterable[MissingRun], base: int) -> None:
+        """What an earlier run lacked may come late, unless the source has deleted it since: it begins at this place."""
+        for each in runs:
+            if each.start >= base:
+                self.missing.update(dict.fromkeys(range(each.start, each.end), each.stretch.target_start))
+            else:
+                there = each.stretch.target_start
+                self._runs_before(each.start).add((each.start, there), (each.end, there), each.stretch)
+
+    def _runs_before(self, place: int) -> Runs:
+        return self.runs["head" if self.first is None or place < self._first_place else "gaps"]
+
+    def match(self, first: tuple[int, int], last: tuple[int, int], place: int, count: int) -> None:
+        """So many records are equal, from the pair of offsets `first` to the pair `last`; place is the first one's."""
+        if self.first is None:
+            self.first, self._first_place = first, place
+        self.last, self.matched = last, self.matched + count
+
+    def note(self, kind: str, at: tuple[int, int], offset: int, there: int, time: int) -> None:
+        """One record at these places, a source offset and a target offset is late or repeated."""
+        self.runs[kind].add(at, (at[0] + 1, at[1] + 1), Stretch(offset, offset + 1, there, there + 1, 1, time))
+
+    def pass_again(self, source: Buffer, target: Buffer, place: int) -> None:
+        """Records from this place on are in the target again, or late, up to the cursor or the first difference."""
+        for each in range(place, place + equal_run(source, target, place, target.at, source.at - place)):
+            kind = "repeats" if self.missing.pop(each, None) is None else "late"
+            self.matched += kind == "late"
+            self.note(kind, (each, target.at), source.offset(each), target.offset(target.at), source.time(each))
+            target.at += 1
+
+    def note_unknown(self, target: Buffer, begin: int, until: int, expected: int) -> None:
+        """The target's records from one place to another equal none of the source; expected is a source offset."""
+        kind = "lead" if self.first is None else "unknown"
+        for place in range(begin, until):
+            there = target.offset(place)
+            found = Stretch(expected, expected, there, there + 1, 1, target.time(place))
+            self.runs[kind].add((expected, place), (expected, place + 1), found)
+
+    def rest(self, source: Buffer, end: int, position: int | None) -> Iterator[Stretch]:
+        """What is loaded of the source from its cursor on is not in the target, which ends at the offset `end`.
+
+        Up to the mirror's position these are gaps; gives the others.
+        """
+        for place in range(source.at, source.end):
+            offset = source.offset(place)
+            found = Stretch(offset, offset + 1, end, end, 1, source.time(place))
+            if position is not None and offset <= position and self.first is not None:
+                self.runs["gaps"].add((place, end), (place + 1, end), found)
+            else:
+                yield found
+
+    def leap(self, begin: int, end: int, there: int, places: tuple[int, int], time: int) -> None:
+        """The target lacks the source offsets [begin, end), whose records have the places [first, last)."""
+        kind = "head" if self.first is None else "gaps"
+        found = Stretch(begin, end, there, there, places[1] - places[0], time)
+        self.runs[kind].add((places[0], there), (places[1], there), found)
+
+    def flush_missing(self, source: Buffer, before: int) -> None:
+        """What is missing before this place will not be looked for in the window any more."""
+        for place in sorted(each for each in self.missing if each < before):
+            there = self.missing.pop(place)
+            offset = source.offset(place)
+            found = Stretch(offset, offset + 1, there, there, 1, source.time(place))
+            self._runs_before(place).add((place, there), (place + 1, there), found)
+
+    def kept(
+        self, source: Buffer, target: Buffer, begin: int, aborted: set[int], searches: tuple[int, int, int]
+    ) -> Kept:
+        """All of it, with both cursors; from the target's place `begin` on records are not explained."""
+        return Kept(
+            source_next=min(source.offset(source.at), self._settled),
+            source_place=source.at,
+            context=source.begin,
+            context_records=source.at - source.base,
+            target_next=target.offset(begin),
+            target_place=begin,
+            waiting=target.at - begin,
+            first=self.first,
+            first_place=self._first_place,
+            last=self.last,
+            matched=self.matched,
+            runs={kind: runs.kept() for kind, runs in self.runs.items()},
+            missing=tuple(self._missing_runs(source)),
+            aborted_taken=tuple(sorted(each for each in aborted if each >= source.begin)),
+            searches=searches,
+        )
+
+    def _missing_runs(self, source: Buffer) -> Iterator[MissingRun]:
+        runs = Runs(len(self.missing))
+        for place, there in sorted(self.missing.items()):
+            offset = source.offset(place)
+            runs.add(
+                (place, there), (place + 1, there), Stretch(offset, offset + 1, there, there, 1, source.time(place))
+            )
+        for each in runs.stretches:
+            start = source.place_of(each.source_start)
+            yield MissingRun(start, start + each.records, each)
+
+    def alignment(self, lag: Stretch | None, translated: tuple[Translated, ...]) -> Alignment:
+        """The answer; the figures of what was read are the reader's."""
+        runs = self.runs
+        return Alignment(
+            matched=self.matched,
+            first=self.first,
+            last=self.last,
+            head=runs["head"].joined,
+            lead=runs["lead"].joined,
+            lag=lag,
+            gaps=tuple(sorted(runs["gaps"].stretches)),
+            late=tuple(runs["late"].stretches),
+            repeats=tuple(runs["repeats"].stretches),
+            aborted=tuple(runs["aborted"].stretches),
+            unknown=tuple(runs["unknown"].stretches),
+            translated=translated,
+            more=sum(each.more for each in runs.values()),
+        )
+
+
+# Where a digest lies among the records of a side that are kept; extended as records come, made again as they go.
+
+
+MOST_CANDIDATES: Final = 32
+
+
+class DigestIndex:
+    """Places by digest. It is made at the first question, so that sides that are equal pay nothing for it."""
+
+    def __init__(self, window: int) -> None:
+        self._window = window
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything: another buffer is asked from now on."""
+        self._places: dict[int, list[int]] = {}
+        self._begin = self._end = 0
+
+    def places(self, buffer: Buffer, digest: int) -> list[int]:
+        """All places in the buffer with this digest, in order."""
+        if self._begin < buffer.base - self._window or not self._places:
+            self._places, self._begin, self._end = {}, buffer.base, buffer.base
+        for place in range(max(self._end, buffer.base), buffer.end):
+            self._places.setdefault(buffer.digest(place), []).append(place)
+        self._end = buffer.end
+        return [place for place in self._places.get(digest, ()) if place >= buffer.base]
+
+    def candidates(self, source: Buffer, digest: int, missing: Container[int]) -> list[int]:
+        """The nearest of them: ahead of the cursor, and behind it, first those that are missing.
+
+        None is farther than the window: what is found does not depend on how much happens to be kept.
+        """
+        there = [place for place in self.places(source, digest) if -self._window <= place - source.at < self._window]
+        ahead = [place for place in there if place >= source.at][:MOST_CANDIDATES]
+        behind = [place for place in there if place < source.at]
+        lacking = [place for place in behind if place in missing][:MOST_CANDIDATES]
+        return [*ahead, *lacking, *behind[-MOST_CANDIDATES:]]
+
+
+# A run of records, looked for in a whole side, and passed where it lies before the window.
+
+
+ENOUGH: Final = 8
+"""Records that have to be equal one after the other, where there are as many."""
+
+
+class FoundRun(NamedTuple):
+    """Where it is: the offset, which of the wanted records lies there, and how many committed records were passed."""
+
+    offset: int
+    number: int
+    passed: int
+
+
+def find_run(blocks: Iterator[Block], wanted: Sequence[int], until: int | None = None) -> FoundRun | None:
+    """The first place from which on records are equal to wanted ones; before the offset `until`, if it is given."""
+    places: dict[int, int] = {}
+    for number, digest in enumerate(wanted):
+        places.setdefault(digest, number)
+    required = (each for each in blocks if not each.optional)
+    passed, block = 0, next(required, None)
+    while block is not None and (until is None or block.offsets[0] < until):
+        following = next(required, None)
+        if not places.keys().isdisjoint(block.digests):
+            digests = [*block.digests, *(() if following is None else following.digests)]
+            for number, digest in enumerate(block.digests):
+                if digest in places and _runs(digests, number, wanted, places[digest]):
+                    beyond = until is not None and block.offsets[number] >= until
+                    return None if beyond else FoundRun(block.offsets[number], places[digest], passed + number)
+        passed, block = passed + len(block.digests), following
+    return None
+
+
+def _runs(digests: Sequence[int], at: int, wanted: Sequence[int], index: int) -> bool:
+    count = min(ENOUGH, len(digests) - at, len(wanted) - index)
+    return list(digests[at : at + count]) == list(wanted[index : index + count])
+
+
+def pass_again(blocks: Iterator[Block], target: Buffer, tally: Tally, offset: int, until: int) -> None:
+    """Records of the source from `offset` on, before `until`, are in the target another time, or late."""
+    number, following = 0, None
+    for block in blocks:
+        for each, digest, time in zip(block.offsets, block.digests, block.times, strict=True):
+            if block.optional:
+                break
+            if each >= until or not target.load(1) or target.digest(target.at) != digest:
+                return
+            late = tally.runs["gaps"].take(each, following)
+            following = each + 1
+            tally.matched += late
+            at, there = (-1 - offset + number, target.at), target.offset(target.at)
+            tally.note("late" if late else "repeats", at, each, there, time)
+            number += 1
+            target.at += 1
+            target.drop(target.at - 1)
+
+
+# Pieces of a pair of partitions that can be compared apart: where to cut, and how far a piece is equal.
+#
+# Any pair of offsets may be a cut: a piece says no more than how many records from there on are equal.
+
+
+LOOKED_FOR: Final = 1024
+"""Records of the target that are looked for in the source, to find a cut."""
+NEAR: Final = 50_000
+"""Offsets of the source within which the search by time ends, and as many on either side are looked through."""
+
+
+class Piece(NamedTuple):
+    """From a pair of offsets to another one, which it does not hold."""
+
+    source_start: int
+    target_start: int
+    source_end: int
+    target_end: int
+
+
+def cut(source: Log, target: Log, ends: tuple[int, int], count: int) -> list[Piece]:
+    """About `count` pieces of both sides up to the offsets `ends`; fewer where equal records were not found."""
+    start, end = target.start, ends[1]
+    wanted = [start + (end - start) * number // count for number in range(1, count)]
+    found = {(source.start, target.start), ends}
+    for offset in wanted:
+        pair = _equal_pair(source, target, offset, ends[0])
+        if pair is not None:
+            found.add(pair)
+    ordered = sorted(found)
+    return [Piece(*one, *other) for one, other in pairwise(ordered) if other[0] > one[0] and other[1] > one[1]]
+
+
+def _equal_pair(source: Log, target: Log, offset: int, source_end: int) -> tuple[int, int] | None:
+    """Offsets of an equal record near this one of the target."""
+    offsets, digests, time = list[int](), list[int](), None
+    for block in target.open(offset):
+        time = block.times[0] if time is None else time
+        offsets += block.offsets
+        digests += block.digests
+        if len(digests) >= LOOKED_FOR:
+            break
+    if time is None:
+        return None
+    near = _offset_at(source, source_end, time)
+    stop = min(source_end, near + 2 * NEAR)
+    found = find_run(before(source.open(max(source.start, near - NEAR)), stop), digests[:LOOKED_FOR])
+    return None if found is None else (found.offset, offsets[found.number])
+
+
+def _offset_at(source: Log, end: int, time: int) -> int:
+    """An offset of the source around which batches are as old as this, where they are in the order of time."""
+    low, high = source.start, end
+    while high - low > NEAR:
+        middle = (low + high) // 2
+        block = next(source.open(middle), None)
+        if block is None or block.times[0] >= time:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def before(blocks: Iterator[Block], end: int) -> Iterator[Block]:
+    """Their records before an offset."""
+    for block in blocks:
+        if block.offsets[-1] < end:
+            yield block
+            continue
+        kept = bisect_left(block.offsets, end)
+        if kept:
+            yield Block(block.offsets[:kept], block.digests[:kept], block.times[:kept], block.optional)
+        return
+
+
+def equal_from(source: Log, target: Log, piece: Piece, window: int) -> tuple[EqualRun, bool] | None:
+    """The records from the piece's beginning on that are equal, and whether these are all of both sides.
+
+    The context is the last records of them, as many as the window holds.
+    """
+    committed = (each for each in before(source.open(piece.source_start), piece.source_end) if not each.optional)
+    mine = Buffer(committed, piece.source_start, at_once=AT_ONCE)
+    theirs = Buffer(before(target.open(piece.target_start), piece.target_end), piece.target_start, at_once=AT_ONCE)
+    first: tuple[int, int] | None = None
+    last = (0, 0)
+    while mine.load(1) and theirs.load(1):
+        count = equal_run(mine, theirs, mine.at, theirs.at, AT_ONCE)
+        if not count:
+            break
+        first = (mine.offset(mine.at), theirs.offset(theirs.at)) if first is None else first
+        mine.at, theirs.at = mine.at + count, theirs.at + count
+        last = (mine.offset(mine.at - 1), theirs.offset(theirs.at - 1))
+        mine.drop(mine.at - window)
+        theirs.drop(theirs.at)
+    if first is None:
+        return None
+    whole = not mine.load(1) and not theirs.load(1)
+    return EqualRun(*first, *last, mine.at, mine.begin), whole
+
+
+def joined(pieces: Sequence[EqualPiece], window: int) -> Iterator[EqualRun]:
+    """The runs of pieces in order; one that goes on where the piece before it ended is one with it."""
+    held: EqualRun | None = None
+    for piece, following in zip_longest(pieces, pieces[1:]):
+        run = piece.run
+        if held is not None:
+            run = run._replace(
+                source_start=held.source_start, target_start=held.target_start, records=held.records + run.records
+            )
+        goes_on = piece.whole and following is not None and following.begins == piece.ends
+        if goes_on and following is not None and following.run.records >= window:
+            held = run
+        else:
+            yield run
+            held = None

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from eosctl.model.offsets import SourceOffset
-from eosctl.model.positions import Order
+from eosctl.model.offsets import Order, SourceOffset
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,16 +8,16 @@ the election of a leader, at the first fencing.
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from eosctl.analysis.catalogue import acls as kinds
+from eosctl.analysis.catalogue import plans as kinds
 from eosctl.analysis.phases import possible_phases
 from eosctl.model.acl_plan import AclDifference, BindingStatus, PlannedBinding
 from eosctl.model.acls import AclBinding, PatternType, ResourceType
 from eosctl.model.client_roles import ClientRole
-from eosctl.model.counts import counted
 from eosctl.model.evidence import UNKNOWN_PRINCIPAL, Evidence
 from eosctl.model.report import Finding
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.text import counted
 
 NEEDS: Final = ("acl_differences",)
 ANONYMOUS: Final = "User:ANONYMOUS"

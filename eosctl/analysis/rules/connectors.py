@@ -1,24 +1,28 @@
 """Rules about source connectors: whether they can do exactly-once, and overrides that spoil it."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
-from eosctl.analysis.catalogue import connectors as kinds
-from eosctl.analysis.client_configs import refused_by_producer
+from eosctl.analysis.catalogue import connect as kinds
+from eosctl.analysis.client_configs import clients_of, connector_config, refused_by_producer, servers_elsewhere
 from eosctl.analysis.connect_requests import for_connector, put_config, restart_tasks
 from eosctl.analysis.explanations import explain_error
-from eosctl.analysis.rules.client_configs import clients_of, connector_config, servers_elsewhere
 from eosctl.analysis.rules.workers import probes
-from eosctl.model.client_configs import ClientConfig, known_number
+from eosctl.analysis.transaction_log import ENOUGH, LEAST_MS, Quietness, quietness
 from eosctl.model.client_properties import Property
-from eosctl.model.client_roles import ClientRole
+from eosctl.model.client_roles import ClientConfig, ClientRole, known_number
 from eosctl.model.connectors import connector_path
-from eosctl.model.counts import counted
-from eosctl.model.evidence import Evidence
-from eosctl.model.report import Finding
+from eosctl.model.evidence import NOT_READ, Evidence
+from eosctl.model.groups import CONNECT_PROTOCOL, SHARE_PROTOCOL, ShareGroup
+from eosctl.model.names import ConnectorTaskId, task_transactional_id
+from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule, Versions, Whose
-from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.skipped import Cause, Skipped, not_asked
+from eosctl.model.text import counted, some
+from eosctl.model.times import ClusterClock, lasting
+from eosctl.model.topics import MIN_ISR, TopicFacts
+from eosctl.model.transaction_log import CommitHistory
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.whole_numbers import whole_number
 
@@ -302,5 +306,341 @@ RULES: Final = (
         "Do the tasks of all source connectors run?",
         needs=("statuses",),
         check=_failed,
+    ),
+)
+
+
+# The rule about transactions that a connector ends itself.
+
+
+DEFAULT_TIMEOUT_MS: Final = 60_000
+
+
+def _unbound(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    """Those whose producers have the default timeout, which nobody chose for them."""
+    for name in evidence.sources():
+        by_connector = connector_config(evidence, name).get("transaction.boundary").lower() == "connector"
+        producers = clients_of(evidence, name, ClientRole.PRODUCER, exactly_once=True)
+        unread = {each.unread for each in producers if by_connector and TIMEOUT not in each.properties}
+        yield from (each for each in unread if each is not None)
+        if None in unread:
+            message = f"it ends its transactions itself, and the broker after {DEFAULT_TIMEOUT_MS} ms, Kafka's default"
+            yield kinds.UNBOUND.finding(
+                name,
+                message,
+                {"transaction_timeout_ms": DEFAULT_TIMEOUT_MS},
+                cure=for_connector(kinds.UNBOUND.fix, name),
+            )
+
+
+BOUNDARY_RULES: Final = (
+    Rule(
+        kinds.UNBOUND,
+        "Has every connector that ends its transactions itself a timeout that was chosen for it?",
+        needs=("inspection",),
+        check=_unbound,
+    ),
+)
+
+
+# Rules about the topics that source connectors write to, in the workers' own Kafka cluster.
+
+
+UNCLEAN: Final = "unclean.leader.election.enable"
+
+
+def _written(evidence: Evidence) -> Iterator[tuple[str, list[TopicFacts]] | Skipped]:
+    """Each connector with those of its topics that exist, and why others are not known."""
+    outputs = {} if isinstance(evidence.outputs, Skipped) else evidence.outputs
+    topics = {} if isinstance(evidence.topics, Skipped) else evidence.topics
+    for name, written in outputs.items():
+        if isinstance(written, Skipped):
+            yield written
+            continue
+        found = [topics.get(each) for each in written]
+        yield from (each for each in found if isinstance(each, Skipped))
+        yield name, [each for each in found if isinstance(each, TopicFacts)]
+
+
+def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    brokers = 0 if isinstance(evidence.brokers, Skipped) else len(evidence.brokers)
+    for each in _written(evidence):
+        if isinstance(each, Skipped):
+            yield each
+            continue
+        name, topics = each
+        yield from (topic.settings for topic in topics if isinstance(topic.settings, Skipped))
+        thin = {topic.name: why for topic in topics if (why := _why_thin(topic, brokers))}
+        weak = [topic.name for topic in topics if topic.name not in thin and _is_weak(topic)]
+        if thin:
+            message = f"what it committed may be lost: {some([f'{topic} ({why})' for topic, why in thin.items()])}"
+            raised = any(topic.replication_factor == 1 for topic in topics if topic.name in thin)
+            yield kinds.THIN.finding(name, message, {"topics": dict(thin)}, cure=None if raised else kinds.CLEAN)
+        if weak:
+            message = f"{MIN_ISR} is 1, so the last writes may be in one replica alone: {some(weak)}"
+            yield kinds.THIN.finding(name, message, {"topics": weak}, severity=Severity.INFO, cure=kinds.TWO_IN_SYNC)
+
+
+def _why_thin(topic: TopicFacts, brokers: int) -> str:
+    reasons = []
+    if topic.replication_factor == 1 and brokers > 1:
+        reasons.append("replication factor 1")
+    if topic.setting(UNCLEAN) == "true" and topic.replication_factor > 1:
+        reasons.append(f"{UNCLEAN}=true")
+    return " and ".join(reasons)
+
+
+def _is_weak(topic: TopicFacts) -> bool:
+    return topic.replication_factor > 2 and topic.min_isr == 1  # of two, both would have to live
+
+
+def _unwritable(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    for each in _written(evidence):
+        if isinstance(each, Skipped):
+            yield each
+            continue
+        name, topics = each
+        yield from (topic.settings for topic in topics if isinstance(topic.settings, Skipped))
+        wrong = {topic.name: why for topic in topics if (why := _why_unwritable(topic))}
+        if wrong:
+            message = f"nothing can be written to {some([f'{topic} ({why})' for topic, why in wrong.items()])}"
+            yield kinds.UNWRITABLE.finding(name, message, {"topics": dict(wrong)})
+
+
+def _why_unwritable(topic: TopicFacts) -> str:
+    if topic.leaderless:
+        return f"no leader of partition {some(list(map(str, topic.leaderless)))}"
+    return topic.shortage if isinstance(topic.shortage, str) else ""
+
+
+OUTPUT_RULES: Final = (
+    Rule(
+        kinds.THIN,
+        "Does what connectors committed survive the loss of a broker?",
+        needs=("outputs", "topics", "brokers"),
+        check=_thin,
+    ),
+    Rule(
+        kinds.UNWRITABLE,
+        "Can every topic be written that connectors write to?",
+        needs=("outputs", "topics"),
+        check=_unwritable,
+        blocks=frozenset({"preparing", "enabled", "disabled"}),
+    ),
+)
+
+
+# Rules about those who read what the connectors write.
+
+
+SHOWN: Final = 20
+LONG_S: Final = 120
+"""Twice offset.flush.interval.ms: by default a task commits as often."""
+NOT_LISTED: Final = ShareGroup(NOT_READ, NOT_READ)
+
+
+def _uncommitted(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    known = {} if isinstance(evidence.groups, Skipped) else evidence.groups
+    consumers = sorted(name for name, kind in known.items() if kind not in {CONNECT_PROTOCOL, SHARE_PROTOCOL})
+    if consumers:
+        # No request asks for it, so no answer lacks it.
+        yield not_asked(
+            f"no broker reports a consumer's isolation.level; there are {counted(len(consumers), 'consumer group')}: "
+            f"{_few(consumers)}"
+        )
+    yield from _share_groups(evidence, sorted(name for name, kind in known.items() if kind == SHARE_PROTOCOL))
+
+
+def _share_groups(evidence: Evidence, names: list[str]) -> Iterator[Finding | Skipped]:
+    """Of those that read topics of source connectors, those that read uncommitted."""
+    shares, outputs = evidence.share_groups, evidence.outputs
+    lacking = next((each for each in (shares, outputs) if isinstance(each, Skipped)), None)
+    if names and lacking is not None:
+        yield Skipped(f"how {counted(len(names), 'share group')} ({_few(names)}) read: {lacking.reason}", lacking.cause)
+    if isinstance(shares, Skipped) or isinstance(outputs, Skipped):
+        return
+    yield from (each for each in outputs.values() if isinstance(each, Skipped) and names)
+    written = {topic for each in outputs.values() if not isinstance(each, Skipped) for topic in each}
+    for name in names:
+        group = shares.get(name, NOT_LISTED)
+        unread = [each for each in (group.isolation, group.starts) if isinstance(each, Skipped)]
+        yield from (Skipped(f"share group {name}: {each.reason}", each.cause) for each in unread)
+        topics = set() if isinstance(group.starts, Skipped) else {each.topic for each in group.starts}
+        if group.reads_uncommitted and topics & written:
+            message = f"share group {name} reads {_few(sorted(topics & written))} uncommitted"
+            cure = kinds.SET_ISOLATION.format(shlex.quote(name))
+            yield kinds.UNCOMMITTED.finding(name, message, {"topics": sorted(topics & written)}, cure=cure)
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (" …" if len(names) > SHOWN else "")
+
+
+def _sinks(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    statuses = {} if isinstance(evidence.statuses, Skipped) else evidence.statuses
+    for name in (name for name, status in statuses.items() if status.type == "sink"):
+        levels = [
+            each.setting(ISOLATION) for each in clients_of(evidence, name, ClientRole.SINK_CONSUMER, exactly_once=True)
+        ]
+        yield from (each for each in levels if isinstance(each, Skipped))
+        uncommitted = any(not isinstance(each, Skipped) and each.lower() != "read_committed" for each in levels)
+        if uncommitted and not evidence.config(name):
+            yield Skipped(f"the config of {name}, which may set {ISOLATION}, is not known")
+        elif uncommitted:
+            message = "its consumer reads uncommitted: records of aborted transactions reach its target"
+            yield kinds.SINK.finding(name, message, cure=for_connector(kinds.SINK.fix, name))
+
+
+def _held_back(evidence: Evidence) -> Iterator[Finding]:
+    """Transactions that hold partitions back for longer than those of tasks do by default."""
+    known = () if isinstance(evidence.open_transactions, Skipped) else evidence.open_transactions
+    for each in known:
+        began = evidence.as_of if each.start_ms is None else each.start_ms
+        lasted_s = (evidence.as_of - began) // 1000
+        if lasted_s >= LONG_S and each.partitions:
+            held = counted(len(each.partitions), "partition is", "partitions are")
+            ends = "" if each.is_two_phase else f"; it times out {each.timeout_ms // 1000} s after it began"
+            message = f"{held} held back by a transaction in progress for {lasted_s} s{ends}"
+            facts = {"transactional_id": each.transactional_id, "partitions": list(map(str, each.partitions[:SHOWN]))}
+            cure = kinds.HELD_BACK.fix.replace("<transactional-id>", shlex.quote(each.transactional_id))
+            yield kinds.HELD_BACK.finding(each.transactional_id, message, facts, cure=cure)
+
+
+CONSUMER_RULES: Final = (
+    Rule(
+        kinds.HELD_BACK,
+        "Is nobody who reads committed held back by a transaction in progress?",
+        needs=("open_transactions",),
+        check=_held_back,
+        unproven="a transaction has to be in progress for two minutes; it is decided on evidence made by hand",
+    ),
+    Rule(
+        kinds.UNCOMMITTED,
+        "Do all consumers and share groups of the output read committed?",
+        needs=("groups",),
+        check=_uncommitted,
+    ),
+    Rule(
+        kinds.SINK,
+        "Does every sink connector read committed?",
+        needs=("statuses", "inspection"),
+        check=_sinks,
+        unproven="it is decided from the config topic and the workers' files alone, on evidence made by hand",
+    ),
+)
+
+
+# Rules about the progress of tasks: their last commit, held against their own history.
+
+
+NEVER: Final = "no commit of it is left in the transaction log"
+
+
+class TaskCommits(NamedTuple):
+    """A RUNNING task, the history of its commits (None: no commit is known), and how quiet it is now."""
+
+    connector: str
+    task: int
+    history: CommitHistory | None
+    quietness: Quietness | None
+
+
+def task_commits(evidence: Evidence) -> Iterator[TaskCommits | Skipped]:
+    """Of each RUNNING task of a source; none where not all workers are enabled: others commit no transactions.
+
+    Skipped for what is not known of one.
+    """
+    group_id, commits, statuses = evidence.group_id, evidence.commits, evidence.statuses
+    enabled, others, unknown = probes(evidence)
+    if isinstance(group_id, Skipped) or isinstance(commits, Skipped) or isinstance(statuses, Skipped):
+        return
+    yield from (*unknown.values(), *evidence.silent.values())
+    if not enabled or others or unknown or evidence.silent:
+        return
+    clock = evidence.clock
+    if isinstance(clock, ClusterClock) and not clock.agrees:
+        yield Skipped(f"how long tasks committed nothing: {clock}")
+        return
+    cluster_now = evidence.as_of + (clock.ahead_ms if isinstance(clock, ClusterClock) else 0)
+    for name in evidence.sources():
+        status = statuses.get(name)
+        if status is None or status.state != "RUNNING":
+            continue
+        if servers_elsewhere(evidence, name) is not None:
+            yield not_asked(f"{name} writes to another Kafka cluster, whose coordinators have its commits: ask there")
+            continue
+        for task in status.running_tasks:
+            history = commits.get(task_transactional_id(group_id, ConnectorTaskId(name, task)))
+            if isinstance(history, Skipped):
+                yield history
+            else:
+                now = None if history is None else quietness(history, cluster_now)
+                yield TaskCommits(name, task, history, now)
+
+
+def _quiet(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    quiet: dict[str, list[tuple[int, CommitHistory, Quietness]]] = {}
+    short = []
+    for each in task_commits(evidence):
+        if isinstance(each, Skipped):
+            yield each
+        elif each.history is None or each.quietness is None:
+            short.append(each)
+        elif each.quietness.quiet:
+            quiet.setdefault(each.connector, []).append((each.task, each.history, each.quietness))
+        elif each.quietness.ratio is None and each.quietness.silent_ms > LEAST_MS:
+            short.append(each)
+    for name, tasks in quiet.items():
+        yield _finding(name, tasks)
+    if short:
+        yield Skipped(_too_short(short), Cause.NOT_IN_USE)
+
+
+def _finding(connector: str, tasks: Sequence[tuple[int, CommitHistory, Quietness]]) -> Finding:
+    task, history, worst = max(tasks, key=lambda each: each[2].ratio or 0)
+    more = f" (so do {len(tasks) - 1} other tasks)" if len(tasks) > 1 else ""
+    message = (
+        f"task {task} is RUNNING and commits nothing since {lasting(worst.silent_ms)}{more}: of the "
+        f"{history.intervals:,} intervals between two commits in {lasting(history.span_ms)} before, the longest was "
+        f"{lasting(history.longest_ms)}. Its source may be idle"
+    )
+    shown = [
+        {
+            "task": number,
+            "silent_ms": now.silent_ms,
+            "last_commit_ms": each.last_ms,
+            "longest_interval_ms": each.longest_ms,
+            "intervals": each.intervals,
+            "history_ms": each.span_ms,
+        }
+        for number, each, now in tasks
+    ]
+    cure = (
+        "look whether its source has changes that are not in the topics; if it has, look where the connector waits "
+        f"(jstack: thread task-thread-{connector}-{task}), then {restart_tasks(connector, [each[0] for each in tasks])}"
+    )
+    severity = Severity.WARNING if any(now.whole for _, _, now in tasks) else Severity.INFO
+    return kinds.QUIET.finding(connector, message, {"tasks": shown}, cure=cure, severity=severity)
+
+
+def _too_short(tasks: Iterable[TaskCommits]) -> str:
+    words = [f"{each.connector} task {each.task} ({_left(each.history)})" for each in tasks]
+    needed = f"a history takes {ENOUGH} intervals and a day"
+    whose = counted(len(words), "RUNNING task commits", "RUNNING tasks commit")
+    return f"{whose} nothing now and too little is known of before: {some(words)}; {needed}"
+
+
+def _left(history: CommitHistory | None) -> str:
+    if history is None:
+        return NEVER
+    return f"{counted(history.intervals, 'interval')} in {lasting(history.span_ms)}"
+
+
+PROGRESS_RULES: Final = (
+    Rule(
+        kinds.QUIET,
+        "Does every RUNNING task that commits transactions do so as its own history leads one to expect?",
+        needs=("group_id", "commits", "statuses"),
+        check=_quiet,
     ),
 )

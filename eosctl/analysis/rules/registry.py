@@ -3,27 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from eosctl.analysis.rules import (
-    acls,
-    boundaries,
-    brokers,
-    connectors,
-    consumers,
-    delegated,
-    fencing,
-    group,
-    mirrors,
-    offsets,
-    outputs,
-    plugins,
-    progress,
-    shared_ids,
-    topics,
-    transaction_log,
-    transactions,
-    versions,
-    workers,
-)
+from eosctl.analysis.rules import acls, brokers, connectors, topics, transactions, workers
 from eosctl.errors import Undecodable
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding, FindingKind, Severity
@@ -31,9 +11,31 @@ from eosctl.model.rules import Diagnosis, Rule, RuleAnswer
 from eosctl.model.skipped import Skipped
 
 _BY_THEME: Final = (
-    *(versions.RULES, workers.RULES, group.RULES, fencing.RULES, brokers.RULES, topics.RULES, delegated.RULES),
-    *(offsets.RULES, connectors.RULES, transactions.RULES, consumers.RULES, acls.RULES, outputs.RULES),
-    *(boundaries.RULES, shared_ids.RULES, plugins.RULES, progress.RULES, transaction_log.RULES, mirrors.RULES),
+    *(
+        workers.VERSION_RULES,
+        workers.RULES,
+        workers.GROUP_RULES,
+        transactions.FENCING_RULES,
+        brokers.RULES,
+        topics.RULES,
+        topics.DELEGATED_RULES,
+    ),
+    *(
+        topics.OFFSET_RULES,
+        connectors.RULES,
+        transactions.RULES,
+        connectors.CONSUMER_RULES,
+        acls.RULES,
+        connectors.OUTPUT_RULES,
+    ),
+    *(
+        connectors.BOUNDARY_RULES,
+        transactions.SHARED_ID_RULES,
+        workers.PLUGIN_RULES,
+        connectors.PROGRESS_RULES,
+        brokers.TRANSACTION_LOG_RULES,
+        topics.MIRROR_RULES,
+    ),
 )
 RULES: Final = tuple(sorted((rule for rules in _BY_THEME for rule in rules), key=lambda rule: rule.id))
 EXPECTED_WHILE_ROLLING: Final = frozenset({"EOS012", "EOS013"})

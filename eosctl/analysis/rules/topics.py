@@ -1,19 +1,24 @@
 """Rules about the workers' internal topics."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from eosctl.analysis.catalogue import topics as kinds
-from eosctl.analysis.cleanup_policy import cleanup_policy_finding
+from eosctl.analysis.catalogue import audit as mirror_kinds
+from eosctl.analysis.catalogue import internal_topics
+from eosctl.analysis.catalogue import internal_topics as kinds
+from eosctl.analysis.client_configs import servers_elsewhere
 from eosctl.analysis.connect_requests import for_connector
-from eosctl.analysis.rules.client_configs import servers_elsewhere
-from eosctl.model.counts import counted
+from eosctl.analysis.inspection import cleanup_policy_finding
+from eosctl.analysis.rules.workers import probes
+from eosctl.model.connectors import connector_path
 from eosctl.model.evidence import Evidence, InternalTopic
-from eosctl.model.report import Finding
-from eosctl.model.rules import Rule
+from eosctl.model.report import Finding, FindingKind, Severity
+from eosctl.model.rules import Check, Rule, Versions, Whose
 from eosctl.model.skipped import Skipped
-from eosctl.model.topics import TopicFacts
-from eosctl.model.versions import NEWEST
+from eosctl.model.text import counted, some
+from eosctl.model.times import lasting
+from eosctl.model.topics import MirroredPartition, TopicFacts
+from eosctl.model.versions import NEWEST, KafkaVersion
 
 ALL: Final = frozenset({"preparing", "enabled", "disabled"})
 OWN: Final = "connector's own offsets"
@@ -169,4 +174,227 @@ RULES: Final = (
         check=_own_missing,
         blocks=ALL,
     ),
+)
+
+
+# Rules about offsets that no record shows: what a worker cannot do with them.
+
+
+def _undeletable(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    enabled, _, unknown = probes(evidence)
+    topics = () if isinstance(evidence.internal_topics, Skipped) else evidence.internal_topics
+    workers_topics = {topic.name for topic in topics if topic.role == "offsets"}
+    owners = {name: str(evidence.config(name)[OWN_TOPIC]) for name in evidence.sources() if _has_own(evidence, name)}
+    if not enabled:
+        yield from unknown.values() if owners else ()
+        return
+    for name, topic in owners.items():
+        if topic not in workers_topics:
+            message = (
+                f"its offsets are in {topic}: the workers never answer `DELETE {connector_path(name)}/offsets`, nor a "
+                "PATCH with a null offset, and delete nothing there"
+            )
+            yield kinds.UNDELETABLE.finding(
+                name, message, {"offsets_topic": topic}, cure=for_connector(kinds.UNDELETABLE.fix, name)
+            )
+
+
+def _has_own(evidence: Evidence, connector: str) -> bool:
+    return evidence.config(connector).get(OWN_TOPIC) is not None
+
+
+OFFSET_RULES: Final = (
+    Rule(
+        kinds.UNDELETABLE,
+        "Can the offsets of every connector be reset over REST?",
+        needs=("inspection", "workers", "internal_topics"),
+        check=_undeletable,
+        versions=Versions(Whose.WORKERS, since=KafkaVersion(3, 8)),
+    ),
+)
+
+
+# Rules whose findings are those of inspect-config and of `offsets show`, passed on as they are.
+
+
+CONFIG_TOPIC: Final = "inspection"
+OFFSETS: Final = "offset_findings"
+
+
+def _passing_on(kind: FindingKind, fact: str) -> Check:
+    def check(evidence: Evidence) -> Iterator[Finding]:
+        yield from (finding for finding in _findings(evidence, fact) if finding.kind == kind)
+
+    return check
+
+
+def _findings(evidence: Evidence, fact: str) -> tuple[Finding, ...]:
+    source = evidence.inspection if fact == CONFIG_TOPIC else evidence.offset_findings
+    if isinstance(source, Skipped):
+        return ()
+    return source if isinstance(source, tuple) else source.findings
+
+
+def _rule(fact: str, kind: FindingKind, question: str, blocks: frozenset[str] = frozenset()) -> Rule:
+    return Rule(kind, question, needs=(fact,), check=_passing_on(kind, fact), blocks=blocks)
+
+
+DELEGATED_RULES: Final = (
+    _rule(CONFIG_TOPIC, internal_topics.NOT_A_CONFIG_TOPIC, "Is the topic a config topic at all?"),
+    _rule(CONFIG_TOPIC, internal_topics.MIXED_WRITERS, "Were all leader writes transactional since the first one was?"),
+    _rule(CONFIG_TOPIC, internal_topics.INTERLEAVED_LEADERS, "Does one Connect cluster alone write the config topic?"),
+    _rule(
+        CONFIG_TOPIC,
+        internal_topics.OPEN_TRANSACTION,
+        "Can workers with exactly-once read the config topic to its end?",
+    ),
+    _rule(CONFIG_TOPIC, internal_topics.POISON_RECORD, "Can every record be read without losing those after it?"),
+    _rule(CONFIG_TOPIC, internal_topics.FATAL_RECORD, "Can a worker that starts read the config topic?"),
+    _rule(CONFIG_TOPIC, internal_topics.MALFORMED_RECORD, "Does every record have the form that Connect gives it?"),
+    _rule(CONFIG_TOPIC, internal_topics.INVALID_KEYS, "Does only Connect write to the config topic?"),
+    _rule(
+        CONFIG_TOPIC,
+        internal_topics.PENDING_FENCING_WITH_RUNNING_TASKS,
+        "Was a round of fencing done before the tasks that run now started?",
+    ),
+    _rule(
+        CONFIG_TOPIC,
+        internal_topics.TASK_COUNT_MISMATCH,
+        "Does the last task count record say what was committed before it?",
+    ),
+    _rule(
+        CONFIG_TOPIC,
+        internal_topics.COMMIT_WITHOUT_TASK_COUNT_RECORD,
+        "Has every source connector that runs a task count record?",
+    ),
+    _rule(CONFIG_TOPIC, internal_topics.INCONSISTENT_CONNECTOR, "Are the task configs of every commit still there?"),
+    _rule(
+        CONFIG_TOPIC, internal_topics.COMMIT_BEFORE_CONFIG, "Does every connector config come before its task commit?"
+    ),
+    _rule(CONFIG_TOPIC, internal_topics.IMPOSSIBLE_CONNECTOR, "Can every connector run that there is?"),
+    _rule(CONFIG_TOPIC, internal_topics.ORPHAN_RECORDS, "Is nothing left of connectors that were deleted?"),
+    _rule(OFFSETS, internal_topics.NOT_AN_OFFSETS_TOPIC, "Is the topic an offsets topic at all?"),
+    _rule(
+        OFFSETS,
+        internal_topics.SHADOWED_OFFSET,
+        "Does every connector with an offsets topic of its own find its position there?",
+    ),
+    _rule(OFFSETS, internal_topics.STORES_DISAGREE, "Do the two offset stores of a connector agree?"),
+    _rule(OFFSETS, internal_topics.MALFORMED_OFFSET, "Can every offset be read?"),
+    _rule(OFFSETS, internal_topics.OFFSETS_WRITTEN_ELSEWHERE, "Are offsets read from where they are written?"),
+    _rule(OFFSETS, internal_topics.ORPHAN_OFFSETS, "Is nothing left of connectors that were deleted?"),
+    _rule(OFFSETS, internal_topics.KEY_IN_TWO_PARTITIONS, "Is every offsets key in one partition only?"),
+    _rule(OFFSETS, internal_topics.LOGICAL_DUPLICATES, "Is every source partition written in one way?"),
+    _rule(OFFSETS, internal_topics.MALFORMED_OFFSETS_KEY, "Does every offsets key have Connect's form?"),
+    _rule(OFFSETS, internal_topics.OFFSETS_OPEN_TRANSACTION, "Can tasks read the offsets topics to their end?"),
+    _rule(OFFSETS, internal_topics.NULL_PARTITION_LOST, "Does every connector name its source partitions?"),
+    _rule(
+        OFFSETS,
+        internal_topics.UNCOMMITTED_OFFSET,
+        "Would workers that are not enabled begin from committed offsets only?",
+        blocks=frozenset({"preparing", "disabled"}),
+    ),
+)
+
+
+# Rules about the source clusters of MirrorSource connectors: what they delete before it is mirrored.
+#
+# MirrorMaker's consumer has auto.offset.reset=earliest: where its offset is gone it goes on at the log start,
+# silently.
+
+
+NEAR: Final = 0.5
+"""Share of the source's retention from which on a record that is not mirrored is in danger."""
+AT_ODDS_MS: Final = 60_000
+"""How far the clocks of producers and of the worker may differ."""
+Why = Callable[[MirroredPartition, int], str | Skipped | None]
+
+
+def _check(kind: FindingKind, why: Why, what: str) -> Callable[[Evidence], Iterator[Finding | Skipped]]:
+    """One warning for each connector, with all partitions that there is a reason for."""
+
+    def check(evidence: Evidence) -> Iterator[Finding | Skipped]:
+        found: dict[str, list[str]] = {}
+        for each in () if isinstance(evidence.mirrors, Skipped) else evidence.mirrors:
+            said = each if isinstance(each, Skipped) else why(each, evidence.as_of)
+            if isinstance(said, Skipped):
+                yield said
+            elif said is not None and isinstance(each, MirroredPartition):
+                found.setdefault(each.connector, []).append(f"{each.bounds.topic_partition} {said}")
+        for name, places in found.items():
+            yield kind.finding(name, f"{what}: {some(places, '; ')}", {"partitions": places}, severity=Severity.WARNING)
+
+    return check
+
+
+def _purged(found: MirroredPartition, _: int) -> str | None:
+    begins = found.bounds.log_start_offset
+    if found.position + 1 >= begins:
+        return None
+    return f"(mirrored up to {found.position}, its log starts at {begins})"
+
+
+def _recreated(found: MirroredPartition, _: int) -> str | Skipped | None:
+    if found.position >= found.bounds.high_watermark:
+        return f"(mirrored up to {found.position}, it ends at {found.bounds.high_watermark})"
+    written = found.written_ms
+    if isinstance(written, Skipped):
+        return written
+    if written is not None and written > found.committed_ms + AT_ODDS_MS:
+        late = lasting(written - found.committed_ms)
+        return f"(what lies at {found.position} was written {late} after the mirror committed that offset)"
+    return None
+
+
+def _near(found: MirroredPartition, now: int) -> str | Skipped | None:
+    return (_near_by_age(found, now) or _near_by_size(found)) if found.unread else None
+
+
+def _near_by_age(found: MirroredPartition, now: int) -> str | Skipped | None:
+    kept, written = found.retention_ms, found.next_ms
+    if isinstance(kept, Skipped):
+        return kept
+    if kept < 0 or written is None:
+        return None
+    if isinstance(written, Skipped):
+        return written
+    if now - written < kept * NEAR:
+        return None
+    age = lasting(now - written)
+    return f"(the first record behind {found.position} is {age} old, and deleted after {lasting(kept)})"
+
+
+def _near_by_size(found: MirroredPartition) -> str | Skipped | None:
+    kept = found.retention_bytes
+    if isinstance(kept, Skipped):
+        return kept
+    if kept < 0 or found.unread < found.kept * NEAR:
+        return None
+    if not found.bounds.log_start_offset:
+        return Skipped(f"{found.bounds.topic_partition} is kept up to retention.bytes={kept}, and its size is not read")
+    return f"({found.unread:,} of {found.kept:,} offsets that retention.bytes={kept} keeps are not mirrored)"
+
+
+_ASKED: Final[tuple[tuple[FindingKind, str, Why, str], ...]] = (
+    (
+        mirror_kinds.SOURCE_PURGED,
+        "Does the source still have what its mirror has not read?",
+        _purged,
+        "offsets were deleted before they were mirrored (of markers and aborted records nothing is lost)",
+    ),
+    (
+        mirror_kinds.SOURCE_RECREATED,
+        "Is the source topic the one that its mirror has read?",
+        _recreated,
+        "the source topic was created again, or cut: the mirror's offset is none of its records",
+    ),
+    (
+        mirror_kinds.RETENTION_NEAR,
+        "Is every source record mirrored long before it is deleted?",
+        _near,
+        "records that are not mirrored yet will be deleted",
+    ),
+)
+MIRROR_RULES: Final = tuple(
+    Rule(kind, question, needs=("mirrors",), check=_check(kind, why, what)) for kind, question, why, what in _ASKED
 )

@@ -1,16 +1,24 @@
 """Rules about what each worker is set to."""
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
-from eosctl.analysis.catalogue import workers as kinds
-from eosctl.model.client_configs import server_set
+from eosctl.analysis.catalogue import connect
+from eosctl.analysis.catalogue import connect as kinds
+from eosctl.analysis.client_configs import connector_config, override_policy
+from eosctl.model.client_properties import listed
+from eosctl.model.client_roles import WorkerConfig, as_properties, class_name, server_set
 from eosctl.model.config_topic import RecordKind
-from eosctl.model.evidence import Evidence, declared_support
-from eosctl.model.offset_stores import SOURCE_SUPPORT, SourceSupport
+from eosctl.model.evidence import Evidence, WorkerEvidence, declared_support
+from eosctl.model.groups import ConnectGroup
+from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped
+from eosctl.model.versions import EXACTLY_ONCE_SOURCES, SEVERAL_PLUGIN_VERSIONS, KafkaVersion
+from eosctl.model.workers import TaskStatus, is_loopback, place_of
 
 ALL: Final = frozenset({"preparing", "enabled", "disabled"})
 DRAFT_SETTING: Final = "exactly.once.source.enabled"
@@ -214,5 +222,443 @@ RULES: Final = (
         "Do all workers' files name the same group, topics, brokers and protocol?",
         needs=("worker_files",),
         check=_differ,
+    ),
+)
+
+
+# Rules about the group that the workers form.
+
+
+POLICY_PREFIX: Final = "connector.client.config.override."
+POLICY: Final = f"{POLICY_PREFIX}policy"
+SIGNATURE: Final = "inter.worker.signature.algorithm"
+VERIFICATION: Final = "inter.worker.verification.algorithms"
+HMAC: Final = "HmacSHA256"
+
+
+def _no_group(evidence: Evidence) -> Iterator[Finding]:
+    group = evidence.group
+    if not isinstance(group, Skipped):
+        found = no_group(str(evidence.group_id), group, workers_answer=bool(evidence.answering))
+        yield from () if found is None else (found,)
+
+
+def no_group(group_id: str, group: ConnectGroup, *, workers_answer: bool) -> Finding | None:
+    """EOS020 where the group is not that of the workers that answer, or not one of workers."""
+    if group.members and group.protocol_type != "connect":
+        message = f"the group is one of {group.protocol_type or 'unknown'} clients, not of Connect workers"
+        return kinds.NO_GROUP.finding(group_id, message, {"protocol_type": group.protocol_type})
+    if group.members or not workers_answer:
+        return None
+    message = f"the group has no member (state {group.state}), though workers answer"
+    return kinds.NO_GROUP.finding(group_id, message, {"state": group.state})
+
+
+def _unnamed(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    if isinstance(evidence.group, Skipped) or isinstance(evidence.workers, Skipped):
+        return
+    given = {place_of(url) for url in evidence.workers}
+    for member in evidence.group.members:
+        if member.url is None:
+            yield Skipped(f"member {member.member_id} of the group does not report its address")
+        elif place_of(member.url) not in given:
+            message = f"the group has a member at {member.url} that is not among the given workers"
+            cure = f"add --connect-url {member.url.rstrip('/')}: nothing is known about this worker"
+            yield kinds.UNNAMED.finding(member.url, message, {"member_id": member.member_id}, cure=cure)
+
+
+def _stranger(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    yield from (each.connectors for each in evidence.answering if isinstance(each.connectors, Skipped))
+    reported = {each.url: each.connectors for each in evidence.answering if not isinstance(each.connectors, Skipped)}
+    if len(reported) > 1:
+        usual, count = Counter(reported.values()).most_common(1)[0]
+        for url, names in reported.items():
+            if names != usual and (count > 1 or not names & usual):
+                message = f"the worker knows other connectors than the others: {_difference(names, usual)}"
+                yield kinds.STRANGER.finding(
+                    url, message, {"more": sorted(names - usual), "fewer": sorted(usual - names)}
+                )
+
+
+def _difference(names: frozenset[str], usual: frozenset[str]) -> str:
+    parts = [f"{len(names - usual)} more"] if names - usual else []
+    return " and ".join(parts + ([f"{len(usual - names)} fewer"] if usual - names else []))
+
+
+def _protocol(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    group = evidence.group
+    if isinstance(group, Skipped) or not group.members:
+        return
+    if not group.protocol:
+        yield Skipped(f"the group is {group.state}: which protocol it uses is known when it is stable")
+    elif group.protocol != "sessioned":
+        name = "eager" if group.protocol == "default" else group.protocol
+        message = f"the group uses connect.protocol={name}: whoever reaches a worker's REST address can fence its tasks"
+        yield kinds.PROTOCOL.finding(str(evidence.group_id), message, {"protocol": name})
+
+
+def _moving(evidence: Evidence) -> Iterator[Finding]:
+    group = evidence.group
+    statuses = {} if isinstance(evidence.statuses, Skipped) else evidence.statuses
+    if not isinstance(group, Skipped) and group.members and group.state != "Stable":
+        yield kinds.MOVING.finding(
+            str(evidence.group_id), f"the group is {group.state}: tasks move just now", {"state": group.state}
+        )
+    gone = _places_that_left(evidence)
+    waiting = [name for name, each in statuses.items() if any(_waits(task, gone) for task in each.tasks)]
+    if waiting:
+        message = (
+            f"tasks of {', '.join(waiting[:10])} run on no worker: those of a worker that left are held back for it"
+        )
+        yield kinds.MOVING.finding("tasks", message, {"connectors": waiting})
+
+
+def _places_that_left(evidence: Evidence) -> frozenset[str]:
+    """Workers that tasks are said to run on and that are no members: one that is killed cannot take its status back."""
+    group, statuses = evidence.group, evidence.statuses
+    if isinstance(group, Skipped) or isinstance(statuses, Skipped) or group.state != "Stable" or not group.members:
+        return frozenset()
+    members = [None if member.url is None else place_of(member.url) for member in group.members]
+    said = {task.worker_id for each in statuses.values() for task in each.tasks}
+    return frozenset() if None in members else frozenset(each for each in said if place_of(each) not in members)
+
+
+def _waits(task: TaskStatus, gone: frozenset[str]) -> bool:
+    return task.state == "UNASSIGNED" or (task.state == "RUNNING" and task.worker_id in gone)
+
+
+def _one_address(evidence: Evidence) -> Iterator[Finding]:
+    members = () if isinstance(evidence.group, Skipped) else evidence.group.members
+    urls = [member.url for member in members if member.url is not None]
+    places = Counter(place_of(url) for url in urls)
+    for place, count in places.items():
+        if count > 1:
+            message = f"{count} members of the group advertise {place}"
+            yield kinds.ONE_ADDRESS.finding(place, message, {"members": count})
+    loopback = [place for place in places if is_loopback(place)]
+    if len(loopback) < len(places):
+        for place in loopback:
+            message = f"a member advertises {place}, which leads every other host to itself"
+            yield kinds.ONE_ADDRESS.finding(place, message, {"members": places[place]})
+
+
+def _policies(evidence: Evidence) -> Iterator[Finding]:
+    files = {} if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
+    policies = {name: _policy(properties) for name, properties in files.items()}
+    if len(set(policies.values())) > 1:
+        values = {name: policy for name, (policy, _) in policies.items()}
+        message = f"the workers' files set {POLICY} or its allowlist to different values"
+        yield kinds.POLICIES.finding(POLICY, message, {"values": values})
+
+
+def _policy(properties: Mapping[str, str]) -> tuple[str, frozenset[str]]:
+    worker = WorkerConfig(as_properties(properties))
+    policy = override_policy(worker) or worker.override_policy
+    return policy, frozenset(listed(worker.get(f"{POLICY_PREFIX}allowlist")) if policy == "Allowlist" else ())
+
+
+def _signatures(evidence: Evidence) -> Iterator[Finding]:
+    files = {} if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
+    signed = {name: each for name, each in files.items() if each.get("connect.protocol", "sessioned") == "sessioned"}
+    for signer, properties in signed.items():
+        algorithm = properties.get(SIGNATURE, HMAC)
+        refusing = [name for name, each in signed.items() if algorithm not in listed(each.get(VERIFICATION, HMAC))]
+        if refusing:
+            message = f"it signs with {algorithm}, which {VERIFICATION} of {', '.join(refusing)} does not hold"
+            yield kinds.SIGNATURES.finding(signer, message, {"algorithm": algorithm, "refused_by": refusing})
+
+
+GROUP_RULES: Final = (
+    Rule(
+        kinds.NO_GROUP,
+        "Do the workers form the group that was named?",
+        needs=("group",),
+        check=_no_group,
+        blocks=ALL,
+    ),
+    Rule(
+        kinds.UNNAMED,
+        "Is every member of the group among the given workers?",
+        needs=("group", "workers"),
+        check=_unnamed,
+        blocks=ALL,
+    ),
+    Rule(
+        kinds.STRANGER,
+        "Do all given workers know the same connectors?",
+        needs=("workers",),
+        check=_stranger,
+        blocks=ALL,
+    ),
+    Rule(
+        kinds.PROTOCOL,
+        "Are requests between workers signed?",
+        needs=("group",),
+        check=_protocol,
+    ),
+    Rule(
+        kinds.MOVING,
+        "Is the group at rest, and does every task have a worker?",
+        needs=("group", "statuses"),
+        check=_moving,
+        blocks=ALL,
+    ),
+    Rule(
+        kinds.ONE_ADDRESS,
+        "Does every member advertise an address of its own that the others reach?",
+        needs=("group",),
+        check=_one_address,
+        blocks=frozenset({"preparing", "enabled"}),
+        unproven="workers of one machine reach each other by the loopback address, and each has a port of its own",
+    ),
+    Rule(
+        kinds.POLICIES,
+        "Do all workers allow connectors the same overrides?",
+        needs=("worker_files",),
+        check=_policies,
+    ),
+    Rule(
+        kinds.SIGNATURES,
+        "Does every worker take the signatures of all others?",
+        needs=("worker_files",),
+        check=_signatures,
+        blocks=frozenset({"preparing", "enabled"}),
+    ),
+)
+
+
+# Rules about the versions of workers and brokers.
+
+
+class FixedBug(NamedTuple):
+    """A bug of Kafka: what it does to exactly-once sources, and the first release of each branch that has the fix.
+
+    since is the first release that has it.
+    """
+
+    issue: str
+    effect: str
+    fixed: tuple[str, ...]
+    since: KafkaVersion = EXACTLY_ONCE_SOURCES
+
+    def concerns(self, version: KafkaVersion) -> bool:
+        """Whether this version has the bug: it is older than the fix on its own branch, or than every fixed branch."""
+        own = [fix for fix in self.fixes if (fix.major, fix.minor) == (version.major, version.minor)]
+        return self.since <= version < (own[0] if own else min(self.fixes))
+
+    @property
+    def fixes(self) -> tuple[KafkaVersion, ...]:
+        """The first release of each branch that has the fix."""
+        return tuple(KafkaVersion.parse(text) for text in self.fixed)
+
+    def fixed_for(self, version: KafkaVersion) -> KafkaVersion:
+        """The first release after this one that has the fix."""
+        return min(fix for fix in self.fixes if fix > version)
+
+
+FIXED_BUGS: Final = (
+    FixedBug("KAFKA-16047", "fencing sends a timeout of 1 ms and fails when the log is slow", ("3.7.1", "3.8.0")),
+    FixedBug("KAFKA-16570", "fencing fails where a transaction is open", ("3.7.1", "3.8.0")),
+    FixedBug("KAFKA-15059", "fencing is refused during a rebalance and all tasks turn FAILED", ("3.6.0",)),
+    FixedBug("KAFKA-14727", "a transaction stays open while an interval source is idle", ("3.4.1", "3.5.0")),
+    FixedBug("KAFKA-14799", "a connector that aborts an empty transaction fails", ("3.4.1", "3.5.0")),
+    FixedBug("KAFKA-14339", "records are committed though their offsets were not", ("3.3.2", "3.4.0")),
+    FixedBug("KAFKA-15018", "tombstones reach the two offset stores in the wrong order", ("3.8.0",)),
+    FixedBug(
+        "KAFKA-15800", "a key that is not JSON loses other offsets", ("3.5.2", "3.6.1", "3.7.0"), KafkaVersion(3, 5)
+    ),
+    FixedBug("KAFKA-16838", "tasks of a deleted connector come back", ("3.7.1", "3.8.0")),
+    FixedBug("KAFKA-9228", "a change of client settings alone does not restart tasks", ("3.7.1", "3.8.0")),
+    FixedBug("KAFKA-14455", "a failed write to the config topic is not reported", ("3.4.1", "3.5.0")),
+)
+"""Bugs of workers."""
+STUCK_IN_PREPARE: Final = FixedBug("KAFKA-16352", "a transaction can stay in Prepare* for ever", ("3.8.0",))
+"""A bug of brokers."""
+UP: Final = frozenset({"preparing", "enabled"})
+
+
+def _too_old(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    for worker in evidence.answering:
+        if isinstance(worker.version, Skipped):
+            yield worker.version
+        elif worker.version < EXACTLY_ONCE_SOURCES:
+            message = f"the worker runs Kafka {worker.version}, which ignores exactly.once.source.support"
+            yield kinds.TOO_OLD.finding(worker.url, message, {"version": str(worker.version)})
+
+
+def _mixed_versions(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    yield from _unnamed_versions(evidence)
+    known = {worker.url: worker.version for worker in evidence.answering}
+    versions = {url: str(version) for url, version in known.items() if not isinstance(version, Skipped)}
+    if len(set(versions.values())) > 1:
+        reported = ", ".join(sorted(set(versions.values())))
+        yield kinds.MIXED_VERSIONS.finding(
+            "workers", f"the workers run different versions: {reported}", {"versions": versions}
+        )
+
+
+def _bugs(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    yield from _unnamed_versions(evidence)
+    for version in sorted(set(evidence.versions)):
+        bugs = [bug for bug in FIXED_BUGS if bug.concerns(version)]
+        if bugs:
+            reported = "; ".join(f"{bug.issue} ({bug.effect})" for bug in bugs)
+            message = f"workers run Kafka {version}, which has bugs that concern exactly-once: {reported}"
+            needed = max(bug.fixed_for(version) for bug in bugs)
+            cure = f"upgrade the workers to Kafka {needed} or newer, which has the fix of all of them"
+            yield kinds.BUGS.finding(str(version), message, {"issues": [bug.issue for bug in bugs]}, cure=cure)
+    yield from _bug_of_brokers(evidence)
+
+
+def _bug_of_brokers(evidence: Evidence) -> Iterator[Finding]:
+    releases = {} if isinstance(evidence.broker_releases, Skipped) else evidence.broker_releases
+    [fixed] = STUCK_IN_PREPARE.fixes
+    old = sorted(
+        node
+        for node, release in releases.items()
+        if not isinstance(release, Skipped) and release.before is not None and release.before <= fixed
+    )
+    if old:
+        nodes = ", ".join(map(str, old))
+        message = f"brokers {nodes} run a Kafka before {fixed}: {STUCK_IN_PREPARE.issue} ({STUCK_IN_PREPARE.effect})"
+        evidenced = {"issues": [STUCK_IN_PREPARE.issue], "brokers": old}
+        yield kinds.BUGS.finding("brokers", message, evidenced, cure=f"upgrade the brokers to Kafka {fixed} or newer")
+
+
+def _unnamed_versions(evidence: Evidence) -> Iterator[Skipped]:
+    return (each.version for each in evidence.answering if isinstance(each.version, Skipped))
+
+
+VERSION_RULES: Final = (
+    Rule(
+        kinds.TOO_OLD,
+        "Does every worker know exactly.once.source.support?",
+        needs=("workers",),
+        check=_too_old,
+        blocks=UP,
+        unproven="the sandbox runs Kafka from 3.3.0 on, the first with exactly-once sources",
+    ),
+    Rule(
+        kinds.MIXED_VERSIONS,
+        "Do all workers run the same version?",
+        needs=("workers",),
+        check=_mixed_versions,
+    ),
+    Rule(
+        kinds.BUGS,
+        "Do workers or brokers have bugs of exactly-once that a newer release fixes?",
+        needs=("workers",),
+        check=_bugs,
+    ),
+)
+
+
+# Rules about the connector plugins of the workers.
+#
+# 1. A worker of 4.1 or newer loads several versions of a class side by side (KIP-891). A connector runs in the version
+#    that `connector.plugin.version` asks for, or in the newest; older workers do not know the setting.
+# 2. A version without brackets is asked for exactly (PluginUtils.connectorVersionRequirement). Which one a range of
+#    versions chooses is not worked out: all versions have to be the same then.
+
+
+ASKED: Final = "connector.plugin.version"
+NEWEST: Final = ("", "latest")
+RANGE: Final = re.compile(r"[\[\](),]")
+
+Asked = Mapping[str, Mapping[str, list[str]]]
+"""The connectors by the class, as `class_name` has it, and by the version that they ask for."""
+
+
+def _plugins(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    yield from (each.plugins for each in evidence.answering if isinstance(each.plugins, Skipped))
+    asked = _asked(evidence)
+    for plugin in sorted({name for each in evidence.answering for name in _versions(each)}):
+        users = {"": []} if asked is None else asked.get(class_name(plugin), {})
+        for version, connectors in (users or {"": []}).items():
+            yield from _differing_plugins(evidence, plugin, version, connectors, is_used=asked is None or bool(users))
+
+
+def _differing_plugins(
+    evidence: Evidence, plugin: str, asked: str, connectors: list[str], *, is_used: bool
+) -> Iterator[Finding]:
+    known = [each for each in evidence.answering if not isinstance(each.plugins, Skipped)]
+    found = {each.url: _loaded(each, plugin, asked) for each in known}
+    there = {version for version in found.values() if version is not None}
+    missing = [url for url, version in found.items() if version is None]
+    if missing or len(there) > 1:
+        wanted = "" if asked in NEWEST else f" in version {asked}, which {', '.join(connectors)} asks for,"
+        what = f"is missing on {', '.join(missing)}" if missing else f"has versions {', '.join(sorted(there))}"
+        user = "" if is_used else ", and no connector uses it"
+        versions = {each.url: ", ".join(_versions(each).get(plugin, ())) or None for each in known}
+        yield kinds.PLUGINS.finding(
+            plugin,
+            f"the plugin{wanted} {what}{user}",
+            {"versions": versions},
+            severity=None if is_used else Severity.INFO,
+        )
+
+
+def _asked(evidence: Evidence) -> Asked | None:
+    """What all connectors ask for, sinks among them; None where that is not known."""
+    if isinstance(evidence.inspection, Skipped):
+        return None
+    asked: dict[str, dict[str, list[str]]] = {}
+    for name in evidence.inspection.state.connectors:
+        config = connector_config(evidence, name)
+        asked.setdefault(config.class_name, {}).setdefault(config.get(ASKED).strip(), []).append(name)
+    return asked
+
+
+def _loaded(worker: WorkerEvidence, plugin: str, asked: str) -> str | None:
+    """The version of the plugin in which this worker runs a connector that asks for this one; None: it has none.
+
+    Of Kafka's own plugins the newest has the version of the worker, of which another rule speaks: it is "".
+    """
+    versions = _versions(worker).get(plugin, ())
+    is_old = not isinstance(worker.version, Skipped) and worker.version < SEVERAL_PLUGIN_VERSIONS
+    if asked in NEWEST or is_old:
+        return ("" if plugin.startswith("org.apache.kafka.") else versions[-1]) if versions else None
+    if RANGE.search(asked.removeprefix("[").removesuffix("]")):
+        return " and ".join(versions) or None
+    exact = _without_zeros(asked.strip("[]"))
+    return next((each for each in versions if _without_zeros(each) == exact), None)
+
+
+def _without_zeros(version: str) -> str:
+    """1.0 is 1 to Maven's order of versions."""
+    return re.sub(r"(\.0+)+$", "", version.strip())
+
+
+def _versions(worker: WorkerEvidence) -> Mapping[str, tuple[str, ...]]:
+    return {} if isinstance(worker.plugins, Skipped) else worker.plugins
+
+
+def _answers_differ(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    preflight = {} if isinstance(evidence.preflight, Skipped) else evidence.preflight
+    for name, answer in preflight.items():
+        if len(answer.by_worker) > 1:
+            yield from (Skipped(f"{name} could not be validated: {each.reason}") for each in answer.unread)
+        if len(set(answer.answers.values())) > 1:
+            said = (f"{url} {_said(each)}" for url, each in answer.answers.items())
+            message = f"whether it supports exactly-once depends on the worker: {', '.join(said)}"
+            yield connect.ANSWERS_DIFFER.finding(name, message, {"messages": answer.answers})
+
+
+def _said(messages: tuple[str, ...]) -> str:
+    return f"would refuse it ({'; '.join(messages)})" if messages else "accepts it"
+
+
+PLUGIN_RULES: Final = (
+    Rule(
+        kinds.PLUGINS,
+        "Has every worker the versions of the connector plugins that connectors run in?",
+        needs=("workers",),
+        check=_plugins,
+    ),
+    Rule(
+        connect.ANSWERS_DIFFER,
+        "Do all workers give the same answer to a connector's preflight check?",
+        needs=("preflight",),
+        check=_answers_differ,
     ),
 )

@@ -5,7 +5,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.audit_options import (
+from eosctl.commands.options import (
+    ConnectorNames,
     Engine,
     EngineName,
     ExecutorProperties,
@@ -15,14 +16,12 @@ from eosctl.commands.audit_options import (
     SparkMaster,
     SparkRemote,
 )
-from eosctl.commands.connect_options import ConnectorNames
 from eosctl.model.records import IsolationLevel
-from eosctl.model.spark_options import SparkOptions
+from eosctl.model.spark import SparkOptions
 from eosctl.operations.session import Session
+from eosctl.render.answers.mirror import view_mirror
 from eosctl.render.audit_json import render_mirror_json
-from eosctl.render.views.mirror import view_mirror
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, gating
+from eosctl.shell.options import GlobalOptions, answer, gating
 
 app = typer.Typer()
 
@@ -147,9 +146,9 @@ def audit(
       TARGET-AT  the target offset that the checkpoint translates it to
       BEHIND     records that it would read again there; below 0 records that it would skip
     """
-    from eosctl.operations.mirror import request, run
+    from eosctl.operations import audit_request, mirror
 
-    asked = request.MirrorRequest(
+    asked = audit_request.MirrorRequest(
         source_servers=source_bootstrap_server,
         source_config=source_command_config,
         topics=tuple(topic or ()),
@@ -168,4 +167,4 @@ def audit(
         job=job,
     )
     with Session(options) as session:
-        return answer(options, run.audit_mirror(session, asked, render_mirror_json), view_mirror)
+        return answer(options, mirror.audit_mirror(session, asked, render_mirror_json), view_mirror)

@@ -5,15 +5,14 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
 from eosctl.commands.offsets.options import SourceDsn
 from eosctl.commands.offsets.restore import CreateKeys
+from eosctl.commands.options import ConfigTopic, WorkerOffsetsTopic
 from eosctl.commands.plan_options import ManagedBy, PlanFile, ResumeAfter, operator_of
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
-from eosctl.render.views.plan import view_plan, view_plan_answer
-from eosctl.shell.answering import answer, previewing
-from eosctl.shell.options import GlobalOptions, writing
+from eosctl.render.answers.plan import view_plan, view_plan_answer
+from eosctl.shell.options import GlobalOptions, answer, previewing, writing
 
 app = typer.Typer()
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from eosctl.commands.offsets.options import SourceDsn, StoreName, about_offsets
-from eosctl.model.exported_offsets import Store
+from eosctl.model.offsets import Store
 from eosctl.operations.session import Session
-from eosctl.render.views.exported_offsets import view_difference
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, reading
+from eosctl.render.answers.offsets import view_difference
+from eosctl.shell.options import GlobalOptions, answer, reading
 
 if TYPE_CHECKING:
     from eosctl.operations.offset_stores import OffsetsRequest
+
 
 app = typer.Typer()
 
@@ -66,10 +66,10 @@ def diff(
       POSITION-A  A in the connector's own terms, where those are known
       POSITION-B  B in the connector's own terms
     """
-    from eosctl.operations import migration_request, offsets_export
+    from eosctl.operations import migration_request, offsets
 
     renamed = rename_to is not None or rename_map is not None
     names = migration_request.new_names(request.connectors, rename_to, rename_map) if renamed else {}
     with Session(options) as session:
-        difference = offsets_export.diff_offsets(session, request, a, b, store, names, source_dsn)
+        difference = offsets.diff_offsets(session, request, a, b, store, names, source_dsn)
         return answer(options, difference, view_difference)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from eosctl.commands.offsets.options import StoreName, about_offsets
-from eosctl.model.exported_offsets import Store
+from eosctl.model.offsets import Store
 from eosctl.operations.session import Session
-from eosctl.render.views.exported_offsets import view_export
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, reading
+from eosctl.render.answers.offsets import view_export
+from eosctl.shell.options import GlobalOptions, answer, reading
 
 if TYPE_CHECKING:
     from eosctl.operations.offset_stores import OffsetsRequest
+
 
 app = typer.Typer()
 
@@ -46,7 +46,7 @@ def export(
       FILE       the file
       LEFT-OUT   a key that is not in the file, and why
     """
-    from eosctl.operations.offsets_export import export_offsets
+    from eosctl.operations.offsets import export_offsets
 
     with Session(options) as session:
         return answer(options, export_offsets(session, request, target, store), view_export)

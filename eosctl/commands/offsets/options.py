@@ -4,19 +4,15 @@ import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, ParamSpec, TypeAlias
+from typing import Annotated, Any, Concatenate, Final, ParamSpec, TypeAlias
 
 import typer
 
-from eosctl.commands.connect_options import ConfigTopic, ConnectorNames, WorkerConfig, WorkerOffsetsTopic
+from eosctl.commands.options import ConfigTopic, ConnectorNames, WorkerConfig, WorkerOffsetsTopic
 from eosctl.model.client_properties import listed
-from eosctl.model.exported_offsets import Store
-from eosctl.model.offset_stores import SourceSupport
+from eosctl.model.offsets import SourceSupport, Store
 from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.shell.options import GlobalOptions
-
-if TYPE_CHECKING:
-    from eosctl.operations.offset_stores import OffsetsRequest
 
 P = ParamSpec("P")
 

@@ -5,8 +5,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
 from eosctl.commands.offsets.options import OffsetsTopic, SourceDsn
+from eosctl.commands.options import ConfigTopic, WorkerOffsetsTopic
 from eosctl.commands.plan_options import (
     ConnectorResources,
     EmitResources,
@@ -19,9 +19,8 @@ from eosctl.commands.plan_options import (
 )
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
-from eosctl.render.views.plan import view_plan, view_plan_answer
-from eosctl.shell.answering import answer, previewing
-from eosctl.shell.options import GlobalOptions, writing
+from eosctl.render.answers.plan import view_plan, view_plan_answer
+from eosctl.shell.options import GlobalOptions, answer, previewing, writing
 
 app = typer.Typer()
 

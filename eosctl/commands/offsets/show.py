@@ -7,12 +7,12 @@ import typer
 
 from eosctl.commands.offsets.options import about_offsets
 from eosctl.operations.session import Session, gc_paused
-from eosctl.render.views.offsets import view_offsets
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, judging
+from eosctl.render.answers.offsets import view_offsets
+from eosctl.shell.options import GlobalOptions, answer, judging
 
 if TYPE_CHECKING:
     from eosctl.operations.offset_stores import OffsetsRequest
+
 
 app = typer.Typer()
 

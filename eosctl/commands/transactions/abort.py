@@ -5,13 +5,12 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.model.aborting import AbortRequest
 from eosctl.model.names import TopicPartition
+from eosctl.model.transaction_ends import AbortRequest
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
-from eosctl.render.views.plan import view_plan, view_plan_answer
-from eosctl.shell.answering import answer, previewing
-from eosctl.shell.options import GlobalOptions, writing
+from eosctl.render.answers.plan import view_plan, view_plan_answer
+from eosctl.shell.options import GlobalOptions, answer, previewing, writing
 
 app = typer.Typer()
 
@@ -61,7 +60,7 @@ def abort(
       OUTCOME  done, failed or not-begun
       DETAIL   how the last stable offset moved, or why it failed
     """
-    from eosctl.operations.abort import abort as operation
+    from eosctl.operations.transaction_ends import abort as operation
 
     place = TopicPartition(topic, partition)
     request = AbortRequest(place, start_offset, producer_id, int(60_000 * max_transaction_timeout), force)

@@ -5,14 +5,13 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.connect_options import ConfigTopic
-from eosctl.model.committing import CommitRequest
+from eosctl.commands.options import ConfigTopic
 from eosctl.model.names import ProducerIdAndEpoch
+from eosctl.model.transaction_ends import CommitRequest
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
-from eosctl.render.views.plan import view_plan, view_plan_answer
-from eosctl.shell.answering import answer, previewing
-from eosctl.shell.options import GlobalOptions, writing
+from eosctl.render.answers.plan import view_plan, view_plan_answer
+from eosctl.shell.options import GlobalOptions, answer, previewing, writing
 
 app = typer.Typer()
 
@@ -63,7 +62,7 @@ def commit(
       OUTCOME  done, failed or not-begun
       DETAIL   where the commit markers are and how the last stable offsets moved, or why it failed
     """
-    from eosctl.operations.committing import commit as operation
+    from eosctl.operations.transaction_ends import commit as operation
 
     request = CommitRequest(transactional_id, ProducerIdAndEpoch(producer_id, producer_epoch), watch_client)
     with Session(options) as session, SourceAndTarget(session, "", TargetOptions()) as clusters:

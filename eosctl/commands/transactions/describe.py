@@ -4,11 +4,10 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.connect_options import ConfigTopic
+from eosctl.commands.options import ConfigTopic
 from eosctl.operations.session import Session
-from eosctl.render.views.transactions import view_descriptions
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, reading
+from eosctl.render.answers.transactions import view_descriptions
+from eosctl.shell.options import GlobalOptions, answer, reading
 
 app = typer.Typer()
 

@@ -4,12 +4,10 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.connect_options import ConfigTopic, WorkerOffsetsTopic
-from eosctl.commands.transactions.options import Partitions
+from eosctl.commands.options import ConfigTopic, Partitions, WorkerOffsetsTopic
 from eosctl.operations.session import Session
-from eosctl.render.views.hanging import view_hanging
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, reading
+from eosctl.render.answers.hanging import view_hanging
+from eosctl.shell.options import GlobalOptions, answer, reading
 
 app = typer.Typer()
 

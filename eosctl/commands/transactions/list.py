@@ -5,13 +5,12 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.connect_options import ConfigTopic
+from eosctl.commands.options import ConfigTopic
 from eosctl.errors import UsageError
 from eosctl.model.transactions import Selection, TransactionState
 from eosctl.operations.session import Session
-from eosctl.render.views.transactions import view_transactions
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, reading
+from eosctl.render.answers.transactions import view_transactions
+from eosctl.shell.options import GlobalOptions, answer, reading
 
 app = typer.Typer()
 

@@ -5,11 +5,10 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.connect_options import ConfigTopic
+from eosctl.commands.options import ConfigTopic
 from eosctl.operations.session import Session
-from eosctl.render.views.transaction_log import view_transaction_history, view_transaction_log
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, judging
+from eosctl.render.answers.transaction_log import view_transaction_history, view_transaction_log
+from eosctl.shell.options import GlobalOptions, answer, judging
 
 app = typer.Typer()
 
@@ -68,7 +67,7 @@ def log(
       TIME              (--history) its timestamp, UTC
       WHAT              (--history) what happened
     """
-    from eosctl.operations.transaction_log import LogRequest, fold_log, log_history
+    from eosctl.operations.transactions import LogRequest, fold_log, log_history
 
     names = frozenset(transactional_ids or ())
     request = LogRequest(names, tuple(segment or ()), partitions, expiration_ms, config_topic)

@@ -4,12 +4,10 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.connect_options import ConfigTopic
-from eosctl.commands.transactions.options import NamedPartitions, Partitions
+from eosctl.commands.options import ConfigTopic, NamedPartitions, Partitions
 from eosctl.operations.session import Session
-from eosctl.render.views.last_stable import view_stability
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, reading
+from eosctl.render.answers.hanging import view_stability
+from eosctl.shell.options import GlobalOptions, answer, reading
 
 app = typer.Typer()
 
@@ -64,7 +62,7 @@ def lso(
       COMMITTED       (--group) the offset that the group committed
       LAG             (--group) from there to the last stable offset: what it can read now
     """
-    from eosctl.operations.last_stable import StabilityRequest, watch_last_stable_offsets
+    from eosctl.operations.hanging import StabilityRequest, watch_last_stable_offsets
 
     console = options.console
     request = StabilityRequest((*(topic or ()), *(topics or ())), config_topic, watch, looks, group)

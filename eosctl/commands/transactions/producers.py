@@ -2,12 +2,10 @@
 
 import typer
 
-from eosctl.commands.connect_options import ConfigTopic
-from eosctl.commands.transactions.options import NamedPartitions, Partitions
+from eosctl.commands.options import ConfigTopic, NamedPartitions, Partitions
 from eosctl.operations.session import Session
-from eosctl.render.views.transactions import view_producers
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, reading
+from eosctl.render.answers.transactions import view_producers
+from eosctl.shell.options import GlobalOptions, answer, reading
 
 app = typer.Typer()
 

@@ -6,11 +6,10 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.commands.connect_options import ConfigTopic
+from eosctl.commands.options import ConfigTopic
 from eosctl.operations.session import Session
-from eosctl.render.views.tracing import view_trace
-from eosctl.shell.answering import answer
-from eosctl.shell.options import GlobalOptions, connecting
+from eosctl.render.answers.tracing import view_trace
+from eosctl.shell.options import GlobalOptions, answer, connecting
 
 app = typer.Typer()
 

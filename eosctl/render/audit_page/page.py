@@ -4,27 +4,78 @@ import base64
 import gzip
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from eosctl import __version__
 from eosctl.errors import ConfigError
-from eosctl.model.audit_report import WORST_FIRST, AuditReport
+from eosctl.model.audit import WORST_FIRST, AuditPlan, AuditReport, TopicRole
 from eosctl.model.report import Finding
+from eosctl.model.text import counted
 from eosctl.model.times import rfc3339
-from eosctl.render.audit_page.epochs import epochs_figure
-from eosctl.render.audit_page.figure import Figure
-from eosctl.render.audit_page.growth import growth_figure
-from eosctl.render.audit_page.names import NONE, duration_words, named_words, shown, size_words
-from eosctl.render.audit_page.outputs import output_ranges
-from eosctl.render.audit_page.stalls import stalls_figure
-from eosctl.render.audit_page.timeline import timeline_figure
-from eosctl.render.audit_page.transactions import transaction_figures
-from eosctl.render.views.audit import at_most_words, connector_rows, range_row, statistics_row, summary
+from eosctl.render.answers.audit import at_most_words, connector_rows, range_row, statistics_row, summary
+from eosctl.render.audit_page.figure import NONE, Figure, duration_words, named_words, shown, size_words
+from eosctl.render.audit_page.plots import (
+    epochs_figure,
+    growth_figure,
+    stalls_figure,
+    timeline_figure,
+    transaction_figures,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+
+# Where in output topics the records lie that a finding is about: what its reader looks at next.
+
+
+MOST_RANGES: Final = 20
+
+
+def output_ranges(finding: Finding, plan: AuditPlan) -> list[str]:
+    """One line for each range of an output topic that the evidence names, in its order.
+
+    Where it names none, the output topics of the connectors concerned: nothing shows where in them to look. Information
+    needs no look.
+    """
+    outputs = {topic.name: topic.connectors for topic in plan.topics if topic.role is TopicRole.OUTPUT}
+    ranges = list(dict.fromkeys(words for place in _output_places(finding) for words in _range(place, outputs)))
+    if ranges or not finding.counts:
+        more = [f"and {len(ranges) - MOST_RANGES:,} more"] if len(ranges) > MOST_RANGES else []
+        return ranges[:MOST_RANGES] + more
+    named = finding.evidence.get("connectors")
+    concerned = {*named} if isinstance(named, list | tuple) else set()
+    written = [name for name, connectors in outputs.items() if concerned.intersection(connectors)]
+    return [f"{name}: all of it, the finding names no offsets there" for name in written[:MOST_RANGES]]
+
+
+def _output_places(finding: Finding) -> Iterator[Mapping[str, object]]:
+    """What was written with the offsets before what the finding says of the places themselves."""
+    evidence = finding.evidence
+    for name in ("data", *evidence):
+        value = evidence.get(name)
+        if isinstance(value, list | tuple):
+            yield from (each for each in value if isinstance(each, Mapping))
+    yield evidence
+
+
+def _range(place: Mapping[str, object], outputs: Mapping[str, object]) -> Iterator[str]:
+    topic, partition = place.get("topic"), place.get("partition")
+    if topic not in outputs or not isinstance(partition, int):
+        return
+    first = next((place[name] for name in ("first_offset", "start_offset", "start", "offset") if name in place), None)
+    end = place.get("end")
+    last = place.get("last_offset", end - 1 if isinstance(end, int) else place.get("offset"))
+    if not isinstance(first, int):
+        return
+    where = f"offset {first}" if first == last else f"offsets {first} to {last}" if isinstance(last, int) else ""
+    records, kind = place.get("records"), place.get("committed_with")
+    amount = f", {counted(records, 'record')}" if isinstance(records, int) else ""
+    beside = f", committed with the source offset {kind}" if kind else ""
+    yield f"{topic}-{partition}: {where or f'from offset {first} on'}{amount}{beside}"
+
 
 ASSETS: Final = "templates"
 VERDICT_WORDS: Final = {

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.util import calc_crc32c
 
-from eosctl.codecs.compression import Codec
-from eosctl.codecs.record_batches import MarkerType
+from eosctl.codecs.record_batches import Codec, MarkerType
 
 CRC_AT, ATTRIBUTES_AT, LAST_OFFSET_DELTA_AT = 17, 21, 23
 CONTROL_BIT = 0x20

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from eosctl.codecs.compression import Codec
-from eosctl.codecs.record_batches import Batch, DamagedOffsets, MarkerType, decode_marker, iter_batches
+from eosctl.codecs.record_batches import Batch, Codec, DamagedOffsets, MarkerType, decode_marker, iter_batches
 from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, PartitionBounds, TransactionalIdHolder
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped

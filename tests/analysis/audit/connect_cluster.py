@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from zlib import crc32
 
-from eosctl.codecs.compression import Codec
+from eosctl.codecs.record_batches import Codec
 from eosctl.model.audit import AuditedTopic, TopicRole
 from eosctl.model.names import TopicPartition
 from tests.analysis.audit.brokers import Brokers, Producer

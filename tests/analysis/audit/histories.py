@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from eosctl.codecs.compression import Codec
+from eosctl.codecs.record_batches import Codec
 from eosctl.model.names import TopicPartition
 from tests.analysis.audit.brokers import Brokers, Producer, Seen
 from tests.analysis.audit.connect_cluster import CONFIGS, OFFSETS, PARTITIONS, ConnectCluster, Connector, value_of

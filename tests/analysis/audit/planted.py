@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from eosctl.model.audit_report import AuditReport, AuditVerdict
+from eosctl.model.audit import AuditReport, AuditVerdict
 from eosctl.model.names import TopicPartition
 from eosctl.model.report import Severity
 from tests.analysis.audit.brokers import Brokers

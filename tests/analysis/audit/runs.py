@@ -7,14 +7,12 @@ from itertools import pairwise
 
 from eosctl.engines.auditing import AuditResult, run_audit
 from eosctl.engines.local import LocalEngine
-from eosctl.model.audit import OffsetRange, StateKind, StateRow
-from eosctl.model.audit_report import AuditReport
+from eosctl.model.audit import AuditReport, OffsetRange, StateKind, StateRow
 from eosctl.model.ledger import Cursor
 from eosctl.model.names import TopicPartition
-from eosctl.planning.audit import plan_ranges
-from eosctl.planning.ledger import resume
+from eosctl.planning.audit import plan_ranges, resume
+from eosctl.render.answers.audit import view_audit
 from eosctl.render.formats import Output, text_of_envelope
-from eosctl.render.views.audit import view_audit
 from tests.analysis.audit.brokers import Brokers, Seen
 
 Cut = Callable[[OffsetRange], Iterable[int]]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from eosctl.analysis.audit.advance import Advance, compare_offsets
-from eosctl.codecs.audit_states import decode_json
+from eosctl.analysis.audit.batches import Advance, compare_offsets
+from eosctl.codecs.ledger import decode_json
 
 ADVANCED, SAME, BACK, UNCLEAR = Advance.ADVANCED, Advance.SAME, Advance.BACK, Advance.UNCLEAR
 

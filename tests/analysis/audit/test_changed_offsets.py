@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from eosctl.model.audit_report import AuditReport, AuditVerdict, ConnectorVerdict
+from eosctl.model.audit import AuditReport, AuditVerdict, ConnectorVerdict
 from eosctl.model.names import TopicPartition
 from eosctl.model.report import Finding, Severity
 from tests.analysis.audit.brokers import Brokers

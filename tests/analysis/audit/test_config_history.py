@@ -2,10 +2,10 @@
 
 import pytest
 
-from eosctl.analysis.audit.config_history import config_event, summarize_config
+from eosctl.analysis.audit.history import config_event, summarize_config
 from eosctl.codecs.config_topic import decode_config_records
+from eosctl.model.audit import ConfigSummary
 from eosctl.model.audit_states import ConfigEvent
-from eosctl.model.audit_summaries import ConfigSummary
 from eosctl.model.records import Record, RecordState
 
 COMMIT_2 = ("commit-orders", b'{"tasks":2}')

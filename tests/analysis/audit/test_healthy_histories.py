@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from eosctl.codecs.compression import Codec
-from eosctl.model.audit_report import AuditVerdict
+from eosctl.codecs.record_batches import Codec
+from eosctl.model.audit import AuditVerdict
 from tests.analysis.audit.brokers import Brokers, Producer
 from tests.analysis.audit.connect_cluster import CONFIGS, OFFSETS, ConnectCluster, Connector, key_of, value_of
 from tests.analysis.audit.runs import audit, found

@@ -8,12 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosctl.analysis.audit.batches import BatchWriter
-from eosctl.analysis.audit.key_anomalies import Placed
-from eosctl.analysis.audit.key_judgement import KeyJudgementInputs, judge_keys
-from eosctl.analysis.audit.key_merge import merge_all, merge_keys
-from eosctl.analysis.audit.key_scan import KeyScan
+from eosctl.analysis.audit.key_judgement import KeyJudgementInputs, Placed, judge_keys
+from eosctl.analysis.audit.key_scan import KeyScan, merge_all, merge_keys
 from eosctl.analysis.audit.sessions import Sessions
-from eosctl.codecs.audit_states import decode_json, decode_state, encode_state, read_offsets_key
+from eosctl.codecs.ledger import decode_audit_state, decode_json, encode_audit_state, read_offsets_key
 from eosctl.model.audit_states import KeyState
 from eosctl.model.names import TopicPartition
 
@@ -285,4 +283,4 @@ def test_merging_is_associative(history, one, other):
         a, b, c = (state for state in states if state is not None)
         left = merge_keys(merge_keys(a, b, decode_json), c, decode_json)
         assert left == merge_keys(a, merge_keys(b, c, decode_json), decode_json)
-        assert decode_state(encode_state(left), KeyState) == left
+        assert decode_audit_state(encode_audit_state(left), KeyState) == left

@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import pytest
 
-from eosctl.analysis.audit.log_scan import GapKind, LogScan, merge_logs
+from eosctl.analysis.audit.scan import GapKind, LogScan, merge_logs
 from eosctl.codecs.record_batches import BatchHeader
-from eosctl.model.audit_report import Gap
+from eosctl.model.audit import Gap
 from eosctl.model.audit_states import Damage, GrowthPoint, LogState
 
 HOUR = 3_600_000

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from eosctl.analysis.audit.batches import BatchWriter
 from eosctl.analysis.audit.key_scan import KeyScan
-from eosctl.codecs.audit_states import decode_json
-from eosctl.codecs.compression import Codec
-from eosctl.codecs.record_batches import SHORTEST_BATCH, DamagedOffsets, iter_batches
+from eosctl.codecs.ledger import decode_json
+from eosctl.codecs.record_batches import SHORTEST_BATCH, Codec, DamagedOffsets, iter_batches
 from eosctl.engines.scanning import scan_range
 from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, PartitionBounds, StateRow, TopicRole
 from eosctl.model.records import Record

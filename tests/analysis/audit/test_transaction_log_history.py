@@ -2,15 +2,12 @@
 
 import pytest
 
-from eosctl.analysis.audit.logged_parts import match_parts
-from eosctl.analysis.audit.transaction_judgement import JudgementInputs
-from eosctl.analysis.audit.transaction_log_history import fold_transaction_log_history
-from eosctl.analysis.audit.transaction_owners import Owners
-from eosctl.analysis.audit.transaction_parts import join_parts
-from eosctl.model.audit import TransactionalIdHolder
+from eosctl.analysis.audit.history import fold_transaction_log_history
+from eosctl.analysis.audit.owners import Owners
+from eosctl.analysis.audit.transactions import JudgementInputs, join_parts, match_parts
+from eosctl.model.audit import LoggedTransaction, TransactionalIdHolder
 from eosctl.model.names import ProducerIdAndEpoch
 from eosctl.model.transaction_log import NewerLogRecord, TransactionLogRecord, TransactionLogValue
-from eosctl.model.transaction_log_history import LoggedTransaction
 from eosctl.model.transactions import TransactionState
 from tests.analysis.audit.test_transactions import BENCH, DATA, DATA2, MINUTE, NOW, OFFSETS, OWNERS, kinds, parts, shape
 

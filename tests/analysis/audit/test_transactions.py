@@ -6,16 +6,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.analysis.audit.transaction_judgement import JudgementInputs, judge_producer, stalls_of
-from eosctl.analysis.audit.transaction_owners import Owners, name_owners, name_trouble
-from eosctl.analysis.audit.transaction_parts import join_parts, parts_of, raises_epochs
-from eosctl.analysis.audit.transaction_reduction import Known, reduce_transactions
-from eosctl.analysis.audit.transaction_scan import TransactionScan, join_items
-from eosctl.analysis.audit.transaction_summary import Totals
+from eosctl.analysis.audit.owners import Owners, name_owners, name_trouble
+from eosctl.analysis.audit.scan import TransactionScan, join_items
+from eosctl.analysis.audit.transactions import (
+    JudgementInputs,
+    Known,
+    Totals,
+    join_parts,
+    judge_producer,
+    parts_of,
+    raises_epochs,
+    reduce_transactions,
+    stalls_of,
+)
 from eosctl.codecs.record_batches import EndTransactionMarker, MarkerType
-from eosctl.model.audit import ABORT_INTERVAL, MAX_TIMEOUT, longest_transaction_ms
+from eosctl.model.audit import (
+    ABORT_INTERVAL,
+    MAX_TIMEOUT,
+    ClosedTransactions,
+    CommittedData,
+    OffsetsWrite,
+    OutputPart,
+    TransactionSummary,
+    longest_transaction_ms,
+)
 from eosctl.model.audit_states import ItemKind, Part, ProducerItems, TransactionItem
-from eosctl.model.audit_summaries import ClosedTransactions, CommittedData, OffsetsWrite, OutputPart, TransactionSummary
 from eosctl.model.names import TopicPartition
 from tests.analysis.audit.test_log_scan import header
 

@@ -2,9 +2,17 @@
 
 import pytest
 
-from eosctl.analysis.audit.writers import Writers, find_writers
-from eosctl.model.audit import AuditedTopic, AuditPlan, TopicRole, TransactionalIdHolder
-from eosctl.model.audit_summaries import ConfigSummary, ConnectorHistory, ConnectorKeys, KeySummary
+from eosctl.analysis.audit.owners import Writers, find_writers
+from eosctl.model.audit import (
+    AuditedTopic,
+    AuditPlan,
+    ConfigSummary,
+    ConnectorHistory,
+    ConnectorKeys,
+    KeySummary,
+    TopicRole,
+    TransactionalIdHolder,
+)
 from eosctl.model.skipped import Skipped
 
 UNREAD = Skipped("no access")

@@ -7,12 +7,10 @@ from unittest.mock import patch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.analysis.mirror import aligner, equal
+from eosctl.analysis.mirror import aligner, blocks
 from eosctl.analysis.mirror.aligner import Aligner
-from eosctl.analysis.mirror.blocks import Log
-from eosctl.analysis.mirror.equal import Piece, cut, equal_from, joined
-from eosctl.model.mirror import Alignment
-from eosctl.model.mirror_progress import Counts, EqualPiece, EqualRun
+from eosctl.analysis.mirror.blocks import Log, Piece, cut, equal_from, joined
+from eosctl.model.mirror import Alignment, Counts, EqualPiece, EqualRun
 from tests.analysis.mirror.copies import Source, align, assert_same, copy
 from tests.analysis.mirror.test_going_on import COPIES, FARTHEST, SOON, WINDOWS
 
@@ -69,7 +67,7 @@ def test_a_piece_is_equal_up_to_its_first_difference():
 
 def test_cuts_are_found_though_the_copy_began_late_and_lacks_records():
     source, copied = Source(6000), [*range(900, 2500), *range(2600, 5000)]
-    with patch.multiple(equal, NEAR=300, LOOKED_FOR=32):
+    with patch.multiple(blocks, NEAR=300, LOOKED_FOR=32):
         found = cut(Log(source.blocks), copy(copied), (18_000, len(copied)), 4)
     assert [(each.source_start, each.target_start) for each in found] == [
         (0, 0), (3 * 1900, 1000), (3 * 3000, 2000), (3 * 4000, 3000)

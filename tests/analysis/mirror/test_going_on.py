@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from eosctl.analysis.mirror import aligner
 from eosctl.analysis.mirror.aligner import Aligner, Changed
 from eosctl.analysis.mirror.blocks import Log
-from eosctl.codecs.audit_states import decode_state, encode_state
-from eosctl.model.mirror import Alignment
-from eosctl.model.mirror_progress import Kept
+from eosctl.codecs.ledger import decode_audit_state, encode_audit_state
+from eosctl.model.mirror import Alignment, Kept
 from tests.analysis.mirror.copies import Source, align, assert_same, copy, counted
 from tests.analysis.mirror.test_aligner import mirrored
 
@@ -38,7 +37,7 @@ def in_parts(
         now = Source(count, source.optional | frozenset(range(settled, count, undecided[1])))
         run = Aligner(Log(now.blocks, 0, 3 * settled), copy(copied[:end]), None, window, earlier=kept)
         found = run.align()
-        kept = None if run.kept is None else decode_state(encode_state(run.kept), Kept)
+        kept = None if run.kept is None else decode_audit_state(encode_audit_state(run.kept), Kept)
     return found
 
 

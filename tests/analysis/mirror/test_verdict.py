@@ -6,10 +6,9 @@ import pytest
 
 from eosctl.analysis.mirror.verdict import Circumstances, judge_pair
 from eosctl.model.audit import AuditedTopic, PartitionBounds, TopicRole
-from eosctl.model.mirror import Alignment, Compared, Damage, MirroredTopic, PartitionPair, Stretch, TopicPair
-from eosctl.model.mirror_progress import Again
+from eosctl.model.mirror import Again, Alignment, Compared, Damage, MirroredTopic, PartitionPair, Stretch, TopicPair
+from eosctl.model.plan import Side
 from eosctl.model.records import IsolationLevel
-from eosctl.model.sides import Side
 from eosctl.model.skipped import Skipped, not_asked
 
 HOUR = 3_600_000

@@ -1,0 +1,506 @@
+"""Findings about what each worker is set to."""
+
+from typing import Final
+
+from eosctl.model.report import FindingKind, Severity
+
+SILENT: Final = FindingKind(
+    id="EOS010",
+    name="worker-silent",
+    title="worker does not answer",
+    severity=Severity.ERROR,
+    cause="What a worker is set to can only be asked of itself.",
+    fix="start the worker or correct its address (--connect-url); give --connect-url without it if it is gone for good "
+    "(the group drops it after session.timeout.ms, 10 s by default)",
+    source="RootResource.serverInfo",
+)
+OTHER_KAFKA: Final = FindingKind(
+    id="EOS011",
+    name="workers-elsewhere",
+    title="worker of another Kafka cluster",
+    severity=Severity.ERROR,
+    cause="Workers on different Kafka clusters do not form one Connect cluster: leader, config topic and fencing "
+    "differ.",
+    fix="give --connect-url only workers of one Connect cluster, and -b the brokers that are their bootstrap.servers",
+    source="KIP-238; RootResource.serverInfo",
+    commands=("migrate-offsets", "offsets restore", "offsets create-connector"),
+)
+MIXED: Final = FindingKind(
+    id="EOS012",
+    name="mixed-phases",
+    title="mixed phases",
+    severity=Severity.ERROR,
+    cause="A worker that is not enabled writes without transactions and is fenced by nothing; only its peers hold the "
+    "promise. During the second rolling restart this is so for a while.",
+    fix="finish the rolling step: `eosctl upgrade-check --to enabled` says which worker is next",
+    source="KIP-618; Worker.startExactlyOnceSourceTask, Worker.startSourceTask",
+)
+NOWHERE: Final = FindingKind(
+    id="EOS013",
+    name="exactly-once-not-enabled",
+    title="exactly-once is not enabled",
+    severity=Severity.WARNING,
+    cause="exactly.once.source.support is disabled unless it is set; preparing alone gives no transactions to tasks.",
+    fix="`eosctl upgrade-check --to preparing`, then `eosctl upgrade-check --to enabled`",
+    source="KIP-618; DistributedConfig.exactlyOnceSourceEnabled",
+)
+CONTRADICTION: Final = FindingKind(
+    id="EOS014",
+    name="file-contradicts-worker",
+    title="file and worker contradict each other",
+    severity=Severity.WARNING,
+    cause="A worker reads its properties file when it starts; a change has no effect before.",
+    fix="restart the workers whose file was changed, one after the other; or give the file that they run with",
+    source="ConnectDistributed.main",
+)
+INVALID: Final = FindingKind(
+    id="EOS015",
+    name="invalid-support-value",
+    title="value that no worker accepts",
+    severity=Severity.ERROR,
+    cause="A worker refuses to start with any other value.",
+    fix="set exactly.once.source.support to disabled, preparing or enabled",
+    source="DistributedConfig.exactlyOnceSourceEnabled, ConfigDef.parseValue",
+)
+DRAFT: Final = FindingKind(
+    id="EOS016",
+    name="draft-names",
+    title="names of KIP-618's draft",
+    severity=Severity.WARNING,
+    cause="The draft said exactly.once.source.enabled and tasks-count-<connector>; releases say "
+    "exactly.once.source.support and tasks-fencing-<connector>.",
+    fix="replace exactly.once.source.enabled=true by exactly.once.source.support=preparing, roll, then enabled, roll",
+    source="KIP-618; KafkaConfigBackingStore.TASK_COUNT_RECORD_PREFIX",
+)
+DIFFER: Final = FindingKind(
+    id="EOS017",
+    name="worker-files-disagree",
+    title="workers' files disagree",
+    severity=Severity.ERROR,
+    cause="Workers of one group that use different internal topics overwrite each other's state; two groups that use "
+    "the same topics do too. Of a different connect.protocol it is a warning: the group uses the best that all know.",
+    fix="give all workers of one Connect cluster the same values, and each Connect cluster its own topics and group.id",
+    source="DistributedConfig.transactionalProducerId, WorkerCoordinator.metadata",
+)
+TWO_STEPS_AWAY: Final = FindingKind(
+    id="EOS018",
+    name="two-steps-away",
+    title="worker two steps away from the target",
+    severity=Severity.ERROR,
+    cause="Between disabled and enabled every worker has to be preparing first: a leader that is disabled neither "
+    "fences nor writes in transactions.",
+    fix="`eosctl upgrade-check --to preparing`, and roll to preparing first",
+    source="KIP-618",
+    commands=("upgrade-check",),
+)
+PLUGINS: Final = FindingKind(
+    id="EOS019",
+    name="plugins-differ",
+    title="workers with different plugins",
+    severity=Severity.WARNING,
+    cause="Each worker loads the plugins of its own plugin.path. A task that is given to a worker without the class is "
+    "FAILED there, and one of another version may keep offsets in another form. Workers from 4.1 on load several "
+    "versions of a class, and use the one that connector.plugin.version asks for, or the newest (KIP-891). An info "
+    "where no connector uses the class.",
+    fix="install the same plugins in the same versions on every worker, and restart the workers one by one",
+    source="Plugins.newConnector, Worker.startTask, PluginUtils.connectorVersionRequirement (from 4.1 on)",
+)
+KINDS: Final = (
+    SILENT,
+    OTHER_KAFKA,
+    MIXED,
+    NOWHERE,
+    CONTRADICTION,
+    INVALID,
+    DRAFT,
+    DIFFER,
+    TWO_STEPS_AWAY,
+    PLUGINS,
+)
+
+
+# Findings about the group that the workers form.
+
+
+NO_GROUP: Final = FindingKind(
+    id="EOS020",
+    name="no-such-group",
+    title="no such group of workers",
+    severity=Severity.ERROR,
+    cause="Transactional IDs begin with the group.id: with a wrong one nothing that is said about them is right.",
+    fix="give --group-id the workers' group.id, and -b their brokers",
+    source="KIP-618; Worker.taskTransactionalId, WorkerCoordinator.protocolType",
+    commands=("migrate-offsets", "offsets restore", "offsets create-connector"),
+    is_misnaming=True,
+)
+UNNAMED: Final = FindingKind(
+    id="EOS021",
+    name="unnamed-worker",
+    title="worker that was not named",
+    severity=Severity.ERROR,
+    cause="One worker that is not enabled voids exactly-once for the tasks that it is given.",
+    fix="name every worker with --connect-url, as it advertises itself (rest.advertised.host.name and .port)",
+    source="KIP-618; Worker.startSourceTask",
+)
+STRANGER: Final = FindingKind(
+    id="EOS022",
+    name="worker-knows-other-connectors",
+    title="worker that knows other connectors",
+    severity=Severity.ERROR,
+    cause="The worker belongs to another Connect cluster, or does not keep up with the config topic.",
+    fix="give only workers of one Connect cluster; if it is of this one, look for errors of KafkaBasedLog in its log "
+    "and restart it",
+    source="DistributedHerder.connectors",
+)
+PROTOCOL: Final = FindingKind(
+    id="EOS023",
+    name="unsigned-requests",
+    title="fencing endpoint is open",
+    severity=Severity.WARNING,
+    cause="Workers ask the leader to fence over REST. Only the protocol `sessioned` signs these requests (KIP-507), "
+    "and it is used only where every worker supports it.",
+    fix="set connect.protocol=sessioned (the default) on every worker and restart them one by one",
+    source="KIP-507; DistributedHerder.requestNotSignedProperly",
+)
+MOVING: Final = FindingKind(
+    id="EOS024",
+    name="tasks-moving",
+    title="tasks are moving",
+    severity=Severity.WARNING,
+    cause="While a worker is down its tasks wait for it (scheduled.rebalance.max.delay.ms, 5 minutes); a second "
+    "restart before that ends moves them twice.",
+    fix="wait: `eosctl upgrade-check --to <phase> --wait 300` ends when the group is at rest",
+    source="KIP-415; IncrementalCooperativeAssignor.handleLostAssignments",
+)
+ONE_ADDRESS: Final = FindingKind(
+    id="EOS025",
+    name="shared-worker-address",
+    title="workers that cannot reach each other",
+    severity=Severity.ERROR,
+    cause="A task start asks the leader to fence, and every change is forwarded to the leader, at the address that it "
+    "advertises. Where two members advertise one address, or one of several hosts advertises its loopback address, "
+    "such a request reaches no worker (500, `IO Error trying to forward REST request`) or one that does not lead (409, "
+    "`Cannot complete request because of a conflicting operation`), and the tasks that asked for a round of fencing "
+    "are FAILED.",
+    fix="set rest.advertised.host.name and rest.advertised.port of every worker to what the other workers reach it by, "
+    "and restart them one by one",
+    source="DistributedHerder.fenceZombieSourceTasks, RestClient.httpRequest",
+)
+POLICIES: Final = FindingKind(
+    id="EOS026",
+    name="override-policies-differ",
+    title="workers with different override policies",
+    severity=Severity.WARNING,
+    cause="The worker that answers a request checks the overrides of a connector's clients by its own policy, and so "
+    "does each worker that starts one of its tasks: with `producer.override.` settings that only some allow, tasks are "
+    "FAILED on the others.",
+    fix="set connector.client.config.override.policy (and connector.client.config.override.allowlist) to the same "
+    "value on every worker, and restart them one by one",
+    source="AbstractHerder.validateClientOverrides, Worker.connectorClientConfigOverrides",
+)
+SIGNATURES: Final = FindingKind(
+    id="EOS027",
+    name="signatures-refused",
+    title="signatures that a worker refuses",
+    severity=Severity.ERROR,
+    cause="With connect.protocol=sessioned workers sign their requests to the leader by "
+    "inter.worker.signature.algorithm. A leader takes only those in its inter.worker.verification.algorithms; others "
+    "end with 400 (`key signing algorithm used by other workers`), and the tasks that asked for a round of fencing are "
+    "FAILED.",
+    fix="have every worker's inter.worker.verification.algorithms hold the inter.worker.signature.algorithm of all "
+    "(both are HmacSHA256 by default), and restart the workers one by one",
+    source="DistributedHerder.requestNotSignedProperly, InternalRequestSignature.addToRequest",
+)
+ANSWERS_DIFFER: Final = FindingKind(
+    id="EOS028",
+    name="preflight-differs",
+    title="workers disagree on a connector",
+    severity=Severity.WARNING,
+    cause="The worker that answers a request validates the config with the version of the plugin that it has, or that "
+    "connector.plugin.version chooses there (KIP-891, from 4.1 on). Where workers have different versions, whether the "
+    "connector supports exactly-once, and whether its config is accepted, depends on the worker that is asked, and "
+    "its tasks run in what their worker has.",
+    fix="install the same plugins in the same versions on every worker and restart them one by one, or set "
+    "connector.plugin.version to one that supports exactly-once and that all of them have (PUT "
+    "/connectors/<connector>/config)",
+    source="KIP-618, KIP-891; AbstractHerder.validateConnectorConfig, DistributedHerder.validateSourceConnectorConfig",
+)
+GROUP_KINDS: Final = (
+    NO_GROUP,
+    UNNAMED,
+    STRANGER,
+    PROTOCOL,
+    MOVING,
+    ONE_ADDRESS,
+    POLICIES,
+    SIGNATURES,
+    ANSWERS_DIFFER,
+)
+
+
+# Findings about the workers' versions.
+
+
+TOO_OLD: Final = FindingKind(
+    id="EOS001",
+    name="worker-too-old",
+    title="worker before 3.3",
+    severity=Severity.ERROR,
+    cause="Workers know exactly-once sources from Kafka 3.3.0 on. An older one ignores the setting, and nothing fences "
+    "the tasks that it runs.",
+    fix="upgrade the worker to Kafka 3.3 or newer and restart it; this may be the same restart that sets preparing",
+    source="KIP-618; DistributedConfig.exactlyOnceSourceEnabled",
+)
+MIXED_VERSIONS: Final = FindingKind(
+    id="EOS002",
+    name="mixed-versions",
+    title="mixed versions",
+    severity=Severity.WARNING,
+    cause="Workers of different versions read some records of the config topic differently (KAFKA-16838, KIP-875).",
+    fix="finish the rolling upgrade of the workers before the next rolling step",
+    source="KIP-618, KIP-875; KafkaConfigBackingStore.onCompletion",
+)
+BUGS: Final = FindingKind(
+    id="EOS003",
+    name="known-bugs",
+    title="bugs that are fixed in newer releases",
+    severity=Severity.INFO,
+    cause="Several bugs of exactly-once sources were fixed after 3.3.0: those of workers until 3.8.0, that of brokers "
+    "(KAFKA-16352) in 3.8.0.",
+    fix="upgrade the workers, or the brokers, to the release that the finding names",
+    source="Kafka's issues that the finding names",
+)
+VERSIONS_KINDS: Final = (
+    TOO_OLD,
+    MIXED_VERSIONS,
+    BUGS,
+)
+
+
+# Findings about source connectors: whether they can do exactly-once, and overrides that spoil it.
+
+
+UNSUPPORTED: Final = FindingKind(
+    id="EOS100",
+    name="exactly-once-unsupported",
+    title="connector does not support exactly-once",
+    severity=Severity.WARNING,
+    cause="A connector that does not keep its position in source offsets, or whose source cannot be read again from "
+    "there, writes duplicates whatever the worker does.",
+    fix="use a release or a mode of the connector that supports it; its validation says which setting is in the way",
+    source="KIP-618; SourceConnector.exactlyOnceSupport",
+)
+NEVER_ASKED: Final = FindingKind(
+    id="EOS101",
+    name="exactly-once-not-required",
+    title="connector was never asked",
+    severity=Severity.INFO,
+    cause="The default, `requested`, checks nothing. `required` is refused (400) until every worker is enabled, and "
+    "for a connector that does not implement exactlyOnceSupport().",
+    fix="set exactly.once.support=required: PUT /connectors/<connector>/config",
+    source="KIP-618; DistributedHerder.validateSourceConnectorExactlyOnceSupport",
+)
+IGNORED: Final = FindingKind(
+    id="EOS102",
+    name="override-ignored",
+    title="override is ignored",
+    severity=Severity.WARNING,
+    cause="Workers with exactly-once set transactional.id, enable.idempotence and isolation.level themselves.",
+    fix="remove the setting from the connector's config",
+    source="KIP-618; Worker.exactlyOnceSourceTaskProducerConfigs",
+)
+BREAKING: Final = FindingKind(
+    id="EOS103",
+    name="override-breaks-idempotence",
+    title="override breaks idempotence",
+    severity=Severity.ERROR,
+    cause="An idempotent producer needs acks=all, at most 5 requests in flight and retries. A connector has the "
+    "worker's `producer.` settings where it has no `producer.override.` of its own.",
+    fix="remove the setting from the connector's config, or from the workers' files",
+    source="ProducerConfig.postProcessAndValidateIdempotenceConfigs, Worker.baseProducerConfigs",
+)
+TOO_LONG: Final = FindingKind(
+    id="EOS104",
+    name="transaction-timeout-too-long",
+    title="transaction timeout above the brokers' maximum",
+    severity=Severity.ERROR,
+    cause="InitProducerId with a longer timeout than transaction.max.timeout.ms is refused "
+    "(InvalidTxnTimeoutException).",
+    fix="raise transaction.max.timeout.ms of the brokers (restart them one by one), or lower "
+    "producer.override.transaction.timeout.ms of the connector",
+    source="KIP-98; TransactionCoordinator.handleInitProducerId",
+)
+INTERVAL: Final = FindingKind(
+    id="EOS105",
+    name="transaction-interval-too-long",
+    title="interval longer than the transaction timeout",
+    severity=Severity.ERROR,
+    cause="A transaction that is open for longer than transaction.timeout.ms is aborted by its coordinator.",
+    fix="set transaction.boundary.interval.ms below producer.override.transaction.timeout.ms",
+    source="KIP-618, KIP-98; ExactlyOnceWorkerSourceTask.buildTransactionManager, "
+    "TransactionCoordinator.abortTimedOutTransactions",
+)
+MIRROR: Final = FindingKind(
+    id="EOS106",
+    name="mirror-reads-uncommitted",
+    title="MirrorMaker reads uncommitted",
+    severity=Severity.WARNING,
+    cause="Exactly-once of a mirror holds for what its consumer reads.",
+    fix="set source.consumer.isolation.level=read_committed: PUT /connectors/<connector>/config; in dedicated mode, "
+    "which has no such request, set <source>.consumer.isolation.level=read_committed in mm2.properties and restart "
+    "the nodes",
+    source="MirrorConnectorConfig.sourceConsumerConfig, MirrorMakerConfig.connectorBaseConfig",
+)
+DEDICATED: Final = FindingKind(
+    id="EOS107",
+    name="mirror-without-internal-rest",
+    title="dedicated MirrorMaker without internal REST",
+    severity=Severity.WARNING,
+    cause="Nodes of a dedicated MirrorMaker open no REST server unless dedicated.mode.enable.internal.rest says so "
+    "(from 3.5 on). One node alone is its own leader and needs none; of several, only the leader can have tasks "
+    "fenced.",
+    fix="set dedicated.mode.enable.internal.rest=true and listeners on every node, and restart them",
+    source="KIP-710; MirrorMaker.addHerder",
+)
+FAILED: Final = FindingKind(
+    id="EOS108",
+    name="tasks-failed",
+    title="tasks of a source failed",
+    severity=Severity.WARNING,
+    cause="Under exactly-once a task fails where fencing, its producer or its offsets topic fails; Connect does not "
+    "start it again by itself.",
+    fix="read why: GET /connectors/<connector>/status; then restart each of them: POST "
+    "/connectors/<connector>/tasks/<task>/restart. `restart?includeTasks=true` does it with one request, but a leader "
+    "whose transactional ID expired or was fenced refuses that, and then every change until it is restarted (EOS110)",
+    source="KIP-618; WorkerTask.onFailure",
+)
+UNBOUND: Final = FindingKind(
+    id="EOS109",
+    name="connector-transactions-unbound",
+    title="transactions that the connector ends, without a timeout of their own",
+    severity=Severity.WARNING,
+    cause="With transaction.boundary=connector the connector says when its transaction ends, and nothing else does. "
+    "One that is open for longer than transaction.timeout.ms is aborted by its coordinator, and the task is FAILED; "
+    "the producer's default is 60000 ms, whatever the connector does.",
+    fix="set producer.override.transaction.timeout.ms to more than its longest transaction takes (PUT "
+    "/connectors/<connector>/config; connector.client.config.override.policy must allow it), and to no more than "
+    "transaction.max.timeout.ms of the brokers",
+    source="ExactlyOnceWorkerSourceTask.buildTransactionManager, TransactionCoordinator.abortTimedOutTransactions",
+)
+CONNECTORS_KINDS: Final = (
+    UNSUPPORTED,
+    NEVER_ASKED,
+    IGNORED,
+    BREAKING,
+    TOO_LONG,
+    INTERVAL,
+    MIRROR,
+    DEDICATED,
+    FAILED,
+    UNBOUND,
+)
+
+
+# Findings about the progress of tasks: what is RUNNING and commits nothing.
+
+
+QUIET: Final = FindingKind(
+    id="EOS160",
+    name="task-quiet",
+    title="task commits nothing, longer than ever in its history",
+    severity=Severity.WARNING,
+    cause="A task commits a transaction for what its connector's poll returns. Where there are no changes it commits "
+    "nothing, and where the connector waits for ever in poll neither: both are RUNNING. So this is no proof of a "
+    "fault; the source may be idle. It is found where nothing was committed for three times the longest interval "
+    "between two commits of the task's history, and a minute at least: a warning where the history reaches back a "
+    "week, information where it has less. Commits at random times at a constant rate are found with a probability "
+    "below 0.6 % during a time as long as the history. "
+    "While a task is PAUSED it commits nothing either, and the pause counts as an interval.",
+    fix="look whether the source has changes that are not in the topics. If it has none, nothing is to be done (a "
+    "heartbeat of the connector, as heartbeat.interval.ms of Debezium, shows the difference); if it has, look where "
+    "the connector waits (jstack of the worker: thread task-thread-<connector>-<task>), then restart the task: POST "
+    "/connectors/<connector>/tasks/<task>/restart",
+    source="KIP-618; AbstractWorkerSourceTask.execute, ExactlyOnceWorkerSourceTask.commitTransaction",
+)
+PROGRESS_KINDS: Final = (QUIET,)
+
+
+# Findings about the topics that source connectors write to.
+
+
+SET: Final = "kafka-configs.sh --alter --entity-type topics --entity-name <topic> --add-config "
+CLEAN: Final = f"{SET}unclean.leader.election.enable=false"
+TWO_IN_SYNC: Final = f"{SET}min.insync.replicas=2"
+
+THIN: Final = FindingKind(
+    id="EOS150",
+    name="output-loses-committed",
+    title="output topics that may lose what was committed",
+    severity=Severity.WARNING,
+    cause="A transaction is as durable as the partitions that it wrote to. With one replica, or with a leader that was "
+    "elected uncleanly, committed records are lost while the source offsets that say so remain. With "
+    "min.insync.replicas below 2 a write may be in one replica alone (an info).",
+    fix="raise the replication factor of these topics to 3 with kafka-reassign-partitions.sh, then "
+    f"{TWO_IN_SYNC},unclean.leader.election.enable=false",
+    source="Partition.appendRecordsToLeader, Partition.maybeIncrementLeaderHW",
+)
+UNWRITABLE: Final = FindingKind(
+    id="EOS151",
+    name="output-unwritable",
+    title="output topics that cannot be written",
+    severity=Severity.ERROR,
+    cause="A partition without leader, or with fewer replicas in sync than min.insync.replicas, takes no write with "
+    "acks=all. The producer tries again for weeks (Connect sets the largest delivery.timeout.ms), and the task stays "
+    "RUNNING. After transaction.timeout.ms its coordinator aborts the transaction, and the task is FAILED when the "
+    "partition takes writes again.",
+    fix="start the brokers that hold the replicas: kafka-topics.sh --describe --under-min-isr-partitions and "
+    "--unavailable-partitions name the partitions. Where min.insync.replicas is above the replication factor, raise "
+    "the replication factor with kafka-reassign-partitions.sh",
+    source="Partition.appendRecordsToLeader, Worker.baseProducerConfigs",
+)
+OUTPUTS_KINDS: Final = (THIN, UNWRITABLE)
+
+
+# Findings about those who read what the connectors write.
+
+
+SET_ISOLATION: Final = (
+    "kafka-configs.sh --alter --entity-type groups --entity-name {} --add-config share.isolation.level=read_committed"
+)
+
+UNCOMMITTED: Final = FindingKind(
+    id="EOS120",
+    name="consumers-read-uncommitted",
+    title="consumers that read uncommitted",
+    severity=Severity.WARNING,
+    cause="A consumer reads records of aborted transactions unless it sets isolation.level=read_committed; that is not "
+    "its default, and no broker reports it. A share group has the group setting share.isolation.level, by "
+    "default read_uncommitted too.",
+    fix="set isolation.level=read_committed in every consumer of the connectors' topics; for a share group: "
+    f"{SET_ISOLATION.format('<group>')}",
+    source="KIP-98, KIP-932; ConsumerConfig.ISOLATION_LEVEL_CONFIG, GroupConfig.SHARE_ISOLATION_LEVEL_CONFIG",
+)
+SINK: Final = FindingKind(
+    id="EOS121",
+    name="sink-reads-uncommitted",
+    title="sink connector that reads uncommitted",
+    severity=Severity.INFO,
+    cause="A sink's consumer has the worker's `consumer.` settings and the connector's `consumer.override.` ones, and "
+    "reads records of aborted transactions unless isolation.level=read_committed is among them: exactly-once of the "
+    "source that wrote its topics ends there.",
+    fix="set consumer.override.isolation.level=read_committed: PUT /connectors/<connector>/config, or "
+    "consumer.isolation.level=read_committed on all workers",
+    source="Worker.baseConsumerConfigs",
+)
+HELD_BACK: Final = FindingKind(
+    id="EOS122",
+    name="consumers-held-back",
+    title="consumers wait for a transaction in progress",
+    severity=Severity.INFO,
+    cause="Who reads committed gets no record behind the first one of a transaction that has not ended (the last "
+    "stable offset). Its coordinator aborts it when its timeout has passed; no commit of another producer helps.",
+    fix="see which groups wait: `eosctl transactions lso`. Where its producer is gone: `eosctl fence "
+    "--transactional-id <transactional-id>` ends it now",
+    source="KIP-98; TransactionCoordinator.abortTimedOutTransactions",
+)
+CONSUMERS_KINDS: Final = (UNCOMMITTED, SINK, HELD_BACK)

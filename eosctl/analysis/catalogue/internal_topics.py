@@ -1,0 +1,566 @@
+"""Findings about the records of the config topic, and about one connector there."""
+
+from typing import Final
+
+from eosctl.model.report import FindingKind, OlderFix, Severity
+from eosctl.model.versions import STOPPED_STATE
+
+ONCE_MORE: Final = (
+    "a task that is FAILED then with `Failed to write to config topic`, because the leader's transactional ID had "
+    "expired, once more"
+)
+
+RESTART_CONNECTOR: Final = (
+    "restart the connector, which writes its task configs where its worker does not know them: POST "
+    "/connectors/<connector>/restart. If the finding stays, that worker knows them all and has written none: "
+)
+WRITE_TASK_CONFIGS: Final = (
+    f"{RESTART_CONNECTOR}stop the connector (PUT /connectors/<connector>/stop) and resume it (PUT "
+    "/connectors/<connector>/resume), which writes them all"
+)
+OLDER_WRITE: Final = OlderFix(
+    STOPPED_STATE,
+    f"{RESTART_CONNECTOR}delete the connector (DELETE /connectors/<connector>; its offsets stay), see that none of its "
+    "tasks runs any more, then create it again with the same config (PUT /connectors/<connector>/config)",
+)
+
+NOT_A_CONFIG_TOPIC: Final = FindingKind(
+    id="EOS060",
+    name="not-a-config-topic",
+    title="not a config topic",
+    severity=Severity.ERROR,
+    cause="None of its records has a key that Connect knows.",
+    fix="name the topic that config.storage.topic of the workers names: --config-topic TOPIC",
+    source="KafkaConfigBackingStore.onCompletion",
+    commands=("inspect-config",),
+    is_misnaming=True,
+)
+MIXED_WRITERS: Final = FindingKind(
+    id="EOS061",
+    name="mixed-writers",
+    title="leader without exactly-once wrote",
+    severity=Severity.ERROR,
+    cause="A leader that is disabled writes plainly, and fences no leader before it. Once a leader writes in "
+    "transactions again the plain records are history, and only an info.",
+    fix="set exactly.once.source.support to preparing or enabled on every worker and restart them one by one; check "
+    "with `eosctl upgrade-check --to <phase>`. After a downgrade on purpose there is nothing to do",
+    source="KIP-618; KafkaConfigBackingStore.sendPrivileged",
+    commands=("inspect-config",),
+)
+INTERLEAVED_LEADERS: Final = FindingKind(
+    id="EOS062",
+    name="interleaved-leaders",
+    title="two clusters share the config topic",
+    severity=Severity.ERROR,
+    cause="Leaders with different group.id have different transactional IDs and do not fence each other.",
+    fix="two Connect clusters with different group.id share this topic: give each its own config.storage.topic",
+    source="KIP-618; KafkaConfigBackingStore.claimWritePrivileges, DistributedConfig.transactionalProducerId",
+    commands=(
+        "inspect-config",
+        "audit",
+    ),
+)
+OPEN_TRANSACTION: Final = FindingKind(
+    id="EOS063",
+    name="open-transaction",
+    title="open transaction blocks the config topic",
+    severity=Severity.WARNING,
+    cause="Workers with exactly-once read committed, and an open transaction holds everything behind it back.",
+    fix="wait for its timeout; if it stays, `eosctl transactions describe connect-cluster-<group.id>` shows whether it "
+    "is the leader's, and `eosctl fence --transactional-id <id>` ends it (a leader that was fenced answers 500 to the "
+    "next change of a config and then claims its ID again; send it no `restart?includeTasks=true`, after which it "
+    "refuses every change until it is restarted); one that no coordinator knows ends with "
+    "`eosctl transactions abort --topic <topic> --partition 0`",
+    source="KIP-618; KafkaBasedLog.readToLogEnd",
+    commands=("inspect-config",),
+)
+POISON_RECORD: Final = FindingKind(
+    id="EOS064",
+    name="poison-record",
+    title="poison record in the config topic",
+    severity=Severity.ERROR,
+    cause="Some malformed records make a worker drop the rest of a poll, so that workers differ in what they know.",
+    fix="have Connect write a good record of the same key (PUT /connectors/<connector>/config with a change); "
+    "compaction then removes the old one",
+    source="KafkaConfigBackingStore.onCompletion",
+    commands=("inspect-config",),
+)
+FATAL_RECORD: Final = FindingKind(
+    id="EOS065",
+    name="fatal-record",
+    title="record that keeps workers from starting",
+    severity=Severity.ERROR,
+    cause="Some malformed records end a worker that starts. One that runs loses the rest of what it read in the same "
+    "poll; before 3.9 it reads nothing more of the topic at all (`Unexpected exception in Thread[KafkaBasedLog Work "
+    "Thread`), and cannot be restarted meanwhile.",
+    fix="before any worker is restarted, set cleanup.policy=compact on the topic: the log cleaner removes records "
+    "without key, once their segment is closed (segment.ms, 7 days: lower it for a while). A session key of a bad form "
+    "is followed by the leader's next one (inter.worker.key.ttl.ms, 1 hour)",
+    source="KafkaConfigBackingStore.onCompletion, KafkaBasedLog.poll, Cleaner.shouldRetainRecord",
+    commands=("inspect-config",),
+)
+MALFORMED_RECORD: Final = FindingKind(
+    id="EOS066",
+    name="malformed-record",
+    title="malformed record in the config topic",
+    severity=Severity.WARNING,
+    cause="Workers log such a record and ignore it.",
+    fix="have Connect write a good record of the same key (PUT /connectors/<connector>/config, /pause or /resume); "
+    "compaction then removes the old one",
+    source="KafkaConfigBackingStore.onCompletion",
+    commands=("inspect-config",),
+)
+INVALID_KEYS: Final = FindingKind(
+    id="EOS067",
+    name="invalid-keys",
+    title="unknown keys in the config topic",
+    severity=Severity.INFO,
+    cause="Workers log such a key and ignore it.",
+    fix="nothing; find out what else writes to this topic, which only Connect should",
+    source="KafkaConfigBackingStore.onCompletion",
+    commands=("inspect-config",),
+)
+PENDING_FENCING_WITH_RUNNING_TASKS: Final = FindingKind(
+    id="EOS068",
+    name="pending-fencing-with-running-tasks",
+    title="tasks run that were not fenced",
+    severity=Severity.ERROR,
+    cause="Tasks of workers that are not enabled start without a round of fencing; older tasks may still write.",
+    fix="make sure that every worker has exactly.once.source.support=enabled (`eosctl upgrade-check --to enabled`), "
+    f"then restart its tasks one by one: POST /connectors/<connector>/tasks/<task>/restart; {ONCE_MORE}",
+    source="KIP-618; DistributedHerder.fenceZombieSourceTasks, ClusterConfigState.pendingFencing",
+    commands=("inspect-config",),
+)
+TASK_COUNT_MISMATCH: Final = FindingKind(
+    id="EOS069",
+    name="task-count-mismatch",
+    title="task count record does not fit",
+    severity=Severity.WARNING,
+    cause="The next round fences as many producers as the record says.",
+    fix="stop it (PUT /connectors/<connector>/stop), see that none of its tasks runs any more, then resume it (PUT "
+    "/connectors/<connector>/resume), which commits, fences and records again",
+    older=OlderFix(
+        STOPPED_STATE,
+        "delete it (DELETE /connectors/<connector>; its offsets stay), see that none of its tasks runs any more, then "
+        "create it again with the same config (PUT /connectors/<connector>/config), which commits, fences and records "
+        "again",
+    ),
+    source="KIP-618; DistributedHerder.fenceZombieSourceTasks, KafkaConfigBackingStore.putTaskCountRecord",
+    commands=("inspect-config",),
+)
+COMMIT_WITHOUT_TASK_COUNT_RECORD: Final = FindingKind(
+    id="EOS070",
+    name="commit-without-task-count-record",
+    title="never started under exactly-once",
+    severity=Severity.WARNING,
+    cause="A connector gets a task count record at its first start on a worker that is enabled.",
+    fix="when every worker has exactly.once.source.support=enabled, restart its tasks one by one: POST "
+    f"/connectors/<connector>/tasks/<task>/restart; {ONCE_MORE}",
+    source="KIP-618; DistributedHerder.fenceZombieSourceTasks",
+    commands=("inspect-config",),
+)
+INCONSISTENT_CONNECTOR: Final = FindingKind(
+    id="EOS071",
+    name="inconsistent-connector",
+    title="task configs are missing",
+    severity=Severity.ERROR,
+    cause="Compaction may leave a commit without its configs; a worker that starts then runs no tasks of the "
+    "connector. inspect-config and doctor report a warning, audit an error.",
+    fix=WRITE_TASK_CONFIGS,
+    older=OLDER_WRITE,
+    source="ClusterConfigState.inconsistentConnectors, DistributedHerder.reconfigureConnector",
+    commands=(
+        "inspect-config",
+        "audit",
+    ),
+)
+COMMIT_BEFORE_CONFIG: Final = FindingKind(
+    id="EOS072",
+    name="commit-before-config",
+    title="task commit before its connector",
+    severity=Severity.WARNING,
+    cause="Workers from 3.7.1 ignore a commit of a connector that they do not know yet (KAFKA-16838).",
+    fix=WRITE_TASK_CONFIGS,
+    source="KAFKA-16838; KafkaConfigBackingStore.processTasksCommitRecord, DistributedHerder.reconfigureConnector",
+    commands=("inspect-config",),
+)
+ORPHAN_RECORDS: Final = FindingKind(
+    id="EOS073",
+    name="orphan-records",
+    title="records of a deleted connector",
+    severity=Severity.INFO,
+    cause="Connect keeps their task count records on purpose.",
+    fix="nothing: Connect keeps them on purpose, so that a new connector of this name fences the old one's tasks",
+    source="KIP-618; KafkaConfigBackingStore.removeConnectorConfig",
+    commands=("inspect-config",),
+)
+IMPOSSIBLE_CONNECTOR: Final = FindingKind(
+    id="EOS074",
+    name="impossible-connector",
+    title="connector that cannot run",
+    severity=Severity.ERROR,
+    cause="A worker takes any name of a topic into a connector's config, and any config that it finds in the config "
+    "topic. Such a connector or its tasks turn FAILED, and all others go on. A name that is too long for the group's "
+    "protocol ends every worker.",
+    fix="write its config again: PUT /connectors/<connector>/config, or delete it: DELETE /connectors/<connector>",
+    source="Topic.validate, ConnectorConfig.validate, IncrementalCooperativeConnectProtocol.serializeAssignment",
+    commands=("inspect-config", "acl-plan", "offsets show"),
+)
+KINDS: Final = (
+    NOT_A_CONFIG_TOPIC,
+    MIXED_WRITERS,
+    INTERLEAVED_LEADERS,
+    OPEN_TRANSACTION,
+    POISON_RECORD,
+    FATAL_RECORD,
+    MALFORMED_RECORD,
+    INVALID_KEYS,
+    PENDING_FENCING_WITH_RUNNING_TASKS,
+    TASK_COUNT_MISMATCH,
+    COMMIT_WITHOUT_TASK_COUNT_RECORD,
+    INCONSISTENT_CONNECTOR,
+    COMMIT_BEFORE_CONFIG,
+    ORPHAN_RECORDS,
+    IMPOSSIBLE_CONNECTOR,
+)
+
+
+# Findings about the workers' internal topics.
+
+
+TOO_FEW_REPLICAS: Final = "raise the replication factor of <topic> with kafka-reassign-partitions.sh"
+
+MISSING: Final = FindingKind(
+    id="EOS050",
+    name="missing-internal-topic",
+    title="internal topic is missing",
+    severity=Severity.ERROR,
+    cause="A worker creates those that are missing when it starts. So while workers run, either they use topics of "
+    "other names, or somebody deleted these, and the next start creates them empty.",
+    fix="name the workers' topics: --config-topic, --worker-offsets-topic, --status-topic. If one was deleted, save "
+    "what the workers still know (GET /connectors?expand=info) before any of them is restarted",
+    source="TopicAdmin.createTopics",
+)
+PARTITIONS: Final = FindingKind(
+    id="EOS051",
+    name="more-than-one-partition",
+    title="config topic with several partitions",
+    severity=Severity.ERROR,
+    cause="The order of its records is their meaning, and Kafka keeps order within a partition only.",
+    fix="create a topic with 1 partition and cleanup.policy=compact, copy the records of all partitions into it in the "
+    "order of their timestamps, and set config.storage.topic of all workers to it",
+    source="KafkaConfigBackingStore.start",
+    commands=("inspect-config",),
+)
+CLEANUP: Final = FindingKind(
+    id="EOS052",
+    name="wrong-cleanup-policy",
+    title="internal topic is not compacted",
+    severity=Severity.ERROR,
+    cause="With `delete` in its cleanup policy a topic loses connectors or offsets with time; workers that may read "
+    "the policy refuse to start. An empty policy, which brokers accept from 4.2 on, deletes and compacts nothing: "
+    "workers start, and read a topic that grows for ever.",
+    fix="kafka-configs.sh --alter --entity-type topics --entity-name <topic> --add-config cleanup.policy=compact",
+    source="TopicAdmin.verifyTopicCleanupPolicyOnlyCompact, LogConfig.validateValues",
+    commands=("inspect-config", "offsets show"),
+)
+WRITABLE: Final = FindingKind(
+    id="EOS053",
+    name="internal-topic-unwritable",
+    title="internal topic cannot be written",
+    severity=Severity.ERROR,
+    cause="Workers write with acks=all, which waits for min.insync.replicas.",
+    fix="start the brokers that hold its replicas: kafka-topics.sh --describe --topic <topic> names them. Where "
+    f"min.insync.replicas is above the replication factor, {TOO_FEW_REPLICAS}",
+    source="Partition.appendRecordsToLeader",
+)
+THIN: Final = FindingKind(
+    id="EOS054",
+    name="internal-topic-thinly-replicated",
+    title="internal topic is thinly replicated",
+    severity=Severity.WARNING,
+    cause="An offsets topic that is lost starts every source from nothing.",
+    fix="raise the replication factor with kafka-reassign-partitions.sh",
+    source="TopicAdmin.createTopics",
+)
+OWN_MISSING: Final = FindingKind(
+    id="EOS055",
+    name="own-offsets-topic-missing",
+    title="connector's own offsets topic is missing",
+    severity=Severity.ERROR,
+    cause="A worker creates it when the connector or a task starts. Where tasks have run since, somebody deleted it: "
+    "the next start creates it empty, and the connector begins from nothing.",
+    fix="restore the connector's offsets before it is restarted: create the topic with cleanup.policy=compact, and "
+    "`eosctl offsets restore <file> --connector <connector> --stop --resume` with an export from before",
+    older=OlderFix(
+        STOPPED_STATE,
+        "restore the connector's offsets before it is restarted: create the topic with cleanup.policy=compact, delete "
+        "the connector (DELETE /connectors/<connector>), `eosctl offsets restore <file> --connector <connector>` with "
+        "an export from before, then create it again (PUT /connectors/<connector>/config)",
+    ),
+    source="Worker.offsetStoreForExactlyOnceSourceTask, TopicAdmin.createTopics",
+)
+NOT_A_STATUS_TOPIC: Final = FindingKind(
+    id="EOS056",
+    name="not-a-status-topic",
+    title="not a status topic",
+    severity=Severity.ERROR,
+    cause="None of its first records has a key that Connect knows.",
+    fix="name the topic that status.storage.topic of the workers names: --status-topic TOPIC",
+    source="KafkaStatusBackingStore.read",
+    is_misnaming=True,
+)
+TOPICS_KINDS: Final = (
+    MISSING,
+    PARTITIONS,
+    CLEANUP,
+    WRITABLE,
+    THIN,
+    OWN_MISSING,
+    NOT_A_STATUS_TOPIC,
+)
+
+
+# Findings about the records of offsets topics, and what workers and connectors find there.
+
+
+DELETED: Final = "delete it (DELETE /connectors/<connector>; its offsets stay)"
+CREATED_AGAIN: Final = "create it again (PUT /connectors/<connector>/config)"
+
+UNDELETABLE: Final = FindingKind(
+    id="EOS089",
+    name="offsets-undeletable",
+    title="offsets that REST cannot delete",
+    severity=Severity.INFO,
+    cause="From 3.8 on tombstones go to the workers' offsets topic first, and the connector's own topic is written "
+    "from that answer. By then the transaction is over (`Cannot add partition … while in state READY`), and the "
+    "request ends with the 90 s that REST gives it (KAFKA-15018; measured with 3.9.2 and 4.3.1, and fine in 3.6.2). A "
+    "running task whose commit holds a null offset commits its records without their offsets, turns FAILED, and writes "
+    "them again at each start: such a connector needs the workers' offsets topic.",
+    fix="reset with eosctl: `eosctl offsets export <file> --connector <connector>`, set the offsets in the file to "
+    "null, and `eosctl offsets restore <file> --connector <connector> --stop --resume`",
+    source="KIP-875, KAFKA-15018; ConnectorOffsetBackingStore.set",
+)
+SHADOWED_OFFSET: Final = FindingKind(
+    id="EOS080",
+    name="shadowed-offset",
+    title="shadowed offset",
+    severity=Severity.ERROR,
+    cause="The merged view puts a missing offset of the own topic over the worker's: the connector begins from nothing "
+    "and copies everything again. Measured: 1,000 duplicates of 1,000 records.",
+    fix="stop it (PUT /connectors/<connector>/stop), take offsets.storage.topic out of its config (PUT "
+    "/connectors/<connector>/config), then move: `eosctl migrate-offsets --connector <connector> --to-topic <topic> "
+    "--stop --set-config --resume`",
+    older=OlderFix(
+        STOPPED_STATE,
+        f"{DELETED}, move: `eosctl migrate-offsets --connector <connector> --to-topic <topic> --offsets-topic <the "
+        f"workers' topic>`, then {CREATED_AGAIN}",
+    ),
+    source="KIP-618; ConnectorOffsetBackingStore.get",
+    commands=("offsets show",),
+)
+STORES_DISAGREE: Final = FindingKind(
+    id="EOS081",
+    name="stores-disagree",
+    title="offset stores disagree",
+    severity=Severity.WARNING,
+    cause="Only the connector's own topic is used.",
+    fix="see which of the two the connector reached; if it is the workers': `eosctl migrate-offsets --connector "
+    "<connector> --to-topic <its own topic> --offsets-topic <the workers' topic> --merge keep-source --stop "
+    "--set-config --resume`",
+    older=OlderFix(
+        STOPPED_STATE,
+        f"see which of the two the connector reached; if it is the workers': {DELETED}, `eosctl migrate-offsets "
+        "--connector <connector> --to-topic <its own topic> --offsets-topic <the workers' topic> --merge keep-source`, "
+        f"then {CREATED_AGAIN}",
+    ),
+    source="KIP-618; ConnectorOffsetBackingStore.get, ConnectorOffsetBackingStore.set",
+    commands=("offsets show",),
+)
+MALFORMED_OFFSET: Final = FindingKind(
+    id="EOS082",
+    name="malformed-offset",
+    title="offset that nobody can use",
+    severity=Severity.ERROR,
+    cause="A connector is given no offset where the value cannot be read.",
+    fix="set these offsets again: `eosctl offsets restore <file> --connector <connector> --stop --resume`",
+    older=OlderFix(
+        STOPPED_STATE,
+        f"{DELETED}, set these offsets again: `eosctl offsets restore <file> --connector <connector>`, then "
+        f"{CREATED_AGAIN}",
+    ),
+    source="OffsetStorageReaderImpl.offsets",
+    commands=("offsets show",),
+)
+OFFSETS_WRITTEN_ELSEWHERE: Final = FindingKind(
+    id="EOS083",
+    name="offsets-written-elsewhere",
+    title="offsets are written elsewhere",
+    severity=Severity.ERROR,
+    cause="Offsets are read from where they are written only if the producer's and the consumer's bootstrap.servers "
+    "are both overridden, or neither.",
+    fix="override bootstrap.servers of the connector's producer, consumer and admin alike (producer.override.…, "
+    "consumer.override.…, admin.override.bootstrap.servers)",
+    source="KIP-618; Worker.offsetStoreForExactlyOnceSourceTask",
+    commands=("offsets show",),
+)
+ORPHAN_OFFSETS: Final = FindingKind(
+    id="EOS084",
+    name="orphan-offsets",
+    title="offsets of a deleted connector",
+    severity=Severity.INFO,
+    cause="A new connector of the same name begins there.",
+    fix="nothing; or, before a new connector of this name is to begin from nothing, delete them: `eosctl offsets "
+    "restore <file> --connector <connector>` with an offset of null for each",
+    source="KIP-875; OffsetStorageReaderImpl.offsets",
+    commands=(
+        "offsets show",
+        "audit",
+    ),
+)
+KEY_IN_TWO_PARTITIONS: Final = FindingKind(
+    id="EOS085",
+    name="key-in-two-partitions",
+    title="offset in two partitions",
+    severity=Severity.ERROR,
+    cause="Compaction is per partition, so both values stay and the order of reading decides. Something wrote with "
+    "another partitioner than Java's (librdkafka's default is one), or partitions were added.",
+    fix="stop the connector, put the right offset into every partition that holds the key (`eosctl offsets restore "
+    "<file> --connector <connector>`), and move it to a new topic (`eosctl migrate-offsets --connector <connector> "
+    "--to-topic <topic>`); or write a tombstone for each key into every partition but the one that murmur2 gives, and "
+    "have it compacted away (delete.retention.ms=0) before a worker starts: one that reads it last forgets the offset",
+    source="KafkaBasedLog.send, KafkaOffsetBackingStore.set",
+    commands=(
+        "offsets show",
+        "audit",
+        "migrate-offsets",
+    ),
+)
+LOGICAL_DUPLICATES: Final = FindingKind(
+    id="EOS086",
+    name="logical-duplicates",
+    title="one source partition under two keys",
+    severity=Severity.WARNING,
+    cause="Connect compares keys byte for byte.",
+    fix="see which of them the connector goes on writing, and write a tombstone under the others",
+    source="OffsetStorageReaderImpl.offsets",
+    commands=(
+        "offsets show",
+        "audit",
+    ),
+)
+MALFORMED_OFFSETS_KEY: Final = FindingKind(
+    id="EOS087",
+    name="malformed-offsets-key",
+    title="malformed offsets key",
+    severity=Severity.ERROR,
+    cause="Workers log and ignore such a key; those of 3.5.0, 3.5.1 and 3.6.0 lose what follows in the same poll "
+    "(KAFKA-15800).",
+    fix="find out what else writes to this topic, which only Connect should, and write a tombstone under each such key",
+    source="KAFKA-15800; OffsetUtils.processPartitionKey (from 3.5 on)",
+    commands=(
+        "offsets show",
+        "audit",
+    ),
+)
+NOT_AN_OFFSETS_TOPIC: Final = FindingKind(
+    id="EOS093",
+    name="not-an-offsets-topic",
+    title="not an offsets topic",
+    severity=Severity.ERROR,
+    cause="None of its records has a key that Connect knows.",
+    fix="change nothing in this topic; name the topic that offset.storage.topic of the workers (or "
+    "offsets.storage.topic of the connector) names: --worker-offsets-topic TOPIC",
+    source="OffsetUtils.processPartitionKey (from 3.5 on)",
+    commands=("offsets show",),
+    is_misnaming=True,
+)
+OFFSETS_OPEN_TRANSACTION: Final = FindingKind(
+    id="EOS088",
+    name="open-transaction",
+    title="open transaction blocks an offsets topic",
+    severity=Severity.WARNING,
+    cause="Tasks of workers that are enabled, and all tasks whose offsets topic is their own, read committed, and wait "
+    "for an open transaction before they start. While no worker is enabled, nobody waits for one in the workers' "
+    "topic, and it is an info.",
+    fix="look again: a commit in progress ends by itself. If it does not, find its transactional ID and fence it with "
+    "`eosctl fence`, or let transaction.timeout.ms pass",
+    source="KIP-618; KafkaBasedLog.readToLogEnd",
+    commands=("offsets show",),
+)
+NULL_PARTITION_LOST: Final = FindingKind(
+    id="EOS090",
+    name="null-partition-lost",
+    title="null source partition is lost",
+    severity=Severity.ERROR,
+    cause="Workers from 4.2 on write an offset of the null partition and cannot look it up.",
+    fix="the connector has to name its source partition, or to run on workers of 4.1",
+    source="OffsetStorageReaderImpl.offsets; measured with 4.3.1",
+    commands=("offsets show",),
+)
+PRODUCES_ELSEWHERE: Final = FindingKind(
+    id="EOS091",
+    name="produces-elsewhere",
+    title="connector produces to another Kafka cluster",
+    severity=Severity.ERROR,
+    cause="A task that writes offsets with its own producer (exactly-once enabled, or an offsets topic of its own) "
+    "keeps them, and its transactional IDs, in the cluster that producer.override.bootstrap.servers leads to. An info "
+    "in `offsets show`; an error where a plan would read or write in the wrong cluster.",
+    fix="give the brokers of the cluster where its offsets are with -b, and the workers with --connect-url",
+    source="KIP-618, KIP-875",
+    commands=(
+        "offsets show",
+        "migrate-offsets",
+        "offsets restore",
+        "offsets create-connector",
+    ),
+)
+EXPORT_COMMITTED: Final = (
+    "write the committed offset again: `eosctl offsets export <connector>.json --connector <connector> --exactly-once "
+    "enabled`"
+)
+NEVER_COMMITTED: Final = (
+    "(a source partition that never had a committed offset is not in the file: add it with an offset of null)"
+)
+REWRITTEN_BEFORE_CREATION: Final = (
+    f"before a connector of this name is created, {EXPORT_COMMITTED}, then `eosctl offsets restore <connector>.json "
+    f"--connector <connector>` {NEVER_COMMITTED}"
+)
+"""The fix where the connector was deleted."""
+UNCOMMITTED_OFFSET: Final = FindingKind(
+    id="EOS092",
+    name="uncommitted-offset",
+    title="offset of a transaction that was not committed",
+    severity=Severity.ERROR,
+    cause="Workers that are not enabled read the workers' offsets topic uncommitted: they take an offset for committed "
+    "whose transaction was aborted or is open, and the records up to it, which no reader of committed records has, are "
+    "skipped without a word. Measured: lines 101 to 150 of 150 never came. Workers that are enabled do not see it, so "
+    "it is an info there until they go back to preparing or disabled.",
+    fix=f"{EXPORT_COMMITTED}, then `eosctl offsets restore <connector>.json --connector <connector> --stop --resume` "
+    f"{NEVER_COMMITTED}. Without --stop and --resume where the connector was deleted: Connect keeps its offsets, and a "
+    "new one of its name begins there. On the way back from enabled keep the source connectors stopped until the roll "
+    "is over (PUT /connectors/<connector>/stop)",
+    older=OlderFix(
+        STOPPED_STATE,
+        f"{EXPORT_COMMITTED}, {DELETED}, `eosctl offsets restore <connector>.json --connector <connector>`, then "
+        f"{CREATED_AGAIN}",
+    ),
+    source="KafkaOffsetBackingStore.configure; measured with 4.3.1",
+    commands=("offsets show",),
+)
+OFFSETS_KINDS: Final = (
+    SHADOWED_OFFSET,
+    STORES_DISAGREE,
+    MALFORMED_OFFSET,
+    OFFSETS_WRITTEN_ELSEWHERE,
+    ORPHAN_OFFSETS,
+    KEY_IN_TWO_PARTITIONS,
+    LOGICAL_DUPLICATES,
+    MALFORMED_OFFSETS_KEY,
+    OFFSETS_OPEN_TRANSACTION,
+    UNDELETABLE,
+    NULL_PARTITION_LOST,
+    PRODUCES_ELSEWHERE,
+    UNCOMMITTED_OFFSET,
+    NOT_AN_OFFSETS_TOPIC,
+)

@@ -1,0 +1,341 @@
+"""Findings of plans that move or restore offsets."""
+
+from typing import Final
+
+from eosctl.model.report import FindingKind, Severity
+
+NO_OFFSETS: Final = FindingKind(
+    id="EOS400",
+    name="no-offsets",
+    title="nothing to move",
+    severity=Severity.WARNING,
+    cause="The source topic holds no offset of the connector: it will begin from nothing.",
+    fix="is this the topic that the connector uses? --offsets-topic names another",
+    source="KIP-618",
+    commands=("migrate-offsets",),
+)
+SOURCE_TOPIC_ASSUMED: Final = FindingKind(
+    id="EOS401",
+    name="source-topic-assumed",
+    title="source topic is assumed",
+    severity=Severity.WARNING,
+    cause="The connector does not exist, and the config topic does not hold its config any more. If it had a topic of "
+    "its own, the offsets in the workers' topic are copies that may be older.",
+    fix="--offsets-topic names the topic that it used",
+    source="KIP-618",
+    commands=("migrate-offsets",),
+)
+FOREIGN_KEYS: Final = FindingKind(
+    id="EOS402",
+    name="foreign-keys",
+    title="target holds keys that are no source offsets",
+    severity=Severity.ERROR,
+    cause="Something else than Connect writes there. Workers of 3.5.0, 3.5.1 and 3.6.0 lose other offsets over keys "
+    "that are not JSON (KAFKA-15800); other workers log and ignore such keys, and it is a warning where all that will "
+    "read the topic are known to be 3.6.1 or newer.",
+    fix="move to a topic that holds source offsets only, such as a new one: --to-topic TOPIC",
+    source="KAFKA-15800; OffsetUtils.processPartitionKey (from 3.5 on)",
+    commands=("migrate-offsets",),
+)
+TARGET_CONNECTOR_UNKNOWN: Final = FindingKind(
+    id="EOS403",
+    name="target-connector-unknown",
+    title="state of the target connector is unknown",
+    severity=Severity.WARNING,
+    cause="A connector that runs while its offsets are written goes on from those that it had.",
+    fix="--to-connect-url or --to-config-topic lets eosctl look; if it runs there, stop it first",
+    source="KIP-875",
+    commands=("migrate-offsets",),
+)
+TARGET_CONNECTOR_EXISTS: Final = FindingKind(
+    id="EOS404",
+    name="target-connector-exists",
+    title="target connector exists",
+    severity=Severity.WARNING,
+    cause="It keeps its own config, and resumes where the other connector was.",
+    fix="does it read what the other one reads? If it does not, take another name, or delete it first",
+    source="KIP-618",
+    commands=("migrate-offsets",),
+)
+WORKERS_ANSWER_OTHERWISE: Final = FindingKind(
+    id="EOS405",
+    name="workers-answer-otherwise",
+    title="workers answer other offsets",
+    severity=Severity.ERROR,
+    cause="The workers keep the connector's offsets somewhere else than in the topic that the plan reads.",
+    fix="name the topic that the workers use: --worker-offsets-topic is their offset.storage.topic; --offsets-topic "
+    "takes the offsets from that topic whatever they answer",
+    source="KIP-875",
+    commands=("migrate-offsets",),
+)
+KEY_IN_FOREIGN_PARTITION: Final = FindingKind(
+    id="EOS406",
+    name="key-in-foreign-partition",
+    title="target has the key in another partition",
+    severity=Severity.ERROR,
+    cause="A Java producer writes the key to the partition that murmur2 gives; both values would live on.",
+    fix="move to a new topic",
+    source="KafkaBasedLog.send, KafkaOffsetBackingStore.set",
+    commands=("migrate-offsets",),
+)
+OFFSETS_CONFLICT: Final = FindingKind(
+    id="EOS407",
+    name="offsets-conflict",
+    title="source and target differ",
+    severity=Severity.ERROR,
+    cause="Both topics hold an offset of the same source partition, with different values. A warning where --merge "
+    "decides.",
+    fix="--merge keep-source or keep-target says which is right",
+    source="KIP-618",
+    commands=("migrate-offsets",),
+)
+OFFSETS_ONLY_IN_TARGET: Final = FindingKind(
+    id="EOS408",
+    name="offsets-only-in-target",
+    title="offsets that only the target has",
+    severity=Severity.ERROR,
+    cause="The connector will start from them as well. A warning where --merge decides.",
+    fix="--merge keep-source or keep-target leaves them as they are; the connector will start from them",
+    source="KIP-618",
+    commands=("migrate-offsets",),
+)
+SOURCE_PARTITION_UNCLEAR: Final = FindingKind(
+    id="EOS409",
+    name="source-partition-unclear",
+    title="source partition without a key to write",
+    severity=Severity.ERROR,
+    cause="Connect compares keys byte for byte, so an offset has to be written under the bytes that the connector "
+    "writes.",
+    fix="leave it out of the file, or let the connector commit it once itself; --create-keys takes the order of the "
+    "file, which is that of the topic where eosctl exported it",
+    source="KIP-875",
+    commands=("offsets restore", "offsets create-connector"),
+)
+CONNECTOR_UNKNOWN: Final = FindingKind(
+    id="EOS410",
+    name="connector-unknown",
+    title="connector does not exist",
+    severity=Severity.WARNING,
+    cause="No connector of this name exists, and it has no offsets: one of this name will begin from those that are "
+    "restored.",
+    fix="is the name spelt as it is?",
+    source="KIP-875",
+    commands=("offsets restore",),
+)
+POSITION_AT_SOURCE: Final = FindingKind(
+    id="EOS411",
+    name="position-at-source",
+    title="what the source has of a position",
+    severity=Severity.WARNING,
+    cause="A connector can begin only where its source still has what follows. PostgreSQL streams nothing from before "
+    "the slot's confirmed_flush_lsn to Debezium, whatever its offset says. An info where the source has all of it or "
+    "was not asked.",
+    fix="--source-dsn asks a PostgreSQL; rows that the source no longer streams are sent again by a new snapshot",
+    source="KIP-875; StartLogicalReplication of PostgreSQL",
+    commands=("offsets restore", "offsets create-connector"),
+)
+OFFSET_UNLIKE_BEFORE: Final = FindingKind(
+    id="EOS412",
+    name="offset-unlike-before",
+    title="offset of another shape than the connector's",
+    severity=Severity.ERROR,
+    cause="The offset has other members than the one that it replaces, or values of other types, or a number that no "
+    "source has, as a misspelt or edited file has. A task that does not find its member begins from nothing, or fails. "
+    "A warning where only members that the kind of source does not need differ, as in Debezium's snapshots, or with "
+    "--force.",
+    fix="compare with BEFORE in the plan, correct the file; --force writes it as it is",
+    source="KIP-875",
+    commands=("offsets restore", "offsets create-connector"),
+)
+RECORDS_SKIPPED: Final = FindingKind(
+    id="EOS413",
+    name="records-skipped",
+    title="records would never be copied",
+    severity=Severity.ERROR,
+    cause="The offset lies behind the one that the connector has: it goes on there, and nothing ever reads what lies "
+    "between. A warning with --force.",
+    fix="restore an offset that is not later than the present one; --force skips the records",
+    source="KIP-875",
+    commands=("offsets restore", "offsets create-connector"),
+)
+KINDS: Final = (
+    NO_OFFSETS,
+    SOURCE_TOPIC_ASSUMED,
+    FOREIGN_KEYS,
+    TARGET_CONNECTOR_UNKNOWN,
+    TARGET_CONNECTOR_EXISTS,
+    WORKERS_ANSWER_OTHERWISE,
+    KEY_IN_FOREIGN_PARTITION,
+    OFFSETS_CONFLICT,
+    OFFSETS_ONLY_IN_TARGET,
+    SOURCE_PARTITION_UNCLEAR,
+    CONNECTOR_UNKNOWN,
+    POSITION_AT_SOURCE,
+    OFFSET_UNLIKE_BEFORE,
+    RECORDS_SKIPPED,
+)
+
+
+# Findings about ACLs: of doctor, and of the plan of `eosctl acl-plan`.
+
+
+LEADER: Final = FindingKind(
+    id="EOS130",
+    name="leader-acl-missing",
+    title="leader may not claim its ID",
+    severity=Severity.ERROR,
+    cause="From preparing on, the leader writes the config topic in transactions. Any worker may be elected.",
+    fix="kafka-acls.sh --add --allow-principal <principal> --operation Write --transactional-id <leader's ID>",
+    source="KIP-618; KafkaApis.handleInitProducerIdRequest",
+)
+TASKS: Final = FindingKind(
+    id="EOS131",
+    name="task-acl-missing",
+    title="tasks may not claim their IDs",
+    severity=Severity.ERROR,
+    cause="A task's producer claims its ID when it starts, and the connector's admin client fences those of the last "
+    "task count record. The latter shows only at the first reconfiguration: all tasks turn FAILED.",
+    fix="kafka-acls.sh --add --allow-principal <principal> --operation Write --resource-pattern-type prefixed "
+    "--transactional-id <group.id>-<connector>-",
+    source="KIP-618; KafkaApis.handleInitProducerIdRequest",
+)
+OTHERS: Final = FindingKind(
+    id="EOS132",
+    name="connect-acls-missing",
+    title="ACLs of workers or connectors are missing",
+    severity=Severity.ERROR,
+    cause="Under exactly-once each task writes and reads the offsets topic with the connector's own clients, which "
+    "need ACLs that only the worker needed before.",
+    fix="`eosctl acl-plan --phase enabled --emit kafka-acls` prints all that are missing",
+    source="KIP-618; StandardAuthorizer.authorize",
+)
+COLLISION: Final = FindingKind(
+    id="EOS133",
+    name="transactional-id-collision",
+    title="two owners of one transactional ID",
+    severity=Severity.ERROR,
+    cause="Connect joins group.id, connector and task with dashes and escapes nothing. With exactly-once on one Kafka "
+    "cluster each owner fences the other.",
+    fix="rename one of the connectors, or give one Connect cluster another group.id",
+    source="KIP-618",
+    commands=("acl-plan",),
+)
+OVERRIDE_REFUSED: Final = FindingKind(
+    id="EOS134",
+    name="override-refused",
+    title="client override is refused",
+    severity=Severity.ERROR,
+    cause="connector.client.config.override.policy of the worker does not allow it: the connector cannot be created or "
+    "changed, and the tasks of one that exists fail when they start there.",
+    fix="allow the overrides on every worker, or take them out of the connector's config",
+    source="KIP-458; Worker.connectorClientConfigOverrides",
+    commands=("acl-plan",),
+)
+OVERRIDE_POLICY_UNKNOWN: Final = FindingKind(
+    id="EOS135",
+    name="override-policy-unknown",
+    title="override policy is none of Kafka's",
+    severity=Severity.INFO,
+    cause="Whether the policy lets an override count is not known; the plan assumes that it does.",
+    fix="where it does not, name who the clients are: --principal <connector>/producer=User:NAME",
+    source="KIP-458",
+    commands=("acl-plan",),
+)
+TOPICS_UNKNOWN: Final = FindingKind(
+    id="EOS136",
+    name="topics-unknown",
+    title="topics are not known",
+    severity=Severity.WARNING,
+    cause="The connector's config does not say which topics it uses, so no ACL or too wide a one is planned.",
+    fix="name them: --topic <connector>=TOPIC, or --topic <connector>='PREFIX*'",
+    source="`eosctl acl-plan`",
+    commands=("acl-plan",),
+)
+OWN_KAFKA_CLIENT: Final = FindingKind(
+    id="EOS137",
+    name="own-kafka-client",
+    title="connector has a Kafka client of its own",
+    severity=Severity.INFO,
+    cause="The connector makes it without Connect; its ACLs are not planned.",
+    fix="the connector's manual says what that client reads and writes",
+    source="`eosctl acl-plan`",
+    commands=("acl-plan",),
+)
+TASKS_UNKNOWN: Final = FindingKind(
+    id="EOS138",
+    name="tasks-unknown",
+    title="number of tasks is not known",
+    severity=Severity.WARNING,
+    cause="tasks.max is a reference that only a worker resolves, and literal ACLs name each task's ID.",
+    fix="use --pattern prefixed, or --headroom N for so many tasks more",
+    source="KIP-297",
+    commands=("acl-plan",),
+)
+SETTING_HIDDEN: Final = FindingKind(
+    id="EOS139",
+    name="authorizer-setting-hidden",
+    title="setting of the authorizer is hidden",
+    severity=Severity.INFO,
+    cause="Brokers do not show its value, or not whether it is set. Super users, and everybody where "
+    "allow.everyone.if.no.acl.found is true, are allowed what no ACL allows.",
+    fix="look into the brokers' settings; name super users with --super-user User:NAME",
+    source="KIP-504",
+    commands=("acl-plan",),
+)
+REFERENCE_UNRESOLVED: Final = FindingKind(
+    id="EOS140",
+    name="reference-unresolved",
+    title="reference that only a worker resolves",
+    severity=Severity.WARNING,
+    cause="The name of a resource contains a config provider's reference, so no ACL on it is planned.",
+    fix="give its config with the value in its place: --connector-config FILE",
+    source="KIP-297",
+    commands=("acl-plan",),
+)
+DENIED: Final = FindingKind(
+    id="EOS141",
+    name="acl-denied",
+    title="needed, but denied",
+    severity=Severity.ERROR,
+    cause="A denial wins over every ACL that allows.",
+    fix="remove the denial; adding the binding does not help, because a denial wins",
+    source="KIP-11",
+    commands=("acl-plan",),
+)
+PARTLY_DENIED: Final = FindingKind(
+    id="EOS142",
+    name="acl-partly-denied",
+    title="needed, and denied in part",
+    severity=Severity.WARNING,
+    cause="A denial stands against part of what is needed: some hosts, some names, or Describe.",
+    fix="remove the denial, or be sure that it never meets Connect's clients",
+    source="KIP-11",
+    commands=("acl-plan",),
+)
+REQUIRED_MISSING: Final = FindingKind(
+    id="EOS143",
+    name="required-acl-missing",
+    title="required ACL is missing",
+    severity=Severity.ERROR,
+    cause="A worker or a connector fails without it: `eosctl acl-plan --explain` says how, and what needs it.",
+    fix="`eosctl acl-plan --plan-file FILE` plans what is missing for `eosctl apply FILE`; --emit kafka-acls prints it "
+    "for Kafka's own tool",
+    source="`eosctl acl-plan`",
+    commands=("acl-plan",),
+)
+ACLS_KINDS: Final = (
+    LEADER,
+    TASKS,
+    OTHERS,
+    COLLISION,
+    OVERRIDE_REFUSED,
+    OVERRIDE_POLICY_UNKNOWN,
+    TOPICS_UNKNOWN,
+    OWN_KAFKA_CLIENT,
+    TASKS_UNKNOWN,
+    SETTING_HIDDEN,
+    REFERENCE_UNRESOLVED,
+    DENIED,
+    PARTLY_DENIED,
+    REQUIRED_MISSING,
+)

@@ -1,0 +1,153 @@
+"""Options that several commands take."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+ConnectorNames: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--connector", metavar="NAME", help="Only this one. May be repeated.", show_default=False),
+]
+ConfigTopic: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="TOPIC", envvar="EOSCTL_CONFIG_TOPIC", help="The config topic: the worker's config.storage.topic."
+    ),
+]
+WorkerOffsetsTopic: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TOPIC",
+        envvar="EOSCTL_WORKER_OFFSETS_TOPIC",
+        help="The workers' offset.storage.topic. [default: that of --worker-config, otherwise connect-offsets]",
+    ),
+]
+WorkerConfig: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="A worker's properties file or Strimzi's KafkaConnect: its settings, where no option says otherwise.",
+    ),
+]
+
+
+# Options of the commands that ask the rules: doctor and upgrade-check.
+
+
+ConfigTopicName: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--config-topic",
+        metavar="TOPIC",
+        envvar="EOSCTL_CONFIG_TOPIC",
+        help="The workers' config.storage.topic. [default: that of --worker-config, otherwise connect-configs]",
+    ),
+]
+OffsetsTopicName: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--worker-offsets-topic",
+        metavar="TOPIC",
+        envvar="EOSCTL_WORKER_OFFSETS_TOPIC",
+        help="The workers' offset.storage.topic. [default: that of --worker-config, otherwise connect-offsets]",
+    ),
+]
+StatusTopicName: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--status-topic",
+        metavar="TOPIC",
+        envvar="EOSCTL_STATUS_TOPIC",
+        help="The workers' status.storage.topic. [default: that of --worker-config, otherwise connect-status]",
+    ),
+]
+WorkerConfigs: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--worker-config",
+        metavar="FILE",
+        show_default=False,
+        help="A worker's properties file, one for each worker; or Strimzi's KafkaConnect. May be repeated.",
+    ),
+]
+Principals: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--principal",
+        metavar="ROLE=User:NAME",
+        show_default=False,
+        help="Whose ACLs to check: worker=User:NAME, connector=User:NAME for all clients of connectors, or one of "
+        "their roles as in acl-plan; CONNECTOR/ROLE=User:NAME for one connector. May be repeated.",
+    ),
+]
+SuperUsers: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--super-user",
+        metavar="User:NAME",
+        show_default=False,
+        help="One of the brokers' super.users, which they do not report: needs no ACL. May be repeated.",
+    ),
+]
+
+
+# Options of audits, of connectors and of mirrors: what runs them, and the ledger.
+
+
+class EngineName(StrEnum):
+    """What runs the audit."""
+
+    LOCAL = "local"
+    SPARK = "spark"
+
+
+Engine: TypeAlias = Annotated[
+    EngineName, typer.Option(metavar="|".join(EngineName), help="On this machine, or on Spark.")
+]
+Processes: TypeAlias = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Processes of the local engine. [default: one a CPU]")
+]
+SparkMaster: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="URL", help="Spark's master. [default: this machine, or spark-submit's]")
+]
+SparkRemote: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="URL", help="A Spark Connect server, such as sc://host.")
+]
+ExecutorProperties: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Client properties where Spark's executors find them: a file, or env:NAME for a variable's text.",
+    ),
+]
+STORE_VARIABLE = "EOSCTL_AUDIT_STORE"
+LedgerStore: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        envvar=STORE_VARIABLE,
+        help="Keep a ledger, and read only what is new: sqlite:///FILE or postgresql://HOST/DATABASE.",
+    ),
+]
+KeptLedger: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL", envvar=STORE_VARIABLE, help="The ledger: sqlite:///FILE or postgresql://HOST/DATABASE."
+    ),
+]
+JobName: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help="The name of this audit in the ledger.")]
+
+
+# Options that several commands under `eosctl transactions` take.
+
+
+Partitions: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--topic", metavar="TOPIC[:PARTITION,…]", help="Only these partitions. May be repeated.", show_default=False
+    ),
+]
+NamedPartitions: TypeAlias = Annotated[list[str] | None, typer.Argument(metavar="TOPIC[:PARTITION,…]", hidden=True)]
+"""The same as positional arguments, as they were written before --topic."""

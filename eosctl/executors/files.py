@@ -1,0 +1,189 @@
+"""The user's file of profiles: which one is in use, and a profile more."""
+
+import json
+import re
+import zipfile
+from collections.abc import Iterable, Mapping
+from importlib import metadata
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Final
+
+from eosctl.atomic_write import atomic_file, make_directory, write_atomic_file
+from eosctl.codecs.json_nouns import JsonNoun
+from eosctl.codecs.json_text import load_json
+from eosctl.codecs.profiles import with_profile_keys
+from eosctl.errors import ConfigError, Undecodable
+from eosctl.files import PROFILES, read_text
+from eosctl.model.names import FORGOTTEN_MS, NOTHING, CachedNames
+
+
+def set_current(path: Path, name: str) -> None:
+    """Write `current: name` into the file, whole or not at all, and leave every other line as it is."""
+    line = f"current: {_quoted(name)}\n"
+    text = _text_of(path)
+    found = re.search(r"^current:.*\n?", text, re.MULTILINE)
+    _write(path, line + text if found is None else text[: found.start()] + line + text[found.end() :])
+
+
+def set_profile(path: Path, name: str, keys: Mapping[str, object]) -> None:
+    """Write these keys of profile `name` into the file, whole or not at all, and leave every other line as it is."""
+    _write(path, with_profile_keys(_text_of(path), name, keys, str(path)))
+
+
+def _text_of(path: Path) -> str:
+    return read_text(path, PROFILES) if path.exists() else ""
+
+
+def _write(path: Path, text: str) -> None:
+    """To the file that is meant, where the path is a link to it."""
+    make_directory(path.parent)
+    write_atomic_file(path.resolve(), text)
+
+
+def _quoted(name: str) -> str:
+    return "'" + name.replace("'", "''") + "'"
+
+
+# The record that the user trusts a project's file of profiles.
+
+
+def record_trust(record: Path, digests: Mapping[str, str]) -> None:
+    """Writes the SHA-256 of each file by its path, in the form of sha256sum."""
+    if any("\n" in path for path in digests):
+        raise ConfigError("a path with a line end in it cannot be trusted", hint="rename the file or its directory")
+    make_directory(record.parent)
+    write_atomic_file(record, "".join(f"{digest}  {path}\n" for path, digest in digests.items()))
+
+
+def remove_trust(record: Path) -> None:
+    """Removes the record, if there is one."""
+    try:
+        record.unlink(missing_ok=True)
+    except OSError as error:
+        raise ConfigError(f"cannot remove {record}: {error.strerror or error}") from error
+
+
+# Resources to apply, written to files that only their owner may read: they may hold secrets.
+
+
+def write_resource_file(path: Path, text: str) -> None:
+    """Writes the text to `path`, whose directory is made; ConfigError where that cannot be done."""
+    make_directory(path.parent)
+    write_atomic_file(path, text)
+
+
+# Writing snapshot files.
+
+
+def write_snapshot_file(path: Path, lines: Iterable[str]) -> int:
+    """Writes the lines to `path`, whole or not at all, readable by its owner only; returns the number of bytes."""
+    with atomic_file(path) as file:
+        file.writelines(f"{line}\n".encode() for line in lines)
+    return path.stat().st_size
+
+
+# Writing what spark-submit needs to run an audit: eosctl as a zip, the program, and how to get the libraries there.
+
+
+PACKAGE: Final = "eosctl"
+ZIP: Final = "eosctl.zip"
+REQUIREMENTS: Final = "requirements.txt"
+LOG4J2: Final = "log4j2.properties"
+EXECUTORS_NEED: Final = ("pyarrow", "pandas")
+"""What pyspark itself needs beside it; pyspark is there already."""
+STORE_NEEDS: Final = ("psycopg", "psycopg-binary")
+"""What a ledger in PostgreSQL needs, where it is installed here."""
+_DATED: Final = (1980, 1, 1, 0, 0, 0)
+
+
+def write_spark_bundle(directory: Path, log4j2: str) -> tuple[Path, ...]:
+    """Writes the files, each whole or not at all, into `directory`, which is made; returns them in order of name.
+
+    The zip is the same for the same eosctl. Raises ConfigError where a file cannot be written.
+    """
+    make_directory(directory)
+    texts = {each.name: each.read_text(encoding="utf-8") for each in _bundled()}
+    texts |= {REQUIREMENTS: _requirements(), LOG4J2: log4j2}
+    for name, text in texts.items():
+        write_atomic_file(directory / name, text)
+    with atomic_file(directory / ZIP) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for name, each in _members(files(PACKAGE), PACKAGE):
+            zipped.writestr(zipfile.ZipInfo(name, _DATED), each.read_bytes(), zipfile.ZIP_DEFLATED)
+    return tuple(sorted(directory / name for name in (*texts, ZIP)))
+
+
+def _bundled() -> list[Traversable]:
+    return [each for each in files(PACKAGE).joinpath("spark", "bundle").iterdir() if each.is_file()]
+
+
+def _members(directory: Traversable, path: str) -> list[tuple[str, Traversable]]:
+    """The files of the package, in order of name, without what Python compiled."""
+    found: list[tuple[str, Traversable]] = []
+    for each in sorted(directory.iterdir(), key=lambda each: each.name):
+        name = f"{path}/{each.name}"
+        if each.is_file() and not each.name.endswith(".pyc"):
+            found.append((name, each))
+        elif each.is_dir() and each.name != "__pycache__":
+            found += _members(each, name)
+    return found
+
+
+def _requirements() -> str:
+    """The libraries that eosctl is installed with here, in their versions."""
+    names = [_name(each) for each in metadata.requires(PACKAGE) or () if "extra ==" not in each]
+    installed = {each.name for each in metadata.distributions()} & {*STORE_NEEDS}
+    return "".join(f"{name}=={metadata.version(name)}\n" for name in sorted({*names, *EXECUTORS_NEED, *installed}))
+
+
+def _name(requirement: str) -> str:
+    end = next((place for place, each in enumerate(requirement) if not each.isalnum() and each not in "-_."), None)
+    return requirement[:end]
+
+
+# The cache of names that a TAB offers: one file for each question, written whole, evicted after a day.
+#
+# A file holds {"version": 1, "names": [...], "read_at": ms, "asked_at": ms}. It is a cache: what cannot be read is
+# read from the cluster again.
+
+
+VERSION: Final = 1
+NAMES: Final = JsonNoun[CachedNames](CachedNames)
+
+
+def read_cached_names(path: Path) -> CachedNames:
+    """What the file holds, NOTHING where there is none or it cannot be read."""
+    try:
+        return decode_cached_names(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return NOTHING
+
+
+def decode_cached_names(text: str) -> CachedNames:
+    """The names in a file's text, NOTHING where it is not one of ours."""
+    try:
+        value = load_json(text)
+        if not isinstance(value, dict) or value.pop("version", None) != VERSION:
+            return NOTHING
+        return NAMES.decode(value, "the cache")
+    except (ValueError, Undecodable):
+        return NOTHING
+
+
+def encode_cached_names(cached: CachedNames) -> str:
+    """A file's text: one JSON object."""
+    return json.dumps({"version": VERSION, **NAMES.encode(cached)})
+
+
+def cache_names(path: Path, cached: CachedNames) -> None:
+    """Writes the file. Raises OSError or ConfigError where that fails."""
+    make_directory(path.parent)
+    write_atomic_file(path, encode_cached_names(cached))
+
+
+def evict_old_names(directory: Path, now: int) -> None:
+    """Removes the files in `directory` that were written more than FORGOTTEN_MS before `now`."""
+    for path in directory.glob("*.json"):
+        if now - path.stat().st_mtime * 1000 > FORGOTTEN_MS:
+            path.unlink(missing_ok=True)

@@ -1,0 +1,30 @@
+"""Where Spark is, and who its executors are to Kafka."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from eosctl.model.report import Answer
+
+
+@dataclass(frozen=True, slots=True)
+class SparkOptions:
+    """Where Spark is, and how its executors learn who they are to Kafka.
+
+    master is a master URL (None: this machine, or what spark-submit says), remote a Spark Connect server;
+    executor_properties is a file that executors find, or `env:NAME`; that of a mirror's source is one of its own.
+    """
+
+    master: str | None = None
+    remote: str | None = None
+    executor_properties: str | None = None
+    source_executor_properties: str | None = None
+
+
+# The files of a Spark bundle.
+
+
+@dataclass(frozen=True, slots=True)
+class SparkBundle(Answer):
+    """Each file that was written, with its size in bytes."""
+
+    sizes: Mapping[str, int]

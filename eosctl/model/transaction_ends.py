@@ -1,0 +1,49 @@
+"""Committing a transaction for its owner: what the user requests, and what is known before."""
+
+from dataclasses import dataclass
+
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.plan import Parts
+from eosctl.model.transaction_log import TransactionLogValue
+from eosctl.model.transactions import Ownership, TransactionDescription
+from eosctl.model.workers import LiveOwners
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRequest:
+    """Which ID to commit, in the name of which producer as its owner kept it, and how long to watch its client (s)."""
+
+    transactional_id: str
+    producer: ProducerIdAndEpoch
+    watch_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class CommitFacts:
+    """An ID before its commit: at its coordinator, last in the transaction log, and twice in its partitions.
+
+    before and after are what the leaders answered watch_s apart; both empty unless it is Ongoing under that producer.
+    """
+
+    as_of: int
+    cluster_id: str
+    described: TransactionDescription | None
+    logged: TransactionLogValue | None
+    before: Parts
+    after: Parts
+    ownership: Ownership
+    live: LiveOwners
+
+
+# Aborting open transactions of one partition: what the user requests.
+
+
+@dataclass(frozen=True, slots=True)
+class AbortRequest:
+    """What to abort, how old it must be (ms), and whether to do so although it does not hang."""
+
+    topic_partition: TopicPartition
+    start_offset: int | None
+    producer_id: int | None
+    max_timeout_ms: int
+    force: bool

@@ -1,1 +1,0 @@
-"""Planning the ACLs of a Connect cluster."""

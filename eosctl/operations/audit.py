@@ -1,0 +1,303 @@
+"""Running an audit."""
+
+import os
+import shlex
+import uuid
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import chain, groupby
+from pathlib import Path
+from typing import Final, Protocol, TypeVar
+
+from eosctl import __version__
+from eosctl.atomic_write import write_atomic_file
+from eosctl.codecs.ledger import decode_earlier_audit
+from eosctl.engines.auditing import AuditResult, CarriedRows, Engine, Progress, nothing_carried, run_audit
+from eosctl.engines.local import LocalEngine
+from eosctl.errors import Refused, StaleRange
+from eosctl.executors.audit_export import export_audit
+from eosctl.executors.files import write_spark_bundle
+from eosctl.ledger.ledger import Ledger
+from eosctl.model.audit import (
+    AuditedTopic,
+    AuditPlan,
+    AuditReport,
+    EarlierAudit,
+    StateKind,
+    StateRow,
+    TopicRole,
+    TransactionLogHistory,
+)
+from eosctl.model.ledger import Advance, CarriedBucket, JobState, LedgerRun
+from eosctl.model.names import TopicPartition
+from eosctl.model.skipped import Coverage, Skipped, Unread
+from eosctl.model.spark import SparkBundle
+from eosctl.operations.audit_history import open_job_ledger
+from eosctl.operations.audit_request import AuditInput, AuditRequest
+from eosctl.operations.audit_topics import ClusterInput, LogDirectoryInput
+from eosctl.operations.offset_stores import OffsetsRequest
+from eosctl.operations.session import Session
+from eosctl.operations.session_options import SessionOptions
+from eosctl.planning.audit import advance, newly_read, plan_ranges, resume
+from eosctl.sandbox.cache import cache_directory
+from eosctl.sandbox.java import find_java
+from eosctl.spark.session import QUIET
+from eosctl.spark.starting import spark_engine
+
+# The command line that an audit was run with, as its page shows it: nothing in it is a secret.
+
+
+DEFAULTS = OffsetsRequest()
+
+
+def command_line(options: SessionOptions, request: AuditRequest) -> str:
+    """What decides which cluster and what of it was audited, with options in full and without client properties.
+
+    These are named by key: their values may be secrets.
+    """
+    words = [word for name, value in _given(options, request) for word in (name, value)]
+    return shlex.join(["eosctl", "audit", *words])
+
+
+def _given(options: SessionOptions, request: AuditRequest) -> Iterator[tuple[str, str]]:
+    offsets = request.offsets
+    settings = {
+        "--profile": (None if options.profile is None else options.profile.name,),
+        "--bootstrap-server": (options.bootstrap_servers,),
+        "--command-config": (options.command_config,),
+        "-X": [f"{key}=…" for key in options.properties],
+        "--connect-url": options.connect_urls,
+        "--group-id": (options.group_id,),
+        "--snapshot": (options.snapshot,),
+        "--log-dir": request.log_directories,
+        "--connector": offsets.connectors,
+        "--topic": request.topics,
+        "--offsets-topic": request.offsets_topics,
+        "--config-topic": (offsets.config_topic if offsets.config_topic != DEFAULTS.config_topic else None,),
+        "--worker-offsets-topic": (offsets.worker_offsets_topic,),
+        "--exactly-once": (offsets.exactly_once,),
+        "--worker-version": (offsets.worker_version,),
+        "--worker-bootstrap-servers": (offsets.worker_bootstrap_servers,),
+        "--worker-config": (offsets.worker_config,),
+        "--engine": (request.engine if request.engine != "local" else None,),
+        "--store": (request.store,),
+        "--job": (request.job if request.store is not None else None,),
+    }
+    for name, values in settings.items():
+        yield from ((name, str(value)) for value in values if value is not None)
+
+
+# An audit that resumes where the last one of its job ended: its report and how far it came are kept as one.
+
+
+T = TypeVar("T")
+
+ATTEMPTS: Final = 10
+ROLES: Final = ((StateKind.KEYS, TopicRole.OFFSETS), (StateKind.CONFIG, TopicRole.CONFIG))
+"""What a topic is of which a ledger holds such state; any other one is an output topic."""
+
+
+class Auditor(Protocol):
+    """What runs plans."""
+
+    processes: int
+
+    def bounds(self) -> AuditPlan:
+        """A plan without ranges, of this moment."""
+
+    def run(self, plan: AuditPlan, carried: CarriedRows) -> AuditResult:
+        """The report, and what the next run begins with."""
+
+
+def run_incrementally(auditor: Auditor, ledger: Ledger, job: str, as_json: Callable[[AuditReport], str]) -> AuditReport:
+    """The report over all runs of the job, which knows the run before; the ledger has this one when it returns.
+
+    Raises Refused where the job is that of a mirror.
+    """
+    return until_committed(lambda: _Attempt(auditor, ledger, job).report(as_json))
+
+
+def until_committed(attempt: Callable[[], T]) -> T:
+    """Where another auditor of the same job was faster, all is planned and read again, ATTEMPTS times at most."""
+    for number in range(1, ATTEMPTS + 1):
+        try:
+            return attempt()
+        except StaleRange:
+            if number == ATTEMPTS:
+                raise
+    raise AssertionError
+
+
+class _Attempt:
+    """One run, from the state that it was planned from to its commit."""
+
+    def __init__(self, auditor: Auditor, ledger: Ledger, job: str) -> None:
+        self._auditor, self._ledger = auditor, ledger
+        bounds = auditor.bounds()
+        self._state: JobState = ledger.state(job, bounds.cluster_id)
+        if self._state.run_number and any(ledger.carried(self._state, StateKind.MIRROR)):
+            raise Refused(f"job {job} is that of a mirror's audit", hint="use another job")
+        self._resumptions = resume(self._state.cursors, bounds.topics, bounds.bounds)
+        begins = self._begins()
+        former = self._former({each.topic for each in begins} - {each.name for each in bounds.topics})
+        known = replace(bounds, topics=(*bounds.topics, *former))
+        self._plan = plan_ranges(known, self._resumptions, begins, auditor.processes)
+
+    def _begins(self) -> Mapping[TopicPartition, int]:
+        rows = self._ledger.carried(self._state, StateKind.LOG) if self._state.run_number else ()
+        return {TopicPartition(row.topic, row.partition): row.start for row in rows}
+
+    def _former(self, names: Collection[str]) -> Iterator[AuditedTopic]:
+        """Topics of earlier runs that this one was not asked for: what was read of them is judged with the rest."""
+        kinds = ROLES if names else ()
+        roles = {row.topic: role for kind, role in kinds for row in self._ledger.carried(self._state, kind)}
+        for name in sorted(names):
+            role = roles.get(name, TopicRole.OUTPUT)
+            yield AuditedTopic(name, role, own=role is TopicRole.OFFSETS)
+
+    def report(self, as_json: Callable[[AuditReport], str]) -> AuditReport:
+        """Runs the plan and commits."""
+        result = self._auditor.run(self._plan, self._carried)
+        advances = tuple(self._advances(result.report))
+        self._ledger.commit(
+            LedgerRun(
+                run_id=str(uuid.uuid4()),
+                state=self._state,
+                as_of=self._plan.as_of,
+                verdict=result.report.verdict.value,
+                findings=len(result.report.findings),
+                report=as_json(result.report),
+                eosctl_version=__version__,
+                advances=advances,
+                carried=buckets_of(result.carried),
+            )
+        )
+        read = sum(each.records for step in advances for each in step.ranges)
+        return replace(result.report, earlier=self._earlier(), newly_read=read if self._state.run_number else None)
+
+    def _earlier(self) -> EarlierAudit | None:
+        """What the run before concluded; the ledger keeps each report without it, as that of an audit of everything."""
+        kept = self._ledger.report(self._state.job, self._state.run_id) if self._state.run_number else None
+        return None if kept is None else decode_earlier_audit(kept, self._state.run_number)
+
+    def _carried(self, kind: StateKind) -> Iterator[StateRow]:
+        recreated = {each.topic for each in self._resumptions if each.is_recreated}
+        if self._state.run_number:
+            yield from (row for row in self._ledger.carried(self._state, kind) if row.topic not in recreated)
+
+    def _advances(self, report: AuditReport) -> Iterator[Advance]:
+        ends = {TopicPartition(each.topic, each.partition): each.last_stable_offset for each in self._plan.bounds}
+        read = newly_read(report.ranges, self._ledger.ranges(self._state.job), self._resumptions)
+        for each in self._resumptions:
+            end = max(each.start, ends.get(each.topic_partition, each.start))
+            yield advance(each, end, read.get(each.topic_partition))
+
+
+def buckets_of(rows: Iterable[StateRow]) -> Iterator[CarriedBucket]:
+    """Carried rows, bucket by bucket."""
+    ordered = sorted(rows, key=lambda row: (row.kind, row.bucket, row.topic, row.partition, row.start))
+    for (kind, bucket), group in groupby(ordered, key=lambda row: (row.kind, row.bucket)):
+        yield CarriedBucket(kind, bucket, tuple(group))
+
+
+# What `audit` reads and decides: the plan, the engine that runs it, the ledger that keeps it, the report.
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFormats:
+    """How a report is written: as JSON for the ledger, as a page for a browser that shows the command line."""
+
+    json: Callable[[AuditReport], str]
+    page: Callable[[AuditReport, str], str]
+
+
+def plan_audit(session: Session, request: AuditRequest) -> AuditPlan:
+    """The plan alone: nothing is read."""
+    return _Auditor(session, request).plan()
+
+
+def run_and_report(session: Session, request: AuditRequest, formats: ReportFormats) -> AuditReport:
+    """The whole audit: one run, kept in the ledger if there is one."""
+    auditor = _Auditor(session, request)
+    if request.store is None:
+        report = auditor.run(auditor.plan(), nothing_carried).report
+    else:
+        report = run_incrementally(auditor, open_job_ledger(request.store), request.job, formats.json)
+    report = report.under(session.options.triage)
+    if request.report is not None:
+        write_atomic_file(request.report, formats.page(report, command_line(session.options, request)))
+    if request.export is not None:
+        export_audit(request.export, report)
+    return report
+
+
+class _Auditor:
+    """Runs plans over one input: bounds may have to be read again, where another auditor was faster."""
+
+    def __init__(self, session: Session, request: AuditRequest) -> None:
+        self._session, self._request = session, request
+        self._input: AuditInput = (
+            LogDirectoryInput(session, request) if request.log_directories else ClusterInput(session.reader, request)
+        )
+        self._history: TransactionLogHistory | Skipped = TransactionLogHistory()
+        self.processes = request.processes or os.cpu_count() or 1
+
+    def bounds(self) -> AuditPlan:
+        """A plan without ranges, of this moment."""
+        return self._input.bounds()
+
+    def plan(self) -> AuditPlan:
+        """The plan of an audit of everything."""
+        bounds = self.bounds()
+        plan = plan_ranges(bounds, resume({}, bounds.topics, bounds.bounds), {}, self.processes)
+        return plan.covering(self._coverage(plan))
+
+    def run(self, plan: AuditPlan, carried: CarriedRows) -> AuditResult:
+        """The plan, run by the requested engine, with progress on a terminal."""
+        total = sum(each.size for each in plan.ranges)
+        with self._session.options.console.progress("auditing", total, unit="offsets") as advance:
+
+            def step(progress: Progress) -> None:
+                advance(progress.offsets.size)
+
+            with self._engine() as engine:
+                result = run_audit(
+                    plan,
+                    engine,
+                    lambda kind: chain(carried(kind), self._input.decoded(kind)),
+                    step,
+                    self._read_history,
+                    self._input.open_source(),
+                )
+        return result._replace(report=result.report.covering(self._coverage(result.report.plan)))
+
+    def _read_history(self, plan: AuditPlan, producer_ids: frozenset[int]) -> TransactionLogHistory | Skipped:
+        self._history = self._input.transaction_log_history(plan, producer_ids)
+        return self._history
+
+    def _coverage(self, plan: AuditPlan) -> Coverage:
+        found = self._input.coverage + plan.gaps
+        if isinstance(self._history, Skipped):
+            unread = Unread("the transaction log", self._history.reason, self._history.cause)
+            found += Coverage(unread=(unread,))
+        return found
+
+    @contextmanager
+    def _engine(self) -> Iterator[Engine]:
+        if self._request.engine == "spark":
+            properties, timeout_s = self._session.wire.properties, self._session.timeout_s
+            archives = cache_directory() / "spark"
+            with spark_engine(self._request.spark, properties, timeout_s, find_java, archives) as engine:
+                yield engine
+            return
+        yield LocalEngine(self._input.open_source(), processes=self.processes)
+
+
+# Writes what spark-submit needs to run an audit.
+
+
+def bundle_for_spark(directory: Path) -> SparkBundle:
+    """The files, each written whole or not at all. Raises ConfigError where one cannot be written."""
+    written = write_spark_bundle(directory, QUIET)
+    return SparkBundle({str(path): path.stat().st_size for path in written})

@@ -1,0 +1,137 @@
+"""The request of an audit, and the interface to what it reads."""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Protocol
+
+from eosctl.errors import UsageError
+from eosctl.model.audit import AuditPlan, StateKind, StateRow, TransactionLogHistory
+from eosctl.model.mirror import TopicPair
+from eosctl.model.names import did_you_mean
+from eosctl.model.records import IsolationLevel
+from eosctl.model.skipped import Coverage, Skipped
+from eosctl.model.spark import SparkOptions
+from eosctl.operations.migration_request import read_rename_map
+from eosctl.operations.offset_stores import OffsetsRequest
+from eosctl.sources.audit_log import OpenSource
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRequest:
+    """Which topics to audit (none: all that are known), on which engine, kept in which ledger, written to which files.
+
+    offsets_topics are connectors' own ones, of now or before, beside those that configs name. log_directories are read
+    instead of a cluster, if any are given.
+    """
+
+    offsets: OffsetsRequest
+    topics: tuple[str, ...] = ()
+    offsets_topics: tuple[str, ...] = ()
+    engine: str = "local"
+    processes: int | None = None
+    store: str | None = None
+    job: str = "audit"
+    report: Path | None = None
+    export: Path | None = None
+    log_directories: tuple[Path, ...] = ()
+    spark: SparkOptions = field(default_factory=SparkOptions)
+
+
+class AuditInput(Protocol):
+    """What an audit reads: a cluster, or log directories of brokers. Chosen once, then all the same to it."""
+
+    def bounds(self) -> AuditPlan:
+        """A plan without ranges, of this moment."""
+
+    def open_source(self) -> OpenSource:
+        """What opens the source of ranges, in this process and in others."""
+
+    def decoded(self, kind: StateKind) -> Iterable[StateRow]:
+        """States of what lies in no range because it is decoded already."""
+
+    def transaction_log_history(self, plan: AuditPlan, producer_ids: frozenset[int]) -> TransactionLogHistory | Skipped:
+        """What the transaction log says of these producer IDs; Skipped where it cannot be read."""
+
+    @property
+    def coverage(self) -> Coverage:
+        """What was requested until now, and what of it was not read."""
+
+
+# The request of a mirror's audit, and which topic is mirrored to which.
+
+
+INTERNAL: Final = ("__", "mm2-")
+INTERNAL_END: Final = (".internal", "-internal")
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorRequest:
+    """Where the source is, and how its topics are named in the target.
+
+    topics are source topics (none: all that are mirrored). alias and separator are those of DefaultReplicationPolicy;
+    same_names is IdentityReplicationPolicy; mapping is a file with a target topic for each source topic. offsets_topics
+    are those that may hold the mirror's offsets, checkpoints_topics those of groups; connectors those whose offsets
+    count (none: all). isolation is that of the mirror's consumer, None: as its config says, where it can be read. With
+    store a ledger keeps under the name job how far each pair of partitions was compared.
+    """
+
+    source_servers: str | None
+    source_config: Path | None = None
+    topics: tuple[str, ...] = ()
+    alias: str | None = None
+    separator: str = "."
+    same_names: bool = False
+    mapping: Path | None = None
+    offsets_topics: tuple[str, ...] = ()
+    checkpoints_topics: tuple[str, ...] = ()
+    connectors: tuple[str, ...] = ()
+    isolation: IsolationLevel | None = None
+    processes: int | None = None
+    engine: str = "local"
+    spark: SparkOptions = field(default_factory=SparkOptions)
+    store: str | None = None
+    job: str = "mirror"
+
+
+def topic_pairs(
+    request: MirrorRequest, in_source: Collection[str], in_target: Collection[str]
+) -> tuple[TopicPair, ...]:
+    """The pairs of topics that exist on both sides. UsageError where a named one has no partner, or there is none."""
+    found = tuple(_pairs(request, in_source, in_target))
+    known = {each.source for each in found}
+    for topic in request.topics:
+        if topic not in known:
+            absent = "does not exist in the source, or may not be described there"
+            why = "is mirrored to no topic of the target that may be described" if topic in in_source else absent
+            raise UsageError(f"topic {topic} {why}", hint=did_you_mean(topic, known, "is it the right --alias?"))
+    wanted = tuple(each for each in found if not request.topics or each.source in request.topics)
+    if not wanted:
+        raise UsageError("no topic of the target is a mirror of one of the source", hint="give --alias or --mapping")
+    return wanted
+
+
+def _pairs(request: MirrorRequest, in_source: Collection[str], in_target: Collection[str]) -> Iterator[TopicPair]:
+    if request.mapping is not None:
+        for source, target in sorted(read_rename_map(request.mapping, "--mapping").items()):
+            _require(source, in_source, "source")
+            _require(target, in_target, "target")
+            yield TopicPair(source, target)
+        return
+    if request.alias is None and not request.same_names:
+        raise UsageError(
+            "which topic is mirrored to which is not known",
+            hint="give --alias (source.cluster.alias of the mirror), --same-names or --mapping",
+        )
+    for source in sorted(in_source):
+        target = source if request.same_names else f"{request.alias}{request.separator}{source}"
+        if target in in_target and not source.startswith(INTERNAL) and not source.endswith(INTERNAL_END):
+            yield TopicPair(source, target)
+
+
+def _require(topic: str, known: Collection[str], side: str) -> None:
+    if topic not in known:
+        raise UsageError(
+            f"topic {topic} of --mapping does not exist in the {side}, or may not be described there",
+            hint=did_you_mean(topic, known, "are both the right clusters?"),
+        )

@@ -1,0 +1,581 @@
+"""Reading the evidence that the rules ask for."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final, NamedTuple
+
+from eosctl.analysis.client_configs import connector_config, servers_elsewhere
+from eosctl.analysis.output_topics import output_topics, place_of
+from eosctl.analysis.output_topics import topics_of as output_topics_of
+from eosctl.analysis.phases import Workers
+from eosctl.analysis.transaction_log import CommitHistories, fold_transaction_log, idle_since, last_values
+from eosctl.errors import ConfigError, EosctlError
+from eosctl.model.acl_plan import AclDifference, AclPlan, AclRequest
+from eosctl.model.acls import PatternType
+from eosctl.model.client_properties import listed
+from eosctl.model.client_roles import ClientRole, ConnectorConfig
+from eosctl.model.config_topic import Inspection
+from eosctl.model.evidence import (
+    UNKNOWN_PRINCIPAL,
+    ClusterEvidence,
+    Evidence,
+    InternalTopic,
+    Outputs,
+    Preflight,
+    WorkerEvidence,
+)
+from eosctl.model.groups import CONNECT_PROTOCOL, Groups, ListedGroup, ShareGroups
+from eosctl.model.names import ConnectorTaskId, TopicPartition, leader_transactional_id, task_transactional_id
+from eosctl.model.offsets import OffsetsReport, SourceSupport, StoredOffset
+from eosctl.model.skipped import Cause, Skipped, not_asked, or_skipped
+from eosctl.model.text import some
+from eosctl.model.topics import MirroredPartition, TopicDescription
+from eosctl.model.transaction_log import LogReading
+from eosctl.model.transactions import (
+    Descriptions,
+    ListedTransactions,
+    TransactionDescription,
+    TransactionState,
+    why_undescribed,
+)
+from eosctl.model.versions import KafkaVersion
+from eosctl.model.whole_numbers import MOST_TASKS, whole_number
+from eosctl.model.workers import ConnectorStatus, possible_groups
+from eosctl.operations.acls import (
+    AclInputs,
+    Principals,
+    certificate_subject,
+    clusters_in_force,
+    internal_topics,
+    named_principals,
+    read_connect_clusters,
+    require_known,
+)
+from eosctl.operations.audit_topics import CLEANUP_POLICY, RETENTION_BYTES, RETENTION_MS, SETTINGS
+from eosctl.operations.config_topic import settled
+from eosctl.operations.evidence_request import (
+    EvidenceRequest,
+    group_id_of,
+    inspection_of,
+    offsets_request,
+    topics_of,
+    without_brokers,
+    worker_files_of,
+)
+from eosctl.operations.mirror_positions import is_mirror_source, source_partition, source_session
+from eosctl.operations.offsets import read_offsets, report_of
+from eosctl.operations.session import Session
+from eosctl.operations.session_options import PlannedServers
+from eosctl.planning.acl_difference import compare_acls
+from eosctl.planning.acls import plan_acls
+from eosctl.sources.cluster_reader import ClusterReader
+
+# The ACL planner's difference with the cluster, as evidence for the rules, which know no planner.
+
+
+NO_PRINCIPALS: Final = not_asked("neither --principal nor --worker-config was given")
+
+
+class AclDifferences(NamedTuple):
+    """What is needed in each phase, and in the one that each worker is in, against the ACLs of the cluster."""
+
+    by_phase: Mapping[SourceSupport, AclDifference] | Skipped
+    in_force: AclDifference | Skipped
+
+
+def read_acl_differences(
+    session: Session,
+    evidence_request: EvidenceRequest,
+    principals: Principals,
+    topics: Mapping[str, str],
+    workers: Workers,
+) -> AclDifferences:
+    """Every binding that is needed against those of the cluster, as `acl-plan` plans them.
+
+    workers are what they answered. A principal that neither the user nor a worker's file names is UNKNOWN_PRINCIPAL.
+    Raises UsageError for a principal of a connector that is not known.
+    """
+    if not principals and not evidence_request.worker_files:
+        return AclDifferences(NO_PRINCIPALS, NO_PRINCIPALS)
+    inputs = AclInputs(evidence_request.worker_files, internal_topics=internal_topics(**topics))
+    clusters = read_connect_clusters(session, inputs)
+    # The rules say themselves what they lack, and a rolling step needs none of it.
+    with session.reader.adding():
+        acls = session.reader.acls(output_topics_of(clusters))
+    require_known(principals, clusters)
+    request = AclRequest(
+        clusters,
+        principals=principals,
+        topics_known=acls.topics,
+        here=place_of(clusters, acls.addresses),
+        broker_version=acls.broker_version,
+        mapping_rules=acls.mapping_rules,
+    )
+
+    def compared(request: AclRequest) -> AclDifference:
+        request, plan = _planned(request)
+        assert request.here is not None
+        return compare_acls(request, plan, acls.bindings, request.here, evidence_request.super_users)
+
+    known = clusters_in_force(session, clusters, inputs, workers)
+    return AclDifferences(
+        {phase: compared(replace(request, phase=phase)) for phase in SourceSupport},
+        known if isinstance(known, Skipped) else compared(replace(request, clusters=known)),
+    )
+
+
+def _planned(request: AclRequest) -> tuple[AclRequest, AclPlan]:
+    try:
+        return request, plan_acls(request, certificate_subject(request.clusters))
+    except ConfigError:  # neither flag nor file names some principal: then those that nobody named are unknown
+        unknown: Principals = {(role, None): UNKNOWN_PRINCIPAL for role in ClientRole}
+        request = replace(request, principals={**unknown, **request.principals})
+        return request, plan_acls(request, certificate_subject(request.clusters))
+
+
+# Where connectors write, and which other groups may have their transactional IDs, for the rules.
+
+
+OWN_OFFSETS: Final = "offsets.storage.topic"
+
+
+def with_connectors(reader: ClusterReader, known: Evidence, active: Outputs | Skipped) -> Evidence:
+    """The same with the connectors' topics, and with other groups that may have their transactional IDs.
+
+    active are the topics that Connect saw each connector use.
+    """
+    if isinstance(known.inspection, Skipped):
+        why = known.inspection
+        return replace(known, outputs=why, topics=why, other_groups=why, groups_elsewhere=why)
+    outputs = _outputs(known, active)
+    names = {name for each in outputs.values() if not isinstance(each, Skipped) for name in each}
+    names |= {str(topic) for each in known.sources() if (topic := known.config(each).get(OWN_OFFSETS)) is not None}
+    return replace(
+        known,
+        outputs=outputs,
+        topics=reader.topic_facts(sorted(names)) if names else {},
+        other_groups=_other_groups(reader, known),
+        groups_elsewhere=_groups_elsewhere(reader, known),
+    )
+
+
+def read_active_topics(reader: ClusterReader, known: Evidence) -> Outputs | Skipped:
+    """The topics that Connect saw each source connector use; configs name the others."""
+    with reader.adding():
+        return reader.active_topics(known.sources()) if known.sources() else {}
+
+
+def _outputs(known: Evidence, active: Outputs | Skipped) -> Outputs:
+    found: dict[str, tuple[str, ...] | Skipped] = {}
+    for name in known.sources():
+        seen = active if isinstance(active, Skipped) else active.get(name, ())
+        configured = set(_configured(connector_config(known, name)))
+        if servers_elsewhere(known, name) is not None:
+            found[name] = not_asked(f"{name} writes to another Kafka cluster: ask there")
+        elif isinstance(seen, Skipped):
+            found[name] = tuple(sorted(configured)) or seen
+        else:
+            found[name] = tuple(sorted(configured.union(seen)))
+    return found
+
+
+def _configured(connector: ConnectorConfig) -> Iterator[str]:
+    """The output topics that the config names one by one."""
+    for pattern in output_topics(connector):
+        if pattern.pattern_type is PatternType.LITERAL and not pattern.is_wildcard:
+            yield pattern.name
+
+
+def _other_groups(reader: ClusterReader, known: Evidence) -> Groups | Skipped:
+    """Of the groups that Connect workers form, those that may have an ID of our tasks."""
+    group_id, groups, statuses = known.group_id, known.groups, known.statuses
+    if isinstance(group_id, Skipped):
+        return group_id
+    if isinstance(groups, Skipped):
+        return groups
+    if isinstance(statuses, Skipped):
+        return statuses
+    ids = (
+        task_transactional_id(group_id, ConnectorTaskId(name, task.task))
+        for name in known.sources()
+        if name in statuses
+        for task in statuses[name].tasks
+    )
+    workers = {name for name, kind in groups.items() if kind == CONNECT_PROTOCOL}
+    asked = sorted((possible_groups(ids) & workers) - {group_id})
+    return reader.connect_groups(asked) if asked else {}
+
+
+def _groups_elsewhere(reader: ClusterReader, known: Evidence) -> Groups | Skipped:
+    """The workers' group.id in the Kafka cluster of each connector that writes to another one."""
+    if isinstance(known.group_id, Skipped):
+        return known.group_id
+    places = {name: servers_elsewhere(known, name) for name in known.sources()}
+    servers = {name: each for name, each in places.items() if isinstance(each, frozenset)}
+    found = reader.groups_elsewhere(known.group_id, servers) if servers else {}
+    unknown = {name: each for name, each in places.items() if isinstance(each, Skipped)}
+    return found if isinstance(found, Skipped) else {**found, **unknown}
+
+
+# What coordinators know of the transactional IDs of a Connect cluster, for the rules.
+
+
+NO_GROUP = not_asked("no --group-id was given")
+
+
+def with_transactions(reader: ClusterReader, known: Evidence, earlier: LogReading) -> Evidence:
+    """The same with the descriptions of the leader's and the tasks' IDs, as far as their coordinators answer.
+
+    earlier is what an earlier reading of the transaction log found; this one continues it.
+    """
+    ids = tuple(_connect_ids(known))
+    if not ids:
+        none = NO_GROUP
+        return replace(known, transactions=none, leaderless=none, logged=none, idle_since=none, commits=none)
+    transactions = or_skipped(lambda: descriptions(reader, ids))
+    known = _with_log(reader, known, ids, earlier)
+    if isinstance(transactions, Skipped):
+        return replace(known, transactions=transactions, leaderless=transactions)
+    why = why_undescribed(transactions)
+    if why is not None:
+        transactions = {name: why if isinstance(each, Skipped) else each for name, each in transactions.items()}
+    return replace(known, transactions=transactions, leaderless=leaderless(reader, transactions))
+
+
+def descriptions(reader: ClusterReader, transactional_ids: Iterable[str]) -> Descriptions:
+    """Descriptions of the IDs that coordinators know; Skipped for an ID whose coordinator did not answer."""
+    found = reader.describe(transactional_ids)
+    return {
+        name: Skipped.of(each) if isinstance(each, EosctlError) else each
+        for name, each in found.items()
+        if each is not None
+    }
+
+
+def leaderless(reader: ClusterReader, transactions: Descriptions) -> frozenset[TopicPartition] | Skipped:
+    """Partitions of the open ones among these transactions that have no leader now."""
+    opened = (each.partitions for each in transactions.values() if not isinstance(each, Skipped) and each.state.is_open)
+    return reader.leaderless(partition for partitions in opened for partition in partitions)
+
+
+def _connect_ids(known: Evidence) -> Iterator[str]:
+    """The IDs of the leader and of every task that a source has, had, or may be fenced for."""
+    if isinstance(known.group_id, Skipped):
+        return
+    yield leader_transactional_id(known.group_id)
+    for name in known.sources():
+        counts = [0]
+        if not isinstance(known.inspection, Skipped):
+            state = known.inspection.state.state(name)
+            counts += [state.task_count or 0, state.task_count_record or 0]
+        if not isinstance(known.statuses, Skipped) and name in known.statuses:
+            counts += [task.task + 1 for task in known.statuses[name].tasks]
+        if max(counts) > MOST_TASKS:  # EOS074 names it
+            continue
+        yield from (task_transactional_id(known.group_id, ConnectorTaskId(name, task)) for task in range(max(counts)))
+
+
+def _with_log(reader: ClusterReader, known: Evidence, ids: Sequence[str], earlier: LogReading) -> Evidence:
+    """The same with what the transaction log holds of these IDs, which is read once."""
+    cluster_id = None if isinstance(known.cluster_id, Skipped) else known.cluster_id
+    if earlier.cluster_id not in {None, cluster_id}:
+        earlier = LogReading()
+
+    def read() -> Evidence:
+        log = reader.transaction_log(ids, earlier.ends_for(ids))
+        histories = CommitHistories(ids, earlier.commits, continues=log.continues)
+        folded = fold_transaction_log(histories.following(log.records))
+        before = earlier.values if log.continues else {}
+        logged = last_values(folded, ids, len(log.leaders), log.unread, before)
+        commits = histories.result()
+        unread = {name: value for name, value in logged.items() if isinstance(value, Skipped)}
+        values = {name: value for name, value in logged.items() if not isinstance(value, Skipped)}
+        return replace(
+            known,
+            logged=logged,
+            idle_since=idle_since(logged),
+            commits={**commits, **unread},
+            log_reading=LogReading(frozenset(ids), log.ends, values, commits, cluster_id),
+        )
+
+    found = or_skipped(read)
+    return replace(known, logged=found, idle_since=found, commits=found) if isinstance(found, Skipped) else found
+
+
+# Where MirrorSource connectors are in their source clusters, for the rules.
+
+
+Mirrored = tuple[MirroredPartition | Skipped, ...]
+ALIAS = "source.cluster.alias"
+SERVERS = "source.cluster.bootstrap.servers"
+NO_TIME = Skipped("when records of a mirrored partition were written was not answered (Read on its topic is needed)")
+
+
+def read_mirrors(
+    session: Session, request: EvidenceRequest, known: Evidence, offsets: OffsetsReport | Skipped
+) -> Mirrored | Skipped:
+    """Each partition that a MirrorSource connector has an offset of; Skipped for a connector whose source is not read.
+
+    The source is the one that the connector's config names, asked with the identity that the user gives for its alias.
+    """
+    if isinstance(known.inspection, Skipped):
+        return known.inspection
+    mirrors = [name for name in known.sources() if is_mirror_source(known.config(name))]
+    if not mirrors:
+        return ()
+    if isinstance(offsets, Skipped):
+        return offsets
+    if session.options.snapshot is not None:
+        return not_asked("a snapshot has nothing of the source clusters of mirrors")
+    found: list[MirroredPartition | Skipped] = []
+    for name in mirrors:
+        stored = _stored(offsets, name)
+        read = or_skipped(partial(_of_connector, session, request, name, known.config(name), stored))
+        found += [read] if isinstance(read, Skipped) else [_named(each, name) for each in read]
+        found += [each for each in stored.values() if isinstance(each, Skipped)]
+    return tuple(found)
+
+
+def _named(found: MirroredPartition | Skipped, connector: str) -> MirroredPartition | Skipped:
+    return found if isinstance(found, Skipped) else found._replace(connector=connector)
+
+
+def _stored(offsets: OffsetsReport, connector: str) -> Mapping[TopicPartition, StoredOffset | Skipped]:
+    """The offset that a task of the connector starts from, of each source partition."""
+    merged = (each for mine in offsets.connectors if mine.name == connector for each in mine.offsets)
+    found = ((source_partition(each.key), each.kafka_effective) for each in merged)
+    return {
+        place: stored
+        for place, stored in found
+        if place is not None and (isinstance(stored, Skipped) or (stored is not None and _offset(stored) is not None))
+    }
+
+
+def _of_connector(
+    session: Session,
+    request: EvidenceRequest,
+    name: str,
+    config: Mapping[str, object],
+    stored: Mapping[TopicPartition, StoredOffset | Skipped],
+) -> Mirrored | Skipped:
+    alias = str(config.get(ALIAS, "source"))
+    file = request.mirror_sources.get(alias, request.mirror_sources.get(""))
+    if file is None:
+        return not_asked(f"the source cluster {alias} is asked with --source-command-config {alias}=FILE")
+    offsets = {place: each for place, each in stored.items() if isinstance(each, StoredOffset)}
+    planned = PlannedServers(tuple(listed(str(config.get(SERVERS, "")))), f"the config of connector {name}")
+    with source_session(session, None, file, planned) as source:
+        return tuple(_partitions(source.reader, offsets))
+
+
+def _partitions(
+    reader: ClusterReader, offsets: Mapping[TopicPartition, StoredOffset]
+) -> Iterator[MirroredPartition | Skipped]:
+    """Those that the source has now, and which topics it has no more, or does not show."""
+    topics = reader.topics(sorted({place.topic for place in offsets}), SETTINGS)
+    leaders = reader.partitions(dict.fromkeys(topics)) if topics else {}
+    positions = {place: at for place, each in offsets.items() if place in leaders and (at := _offset(each)) is not None}
+    bounds = reader.bounds(list(positions)) if positions else {}
+    there = {
+        place: at
+        for place, at in positions.items()
+        if bounds[place].log_start_offset <= at < bounds[place].high_watermark and not _may_compact(topics[place.topic])
+    }
+    behind = {
+        place: max(at + 1, bounds[place].log_start_offset)
+        for place, at in positions.items()
+        if at + 1 < bounds[place].high_watermark
+    }
+    written, following = reader.first_timestamps(there, leaders), reader.first_timestamps(behind, leaders)
+    if gone := sorted({place.topic for place in offsets} - topics.keys()):
+        yield Skipped(f"mirrored topics do not exist in the source, or may not be described there: {some(gone)}")
+    for place, position in positions.items():
+        described = topics[place.topic]
+        yield MirroredPartition(
+            connector="",
+            position=position,
+            committed_ms=offsets[place].record.timestamp,
+            bounds=bounds[place],
+            written_ms=written.get(place, NO_TIME) if place in there else None,
+            next_ms=following.get(place, NO_TIME) if place in behind else None,
+            retention_ms=_retention(described, RETENTION_MS),
+            retention_bytes=_retention(described, RETENTION_BYTES),
+        )
+
+
+def _offset(stored: StoredOffset) -> int | None:
+    value = stored.value.get("offset") if isinstance(stored.value, Mapping) else None
+    return value if isinstance(value, int) else None
+
+
+def _may_compact(described: TopicDescription) -> bool:
+    return isinstance(described.settings, Skipped) or "compact" in described.settings.get(CLEANUP_POLICY, "compact")
+
+
+def _retention(described: TopicDescription, key: str) -> int | Skipped:
+    settings = described.settings
+    if isinstance(settings, Skipped):
+        return settings
+    if "delete" not in settings.get(CLEANUP_POLICY, "delete"):
+        return -1
+    value = settings.get(key)
+    return Skipped(f"{key} of topic {described.name} is not known") if value is None else whole_number(value, key)
+
+
+# Reading the evidence that the rules need: what workers answer, then what brokers do.
+
+
+class _Workers(NamedTuple):
+    """What the workers answer."""
+
+    workers: Mapping[str, WorkerEvidence | Skipped] | Skipped
+    statuses: Mapping[str, ConnectorStatus] | Skipped
+    preflight: Mapping[str, Preflight] | Skipped
+    version: KafkaVersion | Skipped
+
+
+def read_evidence(session: Session, request: EvidenceRequest) -> Evidence:
+    """All that can be read. Raises where no broker or no worker answers, of those that were named."""
+    reader, principals = session.reader, named_principals(request.principals)
+    cluster = reader.cluster()  # an unreachable cluster ends the command at once
+    answered = _read_workers(reader, request)  # the brokers name some of the workers
+    files = worker_files_of(request, answered.workers)
+    if reader.group_id is None and isinstance(group_id_of(None, files), Skipped):
+        session.require_no_choice()
+    known = Evidence(
+        as_of=reader.now(),
+        group_id=group_id_of(reader.group_id, files),
+        workers=answered.workers,
+        worker_files=files,
+        statuses=answered.statuses,
+        preflight=answered.preflight,
+    )
+    if isinstance(cluster, Skipped) and cluster.cause is Cause.NOT_ASKED:
+        if isinstance(answered.workers, Skipped):
+            session.options.need_bootstrap_servers()
+        return without_brokers(known, cluster)
+    cluster_id = cluster if isinstance(cluster, Skipped) else cluster.cluster_id
+    known = replace(known, cluster_id=cluster_id, clock=reader.clock())
+    topics = topics_of(request, known, reader.worker_offsets_topic())
+    known = _with_brokers(reader, known, topics, answered.version)
+    offsets = or_skipped(lambda: _offsets(reader, known, topics, answered.version))
+    acls = or_skipped(lambda: read_acl_differences(session, request, principals, topics, answered.workers))
+    known = replace(
+        known,
+        internal_topics=_taken_rightly(known, offsets),
+        offset_findings=offsets if isinstance(offsets, Skipped) else offsets.findings,
+        mirrors=read_mirrors(session, request, known, offsets),
+        acl_differences=acls if isinstance(acls, Skipped) else acls.by_phase,
+        acl_in_force=acls if isinstance(acls, Skipped) else acls.in_force,
+    )
+    known = with_connectors(reader, known, read_active_topics(reader, known))
+    return with_transactions(reader, known, request.log)
+
+
+def _read_workers(reader: ClusterReader, request: EvidenceRequest) -> _Workers:
+    workers = reader.worker_evidence()
+    preflight = reader.preflight() if request.preflight else not_asked("--no-preflight")
+    return _Workers(workers, reader.connector_statuses(), preflight, or_skipped(reader.connect_version))
+
+
+def _with_brokers(
+    reader: ClusterReader, known: Evidence, topics: dict[str, str], version: KafkaVersion | Skipped
+) -> Evidence:
+    def look(evidence: Evidence) -> Inspection:
+        return inspection_of(reader.config_topic(topics["config"]), evidence, version)
+
+    def look_again() -> Inspection:
+        return look(replace(known, statuses=reader.connector_statuses()))
+
+    inspection = or_skipped(lambda: settled(reader, look(known), look_again))
+    if not isinstance(inspection, Skipped):
+        topics = {**topics, "config": inspection.topic}
+    listed, groups = or_skipped(reader.transactional_ids), reader.groups()
+    group_id = known.group_id
+    return replace(
+        known,
+        group=group_id if isinstance(group_id, Skipped) else reader.connect_group(group_id),
+        inspection=inspection,
+        brokers=reader.broker_settings(),
+        broker_releases=reader.broker_releases(),
+        finalized_features=reader.finalized_features(),
+        share_groups=_share_groups(reader, groups),
+        internal_topics=tuple(reader.internal_topic(role, name) for role, name in topics.items()),
+        transaction_log=reader.transaction_log_topic(),
+        transactional_ids=listed
+        if isinstance(listed, Skipped)
+        else tuple(each.transactional_id for each in listed.transactions),
+        unlisted=() if isinstance(listed, Skipped) else listed.unlisted,
+        open_transactions=listed if isinstance(listed, Skipped) else or_skipped(lambda: _ongoing(reader, listed)),
+        groups=_protocols(groups),
+    )
+
+
+def _ongoing(reader: ClusterReader, listed: ListedTransactions) -> tuple[TransactionDescription, ...]:
+    """Those that were ongoing as they were listed; one whose coordinator does not answer is left out."""
+    names = [each.transactional_id for each in listed.transactions if each.state is TransactionState.ONGOING]
+    found = reader.describe(names).values() if names else ()
+    return tuple(each for each in found if isinstance(each, TransactionDescription) and each.start_ms is not None)
+
+
+def _taken_rightly(known: Evidence, offsets: OffsetsReport | Skipped) -> tuple[InternalTopic, ...] | Skipped:
+    """The internal topics without those whose records show another topic: nothing else is said of these."""
+    if isinstance(known.internal_topics, Skipped):
+        return known.internal_topics
+    wrong = set()
+    if not isinstance(known.inspection, Skipped) and not known.inspection.census.is_config_topic:
+        wrong.add("config")
+    if not isinstance(offsets, Skipped) and not offsets.is_offsets_topic:
+        wrong.add("offsets")
+    return tuple(each for each in known.internal_topics if each.role not in wrong)
+
+
+def _share_groups(reader: ClusterReader, groups: Mapping[str, ListedGroup] | Skipped) -> ShareGroups | Skipped:
+    if isinstance(groups, Skipped):
+        return groups
+    names = [name for name, each in groups.items() if each.is_share]
+    return reader.share_groups(names) if names else {}
+
+
+def _protocols(groups: Mapping[str, ListedGroup] | Skipped) -> Mapping[str, str] | Skipped:
+    return groups if isinstance(groups, Skipped) else {name: each.protocol_type for name, each in groups.items()}
+
+
+def read_cluster_evidence(
+    reader: ClusterReader, request: EvidenceRequest, transactions: Descriptions | Skipped
+) -> ClusterEvidence:
+    """What a snapshot keeps for the rules; `transactions` are those of the same snapshot."""
+    workers = or_skipped(reader.worker_evidence)
+    files = worker_files_of(request, workers)
+    group_id = group_id_of(reader.group_id, files)
+    known = Evidence(as_of=reader.now(), worker_files=files, group_id=group_id, statuses=reader.connector_statuses())
+    topics = topics_of(request, known, None)
+    version, groups = or_skipped(reader.connect_version), reader.groups()
+    inspection = or_skipped(lambda: inspection_of(reader.config_topic(topics["config"]), known, version))
+    known = replace(known, inspection=inspection, groups=_protocols(groups))
+    active = read_active_topics(reader, known)
+    known = with_connectors(reader, known, active)
+    return ClusterEvidence(
+        workers=workers,
+        group=group_id if isinstance(group_id, Skipped) else reader.connect_group(group_id),
+        brokers=reader.broker_settings(),
+        broker_releases=reader.broker_releases(),
+        finalized_features=reader.finalized_features(),
+        share_groups=_share_groups(reader, groups),
+        internal_topics=tuple(reader.internal_topic(role, name) for role, name in topics.items()),
+        transaction_log=reader.transaction_log_topic(),
+        leaderless=transactions if isinstance(transactions, Skipped) else leaderless(reader, transactions),
+        active_topics=active,
+        topics=known.topics,
+        other_groups=known.other_groups,
+        groups_elsewhere=known.groups_elsewhere,
+    )
+
+
+def _offsets(
+    reader: ClusterReader, known: Evidence, topics: Mapping[str, str], version: KafkaVersion | Skipped
+) -> OffsetsReport:
+    """The answer of `offsets show`."""
+    request = offsets_request(known, topics, version)
+    return report_of(read_offsets(reader, request), request)

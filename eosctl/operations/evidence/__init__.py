@@ -1,1 +1,0 @@
-"""Reading the evidence that the rules ask for."""

@@ -1,1 +1,0 @@
-"""Auditing a mirror: two clusters, read together."""

@@ -1,0 +1,302 @@
+"""Whether a transaction may be committed in the name of its producer, and how.
+
+1. Only its owner knows whether it is whole: a Flink job by its checkpoint, a coordinator of two-phase commits by its
+   decision. The owner kept producer ID and epoch, and both must be those that the coordinator has.
+2. Only what is Ongoing is committed. What is committed already, aborted, or being ended is said and refused.
+3. Its client must be gone, for a client that is at work may write more, or abort. No request of Kafka says who is
+   connected. So it is refused where a record came while its partitions were watched, where a task or the leader of a
+   Connect cluster has the ID, and where a partition could not be asked. Connect's own IDs are refused always: Connect
+   aborts what a task left behind, and produces it again.
+4. EndTxn is sent as the client of the transaction would (KIP-890): version 5, which raises the epoch, where the log
+   has it as of transaction.version 2, below otherwise. So an owner that asks later learns that it is committed.
+5. A partition without a leader is refused: Kafka 4.3 ends such a transaction without that partition's marker.
+"""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from eosctl.model.hanging import Advice, OpenTransaction, Verdict
+from eosctl.model.names import ProducerIdAndEpoch
+from eosctl.model.plan import (
+    AbortTransaction,
+    ClusterIs,
+    CommitTransaction,
+    NoLiveOwner,
+    OpenPart,
+    Plan,
+    PlannedStep,
+    Side,
+    TransactionHangs,
+    why_moved,
+)
+from eosctl.model.planned import Planned
+from eosctl.model.text import counted, some
+from eosctl.model.times import rfc3339
+from eosctl.model.transaction_ends import AbortRequest, CommitFacts, CommitRequest
+from eosctl.model.transaction_log import TransactionLogValue
+from eosctl.model.transactions import TransactionDescription, TransactionState
+
+COMMIT: Final = "transactions.commit"
+LAST_EPOCH: Final = 32_766
+"""Short.MAX_VALUE - 1: no client has a higher one (TransactionMetadata.isEpochExhausted)."""
+EPOCH_PER_TRANSACTION: Final = 2
+"""The transaction.version from which on each transaction of a producer has an epoch of its own."""
+DANGER: Final = (
+    "a commit cannot be rolled back: if the owner of the ID has not decided to commit exactly this transaction, then "
+    "readers see records of a part of its work, and see them once more when it produces them again"
+)
+LOST: Final = "readers skip its records; only their owner can produce them again"
+
+
+def plan_commit(request: CommitRequest, facts: CommitFacts) -> Planned:
+    """The plan by the rules above; without a step where something speaks against it."""
+    step = _step(request, facts)
+    against = tuple(_objections(request, facts))
+    steps = () if step is None or against else (_planned(step, facts.cluster_id),)
+    return Planned(
+        plan=Plan(COMMIT, facts.as_of, steps),
+        cluster_id=facts.cluster_id,
+        objections=against,
+        hint=_hint(request, facts) if against else None,
+        warnings=() if step is None or against else tuple(_warnings(step, facts)),
+    )
+
+
+def _planned(step: CommitTransaction, cluster_id: str) -> PlannedStep:
+    return PlannedStep(step, (ClusterIs(Side.SOURCE, cluster_id), NoLiveOwner(Side.SOURCE, (step.transactional_id,))))
+
+
+def _step(request: CommitRequest, facts: CommitFacts) -> CommitTransaction | None:
+    described, logged = facts.described, facts.logged
+    if described is None or described.start_ms is None or logged is None:
+        return None
+    return CommitTransaction(
+        Side.SOURCE,
+        request.transactional_id,
+        request.producer.producer_id,
+        request.producer.producer_epoch,
+        described.start_ms,
+        logged.client_transaction_version,
+        tuple(each for _, each in sorted(facts.after.items()) if isinstance(each, OpenPart)),
+    )
+
+
+def _objections(request: CommitRequest, facts: CommitFacts) -> Iterator[str]:
+    name, described = request.transactional_id, facts.described
+    if described is None:
+        yield f"no coordinator knows {name}: it was never used, or is forgotten (transactional.id.expiration.ms)"
+        return
+    if described.state is not TransactionState.ONGOING:
+        yield _ended(name, request.producer, described, facts.logged)
+        return
+    if described.producer != request.producer:
+        yield (
+            f"{name} is held by producer {described.producer}, not by {request.producer}: who initialised it since "
+            "ended the transaction that is meant, and the one in progress is another"
+        )
+        return
+    if request.producer.producer_epoch > LAST_EPOCH:
+        yield f"no client has epoch {request.producer.producer_epoch}: a coordinator gives none above {LAST_EPOCH}"
+    yield from _not_read_alike(name, described, facts.logged)
+    yield from _at_work(request, facts)
+
+
+def _not_read_alike(name: str, described: TransactionDescription, logged: TransactionLogValue | None) -> Iterator[str]:
+    """The log has all partitions, those too whose topics may not be described."""
+    if logged is None:
+        yield f"the transaction log has no record of {name}: with which EndTxn its client would commit is not known"
+        return
+    if (logged.state, logged.producer, logged.start_ms) != (described.state, described.producer, described.start_ms):
+        yield f"{name} changed while it was read: its client is at work"
+        return
+    hidden = sorted(set(logged.partitions or ()) - set(described.partitions))
+    if hidden:
+        yield f"what {name} has in {some(hidden)} may not be described: Describe on the topic is missing"
+
+
+def _at_work(request: CommitRequest, facts: CommitFacts) -> Iterator[str]:
+    name = request.transactional_id
+    moved = why_moved(name, facts.before, facts.after)
+    if moved is not None:
+        yield f"{moved} (watched for {request.watch_s:g} s)"
+    in_use = facts.live.why_in_use([name], None)
+    if in_use is not None:
+        yield in_use
+    elif facts.ownership.owners:
+        yield (
+            f"{name} belongs to {facts.ownership}: Connect never commits what a task left behind, it aborts it and "
+            "produces the records again from the last source offsets, so a commit here repeats them"
+        )
+
+
+def _ended(
+    name: str, producer: ProducerIdAndEpoch, described: TransactionDescription, logged: TransactionLogValue | None
+) -> str:
+    """What became of the producer's transaction, where the ID's last one is certainly its own."""
+    state, at = described.state, "" if logged is None else f" since {rfc3339(logged.last_update_ms)}"
+    holder = f"{name} is {state.value} as {described.producer}{at}"
+    last = f"the last transaction of producer {producer} is"
+    match state if logged is not None and _is_last_of(producer, described, logged) else None:
+        case TransactionState.COMPLETE_COMMIT:
+            return f"{holder}: {last} committed already, there is nothing to do"
+        case TransactionState.PREPARE_COMMIT:
+            return f"{holder}: {last} being committed, its coordinator is writing the markers"
+        case TransactionState.COMPLETE_ABORT | TransactionState.PREPARE_ABORT:
+            return f"{holder}: {last} aborted and cannot be committed; {LOST}"
+    return f"{holder}: no transaction of producer {producer} is open; what became of its last one is not known by that"
+
+
+def _is_last_of(producer: ProducerIdAndEpoch, described: TransactionDescription, logged: TransactionLogValue) -> bool:
+    """Whether the ID's last transaction was certainly this producer's.
+
+    Up to transaction.version 1 the ID keeps the epoch of the transaction; an abort by the coordinator raises it, but an
+    ID that was initialised again has that epoch too. From 2 on each end raises it; what follows epoch 32766 is 0 of the
+    next producer ID, and the log has the previous one (KIP-890).
+    """
+    held = described.producer
+    if logged.client_transaction_version < EPOCH_PER_TRANSACTION:
+        return held == producer
+    if held.producer_id == producer.producer_id:
+        return held.producer_epoch == producer.producer_epoch + 1
+    rolled_over = (held.producer_epoch, producer.producer_epoch) == (0, LAST_EPOCH)
+    return rolled_over and logged.previous_producer_id == producer.producer_id
+
+
+def _hint(request: CommitRequest, facts: CommitFacts) -> str:
+    described, name = facts.described, request.transactional_id
+    if described is None or described.state is not TransactionState.ONGOING:
+        return f"`eosctl transactions log {name} --history` shows what became of each of its transactions"
+    if described.producer != request.producer:
+        return "ask the owner again; what nobody will end is aborted by fencing the ID: `eosctl fence`"
+    if facts.ownership.owners or facts.live.why_in_use([name], None) is not None:
+        return "start the connector, or end the transaction by `eosctl fence`"
+    return "stop the client, or let it commit itself"
+
+
+def _warnings(step: CommitTransaction, facts: CommitFacts) -> Iterator[str]:
+    yield DANGER
+    empty = [each.topic_partition for each in step.parts if each.is_empty]
+    if empty:
+        yield (
+            f"nothing of it is in {some(empty)}: the partition was added to the transaction and no record came, so "
+            "perhaps its client ended before it had flushed"
+        )
+    described = facts.described
+    assert described is not None
+    ends_ms = step.started_ms + described.timeout_ms
+    if facts.as_of < ends_ms:
+        yield f"its coordinator aborts it at {rfc3339(ends_ms)}, when its timeout has passed"
+    else:
+        late = counted((facts.as_of - ends_ms) // 1000, "second")
+        yield f"its timeout has passed {late} ago: its coordinator may abort it at any moment"
+
+
+# Which open transactions of a partition to abort, and whether that may be done.
+#
+# 1. Without a start offset or producer ID all that hang in the partition are aborted; these narrow it down.
+# 2. Only what hangs by KIP-664's rule is aborted, and only when it is older than the longest transaction timeout.
+# 3. Where the producer has another transaction in progress, or its coordinator is ending one, it may write to the
+#    partition again: that is refused. So is a transaction that does not hang, and one that is younger.
+# 4. With force 2 and 3 do not refuse. The marker passes the coordinator by: a client may commit all the same, and then
+#    a part of its transaction is committed and this part is lost.
+
+
+ABORT: Final = "transactions.abort"
+
+
+def plan_abort(request: AbortRequest, verdicts: Sequence[Verdict], as_of: int, cluster_id: str) -> Planned:
+    """The plan by the rules above. verdicts are on everything open in the partition, whatever its age."""
+    named = request.start_offset is not None or request.producer_id is not None
+    chosen = [each for each in verdicts if _is_named(request, each.transaction)]
+    if not (named or request.force) and any(each.hangs for each in chosen):
+        chosen = [each for each in chosen if each.hangs]
+    objections = [(why, each) for each in chosen if (why := _objection(request, each, as_of)) is not None]
+    steps = tuple(_abort_step(each.transaction, cluster_id, forced=request.force) for each in chosen)
+    if not chosen:
+        where = request.topic_partition if not named else f"{request.topic_partition} of that producer or offset"
+        nothing = f"no transaction is open in {where}, so there is nothing to abort"
+        hint = "`eosctl transactions hanging` finds what hangs"
+        return Planned(plan=Plan(ABORT, as_of, ()), cluster_id=cluster_id, objections=(nothing,), hint=hint)
+    planned = Planned(plan=Plan(ABORT, as_of, steps), cluster_id=cluster_id)
+    if request.force:
+        return replace(planned, warnings=tuple(_danger(why) for why, _ in objections))
+    if not objections:
+        return planned
+    return replace(planned, objections=tuple(why for why, _ in objections), hint=_abort_hint(objections[0][1]))
+
+
+def _is_named(request: AbortRequest, transaction: OpenTransaction) -> bool:
+    by_offset = request.start_offset is None or transaction.start_offset == request.start_offset
+    by_producer = request.producer_id is None or transaction.producer.producer_id == request.producer_id
+    return transaction.topic_partition == request.topic_partition and by_offset and by_producer
+
+
+def _objection(request: AbortRequest, verdict: Verdict, as_of: int) -> str | None:
+    transaction = verdict.transaction
+    what = f"the transaction of producer {transaction.producer} from offset {transaction.start_offset}"
+    described, last = transaction.description, transaction.active.last_timestamp
+    if not verdict.hangs and described is not None:
+        return f"{what} does not hang: its coordinator has it as {described.state.value} under {_name(transaction)}"
+    if verdict.advice is not Advice.ABORT:
+        return f"{what} hangs, but its producer has another transaction in progress as {_name(transaction)}"
+    if last is not None and last > as_of:
+        return f"{what} has a timestamp {(last - as_of) / 1000:.1f} s in the future, so its age is not known"
+    if last is not None and as_of - last <= request.max_timeout_ms:
+        return f"{what} is {max(0, as_of - last) / 60_000:.1f} min old, younger than transactions may become"
+    return None
+
+
+def _name(transaction: OpenTransaction) -> str:
+    return transaction.transactional_id or "no transactional ID"
+
+
+def _abort_hint(verdict: Verdict) -> str:
+    name, until = verdict.transaction.transactional_id, verdict.transaction.timeout_at_ms
+    fence = f"eosctl fence --transactional-id {shlex.quote(str(name))}"
+    if verdict.advice is Advice.FENCE:
+        return f"fence it, which ends its transaction properly: {fence}"
+    if verdict.advice is Advice.COMPLETE:
+        return (
+            f"have the application of {name} commit or abort its two-phase transaction first: no timeout ends it "
+            "(KIP-939)"
+        )
+    if verdict.advice is Advice.WAIT and until is not None:
+        return (
+            f"wait: its coordinator aborts it after its timeout, at {rfc3339(until)}; or fence its producer, which "
+            f"aborts it in all its partitions: {fence}"
+        )
+    if verdict.advice is Advice.WAIT:
+        return "wait until its coordinator ends it; --force aborts it here, which may break the transaction in two"
+    return "wait, or give --max-transaction-timeout; --force aborts it all the same"
+
+
+def _danger(objection: str) -> str:
+    return (
+        f"{objection}; forced, its records here are aborted although its client may still commit the others: the "
+        "transaction is then broken in two, and readers see a part of it"
+    )
+
+
+def _abort_step(transaction: OpenTransaction, cluster_id: str, *, forced: bool) -> PlannedStep:
+    place, producer = transaction.topic_partition, transaction.producer
+    epoch = transaction.active.coordinator_epoch
+    return PlannedStep(
+        AbortTransaction(
+            Side.SOURCE,
+            place.topic,
+            place.partition,
+            producer.producer_id,
+            producer.producer_epoch,
+            0 if epoch is None else epoch,
+            transaction.start_offset,
+            forced,
+        ),
+        (
+            ClusterIs(Side.SOURCE, cluster_id),
+            TransactionHangs(
+                Side.SOURCE, place.topic, place.partition, producer.producer_id, transaction.start_offset, forced
+            ),
+        ),
+    )

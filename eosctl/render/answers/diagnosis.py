@@ -1,0 +1,214 @@
+"""What the rules found: for people and for scripts."""
+
+from collections.abc import Iterator
+from typing import TypedDict
+
+from eosctl.model.evidence import Evidence
+from eosctl.model.report import Severity
+from eosctl.model.rules import Diagnosis, Phase, RuleAnswer, UpgradeCheck, Verdict
+from eosctl.model.skipped import Skipped
+from eosctl.model.times import rfc3339
+from eosctl.render.answers.findings import ShownFindings, findings_of
+from eosctl.render.document import MOST, Column, Document, Findings, Table, Tone
+
+# What `doctor` answers.
+
+
+class WorkerRow(TypedDict):
+    """A Connect worker; exactly_once is enabled, not enabled or unknown, and reason says why it is unknown."""
+
+    url: str
+    version: str | None
+    exactly_once: str
+    reason: str | None
+
+
+class RuleRow(TypedDict):
+    """A rule that was asked, and how it answered."""
+
+    id: str
+    name: str
+    title: str
+    outcome: str
+
+
+class UnknownRow(TypedDict):
+    """A rule that cannot tell, or not all, and why."""
+
+    id: str
+    question: str
+    reason: str
+
+
+class DiagnosisData(ShownFindings):
+    """Findings, workers, and every rule with its outcome."""
+
+    group_id: str | Skipped
+    verdict: str
+    workers: list[WorkerRow]
+    unknown: list[UnknownRow]
+    rules: list[RuleRow]
+
+
+WORKERS = Table(
+    "workers",
+    (
+        Column("WORKER", "url", "the worker's REST address"),
+        Column("VERSION", "version", "its Kafka version; - if it does not answer or names none"),
+        Column("EXACTLY-ONCE", "exactly_once", "enabled, not enabled, or unknown", tones={"unknown": Tone.WARN}),
+    ),
+    title="Workers",
+    most=MOST,
+    empty="no workers were named",
+)
+UNKNOWN = Table(
+    "unknown",
+    (
+        Column("RULE", "id", "the rule that cannot decide"),
+        Column("QUESTION", "question", "what it asks"),
+        Column("REASON", "reason", "what could not be read"),
+    ),
+    title="Cannot tell",
+    most=MOST,
+)
+
+
+def view_diagnosis(diagnosis: Diagnosis) -> Document:
+    """Findings first, then the workers, then the rules without an answer."""
+    evidence = diagnosis.evidence
+    unknown = [row for answer in diagnosis.answers for row in _unknown_rows(answer)]
+    data: DiagnosisData = {
+        "group_id": evidence.group_id,
+        "verdict": diagnosis.verdict,
+        **findings_of(diagnosis),
+        "workers": worker_rows(evidence),
+        "unknown": unknown,
+        "rules": [_rule_row(answer) for answer in diagnosis.answers],
+    }
+    return Document(
+        kind="doctor",
+        as_of=rfc3339(evidence.as_of),
+        cluster_id=None if isinstance(evidence.cluster_id, Skipped) else evidence.cluster_id,
+        data=data,
+        blocks=(Findings(most=MOST), WORKERS, *([UNKNOWN] if unknown else [])),
+        prose=(_summary(diagnosis),),
+        concludes=True,
+    )
+
+
+def worker_rows(evidence: Evidence) -> list[WorkerRow]:
+    """`data.workers[]`: url, version, exactly_once (enabled, not enabled, unknown) and why it is unknown."""
+    rows: list[WorkerRow] = []
+    for worker in evidence.answering:
+        unknown = isinstance(worker.enabled, Skipped)
+        answered = "unknown" if unknown else "enabled" if worker.enabled else "not enabled"
+        reason = worker.enabled.reason if isinstance(worker.enabled, Skipped) else None
+        version = None if isinstance(worker.version, Skipped) else str(worker.version)
+        rows.append({"url": worker.url, "version": version, "exactly_once": answered, "reason": reason})
+    for url, skipped in evidence.silent.items():
+        rows.append({"url": url, "version": None, "exactly_once": "unknown", "reason": skipped.reason})
+    return rows
+
+
+def _rule_row(answer: RuleAnswer) -> RuleRow:
+    return {
+        "id": answer.rule.id,
+        "name": answer.rule.kind.name,
+        "title": answer.rule.kind.title,
+        "outcome": answer.outcome,
+    }
+
+
+def _unknown_rows(answer: RuleAnswer) -> Iterator[UnknownRow]:
+    for reason in answer.cannot_tell:
+        yield {"id": answer.rule.id, "question": answer.rule.question, "reason": reason}
+
+
+def _summary(diagnosis: Diagnosis) -> str:
+    counts = {severity: sum(each.severity is severity for each in diagnosis.reported) for severity in Severity}
+    unknown = sum(bool(answer.cannot_tell) for answer in diagnosis.answers)
+    found = ", ".join(f"{counts[each]} {each.value}{'s' if counts[each] != 1 else ''}" for each in list(Severity)[:2])
+    rules = f"{len(diagnosis.answers)} rules: {found}, {counts[Severity.INFO]} info"
+    return rules + (f"; {unknown} rules cannot tell or not all" if unknown else "")
+
+
+# What `upgrade-check` answers.
+
+
+class WorkerPhaseRow(TypedDict):
+    """Where a worker is in the rolling upgrade."""
+
+    url: str
+    phase: Phase
+    known_by: str
+
+
+class RollingStepRow(TypedDict):
+    """The next thing to do with one worker."""
+
+    url: str
+    phase: Phase
+    action: str
+
+
+class UpgradeData(ShownFindings):
+    """The verdict on a rolling step; blockers are the IDs of the findings that stand in its way."""
+
+    to: Phase
+    verdict: Verdict
+    done: bool | None
+    blockers: list[str]
+    unknown: list[str]
+    workers: list[WorkerPhaseRow]
+    steps: list[RollingStepRow]
+    consequences: list[str]
+
+
+# The verdict on a rolling step.
+
+
+UPGRADED_WORKERS = Table(
+    "workers",
+    (
+        Column("WORKER", "url", "the worker's REST address"),
+        Column("PHASE", "phase", "what it is at", tones={"unknown": Tone.WARN}),
+        Column("KNOWN-BY", "known_by", "how that is known"),
+    ),
+    title="Workers",
+    empty="no workers were named",
+)
+STEPS = Table(
+    "steps",
+    (Column("WORKER", "url", "the worker"), Column("ACTION", "action", "what to do, one worker after the other")),
+    title="Next",
+)
+
+
+def view_upgrade(check: UpgradeCheck) -> Document:
+    """Verdict, blockers first, then what is not known, and the next rolling step worker by worker."""
+    evidence = check.evidence
+    data: UpgradeData = {
+        "to": check.target,
+        "verdict": check.verdict,
+        "done": check.done,
+        **findings_of(check),
+        "blockers": [each.id for each in check.blockers],
+        "unknown": list(check.unknown),
+        "workers": [{"url": each.url, "phase": each.phase, "known_by": each.known_by} for each in check.workers],
+        "steps": [{"url": each.url, "phase": each.phase, "action": each.action} for each in check.steps],
+        "consequences": list(check.consequences),
+    }
+    return Document(
+        kind="upgrade-check",
+        as_of=rfc3339(evidence.as_of),
+        cluster_id=None if isinstance(evidence.cluster_id, Skipped) else evidence.cluster_id,
+        data=data,
+        blocks=(
+            UPGRADED_WORKERS,
+            *([Findings()] if check.reported else []),
+            *([STEPS] if check.steps else []),
+        ),
+        prose=(check.summary,),
+        concludes=True,
+        notes=(*(f"cannot tell: {each}" for each in check.unknown), *(f"note: {each}" for each in check.consequences)),
+    )

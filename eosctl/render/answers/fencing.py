@@ -1,0 +1,292 @@
+"""Fencing: the plan before it is confirmed, and what came of it."""
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+from eosctl.model.fencing import (
+    Candidate,
+    Fenced,
+    FenceOutcome,
+    FenceResult,
+    FenceStep,
+    FencingOutcome,
+    FencingPlan,
+    PlannedFencing,
+    Proof,
+)
+from eosctl.model.times import rfc3339
+from eosctl.model.transactions import TransactionDescription, TransactionState
+from eosctl.render.answers.findings import FindingRow, finding_rows
+from eosctl.render.document import Column, Document, Findings, Table, Tone, figure
+
+# What `fence` answers.
+
+
+class BeforeRow(TypedDict):
+    """What the coordinator said of the ID before it was fenced."""
+
+    state: TransactionState
+    producer_id: int
+    producer_epoch: int
+    identity: str
+    partitions: int
+
+
+class FenceStepRow(TypedDict):
+    """An ID to fence; before is null where its coordinator does not know it."""
+
+    transactional_id: str
+    owner: str
+    before: BeforeRow | None
+    effect: str
+
+
+class SkippedIdRow(TypedDict):
+    """An ID that is not fenced, and why."""
+
+    transactional_id: str
+    reason: str
+
+
+class ObjectionRow(TypedDict):
+    """What speaks against the plan, so that it is refused."""
+
+    message: str
+    hint: str | None
+
+
+class FencePlanData(TypedDict):
+    """Which IDs would be fenced, and what that does."""
+
+    steps: list[FenceStepRow]
+    skipped: list[SkippedIdRow]
+    objections: list[ObjectionRow]
+    warnings: list[str]
+    transaction_timeout_ms: int
+
+
+class IdentityRow(TypedDict):
+    """A producer ID with its epoch."""
+
+    producer_id: int
+    producer_epoch: int
+    identity: str
+
+
+class ProofRow(TypedDict):
+    """What was seen after an ID was fenced: proved or not proved."""
+
+    verdict: str
+    open: bool
+    moved: bool
+    old_producer: str
+
+
+class FenceResultRow(TypedDict):
+    """What became of an ID."""
+
+    transactional_id: str
+    outcome: FenceOutcome
+    owner: str
+    before: BeforeRow | None
+    after: IdentityRow | None
+    attempts: int
+    elapsed_ms: float
+    error: str | None
+    proof: ProofRow | None
+
+
+class FencedData(TypedDict):
+    """Each ID with its outcome, in the order of the plan; skipped ones last."""
+
+    results: list[FenceResultRow]
+    elapsed_ms: float
+    interrupted: bool
+    findings: list[FindingRow]
+
+
+OUTCOME_TONES = {"fenced": Tone.GOOD, "failed": Tone.BAD, "skipped": Tone.FAINT}
+STATE_TONES = {"Ongoing": Tone.WARN, "PrepareCommit": Tone.WARN, "PrepareAbort": Tone.WARN}
+
+PLAN_TABLE = Table(
+    "steps",
+    (
+        Column("TRANSACTIONAL-ID", "transactional_id", "the ID whose producer is fenced"),
+        Column(
+            "STATE", "before.state", "the coordinator's state of it now; - if it knows no such ID", tones=STATE_TONES
+        ),
+        figure("PRODUCER-ID", "before.producer_id", "the producer that holds the ID now"),
+        figure("EPOCH", "before.producer_epoch", "its epoch; fencing raises it"),
+        figure("PARTITIONS", "before.partitions", "partitions in its open transaction"),
+        Column("OWNER", "owner", "who uses the ID, as far as the group ID and the config topic show"),
+        Column("EFFECT", "effect", "what fencing it does"),
+    ),
+    empty="nothing to fence",
+)
+
+RESULT_TABLE = Table(
+    "results",
+    (
+        Column("TRANSACTIONAL-ID", "transactional_id", "the ID"),
+        Column("OUTCOME", "outcome", "fenced, skipped or failed", tones=OUTCOME_TONES),
+        Column("BEFORE", "before.identity", "producer ID/epoch before"),
+        Column("AFTER", "after.identity", "producer ID/epoch now: the old producer is behind it"),
+        figure("ATTEMPTS", "attempts", "how often InitProducerId was sent"),
+        figure("ELAPSED-MS", "elapsed_ms", "from the first attempt to the answer"),
+        Column(
+            "PROOF", "proof.verdict", "what was seen afterwards", tones={"proved": Tone.GOOD, "not proved": Tone.BAD}
+        ),
+        Column("ERROR", "error", "why it failed or was skipped", tones={}),
+    ),
+    empty="nothing to fence",
+)
+
+
+def view_fencing_answer(answer: PlannedFencing | Fenced) -> Document:
+    """The plan, or what came of it."""
+    return view_fencing_plan(answer) if isinstance(answer, PlannedFencing) else view_fenced(answer)
+
+
+def view_fencing_plan(planned: PlannedFencing) -> Document:
+    """The plan, for `--dry-run` and before the question."""
+    plan = planned.plan
+    data: FencePlanData = {
+        "steps": [_step_row(step) for step in plan.steps],
+        "skipped": [
+            {"transactional_id": each.candidate.transactional_id, "reason": each.reason} for each in plan.skipped
+        ],
+        "objections": [{"message": each.message, "hint": each.hint} for each in plan.objections],
+        "warnings": list(plan.warnings),
+        "transaction_timeout_ms": plan.transaction_timeout_ms,
+    }
+    return Document(
+        kind="fence.plan",
+        as_of=rfc3339(planned.as_of),
+        cluster_id=planned.cluster_id,
+        data=data,
+        blocks=(PLAN_TABLE,),
+        prose=(_summary(plan),),
+        notes=tuple(f"warning: {each}" for each in plan.warnings),
+    )
+
+
+def view_fenced(fenced: Fenced) -> Document:
+    """Each ID with its outcome and its proof, in the order of the plan; the skipped ones last."""
+    plan, outcome = fenced.planned.plan, fenced.outcome
+    proved = {proof.transactional_id: proof for proof in fenced.proofs}
+    rows = [_result_row(result, proved.get(result.step.transactional_id)) for result in outcome.results]
+    rows += [_skipped_row(each.candidate, each.reason) for each in plan.skipped]
+    data: FencedData = {
+        "results": rows,
+        "elapsed_ms": round(outcome.elapsed_ms, 3),
+        "interrupted": outcome.interrupted,
+        "findings": finding_rows(fenced.findings),
+    }
+    return Document(
+        kind="fence",
+        as_of=rfc3339(fenced.planned.as_of),
+        cluster_id=fenced.planned.cluster_id,
+        data=data,
+        blocks=(RESULT_TABLE, *([Findings()] if fenced.findings else [])),
+        prose=(_verdict(outcome, len(plan.skipped), fenced.proofs),),
+    )
+
+
+def _step_row(step: FenceStep) -> FenceStepRow:
+    return {
+        "transactional_id": step.transactional_id,
+        "owner": _owner(step.candidate),
+        "before": _before(step.before),
+        "effect": effect(step.before),
+    }
+
+
+def _before(description: TransactionDescription | None) -> BeforeRow | None:
+    if description is None:
+        return None
+    return {
+        "state": description.state,
+        "producer_id": description.producer.producer_id,
+        "producer_epoch": description.producer.producer_epoch,
+        "identity": str(description.producer),
+        "partitions": len(description.partitions),
+    }
+
+
+def effect(before: TransactionDescription | None) -> str:
+    """What fencing does to an ID in this state (TransactionCoordinator.prepareInitProducerIdTransit)."""
+    if before is None:
+        return "creates the ID"
+    match before.state:
+        case TransactionState.ONGOING:
+            return "aborts the open transaction"
+        case TransactionState.PREPARE_COMMIT:
+            return "waits for the commit, then raises the epoch"
+        case TransactionState.PREPARE_ABORT:
+            return "waits for the abort, then raises the epoch"
+        case _:
+            return "raises the epoch"
+
+
+def _owner(candidate: Candidate) -> str:
+    return " or ".join(str(owner) for owner in candidate.owners) or "unknown"
+
+
+def _summary(plan: FencingPlan) -> str:
+    aborted = sum(1 for step in plan.steps if step.before is not None and step.before.state is TransactionState.ONGOING)
+    created = sum(1 for step in plan.steps if step.before is None)
+    parts = [f"{len(plan.steps)} to fence"]
+    parts += [f"{aborted} with an open transaction that would be aborted"] if aborted else []
+    parts += [f"{created} that would be created"] if created else []
+    parts += [f"{len(plan.skipped)} skipped (no coordinator knows them)"] if plan.skipped else []
+    return "Transactional IDs: " + ", ".join(parts) + "."
+
+
+def _result_row(result: FenceResult, proof: Proof | None) -> FenceResultRow:
+    after = result.after
+    return {
+        "transactional_id": result.step.transactional_id,
+        "outcome": result.outcome,
+        "owner": _owner(result.step.candidate),
+        "before": _before(result.step.before),
+        "after": None
+        if after is None
+        else {"producer_id": after.producer_id, "producer_epoch": after.producer_epoch, "identity": str(after)},
+        "attempts": result.attempts,
+        "elapsed_ms": round(result.elapsed_ms, 3),
+        "error": None if result.error is None else f"{result.error.name}: {result.error.message}",
+        "proof": None if proof is None else _proof(proof),
+    }
+
+
+def _proof(proof: Proof) -> ProofRow:
+    return {
+        "verdict": "proved" if proof.holds else "not proved",
+        "open": proof.open,
+        "moved": proof.moved,
+        "old_producer": "not asked" if proof.refusal is None else proof.refusal or "not refused",
+    }
+
+
+def _skipped_row(candidate: Candidate, reason: str) -> FenceResultRow:
+    return {
+        "transactional_id": candidate.transactional_id,
+        "outcome": FenceOutcome.SKIPPED,
+        "owner": _owner(candidate),
+        "before": None,
+        "after": None,
+        "attempts": 0,
+        "elapsed_ms": 0.0,
+        "error": reason,
+        "proof": None,
+    }
+
+
+def _verdict(outcome: FencingOutcome, skipped: int, proofs: Sequence[Proof]) -> str:
+    counts = {each: outcome.count(each) for each in FenceOutcome}
+    counts[FenceOutcome.SKIPPED] += skipped
+    parts = [f"{count} {each.value}" for each, count in counts.items() if count] or ["nothing to fence"]
+    proved = sum(1 for proof in proofs if proof.holds)
+    held = f"; proof holds for {proved} of {len(proofs)}" if proofs else ""
+    cut = "; interrupted" if outcome.interrupted else ""
+    return f"{', '.join(parts)} in {outcome.elapsed_ms / 1000:.3f} s{held}{cut}."

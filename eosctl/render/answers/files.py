@@ -1,0 +1,206 @@
+"""What commands that write files, and the demo, answer."""
+
+from collections.abc import Callable, Sequence
+from typing import TypedDict, TypeVar
+
+from eosctl.model.config_topic import InspectedConfigTopic
+from eosctl.model.evidence import ClusterEvidence, Snapshot, SnapshotFile
+from eosctl.model.fencing import Fenced, PlannedFencing
+from eosctl.model.hanging import NO_LEADER, ProducersFacts
+from eosctl.model.offsets import OffsetsFacts, OffsetsTopic
+from eosctl.model.planned import Planned
+from eosctl.model.sandbox import DemoReport
+from eosctl.model.skipped import Skipped
+from eosctl.model.spark import SparkBundle
+from eosctl.model.text import counted
+from eosctl.model.times import rfc3339
+from eosctl.model.transaction_log import TransactionLogFacts
+from eosctl.model.transactions import Descriptions, why_undescribed
+from eosctl.model.workers import ConnectFacts
+from eosctl.render.answers.fencing import view_fencing_answer
+from eosctl.render.answers.inspection import view_inspection
+from eosctl.render.answers.plan import view_plan
+from eosctl.render.document import Column, Document, Table, figure
+
+
+class SectionRow(TypedDict):
+    """A section of a snapshot: how much of it there is, or why it was not read."""
+
+    section: str
+    seen: str | Skipped
+
+
+class SnapshotData(TypedDict):
+    """What a snapshot holds."""
+
+    file: str
+    group_id: str | None
+    sections: list[SectionRow]
+
+
+class FileRow(TypedDict):
+    """A file and its size in bytes."""
+
+    file: str
+    bytes: int
+
+
+class SparkBundleData(TypedDict):
+    """The files of a bundle for spark-submit."""
+
+    files: list[FileRow]
+
+
+class DemoStepRow(TypedDict):
+    """A step of the demo: what was done, and what was seen on the real cluster."""
+
+    step: str
+    seen: str
+    elapsed_s: float
+
+
+class DemoData(TypedDict):
+    """All steps."""
+
+    kafka_version: str
+    steps: list[DemoStepRow]
+
+
+class TextData(TypedDict):
+    """The text that a command prints instead of a table, as a file to install or a script."""
+
+    text: str
+
+
+# What a snapshot holds.
+
+
+T = TypeVar("T")
+
+SECTIONS = Table(
+    "sections",
+    (
+        Column("SECTION", "section", "what was read"),
+        Column("SEEN", "seen", "how much of it, or why it was not read"),
+    ),
+)
+
+
+def view_snapshot(answer: SnapshotFile) -> Document:
+    """Each section with how much of it there is, or why it was not read."""
+    snapshot = answer.snapshot
+    data: SnapshotData = {
+        "file": answer.file,
+        "group_id": snapshot.group_id,
+        "sections": _sections(snapshot),
+    }
+    return Document(
+        kind="snapshot",
+        as_of=rfc3339(snapshot.as_of),
+        cluster_id=None if isinstance(snapshot.cluster, Skipped) else snapshot.cluster.cluster_id,
+        data=data,
+        blocks=(SECTIONS,),
+    )
+
+
+def _sections(snapshot: Snapshot) -> list[SectionRow]:
+    seen: dict[str, str | Skipped] = {
+        "cluster": _or_reason(snapshot.cluster, lambda it: f"{it.cluster_id}, {counted(len(it.brokers), 'broker')}"),
+        "connect": _or_reason(snapshot.connect, _connect),
+        "transactions": _or_reason(snapshot.transactions, lambda it: _transactions(it, snapshot.unlisted)),
+        "config-topic": _or_reason(
+            snapshot.config_topic, lambda it: f"{it.topic}: {counted(len(list(it.records)), 'record')}"
+        ),
+        "offsets": _or_reason(snapshot.offsets, _offsets),
+        "transaction-log": _or_reason(snapshot.transaction_log, _log),
+        "producers": _or_reason(snapshot.producers, _producers),
+        "evidence": _or_reason(snapshot.evidence, _evidence),
+    }
+    return [{"section": name, "seen": value} for name, value in seen.items()]
+
+
+def _connect(facts: ConnectFacts) -> str:
+    return f"{counted(len(facts.workers), 'worker')}, {counted(len(facts.connectors), 'connector')}"
+
+
+def _evidence(evidence: ClusterEvidence) -> str:
+    asked = {"worker": evidence.workers, "broker": evidence.brokers}
+    known = [counted(len(each), name) for name, each in asked.items() if not isinstance(each, Skipped)]
+    return ", ".join((*known, counted(len(evidence.internal_topics), "internal topic")))
+
+
+def _transactions(descriptions: Descriptions, unlisted: Sequence[str]) -> str:
+    unknown = why_undescribed(descriptions)
+    reasons = () if unknown is None else (unknown.reason,)
+    return "; ".join((counted(len(descriptions), "transactional ID"), *reasons, *unlisted))
+
+
+def _log(log: TransactionLogFacts) -> str:
+    read = f"{counted(log.read, 'record')}, of which {len(log.records):,} are here"
+    return f"{read}; {counted(len(log.unread), 'partition')} could not be read" if log.unread else read
+
+
+def _producers(facts: ProducersFacts) -> str:
+    count = sum(len(each.producers) for each in facts.partitions.values())
+    lost = sum(1 for each in facts.partitions.values() if each.leader == NO_LEADER)
+    known = f"{count:,} in {counted(len(facts.partitions), 'partition')}"
+    return f"{known}; {lost} of them had no leader that answered" if lost else known
+
+
+def _offsets(facts: OffsetsFacts) -> str:
+    keys = {
+        place: sum(len(part.keys) for part in topic.partitions)
+        for place, topic in facts.topics.items()
+        if isinstance(topic, OffsetsTopic)
+    }
+    return ", ".join(f"{place}: {counted(count, 'key')}" for place, count in keys.items()) or "no topic"
+
+
+def _or_reason(value: T | Skipped, describe: Callable[[T], str]) -> str | Skipped:
+    return value if isinstance(value, Skipped) else describe(value)
+
+
+# The files of a Spark bundle.
+
+
+FILES = Table("files", (Column("FILE", "file", "the file"), Column("BYTES", "bytes", "its size")))
+
+
+def view_spark_bundle(bundle: SparkBundle) -> Document:
+    """Each file with its size in bytes."""
+    data: SparkBundleData = {"files": [{"file": name, "bytes": size} for name, size in bundle.sizes.items()]}
+    return Document(kind="spark-bundle", data=data, blocks=(FILES,))
+
+
+# What the demo did and saw.
+
+
+STEPS = Table(
+    "steps",
+    (
+        Column("STEP", "step", "what was done"),
+        Column("SEEN", "seen", "what was seen"),
+        figure("SECONDS", "elapsed_s", "how long it took"),
+    ),
+)
+
+
+def view_demo(report: DemoReport) -> Document:
+    """The steps as a table."""
+    data: DemoData = {
+        "kafka_version": report.kafka_version,
+        "steps": [
+            {"step": each.step, "seen": each.seen, "elapsed_s": round(each.elapsed_s, 1)} for each in report.steps
+        ],
+    }
+    return Document("demo", data, blocks=(STEPS,))
+
+
+def view_act(answer: Planned | InspectedConfigTopic | PlannedFencing | Fenced) -> Document:
+    """What an act shows on the way."""
+    match answer:
+        case Planned():
+            return view_plan(answer)
+        case InspectedConfigTopic():
+            return view_inspection(answer)
+    return view_fencing_answer(answer)

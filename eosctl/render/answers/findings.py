@@ -1,0 +1,91 @@
+"""Findings: the same shape in every document."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+from eosctl.model.report import Answer, AppliedWaiver, Finding, Severity
+
+
+class WaiverRow(TypedDict):
+    """The waiver that covers a finding; an expired one holds no longer."""
+
+    subject: str
+    owner: str
+    reason: str
+    expires: str
+    expired: bool
+
+
+class FindingRow(TypedDict):
+    """One finding: id and name are stable, evidence has the figures behind it.
+
+    waiver is null where none covers it; new is null where nothing is known of an earlier run.
+    """
+
+    id: str
+    name: str
+    severity: Severity
+    subject: str
+    message: str
+    cure: str
+    evidence: Mapping[str, object]
+    waiver: WaiverRow | None
+    new: bool | None
+
+
+class ShownFindings(TypedDict):
+    """Findings of the severities that were asked for, and how many others there are."""
+
+    findings: list[FindingRow]
+    findings_left_out: int
+
+
+# Findings as rows: the same shape in every command's data.
+
+
+def findings_of(answer: Answer) -> ShownFindings:
+    """`data.findings[]` of the severities that the user wants to see, and `data.findings_left_out`: how many others."""
+    shown = [each for each in answer.reported if each.severity.reaches(answer.triage.shown_from)]
+    rows = [_row(each, _waiver_row(answer.triage.waiver_of(each)), answer.is_new(each)) for each in shown]
+    return {"findings": rows, "findings_left_out": len(answer.reported) - len(shown)}
+
+
+def finding_rows(findings: Sequence[Finding]) -> list[FindingRow]:
+    """`data.findings[]` of what was found on the way to a change: no waiver and no earlier run bears on it."""
+    return [_row(each, None, None) for each in findings]
+
+
+def _row(finding: Finding, waiver: WaiverRow | None, new: bool | None) -> FindingRow:
+    return {
+        "id": finding.id,
+        "name": finding.name,
+        "severity": finding.severity,
+        "subject": finding.subject,
+        "message": finding.message,
+        "cure": finding.cure,
+        "evidence": dict(finding.evidence),
+        "waiver": waiver,
+        "new": new,
+    }
+
+
+def _waiver_row(applied: AppliedWaiver | None) -> WaiverRow | None:
+    if applied is None:
+        return None
+    waiver = applied.waiver
+    return {
+        "subject": waiver.subject,
+        "owner": waiver.owner,
+        "reason": waiver.reason,
+        "expires": waiver.expires.isoformat(),
+        "expired": applied.expired,
+    }
+
+
+# What was not read, in rows that are made as JSON from the start.
+
+
+class SkippedRow(TypedDict):
+    """It was not read, for this reason: it may be there or not."""
+
+    skipped: str

@@ -1,0 +1,493 @@
+"""Hanging transactions: each with why it hangs, what it holds back, and what to do about it."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypedDict
+
+from eosctl.model.groups import CONSUMER_OFFSETS
+from eosctl.model.hanging import (
+    Advice,
+    GroupReading,
+    HangingReason,
+    HangingTransactions,
+    HeldBack,
+    LastStableOffsets,
+    OpenTransaction,
+    PartitionStability,
+    Undated,
+    Verdict,
+    WaitingGroup,
+)
+from eosctl.model.skipped import Skipped
+from eosctl.model.text import counted, some
+from eosctl.model.times import ClusterClock, rfc3339
+from eosctl.model.transactions import NO_OWNER, Ownership, TransactionState
+from eosctl.render.answers.transactions import (
+    OWNER,
+    HolderRow,
+    OwnerFields,
+    ReadingGroupRow,
+    StabilityData,
+    StabilityRow,
+    owner_fields,
+    unseen,
+)
+from eosctl.render.document import Column, Document, Table, Tone, figure
+
+# What `transactions hanging` answers.
+
+
+class OpenTransactionFields(OwnerFields):
+    """An open transaction of a partition and its owner."""
+
+    topic: str
+    partition: int
+    producer_id: int
+    producer_epoch: int
+    start_offset: int
+    last_timestamp: int | None
+    transactional_id: str | None
+
+
+class TimedFields(TypedDict):
+    """For how long it has been open: since its last batch."""
+
+    open_ms: int | None
+    open_s: float | None
+
+
+class PendingCommitRow(TypedDict):
+    """A group whose offset commits are in the transaction, and the partitions they are of."""
+
+    group_id: str
+    partitions: list[str]
+
+
+class HeldBackFields(TypedDict):
+    """What the transaction holds back, and who may wait for it."""
+
+    last_stable_offset: int | Skipped
+    high_watermark: int | Skipped
+    held_back: int | Skipped
+    holds_last_stable_offset: bool
+    waiting_groups: Sequence[WaitingGroup] | Skipped
+    waiting_connect: list[str]
+    pending_offset_commits: list[PendingCommitRow] | Skipped
+
+
+class JudgedRow(OpenTransactionFields, TimedFields, HeldBackFields):
+    """A transaction that hangs, or is old and in progress; next is what to do, with the command."""
+
+    coordinator_epoch: int
+    last_time: str | None
+    state: TransactionState | None
+    reason: str
+    reason_id: HangingReason | None
+    advice: Advice
+    next: str
+
+
+class UndecidedRow(OpenTransactionFields, TimedFields):
+    """A transaction of which it is not known whether it hangs."""
+
+    reason: str
+
+
+class UndatedRow(OpenTransactionFields):
+    """A transaction that no coordinator will end, and of which it is not known how old it is."""
+
+    last_time: str | None
+    reason: str
+    reason_id: HangingReason | None
+    next: str
+
+
+class HangingData(TypedDict):
+    """What hangs, what is old and does not hang, and what is not known; uncertain says why there may be more."""
+
+    transactions: list[JudgedRow]
+    in_progress: list[JudgedRow]
+    undecided: list[UndecidedRow]
+    undated: list[UndatedRow]
+    cluster_clock: ClusterClock | Skipped | None
+    searched_partitions: int
+    not_searched: list[str]
+    uncertain: str | None
+
+
+ADVICE_TONES = {
+    Advice.ABORT.value: Tone.BAD,
+    Advice.FENCE.value: Tone.WARN,
+    Advice.COMPLETE.value: Tone.WARN,
+    Advice.WAIT.value: Tone.FAINT,
+}
+
+HANGING = Table(
+    "transactions",
+    (
+        Column("TOPIC", "topic", "the topic"),
+        figure("PARTITION", "partition", "the partition"),
+        figure("PRODUCER-ID", "producer_id", "the producer that wrote it"),
+        figure("EPOCH", "producer_epoch", "its epoch"),
+        figure("START-OFFSET", "start_offset", "where the transaction begins"),
+        figure("OPEN-S", "open_s", "since its last batch"),
+        figure("HELD-BACK", "held_back", "offsets that read_committed consumers do not see"),
+        Column("TRANSACTIONAL-ID", "transactional_id", "the ID that holds the producer ID"),
+        OWNER,
+        Column("REASON", "reason", "why it hangs"),
+        Column("ADVICE", "advice", "abort, fence, complete or wait", tones=ADVICE_TONES),
+    ),
+    empty="no hanging transactions",
+)
+
+IN_PROGRESS = Table(
+    "in_progress",
+    HANGING.columns,
+    title="Old, but not hanging: their coordinators know them",
+)
+
+UNDECIDED = Table(
+    "undecided",
+    (*HANGING.columns[:6], *HANGING.columns[7:10]),
+    title="Old, and whether they hang is not known: a coordinator that may know them does not answer",
+)
+
+UNDATED = Table(
+    "undated",
+    (*HANGING.columns[:5], *HANGING.columns[7:10]),
+    title="No coordinator will end them, and how old they are is not known: they hang unless they began just now",
+)
+
+REASONS = {
+    HangingReason.NO_TRANSACTIONAL_ID: "no coordinator knows its producer ID",
+    HangingReason.NOT_DESCRIBED: "its coordinator does not know the transactional ID",
+    HangingReason.NOT_LISTED: "its coordinator has no such transaction: the partition is not in it",
+}
+
+
+def _transaction_fields(transaction: OpenTransaction, found: HangingTransactions) -> OpenTransactionFields:
+    """The transaction itself and its owner."""
+    name = transaction.transactional_id
+    return {
+        "topic": transaction.topic_partition.topic,
+        "partition": transaction.topic_partition.partition,
+        "producer_id": transaction.producer.producer_id,
+        "producer_epoch": transaction.producer.producer_epoch,
+        "start_offset": transaction.start_offset,
+        "last_timestamp": transaction.active.last_timestamp,
+        "transactional_id": name,
+        **owner_fields(NO_OWNER if name is None else found.owners[name]),
+    }
+
+
+def _timed_fields(transaction: OpenTransaction, found: HangingTransactions) -> TimedFields:
+    """Its age."""
+    last = transaction.active.last_timestamp
+    open_ms = None if last is None else max(0, found.as_of - last)
+    return {"open_ms": open_ms, "open_s": None if open_ms is None else round(open_ms / 1000, 1)}
+
+
+def _last_time(transaction: OpenTransaction) -> str | None:
+    last = transaction.active.last_timestamp
+    return None if last is None else rfc3339(last)
+
+
+def _judged_row(verdict: Verdict, found: HangingTransactions) -> JudgedRow:
+    """One of `data.transactions[]` or `data.in_progress[]`."""
+    transaction = verdict.transaction
+    described, epoch = transaction.description, transaction.active.coordinator_epoch
+    return {
+        **_transaction_fields(transaction, found),
+        **_timed_fields(transaction, found),
+        "coordinator_epoch": -1 if epoch is None else epoch,
+        "last_time": _last_time(transaction),
+        "state": None if described is None else described.state,
+        "reason": "in progress" if verdict.reason is None else REASONS[verdict.reason],
+        "reason_id": verdict.reason,
+        "advice": verdict.advice,
+        "next": _next_step(verdict),
+        **_held_fields(found.held_back[transaction.place]),
+    }
+
+
+def _undecided_row(transaction: OpenTransaction, found: HangingTransactions) -> UndecidedRow:
+    """One of `data.undecided[]`."""
+    reason = "; ".join(found.undecided_reasons)
+    return {**_transaction_fields(transaction, found), **_timed_fields(transaction, found), "reason": reason}
+
+
+def _undated_row(undated: Undated, found: HangingTransactions) -> UndatedRow:
+    """One of `data.undated[]`."""
+    transaction = undated.transaction
+    return {
+        **_transaction_fields(transaction, found),
+        "last_time": _last_time(transaction),
+        "reason": undated.reason,
+        "reason_id": transaction.reason,
+        "next": "correct the clock, or look again after the longest transaction timeout; if it is still there: "
+        f"{_abort(transaction)} --force",
+    }
+
+
+def _held_fields(held: HeldBack) -> HeldBackFields:
+    offsets = held.offsets
+    return {
+        "last_stable_offset": offsets if isinstance(offsets, Skipped) else offsets.last_stable_offset,
+        "high_watermark": offsets if isinstance(offsets, Skipped) else offsets.high_watermark,
+        "held_back": offsets if isinstance(offsets, Skipped) else offsets.held_back,
+        "holds_last_stable_offset": held.holds_lso,
+        "waiting_groups": held.groups,
+        "waiting_connect": list(held.connect),
+        "pending_offset_commits": held.commits
+        if isinstance(held.commits, Skipped)
+        else [{"group_id": each.group_id, "partitions": [str(p) for p in each.partitions]} for each in held.commits],
+    }
+
+
+def _next_step(verdict: Verdict) -> str:
+    """What to do about it, as a sentence with the command."""
+    transaction = verdict.transaction
+    fence = f"eosctl fence --transactional-id {shlex.quote(str(transaction.transactional_id))}"
+    abort = _abort(transaction)
+    match verdict.advice, verdict.hangs:
+        case Advice.COMPLETE, hangs:
+            return _completed(fence, abort, hangs=hangs)
+        case Advice.ABORT, _:
+            return f"abort it: {abort}"
+        case Advice.FENCE, True:
+            return f"its producer has another transaction in progress, so fence it first: {fence}; then {abort}"
+        case Advice.FENCE, False:
+            return f"it is beyond its timeout and in progress; fence its producer: {fence}"
+        case Advice.WAIT, True:
+            return "its coordinator is ending another transaction of the ID; look again when that is complete"
+        case _:
+            return _waited(transaction, fence)
+
+
+def _waited(transaction: OpenTransaction, fence: str) -> str:
+    until = transaction.timeout_at_ms
+    if until is None:
+        return "wait: its coordinator is ending it"
+    return f"wait: its coordinator aborts it after its timeout, at {rfc3339(until)}; to end it now: {fence}"
+
+
+def _completed(fence: str, abort: str, *, hangs: bool) -> str:
+    if hangs:
+        return (
+            "its producer has a transaction of two-phase commit in progress (KIP-939); have its application commit or "
+            f"abort that first; then {abort}"
+        )
+    return (
+        "it is of two-phase commit (KIP-939), and no timeout ends it; have its application commit or abort it. Only "
+        f"where the application is gone for good: {fence}, which aborts it"
+    )
+
+
+def _abort(transaction: OpenTransaction) -> str:
+    topic, partition = transaction.topic_partition.topic, transaction.topic_partition.partition
+    return (
+        f"eosctl transactions abort --topic {topic} --partition {partition} --start-offset {transaction.start_offset}"
+    )
+
+
+def view_hanging(found: HangingTransactions) -> Document:
+    """What hangs, and below it what is old and does not hang, and what cannot be judged."""
+    hanging = [_judged_row(each, found) for each in found.verdicts if each.hangs]
+    waiting = [_judged_row(each, found) for each in found.verdicts if not each.hangs]
+    undecided = [_undecided_row(each, found) for each in found.undecided]
+    undated = [_undated_row(each, found) for each in found.undated]
+    steps = [
+        f"{row['topic']}-{row['partition']} from {row['start_offset']}: {row['next']}" for row in (*hanging, *undated)
+    ]
+    lost = [str(each) for each in found.not_searched]
+    unsure = [] if found.access.unknown is None else [f"not certain: {found.access.unknown}"]
+    unsure += [f"not searched, because no leader answers for them: {', '.join(lost)}"] if lost else []
+    count = counted(found.searched, "partition")
+    data: HangingData = {
+        "transactions": hanging,
+        "in_progress": waiting,
+        "undecided": undecided,
+        "undated": undated,
+        "cluster_clock": found.clock,
+        "searched_partitions": found.searched,
+        "not_searched": lost,
+        "uncertain": found.access.unknown,
+    }
+    return Document(
+        kind="transactions.hanging",
+        as_of=rfc3339(found.as_of),
+        cluster_id=found.cluster_id,
+        data=data,
+        blocks=(
+            HANGING,
+            *([IN_PROGRESS] if waiting else []),
+            *([UNDECIDED] if undecided else []),
+            *([UNDATED] if undated else []),
+        ),
+        prose=(f"{counted(len(hanging), 'hanging transaction')} in {count} searched.",),
+        notes=(*steps, *_who_waits(hanging), *_in_progress(found), *unsure, *found.notes),
+    )
+
+
+def _in_progress(found: HangingTransactions) -> list[str]:
+    """How many partitions are held back by open transactions that do not hang, and since when at least."""
+    alive = [*found.young, *(each.transaction.active for each in found.verdicts if not each.hangs)]
+    places = sorted({each.topic_partition for each in alive})
+    if not places:
+        return []
+    times = [each.last_timestamp for each in alive if each.last_timestamp is not None]
+    since = f" (last batch at {rfc3339(min(times))})" if times else ""
+    names = " ".join(f"--topic {shlex.quote(name)}" for name in dict.fromkeys(each.topic for each in places))
+    held = "1 partition is" if len(places) == 1 else f"{len(places):,} partitions are"
+    which = "that are in progress, or too young to be hanging"
+    return [f"{held} held back by open transactions {which}{since}: eosctl transactions lso {names}"]
+
+
+def _pending(commits: Skipped | list[PendingCommitRow]) -> list[str]:
+    if isinstance(commits, Skipped):
+        return []
+    return [
+        f"members of group {each['group_id']} that read committed: their offsets for {', '.join(each['partitions'])} "
+        "are not decided"
+        for each in commits
+    ]
+
+
+def _who_waits(rows: Sequence[JudgedRow]) -> list[str]:
+    said = []
+    for row in rows:
+        groups = row["waiting_groups"]
+        names = [] if isinstance(groups, Skipped) else [f"group {each.group_id} (lag {each.lag})" for each in groups]
+        waiting = [*names, *row["waiting_connect"], *_pending(row["pending_offset_commits"])]
+        if waiting:
+            said.append(f"behind {row['topic']}-{row['partition']} may wait: {', '.join(waiting)}")
+    return list(dict.fromkeys(said))
+
+
+# Last stable offsets: how far read_committed consumers come, and who keeps them from the rest.
+
+
+PARTITIONS = Table(
+    "partitions",
+    (
+        Column("TOPIC", "topic", "the topic"),
+        figure("PARTITION", "partition", "the partition"),
+        figure("LOG-START", "log_start_offset", "its first offset"),
+        figure("LAST-STABLE", "last_stable_offset", "where read_committed consumers end"),
+        figure("HIGH-WATERMARK", "high_watermark", "where its records end"),
+        figure("HELD-BACK", "held_back", "offsets between the two"),
+        figure("HELD-S", "held_s", "since the first of them was written"),
+        Column("STATE", "state", "of the transaction that holds it back", tones={"unknown": Tone.WARN}),
+        Column("BY", "by", "who holds it back"),
+    ),
+    empty="no partition is blocked",
+)
+
+OF_A_GROUP = Table(
+    "partitions",
+    (
+        Column("TOPIC", "topic", "the topic"),
+        figure("PARTITION", "partition", "the partition"),
+        Column("WAITS", "group_held_back", "whether the group may wait there", tones={"yes": Tone.WARN}),
+        figure("COMMITTED", "committed_offset", "what the group committed"),
+        figure("LAG", "lag", "from there to the last stable offset"),
+        figure("LAST-STABLE", "last_stable_offset", "where read_committed consumers end"),
+        *PARTITIONS.columns[5:],
+    ),
+    empty="no partition that the group committed offsets of",
+)
+
+
+def view_stability(found: LastStableOffsets) -> Document:
+    """`transactions lso`: the partitions shown, how many others hold nothing back, and of which it is not known."""
+    rows = [_row(each, found) for each in found.partitions]
+    held = [row for row in rows if row["held_back"]]
+    data: StabilityData = {
+        "partitions": rows,
+        "partitions_not_held_back": found.free,
+        "not_searched": [str(each) for each in found.not_searched],
+        "group": None if found.group is None else _group(found.group),
+    }
+    return Document(
+        kind="transactions.lso",
+        as_of=rfc3339(found.as_of),
+        cluster_id=found.cluster_id,
+        data=data,
+        blocks=(PARTITIONS if found.group is None else OF_A_GROUP,),
+        prose=(
+            (f"{len(held):,} of {len(held) + found.free:,} partitions blocked",)
+            if found.group is None
+            else tuple(_of_the_group(found.group, found))
+        ),
+        notes=(*unseen(found.not_searched), *found.notes),
+    )
+
+
+def _row(stability: PartitionStability, found: LastStableOffsets) -> StabilityRow:
+    offsets = stability.offsets
+    held_ms = None if stability.since_ms is None else max(0, found.as_of - stability.since_ms)
+    holders = [_holder(each, found.owners) for each in stability.holders]
+    committed = None if found.group is None else found.group.at(offsets.topic_partition)
+    return {
+        "topic": offsets.topic_partition.topic,
+        "partition": offsets.topic_partition.partition,
+        "log_start_offset": offsets.log_start_offset,
+        "last_stable_offset": offsets.last_stable_offset,
+        "high_watermark": offsets.high_watermark,
+        "held_back": offsets.held_back,
+        "held_ms": held_ms,
+        "held_s": None if held_ms is None else round(held_ms / 1000, 1),
+        "state": holders[0]["state"] if holders else None,
+        "by": "; ".join(each["words"] for each in holders) if holders else None,
+        "holders": holders,
+        "committed_offset": committed,
+        "lag": None if committed is None else max(0, offsets.last_stable_offset - committed),
+        "group_held_back": None if found.group is None else found.group.is_held_back(offsets),
+    }
+
+
+def _group(group: GroupReading) -> ReadingGroupRow:
+    pending = group.pending
+    return {
+        "group_id": group.group_id,
+        "state": group.state,
+        "pending_offset_commits": pending if isinstance(pending, Skipped) else [str(each) for each in pending],
+    }
+
+
+def _of_the_group(group: GroupReading, found: LastStableOffsets) -> Iterator[str]:
+    name = f"Group {group.group_id} ({group.state})" if group.state else f"Group {group.group_id}"
+    if isinstance(group.committed, Skipped):
+        yield f"{name}: the offsets that it committed were not read."
+    elif not group.committed:
+        yield f"{name} has committed no offsets, so which partitions it reads is not known: name them with --topic."
+    else:
+        places = [each.offsets for each in found.partitions if each.offsets.topic_partition in group.committed]
+        waits = sum(map(group.is_held_back, places))
+        read = counted(len(places), "partition")
+        yield f"{name} may wait for a transaction in {waits:,} of the {read} that it reads."
+    if isinstance(group.pending, Skipped):
+        yield f"Whether a transaction commits offsets of the group is not known: {group.pending.reason}."
+    elif group.pending:
+        yield (
+            f"Its offsets in {some(group.pending)} are in a transaction that is not decided (in {CONSUMER_OFFSETS}): "
+            "a member that reads committed does not begin there before it ends."
+        )
+
+
+def _holder(transaction: OpenTransaction, owners: Mapping[str, Ownership]) -> HolderRow:
+    name = transaction.transactional_id
+    owned = NO_OWNER if name is None else owners[name]
+    producer = f"producer {transaction.producer}"
+    two_phase = transaction.description is not None and transaction.description.is_two_phase
+    words = producer if name is None else f"{name} ({owned})"
+    return {
+        "producer_id": transaction.producer.producer_id,
+        "producer_epoch": transaction.producer.producer_epoch,
+        "start_offset": transaction.start_offset,
+        "transactional_id": name,
+        "state": "unknown" if transaction.description is None else transaction.description.state.value,
+        **owner_fields(owned),
+        "two_phase_commit": None if transaction.description is None else two_phase,
+        "words": f"{words}, of two-phase commit: no timeout ends it" if two_phase else words,
+    }

@@ -1,0 +1,249 @@
+"""The config topic inspected: connectors with their next start, findings, and the history."""
+
+from typing import TypedDict
+
+from eosctl.model.config_topic import (
+    ConfigTopicHistory,
+    Effect,
+    InspectedConfigTopic,
+    InspectedConnector,
+    Inspection,
+    NextStartRule,
+    TimelineEntry,
+)
+from eosctl.model.connectors import ConnectorType, TargetState
+from eosctl.model.records import IsolationLevel
+from eosctl.model.skipped import Skipped
+from eosctl.model.text import counted
+from eosctl.model.times import rfc3339
+from eosctl.render.answers.findings import ShownFindings, findings_of
+from eosctl.render.document import MOST, Column, Document, Findings, Table, Tone, figure
+
+# What `inspect-config` answers.
+
+
+class ReaderRow(TypedDict):
+    """The worker that the topic is read as."""
+
+    kafka_version: str
+    isolation_level: IsolationLevel
+
+
+class SessionKeyRow(TypedDict):
+    """The newest session key of the workers, without the key."""
+
+    algorithm: str
+    created: str
+    offset: int
+
+
+class NextStartRow(TypedDict):
+    """What the next start of the connector does: which rule decides, and how many producers it fences."""
+
+    rule: NextStartRule
+    fences: int
+    words: str
+
+
+class InspectedConnectorRow(TypedDict):
+    """A connector in the terms of Kafka's ClusterConfigState; offsets are of the config topic."""
+
+    name: str
+    known: bool
+    type: ConnectorType | None
+    target_state: TargetState | None
+    task_count: int | None
+    task_count_record: int | None
+    pending_fencing: bool
+    inconsistent: bool
+    consistent: str
+    missing_tasks: list[int]
+    generation: int | None
+    visible_tasks: list[int]
+    running_tasks: int | Skipped
+    next_start: NextStartRow
+    last_config_offset: int | None
+    last_commit_offset: int | None
+    last_task_count_offset: int | None
+    last_target_state_offset: int | None
+
+
+class InspectionData(ShownFindings):
+    """The config topic as a worker reads it up to `offset`; skipped names what was not checked, with the reason."""
+
+    topic: str
+    group_id: str | None
+    reader: ReaderRow
+    offset: int
+    records: int
+    aborted_records: int
+    open_records: int
+    blocked_at: int | None
+    session_key: SessionKeyRow | None
+    connectors: list[InspectedConnectorRow]
+    skipped: dict[str, str]
+
+
+class ConfigRecordRow(TypedDict):
+    """A record of the config topic, and what it did to a worker's state."""
+
+    offset: int
+    timestamp: int
+    time: str | None
+    writer: str
+    transactional: bool
+    transaction: str | None
+    producer_id: int
+    producer_epoch: int
+    kind: str
+    connector: str | None
+    words: str
+    effect: Effect
+    pending_fencing: bool | None
+    inconsistent: bool | None
+
+
+class ConfigHistoryData(TypedDict):
+    """Every record in offset order."""
+
+    topic: str
+    history: list[ConfigRecordRow]
+
+
+CONNECTORS = Table(
+    "connectors",
+    (
+        Column("CONNECTOR", "name", "the connector's name"),
+        Column("TYPE", "type", "source or sink; - if neither REST nor a task count record shows it"),
+        Column("TARGET", "target_state", "STARTED, PAUSED or STOPPED; - if the connector does not exist"),
+        figure("TASKS", "task_count", "tasks in the last task commit"),
+        figure("RECORD", "task_count_record", "the last task count record: how many producers a round would fence"),
+        Column("PENDING", "pending_fencing", "whether the last task commit is later than the task count record"),
+        Column("CONSISTENT", "consistent", "no if task configs of the last commit are missing", tones={"no": Tone.BAD}),
+        figure("FENCES", "next_start.fences", "producers that the next start fences"),
+        Column("NEXT-START", "next_start.words", "what the next start does, and why"),
+    ),
+    empty="no connectors",
+)
+
+HISTORY = Table(
+    "history",
+    (
+        figure("OFFSET", "offset", "offset of the record"),
+        Column("TIME", "time", "the record's timestamp, UTC"),
+        Column("WRITER", "writer", "producer ID/epoch; plain if not idempotent"),
+        Column("TXN", "transaction", "committed, aborted or open; - outside transactions", tones={"open": Tone.WARN}),
+        Column("CONNECTOR", "connector", "the connector it is about"),
+        Column("WHAT", "words", "what the record says and what it did"),
+    ),
+    empty="no records",
+)
+
+
+def view_inspection(inspected: InspectedConfigTopic) -> Document:
+    """Connectors and findings, led by what the whole topic shows."""
+    inspection, reader = inspected.inspection, inspected.reader
+    state, unchecked = inspection.state, sorted(inspection.skipped.items())
+    data: InspectionData = {
+        "topic": inspection.topic,
+        "group_id": inspected.group_id,
+        "reader": {"kafka_version": str(reader.version), "isolation_level": reader.isolation_level},
+        "offset": state.offset,
+        "records": inspection.census.records,
+        "aborted_records": inspection.census.aborted,
+        "open_records": inspection.census.open,
+        "blocked_at": state.blocked_at,
+        "session_key": None
+        if state.session_key is None
+        else {
+            "algorithm": state.session_key.algorithm,
+            "created": rfc3339(state.session_key.creation_timestamp),
+            "offset": state.session_key.offset,
+        },
+        "connectors": [connector_row(each) for each in inspection.connectors],
+        **findings_of(inspected),
+        "skipped": {name: each.reason for name, each in inspection.skipped.items()},
+    }
+    return Document(
+        kind="inspect-config",
+        as_of=_time(inspected.as_of),
+        cluster_id=inspected.cluster_id,
+        data=data,
+        blocks=(CONNECTORS, Findings(most=MOST)),
+        prose=(_summary(inspection),),
+        notes=(*(f"not checked: {name}: {each.reason}" for name, each in unchecked), *inspected.notes),
+    )
+
+
+def _time(as_of: int | None) -> str | None:
+    return None if as_of is None else rfc3339(as_of)
+
+
+def connector_row(connector: InspectedConnector) -> InspectedConnectorRow:
+    """One of `data.connectors[]`, in the terms of Kafka's ClusterConfigState."""
+    state, start = connector.state, connector.next_start
+    return {
+        "name": state.name,
+        "known": state.known,
+        "type": connector.type,
+        "target_state": state.target_state,
+        "task_count": state.task_count,
+        "task_count_record": state.task_count_record,
+        "pending_fencing": state.pending_fencing,
+        "inconsistent": state.inconsistent,
+        "consistent": "no" if state.inconsistent else "yes",
+        "missing_tasks": list(state.missing_tasks),
+        "generation": state.generation,
+        "visible_tasks": list(state.visible_tasks),
+        "running_tasks": connector.running_tasks,
+        "next_start": {"rule": start.rule, "fences": start.fences, "words": start.words},
+        "last_config_offset": state.config_offset,
+        "last_commit_offset": state.commit_offset,
+        "last_task_count_offset": state.task_count_offset,
+        "last_target_state_offset": state.target_state_offset,
+    }
+
+
+def _summary(inspection: Inspection) -> str:
+    known = sum(1 for each in inspection.connectors if each.state.known)
+    fences = [each.next_start.fences for each in inspection.connectors if each.next_start.fences]
+    starts = "no connector fences any producer"
+    if fences:
+        who = counted(len(fences), "connector fences", "connectors fence")
+        starts = f"{who} {counted(sum(fences), 'producer')}"
+    records = counted(inspection.census.records, "record")
+    return f"{inspection.topic}: {records}; connectors: {known}; next start: {starts}."
+
+
+def view_history(history: ConfigTopicHistory) -> Document:
+    """Every record in offset order, with what it did to a worker's state."""
+    data: ConfigHistoryData = {"topic": history.topic, "history": [history_row(each) for each in history.entries]}
+    return Document(
+        kind="inspect-config.history",
+        as_of=_time(history.as_of),
+        cluster_id=history.cluster_id,
+        data=data,
+        blocks=(HISTORY,),
+        notes=history.notes,
+    )
+
+
+def history_row(entry: TimelineEntry) -> ConfigRecordRow:
+    """One of `data.history[]`."""
+    origin = entry.origin
+    return {
+        "offset": origin.offset,
+        "timestamp": origin.timestamp,
+        "time": None if origin.timestamp < 0 else rfc3339(origin.timestamp),
+        "writer": "plain" if origin.producer is None else str(origin.producer),
+        "transactional": origin.transactional,
+        "transaction": origin.state.value if origin.transactional else None,
+        "producer_id": origin.producer_id,
+        "producer_epoch": origin.producer_epoch,
+        "kind": entry.kind,
+        "connector": entry.connector,
+        "words": entry.words,
+        "effect": entry.effect,
+        "pending_fencing": entry.pending_fencing,
+        "inconsistent": entry.inconsistent,
+    }

@@ -1,0 +1,419 @@
+"""The kinds of documents that `-o json` prints: the table of their types, and their JSON Schemas."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
+from enum import StrEnum
+from types import NoneType, UnionType
+from typing import (
+    Any,
+    Final,
+    NamedTuple,
+    NotRequired,
+    TypedDict,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from eosctl.model.skipped import Skipped
+from eosctl.render.answers import (
+    acls,
+    audit,
+    diagnosis,
+    explanations,
+    fencing,
+    hanging,
+    inspection,
+    mirror,
+    offsets,
+    plan,
+    probe,
+    sandbox,
+    tracing,
+    transaction_log,
+    transactions,
+    watch,
+)
+from eosctl.render.answers.acls import AclPlanData
+from eosctl.render.answers.audit import AuditData, AuditPlanData, LedgerHistoryData, LedgerStatusData
+from eosctl.render.answers.diagnosis import DiagnosisData, UpgradeData
+from eosctl.render.answers.explanations import ExplanationsData, KnownData
+from eosctl.render.answers.fencing import FencedData, FencePlanData
+from eosctl.render.answers.files import DemoData, SnapshotData, SparkBundleData, TextData
+from eosctl.render.answers.findings import SkippedRow
+from eosctl.render.answers.hanging import HangingData
+from eosctl.render.answers.inspection import ConfigHistoryData, InspectionData
+from eosctl.render.answers.mirror import MirrorData
+from eosctl.render.answers.offsets import OffsetsData, OffsetsDifferenceData, OffsetsExportData
+from eosctl.render.answers.plan import AppliedData, KeptPlansData, PlanData
+from eosctl.render.answers.probe import ProbeData, ProbePlanData
+from eosctl.render.answers.profile import ConnectionCheckData, ProfileData, ProfilesData, SettingsData
+from eosctl.render.answers.sandbox import EnvironmentData, StartedData, StatusData, StoppedData
+from eosctl.render.answers.tracing import TraceData
+from eosctl.render.answers.transaction_log import LogHistoryData, TransactionLogData
+from eosctl.render.answers.transactions import DescriptionsData, ProducersData, StabilityData, TransactionsData
+from eosctl.render.answers.watch import WatchData
+from eosctl.render.document import Block, Column, Document, Fields, Table, figure
+
+# JSON Schema (draft 2020-12) of documents, derived from the types of their data as `document.tree` writes them.
+#
+#     TypedDict, dataclass, named tuple   object with a property for each field
+#     Skipped                             {"skipped": reason}
+#     list, tuple                         array
+#     Mapping                             object with members of one type
+#     StrEnum                             one of its values
+#     X | Y                               any of them
+#     object, Any                         any JSON
+#
+# A field is described by what the glossary says of its column, a type by the first sentence of its docstring. Objects
+# are open: fields may be added without a new version. `closed` allows only those that there are now, for tests.
+
+
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+Schema = dict[str, Any]
+PLAIN: Final[Mapping[object, Schema]] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    bool: {"type": "boolean"},
+    NoneType: {"type": "null"},
+    object: {},
+    Any: {},
+}
+
+
+class UnreadRow(TypedDict):
+    """Something that the answer was to rest on and that was not read, and why."""
+
+    what: str
+    reason: str
+
+
+class CompletedFields(TypedDict):
+    """What every answer has beside its own fields; rows_left_out is there where --limit left rows out."""
+
+    complete: bool
+    unread: list[UnreadRow]
+    rows_left_out: NotRequired[int]
+
+
+class _Schemas:
+    """Makes the schemas of types; those of objects are definitions, each once."""
+
+    def __init__(self, *, closed: bool) -> None:
+        self.definitions: dict[str, Schema] = {}
+        self._closed = closed
+
+    def of(self, hint: Any) -> Schema:  # noqa: ANN401  # types, unions and generic aliases
+        """The schema of values of this type; TypeError for a type that has none."""
+        origin, arguments = get_origin(hint), get_args(hint)
+        if hint in PLAIN:
+            return dict(PLAIN[hint])
+        if origin in {Union, UnionType}:
+            return self._any_of([self.of(each) for each in arguments])
+        if origin in {list, tuple, Sequence}:
+            return {"type": "array", "items": self.of(arguments[0])}
+        if origin in {dict, Mapping}:
+            return {"type": "object", "additionalProperties": self.of(arguments[1])}
+        if isinstance(hint, type) and issubclass(hint, StrEnum):
+            return {"type": "string", "enum": [each.value for each in hint]}
+        return self._definition(SkippedRow if hint is Skipped else hint)
+
+    def _any_of(self, schemas: list[Schema]) -> Schema:
+        """Those that are a type and nothing else become one list of types."""
+        names = [each["type"] for each in schemas if each.keys() == {"type"}]
+        others = [each for each in schemas if each.keys() != {"type"}]
+        joined: list[Schema] = [{"type": names[0] if len(names) == 1 else names}] if names else []
+        return joined[0] if joined and not others else {"anyOf": [*others, *joined]}
+
+    def _definition(self, kind: Any) -> Schema:  # noqa: ANN401  # a TypedDict, a dataclass or a named tuple
+        if not (is_typeddict(kind) or is_dataclass(kind) or hasattr(kind, "_fields")):
+            raise TypeError(f"{kind} has no JSON Schema")
+        name = kind.__name__
+        if name not in self.definitions:
+            self.definitions[name] = {}  # it may hold itself
+            self.definitions[name] = self.object_of(kind)
+        return {"$ref": f"#/$defs/{name}"}
+
+    def object_of(self, *kinds: Any) -> Schema:  # noqa: ANN401  # TypedDicts, dataclasses or named tuples
+        """An object with the fields of all of them."""
+        hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
+        optional = {name for kind in kinds if is_typeddict(kind) for name in kind.__optional_keys__}
+        schema: Schema = {
+            "type": "object",
+            "description": _sentence(kinds[0].__doc__),
+            "properties": {name: self.of(hint) for name, hint in hints.items()},
+            "required": [name for name in hints if name not in optional],
+        }
+        return schema | ({"additionalProperties": False} if self._closed else {})
+
+
+def document_schema(
+    name: str, version: int, data: type, blocks: Sequence[object] = (), *, completed: bool = True, closed: bool = False
+) -> Schema:
+    """The schema of documents of this kind, whose data is of this type.
+
+    blocks show parts of it, and describe them; completed: it has complete and unread, as every answer has.
+    """
+    schemas = _Schemas(closed=closed)
+    whole = schemas.object_of(data, CompletedFields) if completed else schemas.object_of(data)
+    for path, meaning in _meanings(blocks):
+        _describe(whole, schemas.definitions, path, meaning)
+    return _envelope(
+        name,
+        version,
+        {
+            "as_of": {"type": ["string", "null"], "description": "When the facts were read, RFC 3339 in UTC."},
+            "cluster_id": {"type": ["string", "null"], "description": "The Kafka cluster's."},
+            "data": whole,
+        },
+        schemas,
+    )
+
+
+def error_schema(error: type, *, closed: bool = False) -> Schema:
+    """The schema of what is printed where there is no answer."""
+    schemas = _Schemas(closed=closed)
+    return _envelope("error", 1, {"error": schemas.object_of(error)}, schemas)
+
+
+def _envelope(name: str, version: int, members: Mapping[str, Schema], schemas: _Schemas) -> Schema:
+    properties = {"kind": {"const": name}, "version": {"const": version}, **members}
+    return {
+        "$schema": DIALECT,
+        "$id": f"urn:eosctl:{name}:{version}",
+        "title": f"eosctl {name}",
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "$defs": schemas.definitions,
+    }
+
+
+def _sentence(text: str | None) -> str:
+    """The docstring on one line."""
+    return " ".join((text or "").split())
+
+
+def _meanings(blocks: Sequence[object]) -> Iterator[tuple[list[str], str]]:
+    """The path from the data to each value that a column shows, and what the glossary says of it."""
+    for block in blocks:
+        if isinstance(block, Table | Fields):
+            start = block.rows.split(".") if isinstance(block, Table) else [*filter(None, block.at.split("."))]
+            yield from (([*start, *each.path.split(".")], each.meaning) for each in _meant(block.columns))
+
+
+def _meant(columns: Sequence[Column]) -> Iterator[Column]:
+    return (each for each in columns if each.meaning)
+
+
+def _describe(whole: Schema, definitions: Mapping[str, Schema], path: Sequence[str], meaning: str) -> None:
+    """Puts the meaning where the path leads to, unless something is said there already."""
+    at: Schema = whole
+    for name in path:
+        inner = [_resolved(each, definitions) for each in (at, at.get("items"), *at.get("anyOf", ())) if each]
+        found = next((each["properties"][name] for each in inner if name in each.get("properties", ())), None)
+        if found is None:
+            return
+        at = found if "$ref" not in found else _resolved(found, definitions)
+    at.setdefault("description", meaning)
+
+
+def _resolved(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
+    return definitions[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+
+
+# What `--help-json` and `schema` answer.
+
+
+class ParameterRow(TypedDict):
+    """An option (names as typed, value null for a flag) or an argument (without names)."""
+
+    name: str
+    names: list[str]
+    value: str | None
+    help: str
+    environment: str | None
+    required: bool
+    shared: bool
+    choices: list[str]
+    default: Any
+    repeated: bool
+
+
+class CommandRow(TypedDict):
+    """A command or a group: path is what is typed, commands are those of a group; runs: it does something itself."""
+
+    path: str
+    usage: str
+    summary: str
+    paragraphs: list[str]
+    blocks: dict[str, str]
+    parameters: list[ParameterRow]
+    commands: list[str]
+    runs: bool
+
+
+class HelpData(TypedDict):
+    """The help of all commands, and what each exit code means."""
+
+    commands: list[CommandRow]
+    exit_codes: dict[str, str]
+
+
+class KindRow(TypedDict):
+    """A kind of document: the commands that print it, and its revision."""
+
+    kind: str
+    version: int
+    commands: list[str]
+
+
+class KindsData(TypedDict):
+    """Every kind of document."""
+
+    kinds: list[KindRow]
+
+
+class SchemaData(TypedDict):
+    """The JSON Schema of one kind."""
+
+    schema: dict[str, Any]
+
+
+class DocumentKind(NamedTuple):
+    """A kind of document: what its data is, the commands that print it, and the blocks that describe it.
+
+    completed: it is the answer of a command, and says in `complete` and `unread` what it lacks.
+    """
+
+    name: str
+    data: type
+    commands: tuple[str, ...]
+    blocks: tuple[Block, ...] = ()
+    completed: bool = True
+    version: int = 1
+
+    def schema(self, *, closed: bool = False) -> Schema:
+        """Its JSON Schema; closed: without the fields that a later eosctl may add."""
+        if self.data is ErrorFields:
+            return error_schema(self.data, closed=closed)
+        return document_schema(self.name, self.version, self.data, self.blocks, completed=self.completed, closed=closed)
+
+
+class ErrorFields(TypedDict):
+    """Why there is no answer; hint is what to do next."""
+
+    type: str
+    message: str
+    hint: str | None
+    exit_code: int
+
+
+_PLANNING: Final = {
+    "migrate-offsets": ("migrate-offsets", "apply"),
+    "offsets.restore": ("offsets restore", "apply"),
+    "offsets.create-connector": ("offsets create-connector", "apply"),
+    "transactions.abort": ("transactions abort", "apply"),
+    "transactions.commit": ("transactions commit", "apply"),
+    "undo": ("undo",),
+}
+"""The commands that print the plan, or what came of it, by the kind of the plan."""
+
+
+def _of_plans() -> Iterator[DocumentKind]:
+    for name, commands in _PLANNING.items():
+        yield DocumentKind(f"{name}.plan", PlanData, commands, (plan.STEPS, plan.PRECONDITIONS, plan.OFFSETS))
+        yield DocumentKind(name, AppliedData, commands, (plan.RESULTS,))
+
+
+ADDRESSES: Final = Fields(sandbox.ADDRESSES)
+KINDS: Final = (
+    DocumentKind("doctor", DiagnosisData, ("doctor",), (diagnosis.WORKERS, diagnosis.UNKNOWN)),
+    DocumentKind("upgrade-check", UpgradeData, ("upgrade-check",), (diagnosis.UPGRADED_WORKERS, diagnosis.STEPS)),
+    DocumentKind("inspect-config", InspectionData, ("inspect-config",), (inspection.CONNECTORS,)),
+    DocumentKind("inspect-config.history", ConfigHistoryData, ("inspect-config",), (inspection.HISTORY,)),
+    DocumentKind("watch", WatchData, ("watch",), (watch.SAMPLES,)),
+    DocumentKind("explain", ExplanationsData, ("explain",)),
+    DocumentKind("explain.list", KnownData, ("explain",), (explanations.FINDINGS, explanations.ERRORS)),
+    DocumentKind("snapshot", SnapshotData, ("snapshot save", "snapshot show")),
+    DocumentKind("transactions.list", TransactionsData, ("transactions list",), (transactions.LISTED,)),
+    DocumentKind("transactions.describe", DescriptionsData, ("transactions describe",), (transactions.DESCRIBED,)),
+    DocumentKind("transactions.producers", ProducersData, ("transactions producers",), (transactions.PRODUCERS,)),
+    DocumentKind("transactions.hanging", HangingData, ("transactions hanging",), (hanging.HANGING,)),
+    DocumentKind("transactions.lso", StabilityData, ("transactions lso",), (hanging.PARTITIONS,)),
+    DocumentKind("transactions.log", TransactionLogData, ("transactions log",), (transaction_log.IDS,)),
+    DocumentKind("transactions.log.history", LogHistoryData, ("transactions log",), (transaction_log.HISTORY,)),
+    DocumentKind("transactions.trace", TraceData, ("transactions trace",), (tracing.EXTENTS, tracing.OFFSETS)),
+    DocumentKind("fence.plan", FencePlanData, ("fence",), (fencing.PLAN_TABLE,)),
+    DocumentKind("fence", FencedData, ("fence",), (fencing.RESULT_TABLE,)),
+    DocumentKind("probe.plan", ProbePlanData, ("probe",), (probe.STEPS,)),
+    DocumentKind("probe", ProbeData, ("probe",), (probe.ANSWERS, probe.APIS, probe.LEFT)),
+    DocumentKind("offsets.show", OffsetsData, ("offsets show",), (offsets.OFFSETS, offsets.CONNECTORS)),
+    DocumentKind("offsets.export", OffsetsExportData, ("offsets export",), (offsets.FILES,)),
+    DocumentKind("offsets.diff", OffsetsDifferenceData, ("offsets diff",), (offsets.CHANGES,)),
+    DocumentKind("acl-plan", AclPlanData, ("acl-plan",), (acls.PLAN_TABLE,)),
+    DocumentKind("acl-plan.plan", PlanData, ("acl-plan", "apply"), (plan.STEPS, plan.PRECONDITIONS)),
+    DocumentKind("acl-plan.applied", AppliedData, ("acl-plan", "apply"), (plan.RESULTS,)),
+    *_of_plans(),
+    DocumentKind("plans", KeptPlansData, ("plans list",), (plan.PLANS,)),
+    DocumentKind("audit", AuditData, ("audit",), (audit.CONNECTORS, audit.RANGES, audit.TRANSACTIONS, audit.STALLS)),
+    DocumentKind("audit.plan", AuditPlanData, ("audit",), (audit.TOPICS, audit.PLANNED_RANGES)),
+    DocumentKind("audit.status", LedgerStatusData, ("audit status",), (audit.JOBS, audit.GAPS, audit.CURSORS)),
+    DocumentKind("audit.history", LedgerHistoryData, ("audit history",), (audit.RUNS,)),
+    DocumentKind("mirror.audit", MirrorData, ("mirror audit",), (mirror.PAIRS, mirror.GROUPS)),
+    DocumentKind("spark-bundle", SparkBundleData, ("spark-bundle",)),
+    DocumentKind("profiles", ProfilesData, ("profile list",), completed=False),
+    DocumentKind("profile", ProfileData, ("profile show",), completed=False),
+    DocumentKind("settings", SettingsData, ("profile explain",)),
+    DocumentKind("connection-check", ConnectionCheckData, ("profile check",)),
+    DocumentKind("sandbox.up", StartedData, ("sandbox up",), (ADDRESSES,)),
+    DocumentKind("sandbox.status", StatusData, ("sandbox status",), (ADDRESSES,)),
+    DocumentKind("sandbox.down", StoppedData, ("sandbox down",)),
+    DocumentKind("sandbox.env", EnvironmentData, ("sandbox env",), (ADDRESSES,)),
+    DocumentKind("demo", DemoData, ("demo",)),
+    DocumentKind("help", HelpData, ("--help-json",), completed=False),
+    DocumentKind("schemas", KindsData, ("schema",), completed=False),
+    DocumentKind("schema", SchemaData, ("schema",), completed=False),
+    DocumentKind("text", TextData, (), completed=False),
+    DocumentKind("error", ErrorFields, (), completed=False),
+)
+"""In the order in which `eosctl schema` lists them."""
+BY_NAME: Final = {each.name: each for each in KINDS}
+
+
+# The kinds of documents, and the JSON Schema of one.
+
+
+KINDS_BY_NAME: Final = BY_NAME
+KINDS_TABLE = Table(
+    "kinds",
+    (
+        Column("KIND", "kind", "what the document calls itself"),
+        figure("VERSION", "version", "the revision of its shape"),
+        Column("COMMANDS", "commands", "the commands that print it"),
+    ),
+)
+
+
+def view_kinds() -> Document:
+    """`schema`: every kind."""
+    rows: list[KindRow] = [
+        {"kind": each.name, "version": each.version, "commands": list(each.commands)} for each in BY_NAME.values()
+    ]
+    data: KindsData = {"kinds": rows}
+    return Document("schemas", data, blocks=(KINDS_TABLE,))
+
+
+def view_schema(kind: DocumentKind) -> Document:
+    """`schema KIND` in a format for programs."""
+    data: SchemaData = {"schema": kind.schema()}
+    return Document("schema", data)
+
+
+def schema_text(kind: DocumentKind) -> str:
+    """`schema KIND`: the schema itself."""
+    return json.dumps(kind.schema(), indent=2) + "\n"

@@ -1,0 +1,255 @@
+"""What a mirror's audit concluded: the verdict on each pair of partitions first, then what speaks against it."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final, TypedDict
+
+from eosctl.model.audit import WORST_FIRST, AuditVerdict
+from eosctl.model.mirror import Compared, MirrorReport, PairVerdict, Stretch, Translated
+from eosctl.model.records import IsolationLevel
+from eosctl.model.skipped import Skipped
+from eosctl.model.text import counted
+from eosctl.model.times import rfc3339
+from eosctl.render.answers.audit import VERDICT_TONES, time_of
+from eosctl.render.answers.findings import ShownFindings, findings_of
+from eosctl.render.document import MOST, Column, Document, Findings, Table, figure
+
+# What `mirror audit` answers.
+
+
+class StretchRow(TypedDict):
+    """Records one after the other: their offsets on both sides, ends excluded, and the time of the first one."""
+
+    source_start: int
+    source_end: int
+    target_start: int
+    target_end: int
+    records: int
+    timestamp: int
+    time: str | None
+
+
+class MirrorDamageRow(TypedDict):
+    """Offsets of one side that could not be read; the end is excluded."""
+
+    side: str
+    start: int
+    end: int
+    reason: str
+
+
+class MirroredPairRow(TypedDict):
+    """A partition of the source with its mirror; position is the next source offset that the mirror will read."""
+
+    source: str
+    target: str
+    partition: int
+    verdict: AuditVerdict
+    evidence: list[str]
+    reasons: list[str]
+    words: str | None
+    compared_by: Compared
+    position: int | None
+    first_source_offset: int | None
+    first_target_offset: int | None
+    last_source_offset: int | None
+    last_target_offset: int | None
+    matched: int
+    source_records: int
+    target_records: int
+    source_bytes: int
+    target_bytes: int
+    aborted_in_target: int
+    head_records: int
+    head_ranges: list[StretchRow]
+    lead_records: int
+    lead_ranges: list[StretchRow]
+    lag_records: int
+    lag_ranges: list[StretchRow]
+    gap_records: int
+    gap_ranges: list[StretchRow]
+    repeat_records: int
+    repeat_ranges: list[StretchRow]
+    late_records: int
+    late_ranges: list[StretchRow]
+    aborted_records: int
+    aborted_ranges: list[StretchRow]
+    unknown_records: int
+    unknown_ranges: list[StretchRow]
+    damages: list[MirrorDamageRow]
+
+
+class CheckpointRow(TypedDict):
+    """Where a consumer group goes on: upstream in the source, downstream in the target."""
+
+    group: str
+    target: str
+    partition: int
+    upstream: int
+    downstream: int
+    behind: int
+
+
+class MirrorData(ShownFindings):
+    """The verdict on each pair of partitions, and on all of them."""
+
+    verdict: AuditVerdict
+    source_cluster_id: str | None
+    aligned_by: list[str]
+    isolation_level: IsolationLevel | None
+    pairs: list[MirroredPairRow]
+    checkpoints: list[CheckpointRow]
+
+
+PAIRS: Final = Table(
+    "pairs",
+    (
+        Column("SOURCE", "source", "the source topic"),
+        Column("TARGET", "target", "the target topic"),
+        figure("PARTITION", "partition", "the partition"),
+        Column("VERDICT", "verdict", "held, broken or cannot-tell", tones=VERDICT_TONES),
+        Column("EVIDENCE", "evidence", "IDs of the findings behind it"),
+        figure("FROM", "first_source_offset", "the source offset of the first record that both sides hold"),
+        figure("TO", "last_source_offset", "that of the last one"),
+        figure("RECORDS", "matched", "source records that the target holds"),
+        figure("LAG", "lag_records", "source records behind the last one that the target holds"),
+        figure("GAPS", "gap_records", "source records in between that it lacks"),
+        figure("REPEATS", "repeat_records", "target records that were there before"),
+        figure("LATE", "late_records", "target records behind one that follows them in the source"),
+        figure("ABORTED", "aborted_records", "target records of aborted source transactions"),
+        figure("UNKNOWN", "unknown_records", "target records that equal none of the source"),
+        Column("REASON", "words", "what the verdict rests on"),
+    ),
+    most=MOST,
+    empty="no pairs of partitions",
+)
+
+GROUPS: Final = Table(
+    "checkpoints",
+    (
+        Column("GROUP", "group", "a consumer group with a checkpoint"),
+        Column("TARGET", "target", "the target topic"),
+        figure("PARTITION", "partition", "its partition"),
+        figure("SOURCE-AT", "upstream", "the source offset at which it goes on"),
+        figure("TARGET-AT", "downstream", "the target offset that it is translated to"),
+        figure("BEHIND", "behind", "records that it would read again there; below 0 records that it would skip"),
+    ),
+    title="Checkpoints",
+    most=MOST,
+)
+
+
+def view_mirror(report: MirrorReport) -> Document:
+    """Verdicts, and findings with their places on both sides."""
+    plan = report.plan
+    isolation = plan.isolation
+    checkpoints = [_group_row(each) for judged in report.pairs for each in judged.alignment.translated]
+    ordered = sorted(report.pairs, key=lambda each: WORST_FIRST.index(each.verdict))
+    data: MirrorData = {
+        "verdict": report.verdict,
+        "source_cluster_id": plan.source_cluster,
+        "aligned_by": list(plan.aligned_by),
+        "isolation_level": None if isinstance(isolation, Skipped) else isolation,
+        "pairs": [_pair_row(each) for each in ordered],
+        "checkpoints": checkpoints,
+        **findings_of(report),
+    }
+    return Document(
+        kind="mirror.audit",
+        as_of=rfc3339(plan.as_of),
+        cluster_id=plan.target_cluster,
+        data=data,
+        blocks=(PAIRS, Findings(evidence=True, most=MOST), *([GROUPS] if checkpoints else [])),
+        prose=(summary(report),),
+        concludes=True,
+    )
+
+
+def summary(report: MirrorReport) -> str:
+    """The answer in one sentence."""
+    count = Counter(each.verdict for each in report.pairs)
+    said = ", ".join(f"{count[each]:,} {each.value}" for each in (*WORST_FIRST,) if count[each])
+    matched = sum(each.alignment.matched for each in report.pairs)
+    what = f"{counted(matched, 'source record')} found in the target"
+    aligned = " and ".join(report.plan.aligned_by)
+    return f"Once and in order, by partition: {said or 'none was compared'}; {what}, aligned by {aligned}."
+
+
+def _pair_row(judged: PairVerdict) -> MirroredPairRow:
+    pair, found = judged.pair, judged.alignment
+    return {
+        "source": pair.topics.source,
+        "target": pair.topics.target,
+        "partition": pair.partition,
+        "verdict": judged.verdict,
+        "evidence": list(judged.evidence),
+        "reasons": list(judged.reasons),
+        "words": "; ".join(judged.reasons) or None,
+        "compared_by": found.compared,
+        "position": None if isinstance(pair.position, Skipped) else pair.position,
+        "first_source_offset": None if found.first is None else found.first[0],
+        "first_target_offset": None if found.first is None else found.first[1],
+        "last_source_offset": None if found.last is None else found.last[0],
+        "last_target_offset": None if found.last is None else found.last[1],
+        "matched": found.matched,
+        "source_records": found.source_records,
+        "target_records": found.target_records,
+        "source_bytes": found.source_bytes,
+        "target_bytes": found.target_bytes,
+        "aborted_in_target": found.aborted_in_target,
+        "head_records": _records(_one(found.head)),
+        "head_ranges": _ranges(_one(found.head)),
+        "lead_records": _records(_one(found.lead)),
+        "lead_ranges": _ranges(_one(found.lead)),
+        "lag_records": _records(_one(found.lag)),
+        "lag_ranges": _ranges(_one(found.lag)),
+        "gap_records": _records(found.gaps),
+        "gap_ranges": _ranges(found.gaps),
+        "repeat_records": _records(found.repeats),
+        "repeat_ranges": _ranges(found.repeats),
+        "late_records": _records(found.late),
+        "late_ranges": _ranges(found.late),
+        "aborted_records": _records(found.aborted),
+        "aborted_ranges": _ranges(found.aborted),
+        "unknown_records": _records(found.unknown),
+        "unknown_ranges": _ranges(found.unknown),
+        "damages": [
+            {"side": each.side.value, "start": each.start, "end": each.end, "reason": each.reason}
+            for each in found.damages
+        ],
+    }
+
+
+def _group_row(translated: Translated) -> CheckpointRow:
+    group, topic, partition, upstream, downstream = translated.checkpoint
+    return {
+        "group": group,
+        "target": topic,
+        "partition": partition,
+        "upstream": upstream,
+        "downstream": downstream,
+        "behind": translated.behind,
+    }
+
+
+def _one(stretch: Stretch | None) -> Sequence[Stretch]:
+    return () if stretch is None else (stretch,)
+
+
+def _records(stretches: Sequence[Stretch]) -> int:
+    return sum(each.records for each in stretches)
+
+
+def _ranges(stretches: Sequence[Stretch]) -> list[StretchRow]:
+    return [
+        {
+            "source_start": each.source_start,
+            "source_end": each.source_end,
+            "target_start": each.target_start,
+            "target_end": each.target_end,
+            "records": each.records,
+            "timestamp": each.timestamp,
+            "time": time_of(each.timestamp),
+        }
+        for each in stretches
+    ]

@@ -1,0 +1,454 @@
+"""Offsets merged, exported and compared."""
+
+import base64
+import math
+from collections.abc import Iterator, Mapping
+from typing import NotRequired, TypedDict
+
+from eosctl.model.offsets import (
+    AtSource,
+    Change,
+    ConnectorOffsets,
+    MalformedValue,
+    MergedOffset,
+    OffsetChange,
+    OffsetsDifference,
+    OffsetsExport,
+    OffsetsReport,
+    OffsetsTopic,
+    OffsetStores,
+    Order,
+    SourceOffset,
+    SourceSupport,
+    Store,
+    StoredOffset,
+    StorePlace,
+    WorkerSettings,
+)
+from eosctl.model.skipped import Skipped
+from eosctl.model.text import counted
+from eosctl.model.times import rfc3339
+from eosctl.render.answers.findings import ShownFindings, SkippedRow, findings_of
+from eosctl.render.cells import brief_of
+from eosctl.render.document import MOST, Column, Document, Findings, Rows, Table, Tone, figure
+
+# What `offsets show`, `export` and `diff` answer.
+
+
+class StoredOffsetRow(TypedDict):
+    """An offset as a topic holds it; value is the source's own map, null for a tombstone or where it is malformed."""
+
+    topic: str
+    topic_partition: int
+    offset: int
+    timestamp: int
+    value: Mapping[str, object] | None
+    malformed: str | None
+    state: str
+    producer_id: int
+    producer_epoch: int
+
+
+class OffsetPhasesRow(TypedDict):
+    """What a start with exactly-once enabled takes, and one without."""
+
+    enabled: StoredOffsetRow | SkippedRow | None
+    not_enabled: StoredOffsetRow | SkippedRow | None
+
+
+class OffsetRow(TypedDict):
+    """The offsets of one source partition in each store, null where it has none; by_phase where the phases differ."""
+
+    connector: str | None
+    partition: Mapping[str, object] | None
+    key_base64: str
+    worker_global: StoredOffsetRow | SkippedRow | None
+    connector_specific: StoredOffsetRow | SkippedRow | None
+    kafka_effective: StoredOffsetRow | SkippedRow | None
+    kip618_effective: StoredOffsetRow | SkippedRow | None
+    provenance: str
+    position: str | None
+    shadowed: bool
+    by_phase: OffsetPhasesRow | None
+
+
+class OffsetsWorkerRow(TypedDict):
+    """How the workers are taken to be set."""
+
+    offsets_topic: str | Skipped | None
+    exactly_once: SourceSupport | Skipped
+    kafka_version: str
+    bootstrap_servers: list[str] | Skipped
+
+
+class OffsetsTopicRow(TypedDict):
+    """An offsets topic; counts are there where it exists and was read."""
+
+    topic: str
+    bootstrap_servers: list[str] | None
+    exists: bool | Skipped
+    partitions: NotRequired[int]
+    records: NotRequired[int]
+    keys: NotRequired[int]
+
+
+class StoresRow(TypedDict):
+    """Which stores a connector reads and writes, and by which of Kafka's rules."""
+
+    worker_global: str | None
+    connector_specific: str | None
+    written_to: str
+    words: str
+
+
+class OffsetsConnectorRow(TypedDict):
+    """A connector with offsets; known: it exists."""
+
+    name: str
+    known: bool | Skipped
+    offsets: int
+    stores: StoresRow | Skipped
+
+
+class OffsetsData(ShownFindings):
+    """Every offset in every store; skipped names what was not checked, with the reason."""
+
+    worker: OffsetsWorkerRow
+    topics: list[OffsetsTopicRow]
+    offsets: list[OffsetRow]
+    connectors: list[OffsetsConnectorRow]
+    tombstones_left_out: int
+    skipped: dict[str, str]
+
+
+class ExportedFileRow(TypedDict):
+    """A file that was written (KIP-875), with so many source partitions."""
+
+    connector: str
+    offsets: int
+    file: str
+
+
+class LeftOutRow(TypedDict):
+    """A key that is in no file, and why."""
+
+    connector: str
+    what: str
+
+
+class OffsetsExportData(TypedDict):
+    """The files that were written, from which store."""
+
+    store: Store
+    files: list[ExportedFileRow]
+    left_out: list[LeftOutRow]
+
+
+class OffsetChangeRow(TypedDict):
+    """A source partition whose offset differs; order is where B lies, seen from A, null where that is not known."""
+
+    connector: str
+    partition: str
+    change: Change
+    a: Mapping[str, object] | Skipped | None
+    b: Mapping[str, object] | Skipped | None
+    order: Order | None
+    position_a: str | None
+    position_b: str | None
+    rewind: str | None
+    source_a: AtSource | Skipped | None
+    source_b: AtSource | Skipped | None
+
+
+class OffsetsDifferenceData(TypedDict):
+    """What differs between two sets of offsets, and how many are the same."""
+
+    a: str
+    b: str
+    same: int
+    changes: list[OffsetChangeRow]
+
+
+STORES = ("worker_global", "connector_specific", "kafka_effective", "kip618_effective")
+
+
+def _offset(header: str, store: str, meaning: str) -> Column:
+    others = (f"{each}.value" for each in STORES if each != store)
+    return Column(header, f"{store}.value", meaning, brief=brief_of(f"{store}.value", *others))
+
+
+OFFSETS = Table(
+    "offsets",
+    (
+        Column("CONNECTOR", "connector", "the connector's name, as the key has it"),
+        Column("PARTITION", "partition", "the source partition", brief=brief_of("partition")),
+        _offset("WORKER-GLOBAL", "worker_global", "the offset in the worker's topic"),
+        _offset("OWN", "connector_specific", "the offset in the connector's own topic"),
+        _offset("KAFKA-USES", "kafka_effective", "the offset that the connector's next start begins from"),
+        _offset("KIP-618", "kip618_effective", "the offset that KIP-618 promises"),
+        Column("PROVENANCE", "provenance", "where the one that Kafka uses comes from, or why there is none"),
+        Column("POSITION", "position", "what it says in the connector's own terms, where those are known"),
+    ),
+    empty="no offsets",
+)
+
+CONNECTORS = Table(
+    "connectors",
+    (
+        Column("CONNECTOR", "name", "the connector's name"),
+        Column("EXISTS", "known", "no: only its offsets remain"),
+        figure("OFFSETS", "offsets", "source partitions with an offset"),
+        Column("STORES", "stores.words", "which of Kafka's rules decides where its offsets are"),
+    ),
+    title="Connectors",
+    empty="no connectors",
+    most=MOST,
+)
+
+
+def view_offsets(report: OffsetsReport, *, tombstones: bool = False) -> Document:
+    """Every offset in every store, connectors and findings; keys that hold nothing but tombstones on request."""
+    rows = [(each.name, merged) for each in report.connectors for merged in each.offsets]
+    shown = [(name, merged) for name, merged in rows if tombstones or merged.live]
+    hidden = len(rows) - len(shown)
+    notes = [f"not checked: {name}: {each.reason}" for name, each in sorted(report.skipped.items())]
+    if hidden:
+        notes.append(f"{counted(hidden, 'key holds', 'keys hold')} nothing but tombstones: --tombstones shows them")
+    summary = _summary(report, len(shown))
+    data: OffsetsData = {
+        "worker": _worker(report.worker),
+        "topics": [_topic(place, topic) for place, topic in report.topics.items()],
+        "offsets": Rows(offset_row(merged) for _, merged in shown),
+        "connectors": [_connector(each) for each in report.connectors],
+        **findings_of(report),
+        "tombstones_left_out": hidden,
+        "skipped": {name: each.reason for name, each in report.skipped.items()},
+    }
+    return Document(
+        kind="offsets.show",
+        as_of=rfc3339(report.as_of),
+        cluster_id=report.cluster_id,
+        data=data,
+        blocks=(OFFSETS, CONNECTORS, Findings(most=MOST)),
+        prose=(*(() if report.what_if is None else (f"If {report.what_if} were its offsets topic:",)), summary),
+        notes=(*notes, *report.notes),
+    )
+
+
+def offset_row(merged: MergedOffset) -> OffsetRow:
+    """One of `data.offsets[]`, in JSON's own types; each store null where it holds nothing."""
+    key, *stores, words, shadowed, phases, position = merged
+    different = {id(each): each for each in stores}
+    rows = {number: _stored(each) for number, each in different.items()}
+    general, specific, kafka, promised = [rows[id(each)] for each in stores]
+    return {
+        "connector": key.connector,
+        "partition": None if key.partition is None else dict(key.partition),
+        "key_base64": base64.b64encode(key.raw).decode("ascii"),
+        "worker_global": general,
+        "connector_specific": specific,
+        "kafka_effective": kafka,
+        "kip618_effective": promised,
+        "provenance": words,
+        "position": position,
+        "shadowed": shadowed,
+        "by_phase": None
+        if phases is None
+        else {"enabled": _stored(phases.enabled), "not_enabled": _stored(phases.not_enabled)},
+    }
+
+
+def _stored(stored: StoredOffset | Skipped | None) -> StoredOffsetRow | SkippedRow | None:
+    if stored is None:
+        return None
+    if isinstance(stored, Skipped):
+        return {"skipped": stored.reason}
+    (topic_partition, record, value) = stored
+    offset, timestamp, _, _, state, _, producer_id, producer_epoch = record
+    return {
+        "topic": topic_partition.topic,
+        "topic_partition": topic_partition.partition,
+        "offset": offset,
+        "timestamp": timestamp,
+        "value": None if value is None or isinstance(value, MalformedValue) else finite(value),
+        "malformed": value.reason if isinstance(value, MalformedValue) else None,
+        "state": state.value,
+        "producer_id": producer_id,
+        "producer_epoch": producer_epoch,
+    }
+
+
+def finite(value: Mapping[str, object]) -> dict[str, object]:
+    """A copy of the map, with doubles that JSON cannot write (1e400 reads as infinite) as text."""
+    return {
+        name: str(item) if type(item) is float and not math.isfinite(item) else item for name, item in value.items()
+    }
+
+
+def _worker(worker: WorkerSettings) -> OffsetsWorkerRow:
+    servers = worker.bootstrap_servers
+    return {
+        "offsets_topic": worker.offsets_topic,
+        "exactly_once": worker.exactly_once,
+        "kafka_version": str(worker.version),
+        "bootstrap_servers": servers if isinstance(servers, Skipped) else sorted(servers),
+    }
+
+
+def _topic(place: StorePlace, topic: OffsetsTopic | Skipped | None) -> OffsetsTopicRow:
+    servers = place.bootstrap_servers
+    row: OffsetsTopicRow = {
+        "topic": place.topic,
+        "bootstrap_servers": None if servers is None else sorted(servers),
+        "exists": topic if isinstance(topic, Skipped) else topic is not None,
+    }
+    if topic is None or isinstance(topic, Skipped):
+        return row
+    keys = sum(len(part.keys) for part in topic.partitions)
+    return {**row, "partitions": len(topic.partitions), "records": topic.records, "keys": keys}
+
+
+def _connector(connector: ConnectorOffsets) -> OffsetsConnectorRow:
+    stores = connector.stores
+    return {
+        "name": connector.name,
+        "known": connector.known,
+        "offsets": sum(1 for each in connector.offsets if each.live),
+        "stores": stores if isinstance(stores, Skipped) else _stores(stores),
+    }
+
+
+def _stores(candidates: tuple[OffsetStores, ...]) -> StoresRow:
+    [first, *others] = candidates
+    general, own = first.worker_global, first.connector_specific
+    return {
+        "worker_global": None if general is None else str(general.place),
+        "connector_specific": None if own is None else str(own.place),
+        "written_to": str(first.written_to),
+        "words": " or: ".join(each.words for each in (first, *others)),
+    }
+
+
+def _summary(report: OffsetsReport, shown: int) -> str:
+    topics = ", ".join(
+        f"{place} ({counted(topic.records, 'record')})"
+        for place, topic in report.topics.items()
+        if isinstance(topic, OffsetsTopic)
+    )
+    shadowed = sum(1 for each in report.connectors for merged in each.offsets if merged.shadowed)
+    hidden = "is hidden from its connector" if shadowed == 1 else "are hidden from their connectors"
+    start = f"; {shadowed} of them {hidden}" if shadowed else ""
+    return f"{topics}: {counted(shown, 'offset')} of {counted(len(report.connectors), 'connector')}{start}."
+
+
+# Offsets exported, and two sets of them compared.
+
+
+FILES = Table(
+    "files",
+    (
+        Column("CONNECTOR", "connector", "the connector's name"),
+        figure("OFFSETS", "offsets", "source partitions written"),
+        Column("FILE", "file", "the file"),
+    ),
+    empty="no offsets to export",
+)
+
+LEFT_OUT = Table(
+    "left_out",
+    (
+        Column("CONNECTOR", "connector", "the connector's name"),
+        Column("LEFT-OUT", "what", "the key, and why it is not in the file"),
+    ),
+    title="Left out",
+    empty="nothing was left out",
+)
+
+CHANGES = Table(
+    "changes",
+    (
+        Column("CONNECTOR", "connector", "the connector's name"),
+        Column("PARTITION", "partition", "the source partition", brief=brief_of("partition")),
+        Column("CHANGE", "change", "only-in-a, only-in-b, different or unknown", tones={"unknown": Tone.WARN}),
+        Column("A", "a", "its offset in A", brief=brief_of("a", "b")),
+        Column("B", "b", "its offset in B", brief=brief_of("b", "a")),
+        Column("B-IS", "order", "where B lies, seen from A: before, after, or cannot be compared; empty: not known"),
+        Column("POSITION-A", "position_a", "A in the connector's own terms, where those are known"),
+        Column("POSITION-B", "position_b", "B in the connector's own terms"),
+    ),
+    empty="no difference",
+)
+
+
+def view_export(export: OffsetsExport) -> Document:
+    """The files written."""
+    files = export.files
+    data: OffsetsExportData = {
+        "store": export.store,
+        "files": [{"connector": each.connector, "offsets": each.offsets, "file": each.file} for each in files],
+        "left_out": [{"connector": each.connector, "what": what} for each in files for what in each.left_out],
+    }
+    return Document(
+        kind="offsets.export",
+        as_of=rfc3339(export.as_of),
+        cluster_id=export.cluster_id,
+        data=data,
+        blocks=(FILES, LEFT_OUT) if export.found else (FILES,),
+        notes=export.notes,
+    )
+
+
+def view_difference(difference: OffsetsDifference) -> Document:
+    """What differs, by connector and source partition."""
+    data: OffsetsDifferenceData = {
+        "a": difference.a,
+        "b": difference.b,
+        "same": difference.same,
+        "changes": [_change(each) for each in difference.changes],
+    }
+    return Document(
+        kind="offsets.diff",
+        data=data,
+        blocks=(CHANGES,),
+        prose=(
+            f"{counted(len(difference.changes), 'offset differs', 'offsets differ')} between {difference.a} and "
+            f"{difference.b}; {counted(difference.same, 'is', 'are')} the same.",
+        ),
+        notes=(*_rewinds(difference), *_sources(difference)),
+    )
+
+
+def _rewinds(difference: OffsetsDifference) -> Iterator[str]:
+    """What it means to go back, once for each kind of source of which a position differs."""
+    for rewind in dict.fromkeys(each.rewind for each in difference.changes if each.rewind is not None):
+        kinds = {(each.position_a or "").partition(":")[0] for each in difference.changes if each.rewind == rewind}
+        yield f"going back with {', '.join(sorted(kinds))}: {rewind}"
+
+
+def _sources(difference: OffsetsDifference) -> Iterator[str]:
+    """What the source says of each position."""
+    for each in difference.changes:
+        for side, found in (("A", each.source_a), ("B", each.source_b)):
+            if found is not None:
+                words = f"not known: {found.reason}" if isinstance(found, Skipped) else found.words
+                yield f"{each.id.connector} {each.id.partition} in {side}, at its source: {words}"
+
+
+def _change(change: OffsetChange) -> OffsetChangeRow:
+    return {
+        "connector": change.id.connector,
+        "partition": change.id.partition,
+        "change": change.change,
+        "a": _side(change.a),
+        "b": _side(change.b),
+        "order": change.order,
+        "position_a": change.position_a,
+        "position_b": change.position_b,
+        "rewind": change.rewind,
+        "source_a": change.source_a,
+        "source_b": change.source_b,
+    }
+
+
+def _side(offset: SourceOffset | Skipped | None) -> Mapping[str, object] | Skipped | None:
+    return offset if offset is None or isinstance(offset, Skipped) else finite(offset)

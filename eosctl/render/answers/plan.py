@@ -1,0 +1,392 @@
+"""A plan before it is confirmed, and what came of it."""
+
+import shlex
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any, Final, TypedDict
+
+from eosctl.model.plan import (
+    AbortTransaction,
+    CommitTransaction,
+    OffsetsWrite,
+    Place,
+    Plan,
+    PlannedStep,
+    Precondition,
+    Side,
+    Step,
+    WriteOffsets,
+    kind_of,
+)
+from eosctl.model.planned import Applied, KeptPlan, KeptPlans, Planned, PlanState, StepOutcome, StepResult
+from eosctl.model.preconditions import Check, Standing
+from eosctl.model.skipped import Skipped
+from eosctl.model.step_descriptions import demanded_steps, describe_precondition, describe_step
+from eosctl.model.text import counted
+from eosctl.model.times import rfc3339
+from eosctl.render.answers.findings import FindingRow, finding_rows
+from eosctl.render.document import Column, Document, Findings, Table, Tone, figure
+
+# What commands that plan and apply answer, as migrate-offsets, offsets restore, apply and undo do.
+
+
+class PlanStepRow(TypedDict):
+    """A step: preconditions have a kind, and the members that this kind has."""
+
+    number: int
+    kind: str
+    what: str
+    preconditions: list[dict[str, Any]]
+
+
+class PreconditionRow(TypedDict):
+    """What is read again before these steps, and must hold; now says whether it does, null where nobody asked."""
+
+    steps: list[int]
+    what: str
+    now: Standing | None
+    reason: str | None
+
+
+class PlanPlaceRow(TypedDict):
+    """Where the plan was made, and is carried out unless options say otherwise."""
+
+    side: Side
+    bootstrap_servers: list[str]
+    connect_urls: list[str]
+    config_topic: str | None
+
+
+class OffsetWriteRow(TypedDict):
+    """A record to write to an offsets topic; after is `deleted` for a tombstone."""
+
+    connector: str
+    topic: str
+    topic_partition: int
+    key: str
+    key_base64: str
+    before: str | None
+    after: str
+
+
+class PlanData(TypedDict):
+    """A plan that was not applied; objections speak against it."""
+
+    digest: str | None
+    steps: list[PlanStepRow]
+    preconditions: list[PreconditionRow]
+    places: list[PlanPlaceRow]
+    offsets: list[OffsetWriteRow]
+    findings: list[FindingRow]
+    objections: list[str]
+
+
+class StepResultRow(TypedDict):
+    """What became of a step."""
+
+    number: int
+    kind: str
+    what: str
+    outcome: StepOutcome
+    detail: str
+
+
+class AppliedData(TypedDict):
+    """What became of the steps of a plan, and where the way back is kept."""
+
+    results: list[StepResultRow]
+    changed: bool
+    plan_file: str
+    undo_file: str
+    findings: list[FindingRow]
+
+
+OUTCOME_TONES: Final = {"done": Tone.GOOD, "failed": Tone.BAD, "by-hand": Tone.WARN, "not-begun": Tone.FAINT}
+
+STANDING_TONES: Final = {"ok": Tone.GOOD, "fails": Tone.BAD, "later": Tone.FAINT, "unknown": Tone.WARN}
+
+APPLIED: Final = {"acl-plan": "acl-plan.applied"}
+"""What came of a plan is a document of the plan's kind, unless that is the kind of another one."""
+
+STEPS: Final = Table(
+    "steps",
+    (
+        figure("STEP", "number", "the step's number"),
+        Column("KIND", "kind", "what kind of step it is"),
+        Column("WHAT", "what", "what it does"),
+    ),
+    empty="nothing to do",
+)
+PRECONDITIONS: Final = Table(
+    "preconditions",
+    (
+        Column("STEPS", "steps", "the steps before which it is checked"),
+        Column("CHECKED", "what", "what is read again, and must hold"),
+    ),
+    title="Will be checked before each step",
+)
+CHECKS: Final = Table(
+    "preconditions",
+    (
+        Column("STEPS", "steps", "the steps before which it is checked"),
+        Column("NOW", "now", "ok, fails, later (an earlier step brings it about) or unknown", tones=STANDING_TONES),
+        Column("CHECKED", "what", "what is read again, and must hold"),
+        Column("REASON", "reason", "why it is not ok"),
+    ),
+    title="Checked now, and again before each step",
+)
+OFFSETS: Final = Table(
+    "offsets",
+    (
+        Column("TOPIC", "topic", "the topic written to"),
+        figure("PARTITION", "topic_partition", "the partition, as Java's partitioner chooses it"),
+        Column("KEY", "key", "connector and source partition, as they are in the topic"),
+        Column("BEFORE", "before", "the offset there now"),
+        Column("AFTER", "after", "the offset to write; deleted for a tombstone"),
+    ),
+    title="Offsets to write",
+)
+RESULTS: Final = Table(
+    "results",
+    (
+        figure("STEP", "number", "the step's number"),
+        Column("KIND", "kind", "what kind of step it is"),
+        Column("OUTCOME", "outcome", "done, done-before, by-hand, failed or not-begun", tones=OUTCOME_TONES),
+        Column("DETAIL", "detail", "what was seen"),
+    ),
+    empty="nothing to do",
+)
+
+
+def view_plan_answer(answer: Planned | Applied) -> Document:
+    """The plan, or what came of it."""
+    return view_plan(answer) if isinstance(answer, Planned) else view_applied(answer)
+
+
+def view_plan(planned: Planned) -> Document:
+    """The plan's steps, what is checked before them, the records it writes, what was found, what speaks against it."""
+    plan = planned.plan
+    steps = demanded_steps(plan)
+    checked = _unchecked(steps) if planned.checks is None else [_check_row(each) for each in planned.checks]
+    rows = [row for each in plan.steps for row in _offset_rows(each.step)]
+    prose = f"Plan {plan.kind}: {', '.join(_counts(plan))}."
+    data: PlanData = {
+        "digest": planned.digest,
+        "steps": [_step_row(number, each) for number, each in enumerate(steps, 1)],
+        "preconditions": checked,
+        "places": [
+            {
+                "side": each.side,
+                "bootstrap_servers": list(each.bootstrap_servers),
+                "connect_urls": list(each.connect_urls),
+                "config_topic": each.config_topic,
+            }
+            for each in plan.places
+        ],
+        "offsets": rows,
+        "findings": finding_rows(planned.findings),
+        "objections": list(planned.objections),
+    }
+    return Document(
+        kind=f"{plan.kind}.plan",
+        as_of=rfc3339(plan.as_of),
+        cluster_id=planned.cluster_id,
+        data=data,
+        blocks=(
+            *([STEPS] if plan.steps else []),
+            *([PRECONDITIONS if planned.checks is None else CHECKS] if checked else []),
+            *([OFFSETS] if rows else []),
+            *([Findings()] if planned.findings else []),
+        ),
+        prose=(prose, *map(_made_at, plan.places), *([f"Its digest: {planned.digest}."] if planned.digest else [])),
+        notes=tuple(f"warning: {each}" for each in planned.warnings),
+    )
+
+
+def _counts(plan: Plan) -> list[str]:
+    """How many steps, and offsets that they write and delete."""
+    records = [
+        each for planned in plan.steps if isinstance(planned.step, WriteOffsets) for each in planned.step.records
+    ]
+    deleted = sum(1 for each in records if each.value is None)
+    counts = {"to write": len(records) - deleted, "to delete": deleted}
+    offsets = [f"{counted(count, 'offset')} {what}" for what, count in counts.items() if count]
+    return [counted(len(plan.steps), "step") if plan.steps else "no step can be planned", *offsets]
+
+
+def _made_at(place: Place) -> str:
+    """Where it was made, and is carried out unless options say otherwise."""
+    named = (
+        ("brokers", ", ".join(place.bootstrap_servers)),
+        ("workers", ", ".join(place.connect_urls)),
+        ("config topic", place.config_topic or ""),
+    )
+    return f"Its {place.side}: " + "; ".join(f"{what} {names}" for what, names in named if names) + "."
+
+
+def _step_row(number: int, planned: PlannedStep) -> PlanStepRow:
+    return {
+        "number": number,
+        "kind": kind_of(type(planned.step)),
+        "what": describe_step(planned.step),
+        "preconditions": [_precondition_row(each) for each in planned.preconditions],
+    }
+
+
+def _check_row(check: Check) -> PreconditionRow:
+    return {
+        "steps": list(check.steps),
+        "what": describe_precondition(check.precondition),
+        "now": check.standing,
+        "reason": check.reason or None,
+    }
+
+
+def _unchecked(steps: Iterable[PlannedStep]) -> list[PreconditionRow]:
+    """Each precondition with the steps before which it is checked, in their order."""
+    found: dict[str, list[int]] = {}
+    for number, planned in enumerate(steps, 1):
+        for each in planned.preconditions:
+            found.setdefault(describe_precondition(each), []).append(number)
+    return [{"steps": numbers, "what": what, "now": None, "reason": None} for what, numbers in found.items()]
+
+
+def _precondition_row(precondition: Precondition) -> dict[str, Any]:
+    members = {each.name: getattr(precondition, each.name) for each in fields(precondition)}
+    return {"kind": kind_of(type(precondition)), **members}
+
+
+def _offset_rows(step: Step) -> list[OffsetWriteRow]:
+    if not isinstance(step, WriteOffsets):
+        return []
+    return [_offset_row(step, each) for each in step.records]
+
+
+def _offset_row(step: WriteOffsets, record: OffsetsWrite) -> OffsetWriteRow:
+    import base64
+
+    return {
+        "connector": step.connector,
+        "topic": step.topic,
+        "topic_partition": record.partition,
+        "key": record.key.decode("utf-8", "replace"),
+        "key_base64": base64.b64encode(record.key).decode(),
+        "before": None if record.before is None else record.before.decode("utf-8", "replace"),
+        "after": "deleted" if record.value is None else record.value.decode("utf-8", "replace"),
+    }
+
+
+def view_applied(applied: Applied) -> Document:
+    """Every step with what became of it, and where the way back is kept."""
+    plan, outcome = applied.plan, applied.outcome
+    done = outcome.count(StepOutcome.DONE) + outcome.count(StepOutcome.DONE_BEFORE)
+    by_hand = [each.detail for each in outcome.results if each.outcome is StepOutcome.BY_HAND]
+    left = f", {len(by_hand)} more {'is' if len(by_hand) == 1 else 'are'} left to do by hand" if by_hand else ""
+    begun = outcome.changed or outcome.count(StepOutcome.FAILED)
+    finished_by = f"to finish it: {applied.finished_by}"
+    names = dict.fromkeys(each.step.connector for each in plan.steps if isinstance(each.step, WriteOffsets))
+    condition = f", as long as connector {', '.join(names)} has not gone on" if names else ""
+    undone_by = f"to roll it back{condition}: {applied.undone_by}"
+    moved_back_by = f"to go back after that: {applied.moved_back_by}"
+    data: AppliedData = {
+        "results": [_result_row(each) for each in outcome.results],
+        "changed": outcome.changed,
+        "plan_file": applied.plan_file,
+        "undo_file": applied.undo_file,
+        "findings": finding_rows(applied.findings),
+    }
+    return Document(
+        kind=APPLIED.get(plan.kind, plan.kind),
+        as_of=rfc3339(plan.as_of),
+        cluster_id=applied.cluster_id,
+        data=data,
+        blocks=(RESULTS, *([Findings()] if applied.findings else [])),
+        prose=(f"{done} of {len(outcome.results) - len(by_hand)} steps are done{left}.",),
+        notes=(
+            *(f"left to do by hand: {each}" for each in by_hand),
+            *([finished_by] if begun and applied.error is not None else []),
+            *([undone_by] if outcome.changed and _can_be_undone(plan) else []),
+            *([moved_back_by] if outcome.changed and applied.moved_back_by is not None else []),
+        ),
+    )
+
+
+def _can_be_undone(plan: Plan) -> bool:
+    """A transaction that has ended stays ended."""
+    ended = AbortTransaction | CommitTransaction
+    return not plan.steps or any(not isinstance(planned.step, ended) for planned in plan.steps)
+
+
+def _result_row(result: StepResult) -> StepResultRow:
+    return {
+        "number": result.number,
+        "kind": kind_of(type(result.step)),
+        "what": describe_step(result.step),
+        "outcome": result.outcome,
+        "detail": result.detail,
+    }
+
+
+# What `plans list` answers.
+
+
+class KeptPlanRow(TypedDict):
+    """A plan file; made is when its facts were read, next the command that may follow, null where there is none."""
+
+    file: str
+    kind: str | None
+    made: str | None
+    connectors: list[str]
+    state: PlanState
+    next: str | None
+    reason: str | None
+
+
+class KeptPlansData(TypedDict):
+    """The plan files of a directory, the newest first."""
+
+    directory: str
+    plans: list[KeptPlanRow]
+
+
+# Plan files, what became of each, and the command that may follow.
+
+
+STATE_TONES: Final = {"done": Tone.GOOD, "begun": Tone.WARN, "undo-begun": Tone.WARN, "unreadable": Tone.BAD}
+PLANS: Final = Table(
+    "plans",
+    (
+        Column("MADE", "made", "when its facts were read"),
+        Column("KIND", "kind", "the command that made it"),
+        Column("CONNECTORS", "connectors", "the connectors that its steps name"),
+        Column("STATE", "state", "planned, begun, done, undo-begun, undone or unreadable", tones=STATE_TONES),
+        Column("NEXT", "next", "the command that may follow; its addresses are yours to give"),
+    ),
+    empty="there is no plan file",
+)
+NEXT: Final = {
+    PlanState.PLANNED: ("apply", ""),
+    PlanState.BEGUN: ("apply", ""),
+    PlanState.DONE: ("undo", ".undo"),
+    PlanState.UNDO_BEGUN: ("undo", ".undo"),
+}
+
+
+def view_plans(kept: KeptPlans, *, bare: bool) -> Document:
+    """A row for each plan; bare: the commands find its file by its name alone."""
+    data: KeptPlansData = {"directory": kept.directory, "plans": [_row(each, bare=bare) for each in kept.plans]}
+    return Document(kind="plans", data=data, blocks=(PLANS,), prose=(f"Plans in {kept.directory}:",))
+
+
+def _row(kept: KeptPlan, *, bare: bool) -> KeptPlanRow:
+    plan, name = kept.plan, kept.path.rpartition("/")[2] if bare else kept.path
+    verb, suffix = NEXT.get(kept.state, ("", ""))
+    return {
+        "file": kept.path,
+        "kind": None if isinstance(plan, Skipped) else plan.kind,
+        "made": None if isinstance(plan, Skipped) else rfc3339(plan.as_of),
+        "connectors": list(kept.connectors),
+        "state": kept.state,
+        "next": shlex.join(["eosctl", verb, name + suffix]) if verb else None,
+        "reason": plan.reason if isinstance(plan, Skipped) else None,
+    }

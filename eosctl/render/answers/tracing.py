@@ -1,0 +1,263 @@
+"""One record's transaction: what became of it, where it lies, and what it committed."""
+
+from typing import Final, NotRequired, TypedDict
+
+from eosctl.model.records import RecordState
+from eosctl.model.skipped import Skipped
+from eosctl.model.text import counted
+from eosctl.model.times import rfc3339
+from eosctl.model.tracing import (
+    Absence,
+    CommittedOffset,
+    Extent,
+    Found,
+    LoggedTransaction,
+    NoRecord,
+    Trace,
+    TracedRecord,
+)
+from eosctl.render.answers.transactions import OwnerFields, owner_fields
+from eosctl.render.document import Column, Document, Table, Tone, figure
+
+# What `transactions trace` answers.
+
+
+class TracedRecordFields(TypedDict):
+    """The record that was asked for; where there is none, absent says what is there instead, and reason why."""
+
+    topic: str
+    partition: int
+    offset: int
+    absent: Absence | None
+    reason: NotRequired[str]
+    timestamp: NotRequired[int]
+    time: NotRequired[str | None]
+    transactional: NotRequired[bool]
+    state: NotRequired[RecordState | Skipped]
+    visible: NotRequired[bool]
+    producer_id: NotRequired[int | None]
+    producer_epoch: NotRequired[int | None]
+
+
+class LoggedTransactionFields(TypedDict):
+    """The transaction as `__transaction_state` has it; certain is false where it was found by time alone."""
+
+    transactional_id: str
+    partitions: list[str]
+    started: str | None
+    decided: str | None
+    completed: str | None
+    certain: bool
+
+
+class ExtentRow(TypedDict):
+    """What the transaction has in one partition; the marker's fields are null where none was found."""
+
+    topic: str
+    partition: int
+    first_offset: int | None
+    last_offset: int | None
+    found: Found
+    marker_offset: int | None
+    marker_type: str | None
+    marker_epoch: int | None
+    coordinator_epoch: int | None
+    ended: str | None
+
+
+class CommittedOffsetRow(TypedDict):
+    """A source offset or a group's offset that the transaction committed; kind is source or group."""
+
+    kind: str
+    holder: str
+    of: str
+    value: str | None
+    where: str
+
+
+class UnreadPartitionRow(TypedDict):
+    """A partition that was not read, and why."""
+
+    partition: str
+    reason: str
+
+
+class TraceData(OwnerFields):
+    """One record and its transaction; partitions_by is transaction-log or scan."""
+
+    record: TracedRecordFields
+    transactional_id: str | Skipped | None
+    transaction_log: LoggedTransactionFields | Skipped | None
+    partitions_by: str | None
+    partitions: list[ExtentRow]
+    offsets: list[CommittedOffsetRow]
+    unread_partitions: list[UnreadPartitionRow]
+
+
+FOUND_TONES: Final = {Found.WHOLE.value: Tone.GOOD}
+
+EXTENTS: Final = Table(
+    "partitions",
+    (
+        Column("TOPIC", "topic", "the topic"),
+        figure("PARTITION", "partition", "the partition"),
+        figure("FIRST", "first_offset", "the first offset of the transaction there"),
+        figure("LAST", "last_offset", "the last one"),
+        figure("MARKER", "marker_offset", "the offset of the marker that ended it there"),
+        Column("ENDED", "ended", "when the marker was written, UTC"),
+        Column("FOUND", "found", "how the offsets are known", tones=FOUND_TONES),
+    ),
+    title="The transaction lies in",
+)
+OFFSETS: Final = Table(
+    "offsets",
+    (
+        Column("HOLDER", "holder", "the connector or group"),
+        Column("OF", "of", "the source partition, or the topic and partition"),
+        Column("OFFSET", "value", "the offset"),
+        Column("WHERE", "where", "the record that holds it"),
+    ),
+    title="Offsets committed with it",
+)
+
+
+def view_trace(traced: Trace) -> Document:
+    """The record in a sentence or two, then the partitions of its transaction and the offsets in it."""
+    extents = [_extent_row(each) for each in traced.extents]
+    offsets = [_offset_row(each) for each in traced.offsets]
+    data: TraceData = {
+        "record": _record(traced),
+        "transactional_id": traced.transactional_id,
+        **owner_fields(traced.ownership),
+        "transaction_log": _logged(traced.logged),
+        "partitions_by": _partitions_by(traced),
+        "partitions": extents,
+        "offsets": offsets,
+        "unread_partitions": [{"partition": str(at), "reason": each.reason} for at, each in traced.unread.items()],
+    }
+    return Document(
+        kind="transactions.trace",
+        as_of=rfc3339(traced.as_of),
+        cluster_id=traced.cluster_id,
+        data=data,
+        blocks=(*([EXTENTS] if extents else []), *([OFFSETS] if offsets else [])),
+        prose=tuple(_prose(traced)),
+        notes=(*(f"{place}: {each.reason}" for place, each in traced.unread.items()), *traced.notes),
+    )
+
+
+def _record(traced: Trace) -> TracedRecordFields:
+    record = traced.record
+    place = record.topic_partition
+    topic, partition = place.topic, place.partition
+    if isinstance(record, NoRecord):
+        absent, reason = record.absence, record.reason
+        return {"topic": topic, "partition": partition, "offset": record.offset, "absent": absent, "reason": reason}
+    producer = record.producer
+    return {
+        "topic": topic,
+        "partition": partition,
+        "offset": record.offset,
+        "absent": None,
+        "timestamp": record.timestamp,
+        "time": rfc3339(record.timestamp) if record.timestamp >= 0 else None,
+        "transactional": record.transactional,
+        "state": record.state,
+        "visible": record.visible,
+        "producer_id": None if producer is None else producer.producer_id,
+        "producer_epoch": None if producer is None else producer.producer_epoch,
+    }
+
+
+def _logged(logged: LoggedTransaction | Skipped | None) -> LoggedTransactionFields | Skipped | None:
+    if not isinstance(logged, LoggedTransaction):
+        return logged
+    return {
+        "transactional_id": logged.transactional_id,
+        "partitions": [str(each) for each in logged.partitions],
+        "started": _time(logged.started_ms),
+        "decided": _time(logged.decided_ms),
+        "completed": _time(logged.completed_ms),
+        "certain": logged.certain,
+    }
+
+
+def _partitions_by(traced: Trace) -> str | None:
+    if not traced.extents:
+        return None
+    return "transaction-log" if isinstance(traced.logged, LoggedTransaction) else "scan"
+
+
+def _extent_row(extent: Extent) -> ExtentRow:
+    place, marker = extent.topic_partition, extent.marker
+    return {
+        "topic": place.topic,
+        "partition": place.partition,
+        "first_offset": extent.first_offset,
+        "last_offset": extent.last_offset,
+        "found": extent.found,
+        "marker_offset": None if marker is None else marker.offset,
+        "marker_type": None if marker is None else "COMMIT" if marker.committed else "ABORT",
+        "marker_epoch": None if marker is None else marker.producer_epoch,
+        "coordinator_epoch": None if marker is None else marker.coordinator_epoch,
+        "ended": None if marker is None else rfc3339(marker.timestamp),
+    }
+
+
+def _offset_row(offset: CommittedOffset) -> CommittedOffsetRow:
+    return {
+        "kind": "group" if offset.is_group else "source",
+        "holder": offset.holder,
+        "of": offset.of,
+        "value": offset.value,
+        "where": f"{offset.topic_partition}@{offset.offset}",
+    }
+
+
+def _prose(traced: Trace) -> list[str]:
+    record = traced.record
+    where = f"{record.topic_partition}@{record.offset}"
+    if isinstance(record, NoRecord):
+        said = [f"{where} is no record: {record.reason}." if record.offset >= 0 else f"{record.reason}."]
+    else:
+        said = [_what_became(where, record)]
+    if not traced.extents:
+        return said
+    name = traced.transactional_id
+    if isinstance(name, Skipped):
+        said.append(f"Who held its producer ID is not known: {name.reason}.")
+    elif name is None:
+        said.append("Nobody holds its producer ID now, and the transaction log does not have it: it is forgotten.")
+    else:
+        said.append(f"Its transactional ID is {name}; owner: {traced.ownership}.")
+    return [*said, _how_known(traced)]
+
+
+def _what_became(where: str, record: TracedRecord) -> str:
+    producer = "" if record.producer is None else f" by producer {record.producer}"
+    if not record.transactional:
+        return f"{where} was written{producer} outside any transaction: it counts as it lies there."
+    if isinstance(record.state, Skipped):
+        return f"{where} was written{producer}; what became of its transaction is not known: {record.state.reason}."
+    unseen = "" if record.visible else "; it lies behind the last stable offset, where who reads committed waits"
+    words = {
+        RecordState.COMMITTED: f"is committed{unseen}",
+        RecordState.ABORTED: "is aborted: who reads committed skips it",
+        RecordState.OPEN: "is in a transaction without an end: who reads committed waits before it",
+    }
+    return f"{where} {words[record.state]}. It was written{producer}."
+
+
+def _how_known(traced: Trace) -> str:
+    logged, count = traced.logged, counted(len(traced.extents), "partition")
+    if isinstance(logged, LoggedTransaction):
+        times = [("begun", logged.started_ms), ("decided", logged.decided_ms), ("complete", logged.completed_ms)]
+        said = ", ".join(f"{what} {rfc3339(when)}" for what, when in times if when is not None)
+        doubt = "" if logged.certain else "; by the time of its marker, for others of its producer ended about then"
+        return f"The transaction log has it in {count}: {said}{doubt}."
+    reason = logged.reason if isinstance(logged, Skipped) else "not asked"
+    return f"Its partitions are those found by reading where its producer is known, {count} ({reason})."
+
+
+def _time(time_ms: int | None) -> str | None:
+    return None if time_ms is None else rfc3339(time_ms)

@@ -1,0 +1,215 @@
+"""The transaction log: the last state of each ID, or its history."""
+
+from typing import Final, TypedDict
+
+from eosctl.model.skipped import Skipped
+from eosctl.model.text import counted
+from eosctl.model.times import rfc3339
+from eosctl.model.transaction_log import (
+    LoggedId,
+    TransactionHistory,
+    TransactionLogRecord,
+    TransactionLogReport,
+    TransactionLogValue,
+)
+from eosctl.model.transactions import TransactionState
+from eosctl.render.answers.findings import ShownFindings, findings_of
+from eosctl.render.answers.transactions import OWNER, STATE_TONES, OwnerFields, PartitionRow, owner_fields
+from eosctl.render.document import MOST, Column, Document, Findings, Table, figure
+
+# What `transactions log` answers.
+
+
+class LoggedFields(TypedDict):
+    """The fields of a record of `__transaction_state`; null for a tombstone."""
+
+    state: TransactionState | None
+    producer_id: int | None
+    producer_epoch: int | None
+    value_version: int | None
+    timeout_ms: int | None
+    last_update_ms: int | None
+    last_update: str | None
+    start_ms: int | None
+    partitions: list[PartitionRow] | None
+    partition_count: int
+    previous_producer_id: int | None
+    next_producer_id: int | None
+    next_producer_epoch: int | None
+    client_transaction_version: int | None
+
+
+class LogPlaceFields(TypedDict):
+    """Where a record lies; log_partition is a partition of `__transaction_state`."""
+
+    transactional_id: str
+    log_partition: int
+    offset: int
+    timestamp: int
+    time: str | None
+
+
+class LoggedIdRow(LogPlaceFields, LoggedFields, OwnerFields):
+    """An ID with its last record, and how many records the log has of it."""
+
+    coordinator: int | Skipped | None
+    records: int
+
+
+class TransactionLogData(ShownFindings):
+    """Every ID of the log with its last state."""
+
+    transactional_ids: list[LoggedIdRow]
+    records: int
+
+
+class LogRecordRow(LogPlaceFields, LoggedFields):
+    """A record of the log, and what happened."""
+
+    words: str
+
+
+class LogHistoryData(TypedDict):
+    """Every record, partition by partition in offset order."""
+
+    history: list[LogRecordRow]
+
+
+IDS = Table(
+    "transactional_ids",
+    (
+        Column("TRANSACTIONAL-ID", "transactional_id", "the ID"),
+        Column("STATE", "state", "its last state; - where the coordinator forgot it", tones=STATE_TONES),
+        figure("PRODUCER-ID", "producer_id", "the producer that holds it"),
+        figure("EPOCH", "producer_epoch", "its epoch"),
+        Column("UPDATED", "last_update", "when the coordinator wrote this, UTC"),
+        figure("PARTITIONS", "partition_count", "partitions in its open transaction"),
+        figure("LOG-PARTITION", "log_partition", "the partition of __transaction_state that it lies in"),
+        figure("COORDINATOR", "coordinator", "that partition's leader"),
+        figure("RECORDS", "records", "records of it in the log"),
+        OWNER,
+    ),
+    empty="no transactional IDs",
+)
+
+HISTORY = Table(
+    "history",
+    (
+        figure("LOG-PARTITION", "log_partition", "the partition of __transaction_state"),
+        figure("OFFSET", "offset", "the record's offset"),
+        Column("TIME", "time", "its timestamp, UTC"),
+        Column("TRANSACTIONAL-ID", "transactional_id", "the ID"),
+        Column("STATE", "state", "the state it logs", tones=STATE_TONES),
+        figure("PRODUCER-ID", "producer_id", "the producer"),
+        figure("EPOCH", "producer_epoch", "its epoch"),
+        Column("WHAT", "words", "what happened"),
+    ),
+    empty="no records",
+)
+
+
+TOMBSTONE: Final[LoggedFields] = {
+    "state": None,
+    "producer_id": None,
+    "producer_epoch": None,
+    "value_version": None,
+    "timeout_ms": None,
+    "last_update_ms": None,
+    "last_update": None,
+    "start_ms": None,
+    "partitions": None,
+    "partition_count": 0,
+    "previous_producer_id": None,
+    "next_producer_id": None,
+    "next_producer_epoch": None,
+    "client_transaction_version": None,
+}
+
+
+def _value_fields(value: TransactionLogValue | None) -> LoggedFields:
+    """The fields of the record; all null for a tombstone."""
+    if value is None:
+        return TOMBSTONE
+    return {
+        "state": value.state,
+        "producer_id": value.producer.producer_id,
+        "producer_epoch": value.producer.producer_epoch,
+        "value_version": value.version,
+        "timeout_ms": value.timeout_ms,
+        "last_update_ms": value.last_update_ms,
+        "last_update": rfc3339(value.last_update_ms),
+        "start_ms": None if value.start_ms < 0 else value.start_ms,
+        "partitions": None
+        if value.partitions is None
+        else [{"topic": each.topic, "partition": each.partition} for each in value.partitions],
+        "partition_count": len(value.partitions or ()),
+        "previous_producer_id": _none_below_zero(value.previous_producer_id),
+        "next_producer_id": _none_below_zero(value.next_producer_id),
+        "client_transaction_version": value.client_transaction_version,
+        "next_producer_epoch": _none_below_zero(value.next_producer_epoch),
+    }
+
+
+def _none_below_zero(value: int) -> int | None:
+    return None if value < 0 else value
+
+
+def _place(record: TransactionLogRecord) -> LogPlaceFields:
+    return {
+        "transactional_id": record.transactional_id,
+        "log_partition": record.partition,
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "time": None if record.timestamp < 0 else rfc3339(record.timestamp),
+    }
+
+
+def _id_row(name: str, logged: LoggedId, found: TransactionLogReport) -> LoggedIdRow:
+    leaders = found.leaders
+    return {
+        **_place(logged.last),
+        **_value_fields(logged.value),
+        "coordinator": leaders if isinstance(leaders, Skipped) else leaders.get(logged.last.partition),
+        "records": logged.records,
+        **owner_fields(found.owners[name]),
+    }
+
+
+def view_transaction_log(found: TransactionLogReport) -> Document:
+    """Every ID with its last state, and the findings."""
+    log = found.log
+    live = sum(1 for each in log.ids.values() if each.value is not None)
+    data: TransactionLogData = {
+        "transactional_ids": [_id_row(name, each, found) for name, each in sorted(log.ids.items())],
+        "records": log.records,
+        **findings_of(found),
+    }
+    return Document(
+        kind="transactions.log",
+        as_of=rfc3339(found.as_of),
+        cluster_id=found.cluster_id,
+        data=data,
+        blocks=(IDS, Findings(most=MOST)),
+        prose=(
+            f"{counted(log.records, 'record')} of {counted(len(log.ids), 'transactional ID')}, "
+            f"{live:,} of them known to coordinators.",
+        ),
+        notes=found.all_notes,
+    )
+
+
+def view_transaction_history(found: TransactionHistory) -> Document:
+    """Every record, partition by partition in offset order, with what happened."""
+    data: LogHistoryData = {
+        "history": [
+            {**_place(each.record), **_value_fields(each.record.value), "words": each.words} for each in found.entries
+        ]
+    }
+    return Document(
+        kind="transactions.log.history",
+        as_of=rfc3339(found.as_of),
+        cluster_id=found.cluster_id,
+        data=data,
+        blocks=(HISTORY,),
+        notes=found.all_notes,
+    )

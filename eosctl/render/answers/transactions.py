@@ -1,0 +1,381 @@
+"""Transactions with their owners: listed, described, and the producers of partitions."""
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+from eosctl.model.names import TopicPartition
+from eosctl.model.skipped import Skipped
+from eosctl.model.text import counted
+from eosctl.model.times import rfc3339
+from eosctl.model.transactions import (
+    NO_OWNER,
+    ActiveProducer,
+    HiddenIds,
+    LeaderOwner,
+    ListedTransaction,
+    Owner,
+    Ownership,
+    ProducerList,
+    TaskOwner,
+    TransactionDescription,
+    TransactionDescriptions,
+    TransactionList,
+    TransactionState,
+    UndescribedId,
+)
+from eosctl.render.cells import brief_owner
+from eosctl.render.document import Column, Document, Table, Tone, figure
+
+# Partitions, and who owns a transactional ID: the same shapes in several documents.
+
+
+class PartitionRow(TypedDict):
+    """A partition of a topic."""
+
+    topic: str
+    partition: int
+
+
+class OwnerRow(TypedDict):
+    """Who uses a transactional ID: connect-leader or connect-task; connector and task are null for a leader."""
+
+    kind: str
+    group_id: str
+    connector: str | None
+    task: int | None
+
+
+class OwnerFields(TypedDict):
+    """owner in words, owners in parts; shapes are hints of where the form of the ID comes from."""
+
+    owner: str
+    owners: list[OwnerRow]
+    shapes: list[str]
+
+
+# What `transactions list`, `describe`, `producers` and `lso` answer.
+
+
+class DescribedFields(TypedDict):
+    """What its coordinator says of an ID; null and empty where it was not described."""
+
+    producer_epoch: int | None
+    timeout_ms: int | None
+    timeout_s: float | None
+    two_phase_commit: bool | None
+    start_ms: int | None
+    started: str | None
+    partitions: list[PartitionRow]
+    partition_names: list[str]
+    partition_count: int
+
+
+class TransactionRow(DescribedFields, OwnerFields):
+    """A transactional ID; error says why it could not be described."""
+
+    transactional_id: str
+    state: TransactionState | None
+    producer_id: int | None
+    coordinator: int | None
+    running_ms: int | None
+    running_s: float | None
+    error: str | None
+
+
+class UnansweredRow(TypedDict):
+    """A broker that did not list its transactions, and why."""
+
+    broker: int
+    reason: str
+
+
+class TransactionsData(TypedDict):
+    """The IDs that match; missing says what keeps the list from being whole."""
+
+    transactions: list[TransactionRow]
+    hidden: HiddenIds | Skipped
+    unanswered: list[UnansweredRow]
+    missing: list[str]
+
+
+class DescriptionsData(TypedDict):
+    """One row for each ID that was asked for, in their order."""
+
+    transactions: list[TransactionRow]
+
+
+class ProducerFields(TypedDict):
+    """A producer that the leader of a partition remembers, in the protocol's own fields."""
+
+    topic: str
+    partition: int
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_timestamp: int | None
+    last_time: str | None
+    coordinator_epoch: int | None
+    transaction_start_offset: int | None
+
+
+class ProducerRow(ProducerFields, OwnerFields):
+    """The same with the transactional ID that holds the producer ID now."""
+
+    transactional_id: str | None
+
+
+class ProducersData(TypedDict):
+    """Producers of the partitions; not_searched are those without a leader that answers."""
+
+    producers: list[ProducerRow]
+    not_searched: list[str]
+
+
+class HolderRow(OwnerFields):
+    """A transaction that holds back a last stable offset."""
+
+    producer_id: int
+    producer_epoch: int
+    start_offset: int
+    transactional_id: str | None
+    state: str
+    two_phase_commit: bool | None
+    words: str
+
+
+class StabilityRow(TypedDict):
+    """A partition: held_back are the offsets between last stable offset and high watermark.
+
+    committed_offset is that of the group that was asked about, lag the offsets from there to the last stable offset;
+    group_held_back says whether the group may be kept from records there.
+    """
+
+    topic: str
+    partition: int
+    log_start_offset: int
+    last_stable_offset: int
+    high_watermark: int
+    held_back: int
+    held_ms: int | None
+    held_s: float | None
+    state: str | None
+    by: str | None
+    holders: list[HolderRow]
+    committed_offset: int | None
+    lag: int | None
+    group_held_back: bool | None
+
+
+class ReadingGroupRow(TypedDict):
+    """The group that was asked about; its offsets in pending_offset_commits are in a transaction that is open."""
+
+    group_id: str
+    state: str
+    pending_offset_commits: list[str] | Skipped
+
+
+class StabilityData(TypedDict):
+    """Partitions whose last stable offset is behind, and how many are not."""
+
+    partitions: list[StabilityRow]
+    partitions_not_held_back: int
+    not_searched: list[str]
+    group: ReadingGroupRow | None
+
+
+STATE_TONES = {"Ongoing": Tone.WARN, "PrepareCommit": Tone.WARN, "PrepareAbort": Tone.WARN}
+
+OWNER = Column("OWNER", "owner", "who uses it", brief=brief_owner)
+
+LISTED = Table(
+    "transactions",
+    (
+        Column("TRANSACTIONAL-ID", "transactional_id", "the ID"),
+        Column("STATE", "state", "the coordinator's state of it", tones=STATE_TONES),
+        figure("PRODUCER-ID", "producer_id", "the producer that holds it"),
+        figure("EPOCH", "producer_epoch", "its epoch"),
+        figure("RUNNING-S", "running_s", "how long its transaction has been open"),
+        figure("TIMEOUT-S", "timeout_s", "its transaction timeout"),
+        figure("PARTITIONS", "partition_count", "partitions in its open transaction"),
+        figure("COORDINATOR", "coordinator", "the broker that coordinates it"),
+        OWNER,
+    ),
+    empty="no transactional IDs",
+)
+
+DESCRIBED = Table(
+    "transactions",
+    (
+        *LISTED.columns[:6],
+        Column("STARTED", "started", "when its open transaction began, UTC"),
+        Column("OPEN-IN", "partition_names", "partitions of the open transaction; in Prepare* those without a marker"),
+        figure("COORDINATOR", "coordinator", "the broker that coordinates it"),
+        OWNER,
+        Column("ERROR", "error", "why it could not be described", tones={}),
+    ),
+    empty="no transactional IDs",
+)
+
+PRODUCERS = Table(
+    "producers",
+    (
+        Column("TOPIC", "topic", "the topic"),
+        figure("PARTITION", "partition", "the partition"),
+        figure("PRODUCER-ID", "producer_id", "a producer that the partition's leader remembers"),
+        figure("EPOCH", "producer_epoch", "its epoch"),
+        figure("SEQUENCE", "last_sequence", "the sequence number of its last record"),
+        Column("LAST-TIME", "last_time", "the timestamp of its last batch, UTC"),
+        figure("MARKER-EPOCH", "coordinator_epoch", "coordinator epoch of its last marker; - where there was none"),
+        figure("OPEN-FROM", "transaction_start_offset", "where its open transaction begins; - where none is open"),
+        Column("TRANSACTIONAL-ID", "transactional_id", "the ID that holds the producer ID now"),
+        OWNER,
+    ),
+    empty="no producers",
+)
+
+
+def owner_fields(ownership: Ownership) -> OwnerFields:
+    """owner in words; owners[] in parts; shapes[] as hints."""
+    return {
+        "owner": str(ownership),
+        "owners": [_owner(each) for each in ownership.owners],
+        "shapes": list(ownership.shapes),
+    }
+
+
+def _owner(owner: Owner) -> OwnerRow:
+    match owner:
+        case LeaderOwner(group_id=group_id):
+            return {"kind": "connect-leader", "group_id": group_id, "connector": None, "task": None}
+        case TaskOwner(group_id=group_id, task=task):
+            return {"kind": "connect-task", "group_id": group_id, "connector": task.connector, "task": task.task}
+
+
+def _listed_row(listed: ListedTransaction) -> TransactionRow:
+    """One of `data.transactions[]` of list and describe."""
+    described = listed.description
+    return {
+        "transactional_id": listed.transactional_id,
+        "state": listed.state,
+        "producer_id": listed.producer_id,
+        "coordinator": listed.coordinator,
+        "running_ms": listed.running_ms,
+        "running_s": None if listed.running_ms is None else round(listed.running_ms / 1000, 1),
+        **_described_fields(described),
+        **owner_fields(listed.ownership),
+        "error": None,
+    }
+
+
+def _described_fields(described: TransactionDescription | None) -> DescribedFields:
+    partitions = () if described is None else described.partitions
+    start_ms = None if described is None else described.start_ms
+    return {
+        "producer_epoch": None if described is None else described.producer.producer_epoch,
+        "timeout_ms": None if described is None else described.timeout_ms,
+        "timeout_s": None if described is None else round(described.timeout_ms / 1000, 1),
+        "two_phase_commit": None if described is None else described.is_two_phase,
+        "start_ms": start_ms,
+        "started": None if start_ms is None else rfc3339(start_ms),
+        "partitions": [{"topic": each.topic, "partition": each.partition} for each in partitions],
+        "partition_names": [str(each) for each in partitions],
+        "partition_count": len(partitions),
+    }
+
+
+def view_transactions(found: TransactionList) -> Document:
+    """`transactions list`."""
+    open_now = sum(1 for each in found.transactions if each.state.is_open)
+    data: TransactionsData = {
+        "transactions": [_listed_row(each) for each in found.transactions],
+        "hidden": found.hidden,
+        "unanswered": [{"broker": node_id, "reason": reason} for node_id, reason in found.unanswered.items()],
+        "missing": list(found.missing),
+    }
+    return Document(
+        kind="transactions.list",
+        as_of=rfc3339(found.as_of),
+        cluster_id=found.cluster_id,
+        data=data,
+        blocks=(LISTED,),
+        prose=(f"{counted(len(found.transactions), 'transactional ID')}, {open_now} with a transaction in progress.",),
+        notes=(*found.missing, *found.notes),
+    )
+
+
+def _undescribed_row(unknown: UndescribedId) -> TransactionRow:
+    return {
+        "transactional_id": unknown.transactional_id,
+        "state": None,
+        "producer_id": None,
+        "coordinator": None,
+        "running_ms": None,
+        "running_s": None,
+        **_described_fields(None),
+        **owner_fields(unknown.ownership),
+        "error": unknown.reason,
+    }
+
+
+def view_descriptions(found: TransactionDescriptions) -> Document:
+    """`transactions describe`: one row for each ID that was asked for, in their order."""
+    data: DescriptionsData = {
+        "transactions": [
+            _undescribed_row(each) if isinstance(each, UndescribedId) else _listed_row(each)
+            for each in found.transactions
+        ]
+    }
+    return Document(
+        kind="transactions.describe",
+        as_of=rfc3339(found.as_of),
+        cluster_id=found.cluster_id,
+        data=data,
+        blocks=(DESCRIBED,),
+        notes=found.notes,
+    )
+
+
+def _producer_fields(active: ActiveProducer) -> ProducerFields:
+    """A producer of a partition in the protocol's own fields."""
+    return {
+        "topic": active.topic_partition.topic,
+        "partition": active.topic_partition.partition,
+        "producer_id": active.producer.producer_id,
+        "producer_epoch": active.producer.producer_epoch,
+        "last_sequence": active.last_sequence,
+        "last_timestamp": active.last_timestamp,
+        "last_time": None if active.last_timestamp is None else rfc3339(active.last_timestamp),
+        "coordinator_epoch": active.coordinator_epoch,
+        "transaction_start_offset": active.transaction_start_offset,
+    }
+
+
+def view_producers(found: ProducerList) -> Document:
+    """`transactions producers`: each with the transactional ID that holds its producer ID, and that ID's owner."""
+    open_now = sum(1 for each in found.producers if each.transaction_start_offset is not None)
+    data: ProducersData = {
+        "producers": [_producer_row(each, found) for each in found.producers],
+        "not_searched": [str(each) for each in found.not_searched],
+    }
+    return Document(
+        kind="transactions.producers",
+        as_of=rfc3339(found.as_of),
+        cluster_id=found.cluster_id,
+        data=data,
+        blocks=(PRODUCERS,),
+        prose=(f"{counted(len(found.producers), 'producer')}, {open_now} with a transaction open in the partition.",),
+        notes=(*unseen(found.not_searched), *found.notes),
+    )
+
+
+def _producer_row(active: ActiveProducer, found: ProducerList) -> ProducerRow:
+    name = found.transactional_ids.get(active.producer.producer_id)
+    owned = NO_OWNER if name is None else found.owners[name]
+    return {**_producer_fields(active), "transactional_id": name, **owner_fields(owned)}
+
+
+def unseen(partitions: Sequence[TopicPartition]) -> tuple[str, ...]:
+    """The note on partitions that an answer lacks because no leader answers for them."""
+    if not partitions:
+        return ()
+    return (f"not seen, because no leader answers for them: {', '.join(map(str, partitions))}",)

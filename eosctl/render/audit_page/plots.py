@@ -1,0 +1,595 @@
+"""Starts and rounds of fencing, a line for each connector."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from eosctl.model.audit import AuditReport, EpochPoint, Growth, Stall, TimelineEvent, TransactionStatistics
+from eosctl.model.audit_states import bucket_bounds
+from eosctl.model.text import counted
+from eosctl.model.times import rfc3339
+from eosctl.render.answers.audit import connector_rows
+from eosctl.render.audit_page.figure import (
+    LATEST,
+    NONE,
+    OTHERS,
+    PALETTE,
+    Figure,
+    Row,
+    axis,
+    category_axis,
+    duration_words,
+    faint,
+    in_plot,
+    is_time,
+    label,
+    layout,
+    shown,
+    time_axis,
+    without_time,
+)
+
+MOST_LINES: Final = 40
+MOST_POINTS: Final = 4000
+LISTED: Final = 500
+KINDS: Final = {
+    "commit": ("task commits", "circle", "#2f7ed8", 10),
+    "fencing": ("rounds of fencing", "diamond", "#d9541e", 10),
+    "session": ("producers began", "line-ns-open", "#1a936f", 10),
+    "stop": ("stopped (0 tasks)", "square", "#b5489f", 9),
+    "deleted": ("deleted", "x", "#6b7785", 10),
+}
+"""What each kind of event is called, its symbol, colour and size; each kind has its own height within the line."""
+HEIGHTS: Final = {"commit": 0.29, "fencing": 0.0, "session": -0.3, "stop": 0.29, "deleted": 0.0}
+
+
+def timeline_figure(report: AuditReport) -> Figure:
+    """Task commits, rounds of fencing and first batches of producers; connectors with the worst verdict on top."""
+    events: defaultdict[str, list[TimelineEvent]] = defaultdict(list)
+    untimed = 0
+    for event in report.timeline:
+        if is_time(event.timestamp):
+            events[event.connector].append(event)
+        else:
+            untimed += 1
+    order = [row["name"] for row in connector_rows(report)]
+    sinks = frozenset(report.sinks)
+    names = [*(name for name in dict.fromkeys(order) if name in events), *sorted(events.keys() - set(order))]
+    lines = names[:MOST_LINES]
+    titles = [f"{label(name)} (sink)" if name in sinks else label(name) for name in lines]
+    width = _width([event for name in lines for event in events[name]])
+    return Figure(
+        key="timeline",
+        short="Starts",
+        title="Starts and rounds of fencing",
+        caption="Every start should be preceded by a round of fencing: a blue circle (tasks committed), then an orange "
+        "diamond (fenced), then green strokes (its producers begin). A square is a stop: a commit of no tasks, which "
+        "needs none. Sinks are never fenced; they are marked so.",
+        summary=_summary(report, len(names)),
+        headers=("Connector", "Kind", "Task commits", "Rounds of fencing", "Producers began", "Stops", "First", "Last"),
+        rows=tuple(_row(name, events[name], name in sinks) for name in names[:LISTED]),
+        traces=tuple(_traces(lines, events, width)),
+        layout=layout(
+            100 + 34 * len(lines),
+            xaxis=time_axis(),
+            yaxis=category_axis(titles, range=[len(lines) - 0.5, -0.5], zeroline=False),
+            hovermode="closest",
+        ),
+        notes=(*_notes(len(names), len(lines), width), *without_time(untimed)),
+    )
+
+
+def _width(events: Sequence[TimelineEvent]) -> int:
+    """How many ms are drawn as one point, so that there are not too many of them; 1 where each is drawn."""
+    if len(events) <= MOST_POINTS:
+        return 1
+    times = [event.timestamp for event in events]
+    lines = len({(event.connector, event.kind) for event in events})
+    return max(1, (max(times) - min(times)) * lines // MOST_POINTS)
+
+
+def _traces(lines: Sequence[str], events: Mapping[str, Sequence[TimelineEvent]], width: int) -> list[dict[str, Any]]:
+    traces = []
+    for kind, (title, symbol, colour, size) in KINDS.items():
+        points: list[tuple[int, float, str]] = []
+        for number, name in enumerate(lines):
+            found = [event for event in events[name] if kind_of(event) == kind]
+            groups: defaultdict[int, list[TimelineEvent]] = defaultdict(list)
+            for event in found:
+                groups[event.timestamp // width].append(event)
+            points += [(each[0].timestamp, number - HEIGHTS[kind], _words(each)) for each in groups.values()]
+        if points:
+            xs, ys, texts = zip(*points, strict=True)
+            marker = {"symbol": symbol, "color": colour, "size": size, "line": {"width": 2, "color": colour}}
+            traces.append(
+                {
+                    "type": "scatter",
+                    "mode": "markers",
+                    "name": title,
+                    "x": xs,
+                    "y": ys,
+                    "text": texts,
+                    "marker": marker,
+                    "hovertemplate": "%{text}<extra></extra>",
+                }
+            )
+    return traces
+
+
+def _words(events: Sequence[TimelineEvent]) -> str:
+    event = events[0]
+    title = KINDS[kind_of(event)][0]
+    if len(events) > 1:
+        return f"{in_plot(event.connector)}<br>{len(events):,} {title} from {rfc3339(event.timestamp)}"
+    lines = [in_plot(event.connector), f"{title}, {rfc3339(event.timestamp)}"]
+    lines += [f"{event.tasks} tasks"] if event.tasks is not None else []
+    lines += [f"producer {event.producer_id}, epoch {event.producer_epoch}"] if event.producer_id is not None else []
+    return "<br>".join([*lines, f"{in_plot(event.topic)}-{event.partition}, offset {event.offset}"])
+
+
+def kind_of(event: TimelineEvent) -> str:
+    """Its kind in KINDS: a stopped connector is one whose task configs the leader committed to be none."""
+    return "stop" if event.kind == "commit" and event.tasks == 0 else event.kind
+
+
+def _row(name: str, events: Sequence[TimelineEvent], is_sink: bool) -> Row:
+    count, times = Counter(map(kind_of, events)), [event.timestamp for event in events]
+    counts = (count["commit"], count["fencing"], count["session"], count["stop"])
+    return (shown(name), "sink" if is_sink else "source", *counts, rfc3339(min(times)), rfc3339(max(times)))
+
+
+def _summary(report: AuditReport, connectors: int) -> str:
+    count = Counter(map(kind_of, report.timeline))
+    sinks = f" ({counted(len(report.sinks), 'sink')} among them)" if report.sinks else ""
+    return (
+        f"{counted(connectors, 'connector')}{sinks}: {counted(count['commit'], 'task commit')}, "
+        f"{counted(count['fencing'], 'round')} of fencing, {counted(count['session'], 'producer')} began, "
+        f"{counted(count['stop'], 'stop')}."
+    )
+
+
+def _notes(all_lines: int, lines: int, width: int) -> list[str]:
+    notes = []
+    if all_lines > lines:
+        notes.append(f"{lines} of {all_lines:,} connectors are drawn, those with the worst verdict first.")
+    if width > 1:
+        notes.append(f"Events of one kind within {width / 60_000:,.0f} minutes are drawn as one point.")
+    if all_lines > LISTED:
+        notes.append(f"The table has {LISTED} of {all_lines:,} connectors.")
+    return notes
+
+
+# Epochs of producers: each is a producer that began again under the same producer ID, and fenced the one before.
+
+
+MOST_PRODUCERS: Final = 24
+MOST_EPOCHS: Final = 60
+NUMBERS_ACROSS: Final = 45
+
+
+def epochs_figure(report: AuditReport) -> Figure:
+    """A line for each producer ID with the number of each epoch where it began; those with most epochs are drawn.
+
+    A producer whose epochs went back is drawn before all others.
+    """
+    producers: defaultdict[int, list[EpochPoint]] = defaultdict(list)
+    for point in report.epochs:
+        if is_time(point.timestamp):
+            producers[point.producer_id].append(point)
+    steps = {each: _steps(points) for each, points in producers.items()}
+    order = sorted(steps, key=lambda each: (not _went_back(steps[each]), -len(steps[each]), each))
+    drawn = order[:MOST_PRODUCERS]
+    notes = []
+    if len(order) > len(drawn):
+        notes.append(f"{len(drawn)} of {len(order):,} producer IDs are drawn, those with most epochs.")
+    if any(len(steps[each]) > MOST_EPOCHS for each in drawn):
+        notes.append(f"Of more than {MOST_EPOCHS} epochs of one producer ID, every n-th is drawn.")
+    if len(order) > LISTED:
+        notes.append(f"The table has {LISTED} of {len(order):,} producer IDs.")
+    back = sum(_went_back(each) for each in steps.values())
+    names = [f"{each} {label(_connector(producers[each]))}" for each in drawn]
+    return Figure(
+        key="epochs",
+        short="Epochs",
+        title="Epochs of producers",
+        caption="Every restart fences the producer of before and takes the next epoch: the numbers should rise to the "
+        "right. A red square is an epoch lower than one before it: a zombie that still wrote, or records whose "
+        "timestamps are not the time of writing.",
+        summary=f"{counted(len(order), 'producer ID')}; of {back:,} of them an epoch went back.",
+        headers=("Producer ID", "Connector", "Epochs", "Highest", "Went back", "First seen", "Last new epoch"),
+        rows=tuple(_epoch_row(each, producers[each], steps[each]) for each in order[:LISTED]),
+        traces=tuple(_epoch_traces([steps[each] for each in drawn])),
+        layout=layout(
+            100 + 30 * len(drawn),
+            time_axis(),
+            category_axis(names, range=[len(drawn) - 0.5, -0.5]),
+            hovermode="closest",
+            showlegend=True,
+        ),
+        notes=(*notes, *without_time(len(report.epochs) - sum(map(len, producers.values())))),
+    )
+
+
+Step = tuple[EpochPoint, bool]
+
+
+def _steps(points: Sequence[EpochPoint]) -> list[Step]:
+    """The first point of each epoch by time, and every point after one with a higher epoch, which is marked."""
+    steps: list[Step] = []
+    highest = -1
+    for point in sorted(points, key=lambda each: (each.timestamp, each.producer_epoch)):
+        back = point.producer_epoch < highest
+        if back or point.producer_epoch > highest:
+            steps.append((point, back))
+        highest = max(highest, point.producer_epoch)
+    return steps
+
+
+def _went_back(steps: Sequence[Step]) -> bool:
+    return any(back for _, back in steps)
+
+
+def _epoch_traces(drawn: Sequence[Sequence[Step]]) -> list[dict[str, Any]]:
+    traces = []
+    crowded = _crowded(drawn)
+    for went_back, title, symbol, colour in (
+        (False, "new epoch", "circle", "#2f7ed8"),
+        (True, "went back", "square", "#cf3f57"),
+    ):
+        places = [
+            (number, point)
+            for number, steps in enumerate(drawn)
+            for place, (point, back) in enumerate(steps)
+            if back is went_back and (back or place % -(-len(steps) // MOST_EPOCHS) == 0)
+        ]
+        if places:
+            traces.append(
+                {
+                    "type": "scatter",
+                    "mode": "markers+text",
+                    "name": title,
+                    "x": [point.timestamp for _, point in places],
+                    "y": [number for number, _ in places],
+                    "text": [
+                        "" if (number, point) in crowded else str(point.producer_epoch) for number, point in places
+                    ],
+                    "textposition": "middle right",
+                    "customdata": [_epoch_words(point) for _, point in places],
+                    "marker": {"symbol": symbol, "size": 9, "color": colour},
+                    "hovertemplate": "%{customdata}<extra></extra>",
+                    "cliponaxis": False,
+                }
+            )
+    return traces
+
+
+def _crowded(drawn: Sequence[Sequence[Step]]) -> set[tuple[int, EpochPoint]]:
+    """The points whose number the next one would cover."""
+    times = [point.timestamp for steps in drawn for point, _ in steps]
+    room = (max(times, default=0) - min(times, default=0)) // NUMBERS_ACROSS
+    return {
+        (number, point)
+        for number, steps in enumerate(drawn)
+        for (point, _), (following, _) in pairwise(steps)
+        if following.timestamp - point.timestamp < room
+    }
+
+
+def _epoch_words(point: EpochPoint) -> str:
+    return (
+        f"producer {point.producer_id}, epoch {point.producer_epoch}<br>{rfc3339(point.timestamp)}<br>"
+        f"{in_plot(point.topic)}-{point.partition}"
+    )
+
+
+def _epoch_row(producer_id: int, points: Sequence[EpochPoint], steps: Sequence[Step]) -> Row:
+    epochs, times = [point.producer_epoch for point, _ in steps], [point.timestamp for point, _ in steps]
+    name = shown(_connector(points))
+    back = "yes" if _went_back(steps) else "no"
+    return (str(producer_id), name, len(epochs), max(epochs), back, rfc3339(min(times)), rfc3339(max(times)))
+
+
+def _connector(points: Sequence[EpochPoint]) -> str:
+    return next((each.connector for each in points if each.connector is not None), NONE)
+
+
+# Records and tombstones that partitions got, hour by hour.
+
+
+HOUR_MS: Final = 3_600_000
+MOST_PARTITIONS: Final = 8
+MOST_BINS: Final = 240
+
+Partition = tuple[str, int]
+
+
+def growth_figure(report: AuditReport) -> Figure:
+    """Records above, tombstones below, stacked by partition; the partitions with most records are distinguished."""
+    found = [each for each in report.growth if 0 <= each.hour * HOUR_MS <= LATEST]
+    hours = [each.hour for each in found]
+    width = max(1, -(-(max(hours, default=0) - min(hours, default=0) + 1) // MOST_BINS))
+    records, tombstones = _totals(found)
+    largest = [partition for partition, _ in records.most_common()]
+    drawn, rest = largest[:MOST_PARTITIONS], len(largest[MOST_PARTITIONS:])
+    notes = (
+        [f"The {MOST_PARTITIONS} partitions with most records are distinguished, {rest:,} others are one."]
+        if rest
+        else []
+    )
+    notes += [f"A point is {width} hours."] if width > 1 else []
+    notes += [f"The table has {LISTED} of {len(largest):,} partitions."] if len(largest) > LISTED else []
+    return Figure(
+        key="growth",
+        short="Growth",
+        title="Growth and tombstones",
+        caption="Records a partition got (above), and how many of them were tombstones, which delete a key (below).",
+        summary=f"{counted(records.total(), 'record')} and {counted(tombstones.total(), 'tombstone')} "
+        f"in {counted(len(largest), 'partition')}.",
+        headers=("Partition", "Records", "Tombstones"),
+        rows=tuple((_growth_words(each), records[each], tombstones[each]) for each in largest[:LISTED]),
+        traces=tuple(_growth_traces(found, drawn, width)),
+        layout=layout(
+            460,
+            xaxis=time_axis(anchor="y2"),
+            yaxis={"domain": [0.34, 1], "title": {"text": "records"}, "rangemode": "tozero"},
+            yaxis2=axis({"domain": [0, 0.26], "title": {"text": "tombstones"}, "rangemode": "tozero"}),
+            hovermode="closest",
+        ),
+        notes=tuple(notes),
+    )
+
+
+def _totals(growth: list[Growth]) -> tuple[Counter[Partition], Counter[Partition]]:
+    records: Counter[Partition] = Counter()
+    tombstones: Counter[Partition] = Counter()
+    for topic, partition, _, count, deleted in growth:
+        records[topic, partition] += count
+        tombstones[topic, partition] += deleted
+    return records, tombstones
+
+
+def _growth_traces(growth: list[Growth], drawn: list[Partition], width: int) -> list[dict[str, Any]]:
+    places = {partition: number for number, partition in enumerate(drawn)}
+    bins = sorted({each.hour // width for each in growth})
+    records: defaultdict[int, Counter[int]] = defaultdict(Counter)
+    tombstones: defaultdict[int, Counter[int]] = defaultdict(Counter)
+    for topic, partition, hour, count, deleted in growth:
+        place = places.get((topic, partition), len(drawn))
+        records[place][hour // width] += count
+        tombstones[place][hour // width] += deleted
+    # A step needs its end: the last bin is drawn to where the next would begin.
+    times = [each * width * HOUR_MS for each in [*bins, *(each + 1 for each in bins[-1:])]]
+    traces = []
+    for place in sorted(records):
+        others = place == len(drawn)
+        colour = OTHERS if others else PALETTE[place]
+        name = "others" if others else _growth_words(drawn[place])
+        common: dict[str, Any] = {
+            "type": "scatter",
+            "mode": "lines",
+            "name": label(name),
+            "legendgroup": str(place),
+            "x": times,
+            "text": in_plot(name),
+            "line": {"color": colour, "width": 1, "shape": "hv"},
+            "fillcolor": faint(colour),
+        }
+        upper = {"y": _heights(records[place], bins), "stackgroup": "records"}
+        lower = {"y": _heights(tombstones[place], bins), "stackgroup": "tombstones", "yaxis": "y2"}
+        traces.append(common | upper | {"hovertemplate": "%{text}<br>%{x}: %{y:,} records<extra></extra>"})
+        traces.append(
+            common | lower | {"hovertemplate": "%{text}<br>%{x}: %{y:,} tombstones<extra></extra>", "showlegend": False}
+        )
+    return traces
+
+
+def _heights(counts: Counter[int], bins: list[int]) -> list[int]:
+    heights = [counts[each] for each in bins]
+    return [*heights, *heights[-1:]]
+
+
+def _growth_words(partition: Partition) -> str:
+    return shown(f"{partition[0]}-{partition[1]}")
+
+
+# Where the last stable offset did not move: transactions that were open for long.
+
+
+MOST_STALLS: Final = 200
+MOST_STALL_LINES: Final = 30
+STALL_KINDS: Final = {False: ("ended", "#947313"), True: ("still open", "#cf3f57")}
+
+
+def stalls_figure(report: AuditReport) -> Figure:
+    """A bar for each long transaction, from its first batch to its marker, one line a partition."""
+    as_of = report.plan.as_of
+    timed = [
+        each for each in report.stalls if is_time(each.from_ms) and (each.until_ms is None or is_time(each.until_ms))
+    ]
+    order = sorted(timed, key=lambda each: (-_length(each, as_of), each.topic, each.partition, each.start_offset))
+    lines = list(dict.fromkeys((each.topic, each.partition) for each in order))[:MOST_STALL_LINES]
+    drawn = [each for each in order if (each.topic, each.partition) in lines][:MOST_STALLS]
+    notes = [f"The {len(drawn)} longest of {len(order):,} are drawn."] if len(drawn) < len(order) else []
+    notes += [f"The table has the longest {MOST_STALLS} of {len(order):,}."] if len(order) > MOST_STALLS else []
+    still_open = sum(each.until_ms is None for each in order)
+    names = [label(f"{topic}-{partition}") for topic, partition in lines]
+    return Figure(
+        key="stalls",
+        short="Stalls",
+        title="Where the last stable offset did not move",
+        caption=(
+            "Behind the first record of an open transaction, read_committed consumers get nothing. "
+            "Beginnings are the records' times, which MirrorSource takes from the source."
+        ),
+        summary=f"{counted(len(order), 'transaction')} open for long, {still_open:,} of them still open.",
+        headers=("Partition", "Offset", "From", "For", "Whose"),
+        rows=tuple(_stall_row(each, report) for each in order[:MOST_STALLS]),
+        traces=tuple(_stall_traces(drawn, lines, report)),
+        layout=layout(
+            110 + 30 * len(lines),
+            xaxis=time_axis(),
+            yaxis=category_axis(names, range=[len(lines) - 0.5, -0.5]),
+            barmode="overlay",
+            hovermode="closest",
+        ),
+        notes=(*notes, *without_time(len(report.stalls) - len(timed))),
+    )
+
+
+def _length(stall: Stall, as_of: int) -> int:
+    return max(0, (as_of if stall.until_ms is None else stall.until_ms) - stall.from_ms)
+
+
+def _stall_traces(
+    stalls: Sequence[Stall], lines: Sequence[tuple[str, int]], report: AuditReport
+) -> list[dict[str, Any]]:
+    traces, as_of = [], report.plan.as_of
+    for still_open, (title, colour) in STALL_KINDS.items():
+        found = [each for each in stalls if (each.until_ms is None) is still_open]
+        if found:
+            traces.append(
+                {
+                    "type": "bar",
+                    "orientation": "h",
+                    "name": title,
+                    "y": [lines.index((each.topic, each.partition)) for each in found],
+                    "base": [each.from_ms for each in found],
+                    "x": [_length(each, as_of) for each in found],
+                    "text": [_stall_words(each, report) for each in found],
+                    "textposition": "none",
+                    "width": 0.5,
+                    "marker": {"color": colour, "line": {"color": colour, "width": 3}, "pattern": _pattern(still_open)},
+                    "hovertemplate": "%{text}<extra></extra>",
+                }
+            )
+    return traces
+
+
+def _pattern(still_open: bool) -> dict[str, Any]:
+    return {"shape": "/", "size": 6, "solidity": 0.4} if still_open else {}
+
+
+def _stall_words(stall: Stall, report: AuditReport) -> str:
+    length = duration_words(_length(stall, report.plan.as_of))
+    return (
+        f"{in_plot(stall.topic)}-{stall.partition}, offset {stall.start_offset}<br>{_owner(stall, report, in_plot)}<br>"
+        f"from {rfc3339(stall.from_ms)} for {length}"
+    )
+
+
+def _owner(stall: Stall, report: AuditReport, text: Callable[[str], str]) -> str:
+    owner, producer = report.owner_of(stall), f"producer {stall.producer_id}"
+    return producer if owner == producer else f"{text(owner)}, {producer}"
+
+
+def _stall_row(stall: Stall, report: AuditReport) -> tuple[object, ...]:
+    length = duration_words(_length(stall, report.plan.as_of)) + (", still open" if stall.until_ms is None else "")
+    return (
+        shown(f"{stall.topic}-{stall.partition}"),
+        stall.start_offset,
+        rfc3339(stall.from_ms),
+        length,
+        _owner(stall, report, shown),
+    )
+
+
+# How large transactions are and how long they take.
+
+
+MOST_CONNECTORS: Final = 8
+WIDEST: Final = 64
+
+
+def transaction_figures(report: AuditReport) -> tuple[Figure, Figure]:
+    """Two histograms, of records in a transaction and of its duration, stacked by connector."""
+    order = sorted(report.transactions, key=lambda each: -sum(each.sizes.values()))
+    return (
+        _histogram(
+            ("sizes", "Sizes"),
+            "Records in a transaction",
+            "How many records lie between a transaction's begin and its marker; each bar covers twice the last.",
+            [(each, each.sizes) for each in order],
+            "{:,}".format,
+        ),
+        _histogram(
+            ("durations", "Durations"),
+            "Duration of a transaction",
+            "From a transaction's first batch to its marker: as long as that, read_committed consumers wait.",
+            [(each, each.durations) for each in order],
+            duration_words,
+        ),
+    )
+
+
+def _histogram(
+    names: tuple[str, str],
+    title: str,
+    caption: str,
+    found: Sequence[tuple[TransactionStatistics, Mapping[int, int]]],
+    words: Callable[[int], str],
+) -> Figure:
+    key, short = names
+    found = [(each, histogram) for each, histogram in found if histogram]
+    used = [bucket for _, histogram in found for bucket in histogram]
+    buckets = range(min(used, default=0), min(max(used, default=0), WIDEST) + 1)
+    titles = [_bucket_words(bucket, words) for bucket in buckets]
+    drawn, rest = found[:MOST_CONNECTORS], found[MOST_CONNECTORS:]
+    total = _sum(histogram for _, histogram in found)
+    parts = [(_name(each.connector), PALETTE[number], dict(counts)) for number, (each, counts) in enumerate(drawn)]
+    parts += [(f"{len(rest):,} others", OTHERS, _sum(counts for _, counts in rest))] if rest else []
+    return Figure(
+        key=key,
+        short=short,
+        title=title,
+        caption=caption,
+        summary=_transactions_summary([each for each, _ in found], sum(total.values())),
+        headers=("From, to", "Transactions"),
+        rows=tuple((name, total.get(bucket, 0)) for bucket, name in zip(buckets, titles, strict=True)),
+        traces=tuple(
+            {
+                "type": "bar",
+                "name": label(name),
+                "x": list(range(len(buckets))),
+                "y": [counts.get(bucket, 0) for bucket in buckets],
+                "text": [f"{in_plot(name)}<br>{each}" for each in titles],
+                "textposition": "none",
+                "marker": {"color": colour},
+                "hovertemplate": "%{text}<br>%{y:,} transactions<extra></extra>",
+            }
+            for name, colour, counts in parts
+        ),
+        layout=layout(
+            360,
+            xaxis=category_axis(titles),
+            yaxis={"title": {"text": "transactions"}, "rangemode": "tozero"},
+            barmode="stack",
+            bargap=0.06,
+        ),
+        notes=(f"The {MOST_CONNECTORS} connectors with most transactions are distinguished.",) if rest else (),
+    )
+
+
+def _transactions_summary(found: Sequence[TransactionStatistics], transactions: int) -> str:
+    """Whose transactions are drawn; what no known task wrote is no connector."""
+    named = sum(each.connector is not None for each in found)
+    whose = [counted(named, "connector")] if named or len(found) == named else []
+    whose += ["producers of no known task"] if len(found) > named else []
+    return f"{counted(transactions, 'committed transaction')} of {' and of '.join(whose)}."
+
+
+def _bucket_words(bucket: int, words: Callable[[int], str]) -> str:
+    low, high = map(words, bucket_bounds(bucket))
+    return low if low == high else f"{low} to {high}"
+
+
+def _name(connector: str | None) -> str:
+    return NONE if connector is None else connector
+
+
+def _sum(histograms: Iterable[Mapping[int, int]]) -> dict[int, int]:
+    total: dict[int, int] = {}
+    for histogram in histograms:
+        for bucket, count in histogram.items():
+            total[bucket] = total.get(bucket, 0) + count
+    return total

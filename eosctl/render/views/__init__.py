@@ -1,1 +1,0 @@
-"""One view per noun: a model value becomes a Document."""

@@ -1,0 +1,624 @@
+"""A broker's log directory as what an audit reads from: partitions' segment files, without a broker.
+
+    <topic>-<partition>/00000000000000000000.log       batches from that offset on
+    <topic>-<partition>/00000000000000000000.log.swap  what a cleaner puts in the place of segments
+    <topic>-<partition>/partition.metadata             version: 0, topic_id: <ID> (KIP-516)
+
+1. No broker reports which transactions were aborted, so the segments are gone through twice: once for their markers.
+2. The end of the last segment stands for the high watermark; what a copy cut in the middle of a batch is not there.
+3. The last stable offset is the first offset of the earliest transaction without a marker.
+4. A `.swap` file is whole. A broker that starts puts it in the place of the segments that it covers, so it is read
+   where the segment of its name is gone. `.cleaned` and `.deleted` files are not read, nor are directories of
+   partitions that are being deleted (`-delete`), moved (`-future`) or were assigned elsewhere (`-stray`).
+5. Of several directories with the same partition (replicas, or a copy beside the original) the longest log is read.
+6. The first segment's name is where the log starts, or behind that the broker's log-start-offset-checkpoint. Its
+   cleaner-offset-checkpoint has the partitions that were compacted.
+7. A broker may go on writing, cleaning and deleting: what is gone when it is read is damage, unless a segment that was
+   read covers it.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from io import BufferedReader
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol, Self
+
+from eosctl.clients.errors import protocol_error
+from eosctl.clients.leaders import NO_LEADER, partition_leaders
+from eosctl.clients.messages import list_offsets
+from eosctl.clients.wire import Wire
+from eosctl.codecs.record_batches import (
+    HEADER,
+    LENGTH_AT,
+    MOST_BYTES,
+    MOST_SKIPPED,
+    WRONG_CRC,
+    Batch,
+    DamagedOffsets,
+    MarkerType,
+    begins_batch,
+    claimed_length,
+    decode_marker,
+    decode_records,
+    has_right_crc,
+    iter_batches,
+    next_batch,
+)
+from eosctl.codecs.transaction_log import decode_log_record
+from eosctl.errors import ConfigError, Undecodable, Unreachable, UsageError
+from eosctl.model.audit import AuditPlan, OffsetRange
+from eosctl.model.names import TRANSACTION_LOG, TopicPartition
+from eosctl.model.records import IsolationLevel, Record
+from eosctl.model.topics import PartitionOffsets
+from eosctl.model.transaction_log import LogRecord
+from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem, LogSource, read_range
+from eosctl.sources.kafka_log import partition_offsets
+
+# Checkpoint files of a broker's log directory: what it keeps about partitions beside their segments.
+#
+#     0                              version
+#     2                              number of entries
+#     orders 0 83                    topic, partition, offset
+#     connect-offsets 0 86
+#
+# `cleaner-offset-checkpoint` has every partition that the log cleaner has cleaned, `log-start-offset-checkpoint` those
+# whose log begins behind their first segment's first offset: DeleteRecords moved it.
+
+
+CLEANER: Final = "cleaner-offset-checkpoint"
+LOG_START: Final = "log-start-offset-checkpoint"
+BEFORE_ENTRIES: Final = 2
+
+
+def read_checkpoint(directory: Path, name: str) -> Mapping[TopicPartition, int]:
+    """Partitions to their offsets; empty where the file is not there. Raises ConfigError where it is no checkpoint."""
+    path = directory / name
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()[BEFORE_ENTRIES:]
+    except FileNotFoundError:
+        return {}
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"cannot read {path}: it is not text") from error
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+    return dict(_entry(line, path) for line in lines)
+
+
+def _entry(line: str, path: Path) -> tuple[TopicPartition, int]:
+    try:
+        topic, partition, offset = line.split()
+        return TopicPartition(topic, int(partition)), int(offset)
+    except ValueError as error:
+        raise ConfigError(f"{path} is no checkpoint: {line!r} is not TOPIC PARTITION OFFSET") from error
+
+
+# A segment file of a partition, as it lies in a broker's log directory: no broker needed.
+#
+# The file is record batches one after the other.
+#
+# 1. A file that was allocated ahead (log.preallocate) ends in zeros.
+# 2. The last segment may end within a batch: a broker crashed, a copy was cut, or a broker is writing. A broker that
+#    starts cuts that off.
+# 3. Anywhere else bytes that are no batch are damage: passed over up to the next batch, with the missing offsets.
+# 4. Every CRC is checked, as a broker does when it starts after a crash.
+# 5. A batch whose offsets are below those before it is none. Those that an earlier segment holds already are left out:
+#    a cleaner that was interrupted while it replaced segments leaves both.
+
+
+CHUNK: Final = 1 << 22
+ZERO: Final = b"\0"
+CUT_OFF: Final = "the batch is cut off"
+DIRECTORY: Final = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)")
+
+
+class SegmentGone(ConfigError):
+    """The segment file is not there (any more)."""
+
+
+def partition_of_segment(path: Path) -> TopicPartition | None:
+    """The partition whose segment it is, by the name of its directory; None where that shows none."""
+    match = DIRECTORY.fullmatch(path.absolute().parent.name)
+    return None if match is None else TopicPartition(match["topic"], int(match["partition"]))
+
+
+class SegmentBatches:
+    """The batches of one segment file in offset order and what is damaged, read once; memory does not grow with it.
+
+    begins is the offset up to which earlier segments reach, ends the first one of the next segment, None for the last;
+    most_batch_bytes is how much memory the records of one batch may take.
+    next_offset is the offset behind what was read. cut_bytes is how many bytes at the end of the last segment are no
+    whole batch, and cut_reason why (0 and empty until the end is reached).
+    """
+
+    def __init__(
+        self, path: Path, begins: int = 0, ends: int | None = None, most_batch_bytes: int = MOST_BYTES
+    ) -> None:
+        self._path, self._begins, self._ends, self._most = path, begins, ends, most_batch_bytes
+        self.next_offset = begins
+        self.cut_bytes = 0
+        self.cut_reason = ""
+
+    def __iter__(self) -> Iterator[Batch | DamagedOffsets]:
+        """Raises SegmentGone where there is no such file, ConfigError where it cannot be read."""
+        try:
+            with self._path.open("rb") as file:
+                yield from self._items(file)
+        except FileNotFoundError as error:
+            raise SegmentGone(f"cannot read the segment {self._path}: it is not there") from error
+        except OSError as error:
+            raise ConfigError(f"cannot read the segment {self._path}: {error.strerror or error}") from error
+
+    def _items(self, file: BufferedReader) -> Iterator[Batch | DamagedOffsets]:
+        place = wanted = 0
+        while data := _read(file, place, max(wanted, CHUNK, HEADER.size)):
+            used, reason = 0, ""
+            try:
+                for batch in iter_batches(data, most_bytes=self._most):
+                    if self._is_next(batch):
+                        yield batch
+                    used += len(batch.data)
+            except Undecodable as error:
+                reason = error.reason
+            place, wanted = place + used, 0
+            if used and not reason:
+                continue
+            length = claimed_length(data, used)
+            if not reason and length > len(data) and self._lies_there(file, place, length):
+                wanted = length
+                continue
+            behind = self._next_batch(file, place)
+            yield from self._damage(file, place, behind, reason or CUT_OFF)
+            if behind is None:
+                return
+            place = behind
+
+    def _is_next(self, batch: Batch) -> bool:
+        """Whether it goes on from the batches before; raises Undecodable for one that cannot be where it is."""
+        if not has_right_crc(batch.data):
+            raise Undecodable(WRONG_CRC)
+        first, behind = batch.header.base_offset, batch.header.next_offset
+        if self.next_offset <= first < behind and first < self.next_offset + MOST_SKIPPED:
+            self.next_offset = behind
+            return True
+        if self.next_offset == self._begins >= behind > first >= 0:
+            return False
+        raise Undecodable(f"offsets {first} to {behind - 1} behind offset {self.next_offset - 1}")
+
+    def _lies_there(self, file: BufferedReader, place: int, length: int) -> bool:
+        """Whether the bytes that a batch claims to have are all there, and a batch, zeros or nothing follow them."""
+        if place + length > os.fstat(file.fileno()).st_size:
+            return False
+        following = _read(file, place + length, HEADER.size)
+        return not following.strip(ZERO) or begins_batch(following, 0, self.next_offset)
+
+    def _next_batch(self, file: BufferedReader, place: int) -> int | None:
+        """Where behind damaged bytes the next batch begins; None: nowhere in this file.
+
+        Windows overlap by half. So a batch that is longer than half a chunk is found behind a right length only.
+        """
+        length = claimed_length(_read(file, place, HEADER.size))
+        if length and begins_batch(_read(file, place + length, HEADER.size), 0, self.next_offset):
+            return place + length
+        while len(window := _read(file, place, CHUNK)) > HEADER.size:
+            found = next_batch(window, 0, self.next_offset) if window.strip(ZERO) else None
+            if found is not None:
+                return place + found
+            place += max(1, CHUNK // 2)
+        return None
+
+    def _damage(self, file: BufferedReader, place: int, behind: int | None, reason: str) -> Iterator[DamagedOffsets]:
+        if behind is not None:
+            following = int.from_bytes(_read(file, behind, LENGTH_AT), "big")
+        elif self._ends is not None:
+            following = self._ends
+        else:
+            if not _is_zero(file, place):
+                self.cut_bytes, self.cut_reason = os.fstat(file.fileno()).st_size - place, reason
+            return
+        if following > self.next_offset:
+            yield DamagedOffsets(self.next_offset, following, reason)
+            self.next_offset = following
+
+
+def _read(file: BufferedReader, place: int, size: int) -> bytes:
+    return os.pread(file.fileno(), size, place)
+
+
+def _is_zero(file: BufferedReader, place: int) -> bool:
+    """Whether the file holds nothing but zeros from there on."""
+    while data := _read(file, place, CHUNK):
+        if data.strip(ZERO):
+            return False
+        place += len(data)
+    return True
+
+
+class LogSegment:
+    """The records of one segment file, in offset order, read once; memory does not grow with the file.
+
+    cut_bytes is how many bytes at the end belong to a batch that is not whole (0 until the end is reached).
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.cut_bytes = 0
+
+    def __iter__(self) -> Iterator[Record]:
+        """Raises ConfigError where the file cannot be read, Undecodable for bytes that are no batch."""
+        batches = SegmentBatches(self._path)
+        for item in batches:
+            if isinstance(item, DamagedOffsets):
+                raise self._undecodable(f"offset {item.offset}: {item.reason}")
+            if not item.header.is_control:
+                yield from self._records(item)
+        if batches.cut_bytes and batches.cut_reason != CUT_OFF:
+            raise self._undecodable(f"offset {batches.next_offset}: {batches.cut_reason}")
+        self.cut_bytes = batches.cut_bytes
+
+    def _records(self, batch: Batch) -> list[Record]:
+        try:
+            return decode_records(batch)
+        except Undecodable as error:
+            raise self._undecodable(error.message) from error
+
+    def _undecodable(self, what: str) -> Undecodable:
+        return Undecodable(f"{self._path}: {what}")
+
+
+SEGMENT: Final = re.compile(r"(?P<base>\d{20})\.log(?P<swap>\.swap)?")
+GONE: Final = "the segment file was deleted before it was read"
+SHORTER: Final = "the last segment was truncated before it was read"
+TOPIC_ID: Final = re.compile(r"^topic_id:\s*(\S+)$", re.MULTILINE)
+
+
+class AbortedTransaction(NamedTuple):
+    """A producer's data from `first` up to the abort marker at `marker`."""
+
+    producer_id: int
+    first: int
+    marker: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionSegments:
+    """The segments of one partition, and what their markers say.
+
+    cut_bytes is how many bytes at the end of the last one are no whole batch, cleaned whether it was ever compacted;
+    most_batch_bytes is how much memory the records of one batch may take.
+    """
+
+    topic_partition: TopicPartition
+    paths: tuple[Path, ...]
+    topic_id: str | None
+    log_start_offset: int
+    last_stable_offset: int
+    end_offset: int
+    aborted: tuple[AbortedTransaction, ...]
+    cut_bytes: int = 0
+    cleaned: bool = False
+    most_batch_bytes: int = MOST_BYTES
+
+
+def find_segments(directories: Iterable[Path], topics: Sequence[str] = ()) -> Mapping[TopicPartition, tuple[Path, ...]]:
+    """The segment files under log directories (or of single partitions' directories), by partition, in order.
+
+    topics keeps only those. Raises UsageError where there is none, ConfigError for a directory that cannot be read.
+    """
+    found: dict[TopicPartition, dict[Path, list[Path]]] = {}
+    for directory in directories:
+        try:
+            files = [path for pattern in ("*.log", "*.log.swap") for path in _under(directory, pattern)]
+        except OSError as error:
+            raise ConfigError(f"cannot read {directory}: {error.strerror or error}") from error
+        for path in files:
+            home = path.absolute().parent
+            match = DIRECTORY.fullmatch(home.name)
+            if SEGMENT.fullmatch(path.name) and match is not None and (not topics or match["topic"] in topics):
+                place = TopicPartition(match["topic"], int(match["partition"]))
+                found.setdefault(place, {}).setdefault(home, []).append(path)
+    if not found:
+        names = ", ".join(map(str, directories))
+        raise UsageError(f"no segment of {', '.join(topics) or 'any topic'} in {names}", hint="DIR holds TOPIC-N/*.log")
+    return {place: _longest(found[place].values()) for place in sorted(found)}
+
+
+def _under(directory: Path, pattern: str) -> Iterator[Path]:
+    yield from directory.glob(pattern)
+    yield from directory.glob(f"*/{pattern}")
+
+
+def _longest(logs: Iterable[Sequence[Path]]) -> tuple[Path, ...]:
+    """Of the logs of one partition the one that reaches furthest, its segments in order."""
+    return max((_in_order(paths) for paths in logs), key=_length)
+
+
+def _in_order(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Segments by their first offset; a `.swap` file only where there is no other of that offset."""
+    by_base = {_base(path): path for path in sorted(set(paths), reverse=True)}
+    return tuple(by_base[base] for base in sorted(by_base))
+
+
+def _length(paths: Sequence[Path]) -> tuple[int, int, int]:
+    try:
+        size = paths[-1].stat().st_size
+    except FileNotFoundError:
+        size = 0
+    return _base(paths[-1]), size, -_base(paths[0])
+
+
+def survey_segments(topic_partition: TopicPartition, paths: Sequence[Path]) -> PartitionSegments:
+    """The first of the two ways through: bounds, and aborted transactions."""
+    opened: dict[int, int] = {}
+    aborted: list[AbortedTransaction] = []
+    directory = paths[0].absolute().parent.parent
+    start = max(_base(paths[0]), read_checkpoint(directory, LOG_START).get(topic_partition, 0))
+    end = start
+    log = _Log(paths)
+    for item in log:
+        if isinstance(item, DamagedOffsets):
+            continue
+        header = item.header
+        end = header.next_offset
+        if not header.is_control:
+            if header.is_transactional:
+                opened.setdefault(header.producer_id, header.base_offset)
+            continue
+        marker = _marker(item)
+        if isinstance(marker, ControlBatch) and marker.marker is not None:
+            first = opened.pop(header.producer_id, None)
+            if first is not None and marker.marker.type is MarkerType.ABORT:
+                aborted.append(AbortedTransaction(header.producer_id, first, marker.marker.offset))
+    return PartitionSegments(
+        topic_partition,
+        tuple(paths),
+        _topic_id(paths[0].parent),
+        start,
+        max(start, min(opened.values(), default=end)),
+        end,
+        tuple(aborted),
+        log.cut_bytes,
+        topic_partition in read_checkpoint(directory, CLEANER),
+    )
+
+
+def _topic_id(directory: Path) -> str | None:
+    try:
+        found = TOPIC_ID.search((directory / "partition.metadata").read_text(encoding="utf-8"))
+    except OSError:
+        return None
+    return None if found is None else found[1]
+
+
+def read_segments(segments: PartitionSegments, offsets: OffsetRange) -> Iterator[LogItem]:
+    """Everything in the range, in offset order: the second way through."""
+    aborted: dict[int, list[AbortedTransaction]] = {}
+    for each in segments.aborted:
+        aborted.setdefault(each.producer_id, []).append(each)
+    log = _Log(_from(segments.paths, offsets.start), segments.end_offset, segments.most_batch_bytes)
+    for item in log:
+        last = item.next_offset - 1 if isinstance(item, DamagedOffsets) else item.header.last_offset
+        if last < offsets.start:
+            continue
+        if isinstance(item, DamagedOffsets):
+            if item.offset >= offsets.end:
+                return
+            start, end = max(item.offset, offsets.start), min(item.next_offset, offsets.end)
+            yield DamagedOffsets(start, end, item.reason)
+        elif last >= offsets.end:
+            return
+        elif item.header.is_control:
+            yield _marker(item)
+        else:
+            yield DataBatch(item, offsets.settled and _is_aborted(item, aborted.get(item.header.producer_id, ())))
+
+
+def _is_aborted(batch: Batch, aborted: Iterable[AbortedTransaction]) -> bool:
+    header = batch.header
+    return header.is_transactional and any(each.first <= header.base_offset < each.marker for each in aborted)
+
+
+def _from(paths: Sequence[Path], start: int) -> Sequence[Path]:
+    """The segments from that one on which holds `start`: a file is named after its first offset."""
+    first = max((number for number, path in enumerate(paths) if _base(path) <= start), default=0)
+    return paths[first:]
+
+
+def _base(path: Path) -> int:
+    match = SEGMENT.fullmatch(path.name)
+    return 0 if match is None else int(match["base"])
+
+
+def _marker(batch: Batch) -> ControlBatch | DamagedOffsets:
+    try:
+        return ControlBatch(batch, decode_marker(batch))
+    except Undecodable as error:
+        return DamagedOffsets(batch.header.base_offset, batch.header.next_offset, error.reason)
+
+
+class _Log:
+    """Batches and damages of segments that follow each other; end is the offset that they reached once, if known.
+
+    cut_bytes is what is no whole batch at the end of the last one.
+    """
+
+    def __init__(self, paths: Sequence[Path], end: int | None = None, most_batch_bytes: int = MOST_BYTES) -> None:
+        self._paths, self._end, self._most = paths, end, most_batch_bytes
+        self.cut_bytes = 0
+
+    def __iter__(self) -> Iterator[Batch | DamagedOffsets]:
+        reached = 0
+        bases: list[int | None] = [_base(path) for path in self._paths]
+        for path, base, ends in zip(self._paths, bases, [*bases[1:], None], strict=True):
+            segment = SegmentBatches(path, max(reached, base or 0), ends, self._most)
+            try:
+                yield from segment
+            except SegmentGone:
+                reached, gone = max(reached, base or 0), self._end if ends is None else ends
+                if gone is not None and reached < gone:
+                    yield DamagedOffsets(reached, gone, GONE)
+                    reached = gone
+            else:
+                reached, self.cut_bytes = max(reached, segment.next_offset), segment.cut_bytes
+        if self._end is not None and reached < self._end:
+            yield DamagedOffsets(reached, self._end, SHORTER)
+
+
+def read_transaction_log_segments(partitions: Iterable[PartitionSegments]) -> Iterator[LogRecord]:
+    """The records of these partitions of `__transaction_state`. Raises Undecodable for a record that is none of it."""
+    for each in partitions:
+        place = each.topic_partition
+        whole = OffsetRange(place.topic, place.partition, each.log_start_offset, each.end_offset)
+        for item in read_segments(each, whole):
+            if isinstance(item, DataBatch):
+                for record in decode_records(item.batch):
+                    yield decode_log_record(place.partition, record)
+
+
+@dataclass(frozen=True)
+class SegmentSource(LogSource):
+    """Reads the segments of the partitions that it was given."""
+
+    segments: tuple[PartitionSegments, ...]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """There is nothing to close."""
+
+    def read(self, plan: AuditPlan, offsets: OffsetRange) -> Iterator[LogItem]:
+        """Everything in the range, in offset order."""
+        mine = next(each for each in self.segments if each.topic_partition == offsets.topic_partition)
+        return read_segments(mine, offsets)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSegments:
+    """Opens a SegmentSource."""
+
+    segments: tuple[PartitionSegments, ...]
+
+    def __call__(self) -> SegmentSource:
+        """A source of its own."""
+        return SegmentSource(self.segments)
+
+
+# Batches of partitions wherever a trace may begin: at their leaders, or in log directories without a broker.
+
+
+class RecordLog(Protocol):
+    """Partitions that can be read in ranges of offsets."""
+
+    def partitions(self, topic: str) -> Sequence[TopicPartition]:
+        """The partitions of the topic. Raises UsageError where there is none."""
+
+    def bounds(self, place: TopicPartition) -> PartitionOffsets:
+        """Its log start offset, last stable offset and high watermark."""
+
+    def cut_bytes(self, place: TopicPartition) -> int:
+        """How many bytes behind the high watermark are no whole batch."""
+
+    def read(self, offsets: OffsetRange) -> Iterator[LogItem]:
+        """Everything in the range, in offset order; batches of a settled range say whether they were aborted."""
+
+    def offset_at(self, place: TopicPartition, time_ms: int) -> tuple[int, int] | None:
+        """Offset and timestamp of the first record whose timestamp is that or later; None where there is none."""
+
+
+class LiveLog:
+    """Partitions of a cluster, read from their leaders."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    def partitions(self, topic: str) -> Sequence[TopicPartition]:
+        """By the cluster's metadata."""
+        return sorted(partition_leaders(self._wire, [topic]))
+
+    def bounds(self, place: TopicPartition) -> PartitionOffsets:
+        """As its leader answers; raises UsageError for a partition that does not exist."""
+        return partition_offsets(self._wire, [place])[place]
+
+    def cut_bytes(self, place: TopicPartition) -> int:
+        """None: a broker cuts them off when it starts."""
+        return 0
+
+    def read(self, offsets: OffsetRange) -> Iterator[LogItem]:
+        """Fetched; raises NotAuthorized where Read is missing."""
+        return read_range(self._wire, offsets, None) if offsets.size > 0 else iter(())
+
+    def offset_at(self, place: TopicPartition, time_ms: int) -> tuple[int, int] | None:
+        """ListOffsets by timestamp (KIP-79)."""
+        leader = partition_leaders(self._wire, [place.topic]).get(place, NO_LEADER)
+        if leader == NO_LEADER:
+            raise Unreachable(f"{place} has no leader")
+        request = list_offsets([place], max(0, time_ms), IsolationLevel.READ_UNCOMMITTED)
+        part = self._wire.request(leader, request).topics[0].partitions[0]
+        if part.error_code:
+            resource = f"Topic {place.topic}"
+            raise protocol_error(
+                part.error_code, principal=self._wire.principal, operation="Describe", resource=resource
+            )
+        return None if part.offset < 0 else (int(part.offset), int(part.timestamp))
+
+
+class SegmentLog:
+    """Partitions whose segments lie under log directories. Each is gone through once for its bounds."""
+
+    def __init__(self, directories: Sequence[Path], most_batch_bytes: int) -> None:
+        self._directories, self._most = directories, most_batch_bytes
+        self._surveyed: dict[TopicPartition, PartitionSegments] = {}
+
+    @cached_property
+    def all(self) -> Mapping[TopicPartition, tuple[Path, ...]]:
+        """Every partition there, with its segments."""
+        return find_segments(self._directories)
+
+    def partitions(self, topic: str) -> Sequence[TopicPartition]:
+        """Those that lie there."""
+        found = [each for each in self.all if each.topic == topic]
+        if not found:
+            raise UsageError(f"no segment of topic {topic} in {', '.join(map(str, self._directories))}")
+        return found
+
+    def bounds(self, place: TopicPartition) -> PartitionOffsets:
+        """As the files end: there the high watermark is taken to be."""
+        segments = self._segments(place)
+        return PartitionOffsets(place, segments.log_start_offset, segments.last_stable_offset, segments.end_offset)
+
+    def cut_bytes(self, place: TopicPartition) -> int:
+        """At the end of the last segment."""
+        return self._segments(place).cut_bytes
+
+    def read(self, offsets: OffsetRange) -> Iterator[LogItem]:
+        """From the files."""
+        return read_segments(self._segments(offsets.topic_partition), offsets)
+
+    def offset_at(self, place: TopicPartition, time_ms: int) -> tuple[int, int] | None:
+        """By the batches' latest timestamps: the first record of the batch may be earlier."""
+        bounds = self.bounds(place)
+        for item in self.read(
+            OffsetRange(*_name(place), bounds.log_start_offset, bounds.high_watermark, settled=False)
+        ):
+            if isinstance(item, DataBatch) and item.batch.header.max_timestamp >= time_ms:
+                return item.batch.header.base_offset, item.batch.header.max_timestamp
+        return None
+
+    def transaction_log(self) -> Iterator[LogRecord]:
+        """The records of `__transaction_state` there; none where it does not lie there."""
+        places = [each for each in self.all if each.topic == TRANSACTION_LOG]
+        return read_transaction_log_segments([self._segments(each) for each in places])
+
+    def _segments(self, place: TopicPartition) -> PartitionSegments:
+        if place not in self.all:
+            raise UsageError(f"no segment of {place} in {', '.join(map(str, self._directories))}")
+        if place not in self._surveyed:
+            self._surveyed[place] = replace(survey_segments(place, self.all[place]), most_batch_bytes=self._most)
+        return self._surveyed[place]
+
+
+def _name(place: TopicPartition) -> tuple[str, int]:
+    return place.topic, place.partition
