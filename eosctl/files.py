@@ -3,19 +3,19 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from errno import EFBIG
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO, Final
+
+from msgspec import Struct
 
 from eosctl.errors import ConfigError
 
 MIB: Final = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class FileKind:
+class FileKind(Struct, frozen=True):
     """A kind of file: its name in an error, and how many bytes one may have; of a file that is read by line, one line.
 
     What people write by hand is small: parsing 50 MB of comments as YAML takes 12 s, and reading a device never ends.

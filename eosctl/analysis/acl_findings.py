@@ -4,8 +4,9 @@ topics that no config names, clients that are nobody's.
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from eosctl.analysis.catalogue import plans as kinds
 from eosctl.analysis.catalogue.index import kinds_of_command
@@ -34,8 +35,7 @@ from eosctl.model.text import counted
 # Sorted texts that begin alike lie together, so all of this costs sorting: each gets its nearest enclosing text.
 
 
-@dataclass(frozen=True, slots=True)
-class IdOwner:
+class IdOwner(Struct, frozen=True):
     """Who uses transactional IDs that begin so: a connector of a group, or the leader of a group (connector None)."""
 
     group_id: str
@@ -54,8 +54,7 @@ class IdOwner:
         return f"connector {self.connector} of group {self.group_id}"
 
 
-@dataclass(frozen=True, slots=True)
-class Collision:
+class Collision(Struct, frozen=True):
     """Two owners; `shared` is the ID or beginning that both use. equal: they use the same IDs."""
 
     shared: str

@@ -21,8 +21,11 @@ Rules, applied record by record:
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl.errors import UsageError
 from eosctl.model.config_topic import (
@@ -321,8 +324,7 @@ def _missing(waiting: dict[int, Properties], tasks: int) -> tuple[int, ...]:
 # One pass over the config topic that gives both the reader's state and the census of its records.
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(Struct, frozen=True):
     """A config topic read once: the reader's state and the census."""
 
     state: ClusterConfigState

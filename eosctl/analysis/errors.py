@@ -6,8 +6,9 @@ without a code are those of the same package and of Connect's. A test holds all 
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from eosctl.model.report import ErrorPattern, Explanation
 
@@ -199,8 +200,7 @@ _WRAPPERS: Final = frozenset({"ApiException", "ConnectException", "ConnectRestEx
 _NAME: Final = re.compile(r"[\w.$]*\w")
 
 
-@dataclass(frozen=True, slots=True)
-class KafkaError:
+class KafkaError(Struct, frozen=True):
     """One class: its full name, whether clients may try again, its code and name in the protocol, if it has them."""
 
     class_name: str

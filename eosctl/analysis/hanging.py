@@ -18,8 +18,9 @@ is undecided; one that is in progress is so at any age. TransactionsCommand leav
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from eosctl.model.connectors import ConnectorState
 from eosctl.model.hanging import (
@@ -169,8 +170,7 @@ OWN_OFFSETS_TOPIC: Final = "offsets.storage.topic"
 SINK_GROUP: Final = "consumer.override.group.id"
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectTopics:
+class ConnectTopics(Struct, frozen=True):
     """The internal topics of one Connect cluster, and its connectors as its config topic has them."""
 
     group_id: str

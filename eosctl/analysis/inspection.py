@@ -1,8 +1,9 @@
 """From the config topic read once to the answer of inspect-config."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from eosctl.analysis.catalogue import internal_topics
 from eosctl.analysis.catalogue import internal_topics as kinds
@@ -33,8 +34,7 @@ from eosctl.model.whole_numbers import MOST_TASKS
 # Findings about one connector of the config topic, each with what to do.
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(Struct, frozen=True):
     connector: InspectedConnector
     cluster_has_records: bool
     version: KafkaVersion

@@ -7,9 +7,11 @@ its identity. Folds of two stretches of one partition merge into the fold of bot
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby, repeat
 from typing import Final, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl.analysis.positions.debezium import POSTGRESQL, at_source
 from eosctl.analysis.positions.index import compare_positions, explain_position, meaning_of_rewind, position_reader
@@ -181,8 +183,7 @@ class OpenedStores(NamedTuple):
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class Merger:
+class Merger(Struct, frozen=True):
     """Merges keys over the topics that were read: by place, None where there is no such topic.
 
     version is the workers'.

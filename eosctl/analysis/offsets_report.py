@@ -4,9 +4,11 @@ import base64
 import shlex
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from eosctl.analysis.catalogue import internal_topics as kinds
 from eosctl.analysis.catalogue.internal_topics import PRODUCES_ELSEWHERE, REWRITTEN_BEFORE_CREATION, UNCOMMITTED_OFFSET
@@ -496,8 +498,7 @@ def _example(row: MergedOffset, phases: ByPhase) -> Mapping[str, object]:
 SETTING: Final = "producer.override.bootstrap.servers"
 
 
-@dataclass(frozen=True, slots=True)
-class Clusters:
+class Clusters(Struct, frozen=True):
     """IDs of Kafka clusters: the workers', and those behind other bootstrap.servers as far as they could be asked."""
 
     workers: str | None = None
@@ -555,8 +556,7 @@ Topics = Mapping[StorePlace, OffsetsTopic | Skipped | None]
 Stores = tuple[OffsetStores, ...] | Skipped
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetsReading:
+class OffsetsReading(Struct, frozen=True):
     """How bytes of offsets topics become keys and values: the functions of the codec."""
 
     key: Callable[[bytes | None], OffsetKey | MalformedKey]
@@ -564,8 +564,7 @@ class OffsetsReading:
     canonical: Callable[[OffsetKey], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Connectors:
+class Connectors(Struct, frozen=True):
     """The connectors of a Connect cluster: configs by name of those that exist (Skipped: not known), sinks left out.
 
     former are the last configs of those that were deleted, as far as they are known: there their offsets are.

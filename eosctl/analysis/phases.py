@@ -7,7 +7,8 @@
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from eosctl.model.client_properties import Property
 from eosctl.model.client_roles import ConnectCluster, WorkerConfig

@@ -20,8 +20,9 @@ same set of strings as the worker's. Two names of one broker are two strings, so
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from eosctl.analysis.client_configs import connector_client
 from eosctl.model.client_roles import (

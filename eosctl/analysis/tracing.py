@@ -12,8 +12,11 @@
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.skipped import Skipped
@@ -27,8 +30,7 @@ CLOCKS_MS: Final = 5_000
 """How far the clocks of two brokers may be apart."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """Consecutive batches of one transaction in a range; begins is whether its first one is among them."""
 
     producer_epoch: int

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Final, Self
+
+from msgspec import Struct, field
 
 from eosctl.model.names import ConnectorTaskId, leader_transactional_id, stem_and_task
 from eosctl.model.transactions import (
@@ -63,8 +64,7 @@ def shapes_of(transactional_id: str) -> tuple[str, ...]:
 # `cluster-x` has the ID of the leader of group `x-0`. Hence every known reading is returned, never a guess.
 
 
-@dataclass(frozen=True, slots=True)
-class KnownNames:
+class KnownNames(Struct, frozen=True):
     """Group IDs with their connectors, indexed so that an ID is resolved in constant time."""
 
     _leaders: Mapping[str, str] = field(default_factory=dict)

@@ -12,8 +12,9 @@
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from eosctl.analysis.catalogue.connect import TWO_STEPS_AWAY
 from eosctl.analysis.catalogue.internal_topics import UNCOMMITTED_OFFSET

@@ -1,8 +1,9 @@
 """How one side of a plan is reached: a Kafka cluster, and the Connect cluster that keeps its topics there."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from eosctl.clients.rest import RestClient
 from eosctl.clients.wire import Wire
@@ -12,8 +13,7 @@ from eosctl.model.client_properties import ClientProperties
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterAccess:
+class ClusterAccess(Struct, frozen=True):
     """A wire to the brokers, the workers' REST addresses (none: REST is not used), and the config topic.
 
     config_topic None: the Connect cluster's connectors cannot be read from Kafka.

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from msgspec import Struct
 
 from eosctl.clients.errors import DAMAGED_HINT, Peer, connection_error
 from eosctl.clients.messages import Request, Response
@@ -229,8 +230,7 @@ class ApiVersions(NamedTuple):
     highest: int
 
 
-@dataclass(frozen=True, slots=True)
-class Channel:
+class Channel(Struct, frozen=True):
     """One connection to one broker. Sends do not block; they are carried out while the wire polls."""
 
     connection: "KafkaConnection"

@@ -3,8 +3,9 @@
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from eosctl.errors import (
     Bug,
@@ -60,8 +61,7 @@ def code_name(code: int) -> str:
 LISTENER_HINT: Final = "does security.protocol match the listener at this address?"
 
 
-@dataclass(frozen=True, slots=True)
-class TlsFailure:
+class TlsFailure(Struct, frozen=True):
     """What is wrong, to follow the peer's address, and what to do; `ours`: it is the client's certificate."""
 
     reason: str
@@ -214,8 +214,7 @@ HTTPX_NAMES: Final[Mapping[str, Kind]] = {
 """httpx's exceptions by class name; a subclass means what its base means."""
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
+class Peer(Struct, frozen=True):
     """Whom a request went to and as whom: what an error message has to name."""
 
     address: str

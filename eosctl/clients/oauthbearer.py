@@ -5,9 +5,8 @@ import binascii
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from eosctl.clients.errors import plain_reason
 from eosctl.clients.rest_identity import decode_json, object_of, text_of
@@ -17,6 +16,7 @@ from eosctl.codecs.secrets import mask_url
 from eosctl.errors import ConfigError, NotAuthorized, TimedOut, Unreachable
 from eosctl.files import TOKEN, read_text
 from eosctl.model.client_properties import ClientProperties, Property
+from eosctl.model.hidden_fields import HiddenFields
 
 if TYPE_CHECKING:
     import ssl
@@ -33,11 +33,12 @@ MAX_ANSWER_BYTES: Final = 1 << 20
 """A token has some kB; brokers take no SASL message of more than 512 kB (sasl.server.max.receive.size)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(HiddenFields, frozen=True):
     """A bearer token, the end of its life (seconds since the epoch), and the principal it names, empty if unknown."""
 
-    text: str = field(repr=False)
+    hidden: ClassVar = ("text",)
+
+    text: str
     expires_at_s: float
     principal: str
 

@@ -4,9 +4,10 @@ import time
 import unicodedata
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Self
+
+from msgspec import Struct
 
 from eosctl.clients import rest_identity
 from eosctl.clients.errors import CHECK_HINT, plain_reason, tls_error, tls_failure
@@ -55,8 +56,7 @@ class InternalAddress(Refused):
     """A discovered address leads to this machine, or to its link: it is not connected to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """Status, decoded JSON body (None where it is empty) and Location (empty: none) of one request."""
 
     status: int

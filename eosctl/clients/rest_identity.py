@@ -3,16 +3,18 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
-from typing import TYPE_CHECKING, Any, Final, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 from urllib.parse import unquote
+
+from msgspec.structs import replace
 
 from eosctl.clients.request_log import RequestLog
 from eosctl.codecs.json_text import load_json
 from eosctl.codecs.secrets import mask_text, mask_url
 from eosctl.errors import ConfigError, OtherCluster, Refused, Undecodable, UsageError
 from eosctl.model.client_properties import HIDDEN, ClientProperties
+from eosctl.model.hidden_fields import HiddenFields
 
 if TYPE_CHECKING:
     import ssl
@@ -141,16 +143,17 @@ _EXPECTED: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RestIdentity:
+class RestIdentity(HiddenFields, frozen=True):
     """The client properties, whose TLS settings and basic auth REST requests are made with.
 
     1. Where any `listeners.https.ssl.*` is given (as in a worker's file), those settings hold alone; otherwise `ssl.*`.
     2. Basic auth is that of the URL, otherwise `basic.auth.user.info=user:password`.
     """
 
+    hidden: ClassVar = ("credentials",)
+
     properties: ClientProperties | None = None
-    credentials: tuple[str, str] | None = field(default=None, repr=False)
+    credentials: tuple[str, str] | None = None
 
     @property
     def is_anonymous(self) -> bool:

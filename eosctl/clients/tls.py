@@ -5,9 +5,10 @@ import ssl
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from msgspec import Struct
 
 from eosctl.codecs.tls import MAGIC as JKS_MAGIC
 from eosctl.codecs.tls import (
@@ -23,6 +24,7 @@ from eosctl.codecs.tls import (
 from eosctl.errors import ConfigError, EosctlError, Undecodable, Unsupported
 from eosctl.files import STORE, read_bounded
 from eosctl.model.client_properties import ClientProperties
+from eosctl.model.hidden_fields import HiddenFields
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
@@ -35,12 +37,13 @@ if TYPE_CHECKING:
 JCEKS_MAGIC: Final = b"\xce\xce\xce\xce"
 
 
-@dataclass(frozen=True, slots=True)
-class ClientCertificate:
+class ClientCertificate(HiddenFields, frozen=True):
     """The client's certificate with those that lead to its root, and its key, not encrypted; both PEM."""
 
+    hidden: ClassVar = ("key",)
+
     chain: str
-    key: str = field(repr=False)
+    key: str
 
     @property
     def subject(self) -> str:
@@ -50,8 +53,7 @@ class ClientCertificate:
         return x509.load_pem_x509_certificate(self.chain.encode()).subject.rfc4514_string()
 
 
-@dataclass(frozen=True, slots=True)
-class TlsStores:
+class TlsStores(Struct, frozen=True):
     """Trusted certificates as PEM text (None: those of the system) and the client's own certificate, if it has one."""
 
     trusted: str | None = None
@@ -71,8 +73,7 @@ def read_stores(properties: ClientProperties, prefix: str = "ssl.") -> TlsStores
     return TlsStores(_Store(properties, prefix, "truststore").trusted(), _Store(properties, prefix, "keystore").own())
 
 
-@dataclass(frozen=True, slots=True)
-class _Store:
+class _Store(Struct, frozen=True):
     properties: ClientProperties
     prefix: str
     name: str

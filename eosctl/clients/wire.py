@@ -6,11 +6,12 @@ import threading
 from collections import defaultdict, deque
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import count
 from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, Self, TypeVar
+
+from msgspec.structs import replace
 
 from eosctl.clients.channel import GRACE_S, ApiVersions, Channel, Pending
 from eosctl.clients.errors import Peer, connection_error

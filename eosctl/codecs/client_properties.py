@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
+
+from msgspec import Struct
 
 from eosctl.codecs.properties import decode_properties
 from eosctl.codecs.secrets import mask_url
@@ -19,6 +20,7 @@ from eosctl.model.client_properties import (
     is_broker_address,
     listed,
 )
+from eosctl.model.hidden_fields import HiddenFields
 
 # References to config providers in property values: `${provider:path:key}` and `${provider:key}` (KIP-297).
 
@@ -86,17 +88,17 @@ _OCTAL_OR_LETTER = re.compile(r"\\([0-3]?[0-7]{1,2}|.)", re.DOTALL)
 _LETTERS: Final = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "b": "\b", "a": "\a", "v": "\v"}
 
 
-@dataclass(frozen=True, slots=True)
-class LoginModule:
+class LoginModule(HiddenFields, frozen=True):
     """One entry: the module's class, its control flag, and its options, whose values are not shown by repr."""
+
+    hidden: ClassVar = ("options",)
 
     name: str
     control_flag: str
-    options: dict[str, str] = field(repr=False)
+    options: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(Struct, frozen=True):
     text: str
     is_mark: bool
 
@@ -288,8 +290,7 @@ SubjectOf = Callable[[Mapping[str, Property]], str]
 """Reads the subject of a client's certificate; raises ConfigError or Unsupported saying why it cannot."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unresolved:
+class Unresolved(Struct, frozen=True):
     """A principal that the properties do not name: which property should have, and why it does not."""
 
     property: str

@@ -8,9 +8,10 @@ a Java properties file with a `name`, as standalone workers take it.
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from hashlib import sha256
 from typing import Final
+
+from msgspec.structs import replace
 
 from eosctl.codecs.json_text import load_json
 from eosctl.codecs.properties import decode_properties

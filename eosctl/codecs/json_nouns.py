@@ -1,6 +1,6 @@
 """The nouns of the model as JSON and back, derived from their type hints: snapshots, plans and journals hold these.
 
-    dataclass, named tuple   object with a member for each field
+    Struct, named tuple      object with a member for each field
     one of several of them   the same with `kind`, the name of the class: `stop-connector` for StopConnector
     X | Skipped              X, or {"skipped": reason, "cause": cause}
     X | None                 X, or null
@@ -16,7 +16,6 @@ Decoding is strict: nothing is converted, every member is required and no other 
 
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import is_dataclass
 from enum import StrEnum
 from functools import cached_property, partial
 from operator import attrgetter
@@ -340,7 +339,7 @@ class _Forms:
             return SCALARS[hint]
         if isinstance(hint, type) and issubclass(hint, StrEnum):
             return enumeration(hint)
-        if is_dataclass(hint) or hasattr(hint, "_fields"):
+        if hasattr(hint, "__struct_fields__") or hasattr(hint, "_fields"):
             return self._object(hint, tagged)
         raise TypeError(f"{hint} has no form in JSON")
 

@@ -16,10 +16,11 @@ Secrets are never in a snapshot: they end where the topic's bytes are decoded.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import groupby
 from json import JSONEncoder
 from typing import Any, Final, NamedTuple, get_type_hints
+
+from msgspec.structs import replace
 
 from eosctl.codecs.json_nouns import JsonNoun, check_version
 from eosctl.codecs.json_text import load_json

@@ -5,11 +5,13 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Final
+from typing import ClassVar, Final
+
+from msgspec import Struct
 
 from eosctl.errors import ConfigError, Undecodable
 from eosctl.model.client_properties import ClientProperties, listed
+from eosctl.model.hidden_fields import HiddenFields
 
 TLS_1_2: Final = "TLSv1.2"
 TLS_1_3: Final = "TLSv1.3"
@@ -46,8 +48,7 @@ SUITES_1_2: Final[Mapping[str, str]] = {
 """Java's name of a suite of TLS 1.2 -> OpenSSL's, for those that both have."""
 
 
-@dataclass(frozen=True, slots=True)
-class TlsLimits:
+class TlsLimits(Struct, frozen=True):
     """What may be offered: versions (of VERSIONS), and cipher suites by Java's names (None: every usual one).
 
     origin: where the limit was given, None where there is none.
@@ -137,17 +138,17 @@ _KEY_ENTRY: Final = 1
 _CERTIFICATE_ENTRY: Final = 2
 
 
-@dataclass(frozen=True, slots=True)
-class KeyEntry:
+class KeyEntry(HiddenFields, frozen=True):
     """A private key as the store protects it, and its certificates in DER, the key's own first."""
 
+    hidden: ClassVar = ("protected",)
+
     alias: str
-    protected: bytes = field(repr=False)
+    protected: bytes
     chain: tuple[bytes, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class JavaKeyStore:
+class JavaKeyStore(Struct, frozen=True):
     """Private keys, and the certificates (DER) that are trusted, in the order of the file."""
 
     keys: tuple[KeyEntry, ...]
@@ -269,12 +270,13 @@ class _Reader:
 _BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class PemBlock:
+class PemBlock(HiddenFields, frozen=True):
     """What stands between BEGIN and END: the label, such as `CERTIFICATE`, and the DER bytes."""
 
+    hidden: ClassVar = ("der",)
+
     label: str
-    der: bytes = field(repr=False)
+    der: bytes
 
     @property
     def is_key(self) -> bool:

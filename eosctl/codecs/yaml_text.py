@@ -5,8 +5,9 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from eosctl.codecs.json_text import is_too_deep
 from eosctl.errors import ConfigError
@@ -125,8 +126,7 @@ _SEPARATOR: Final = re.compile(r"^---(?:[ \t].*)?\r?\n", re.MULTILINE)
 _NOTHING: Final = re.compile(r"(?:[ \t]*(?:#.*|%.*)?\r?\n)*")
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """A resource in a text: the document, and where that is a `List` the item. It holds for the text as edited, too."""
 
     document: int

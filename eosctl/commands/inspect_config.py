@@ -1,10 +1,10 @@
 """`eosctl inspect-config`: the config topic as a worker reads it."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
+from msgspec.structs import replace
 
 from eosctl.commands.options import ConfigTopic, ConnectorNames
 from eosctl.model.records import IsolationLevel

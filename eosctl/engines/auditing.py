@@ -7,10 +7,12 @@ transactions are then reduced once more.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import chain, groupby
 from typing import Final, NamedTuple, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl.analysis.audit.conclusion import conclude
 from eosctl.analysis.audit.findings import Evidence, PartitionLog, all_beginnings
@@ -71,22 +73,19 @@ class Reduced(NamedTuple):
     carried: tuple[StateRow, ...]
 
 
-@dataclass(frozen=True)
-class LogReduction:
+class LogReduction(Struct, frozen=True):
     """Gives tuple[PartitionLog, ...]."""
 
     kind = StateKind.LOG
 
 
-@dataclass(frozen=True)
-class ConfigReduction:
+class ConfigReduction(Struct, frozen=True):
     """Gives ConfigSummary."""
 
     kind = StateKind.CONFIG
 
 
-@dataclass(frozen=True)
-class KeyReduction:
+class KeyReduction(Struct, frozen=True):
     """Gives KeySummary. sessions: epochs with which producer IDs began; worker_topics: those of all connectors."""
 
     sessions: Mapping[int, tuple[int, ...]]
@@ -94,8 +93,7 @@ class KeyReduction:
     kind = StateKind.KEYS
 
 
-@dataclass(frozen=True)
-class TransactionReduction:
+class TransactionReduction(Struct, frozen=True):
     """Gives TransactionSummary. asked are source offsets whose transactions are looked for."""
 
     inputs: JudgementInputs

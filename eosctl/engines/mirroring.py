@@ -7,12 +7,14 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from itertools import chain, groupby, islice
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
+
+from msgspec.structs import replace
 
 from eosctl.analysis.mirror.aligner import WINDOW, Aligner, Changed
 from eosctl.analysis.mirror.blocks import ENDLESS, INTEGERS, Block, Log, Piece, cut, equal_from, joined

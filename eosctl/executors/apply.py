@@ -16,9 +16,10 @@ import os
 import stat
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, Self
+
+from msgspec.structs import replace
 
 from eosctl.atomic_write import OWNER_ONLY, make_directory, sync_directory, write_atomic_file
 from eosctl.codecs.plan import (

@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
 
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.deadline import Deadline
@@ -41,8 +42,7 @@ IsRestarted = Callable[[str], bool]
 """Whether Connect itself starts a task again that is FAILED with this trace."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResumeChecks:
+class ResumeChecks(Struct, frozen=True):
     """What decides whether a connector may be resumed, and whether it runs then.
 
     contradiction is what a worker's answer has otherwise than the entries of a topic, in words; None: nothing.

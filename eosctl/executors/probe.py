@@ -8,9 +8,11 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Final, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl.clients import errors
 from eosctl.clients.access import ClusterAccess
@@ -330,8 +332,7 @@ class _StoppedError(Exception):
     """Nothing more can be tried; says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeOutcome:
+class ProbeOutcome(Struct, frozen=True):
     """What was seen, whether the user interrupted it, and why the topic may still be there (None: it is not).
 
     initialised: whether the transactional ID may be known to a coordinator now.

@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from threading import Condition, Lock
 from typing import Final
+
+from msgspec import Struct
 
 from eosctl.exporter.exposition import CONTENT_TYPE, Exposition
 from eosctl.exporter.server import Page
@@ -13,8 +14,7 @@ from eosctl.model.watch import Observation, Sample
 # What each cycle published last, for all faces of `watch`: pages, pushes and a terminal.
 
 
-@dataclass(frozen=True, slots=True)
-class _Published:
+class _Published(Struct, frozen=True):
     """An observation that is true until a time of the monotonic clock."""
 
     observation: Observation

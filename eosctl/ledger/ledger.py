@@ -1,10 +1,11 @@
 """An audit's ledger as one thing."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, Final
+
+from msgspec import Struct
 
 from eosctl.codecs.client_properties import Lookup, no_lookup
 from eosctl.codecs.ledger import (
@@ -475,8 +476,7 @@ def _sqlite_path(rest: str) -> Path:
 LONGEST_JOB: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
+class Ledger(Struct, frozen=True):
     """The ledger in one store. It holds no connection: each call is a transaction of its own, from any thread."""
 
     store: LedgerStore

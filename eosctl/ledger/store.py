@@ -5,8 +5,9 @@ what each dialect says there. Text is compared by its bytes in both.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Protocol, Self
+
+from msgspec import Struct
 
 Value = str | int | bytes | None
 Row = tuple[Any, ...]
@@ -15,8 +16,7 @@ BUSY_S: Final = 60.0
 """How long a writer waits for another one that commits just now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Struct, frozen=True):
     """Types and expressions that are written differently: bytes, text compared by its bytes, now in ms."""
 
     blob: str

@@ -6,9 +6,10 @@ What there is one of for each binding is a tuple: large clusters have hundreds o
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
+
+from msgspec import Struct, field
 
 from eosctl.errors import EosctlError, NotAuthorized, Unsupported
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType
@@ -79,8 +80,7 @@ class ComparedBinding(NamedTuple):
     by: AclBinding | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ExtraBinding:
+class ExtraBinding(Struct, frozen=True):
     """A binding of the cluster that the plan does not need, and why it is taken to be of the plan's kind."""
 
     binding: AclBinding
@@ -92,8 +92,7 @@ def same_cluster(one: frozenset[str], other: frozenset[str]) -> bool:
     return one == other or not one.isdisjoint(other)
 
 
-@dataclass(frozen=True, slots=True)
-class AclRequest:
+class AclRequest(Struct, frozen=True):
     """What to plan for.
 
     phase None takes each worker's own, which has to be known. headroom is tasks beyond those known of. principals are
@@ -113,16 +112,14 @@ class AclRequest:
     mapping_rules: str = "DEFAULT"
 
 
-@dataclass(frozen=True, slots=True)
-class AclPlan:
+class AclPlan(Struct, frozen=True):
     """The bindings that are needed, in a stable order, and what was found while planning."""
 
     bindings: tuple[PlannedBinding, ...]
     findings: tuple[Finding, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AclDifference:
+class AclDifference(Struct, frozen=True):
     """The plan against the cluster's ACLs: every planned binding with its status, and what the cluster has beyond."""
 
     compared: tuple[ComparedBinding, ...]
@@ -166,8 +163,7 @@ Phases = Mapping[AclBinding, Sequence[SourceSupport]]
 """In which phases each binding is needed."""
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(Struct, frozen=True):
     """A binding that the format of another tool cannot say: why, and what to use for it."""
 
     planned: PlannedBinding
@@ -175,8 +171,7 @@ class LeftOut:
     hint: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AclReport(Answer):
+class AclReport(Answer, frozen=True, kw_only=True):
     """The plan for Connect clusters with these group IDs, against the ACLs of the Kafka cluster.
 
     cluster is how configs name that cluster; planned_for the phases of the plan; phases are all those that need each of
@@ -230,8 +225,7 @@ class AclReport(Answer):
 # The ACLs of a Kafka cluster, and what else of it decides whom they concern.
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterAcls:
+class ClusterAcls(Struct, frozen=True):
     """What the cluster says: its bindings, which of the topics exist, and how brokers name certificates.
 
     unread says of topics why it is not known whether they exist. addresses are those it was reached by

@@ -1,9 +1,10 @@
 """What an audit reads: topics with their roles, and the offset ranges that it fixed before it read the first byte."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
+
+from msgspec import Struct, field
 
 from eosctl.model.names import TopicPartition
 from eosctl.model.report import SEVERITIES, Answer, Doubt, Finding, FindingKind, Severity, unread_doubts
@@ -36,8 +37,7 @@ class TopicRole(StrEnum):
     OUTPUT = "output"
 
 
-@dataclass(frozen=True, slots=True)
-class AuditedTopic:
+class AuditedTopic(Struct, frozen=True):
     """A topic under audit.
 
     topic_id is Kafka's (KIP-516), None where the broker has none: a topic deleted and created again has another one.
@@ -126,8 +126,7 @@ def longest_transaction_ms(settings: Iterable[Mapping[str, str]]) -> int:
 LONGEST_TRANSACTION_MS: Final = longest_transaction_ms(())
 
 
-@dataclass(frozen=True, slots=True)
-class AuditPlan(Answer):
+class AuditPlan(Answer, frozen=True):
     """All that an audit will read, resolved once; a task never asks for an offset that is not here.
 
     as_of is in ms since the epoch. Last stable offsets were all read before the first high watermark: what belongs to
@@ -258,8 +257,7 @@ def _plain(value: object) -> object:
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierAudit:
+class EarlierAudit(Struct, frozen=True):
     """Number and time (RFC 3339) of the run, its findings by ID and subject, and the connectors that were broken."""
 
     run_number: int
@@ -330,8 +328,7 @@ def count_words(count: RecordCount, what: str) -> tuple[str, ...]:
     return (f"{number} {'was' if least == most == 1 else 'were'} {what}",)
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectorVerdict:
+class ConnectorVerdict(Struct, frozen=True):
     """The verdict on one connector: the IDs of the findings behind it, and in words what it rests on.
 
     repeated_by_change are records that its topics have once more because somebody changed source offsets,
@@ -354,8 +351,7 @@ class Gap(NamedTuple):
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class RangeEvidence:
+class RangeEvidence(Struct, frozen=True):
     """What was read of one partition: proof that it was read to its end, and what its batches say together.
 
     records counts data records as they lie in the log: aborted_records and plain_records (outside any transaction) are
@@ -377,8 +373,7 @@ class RangeEvidence:
     gaps: tuple[Gap, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionStatistics:
+class TransactionStatistics(Struct, frozen=True):
     """Transactions of one connector (None: of producers that are no known task's).
 
     sizes and durations are histograms: key n counts those of 2^(n-1) up to 2^n - 1 records or ms, key 0 counts zeros.
@@ -451,8 +446,7 @@ class Stall(NamedTuple):
     connector: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class AuditReport(Answer):
+class AuditReport(Answer, frozen=True):
     """The whole answer of an audit. The same ranges give the same report, whatever engine read them.
 
     sinks are connectors in the timeline that write to no topic of Kafka. earlier is the last run of the same job in the
@@ -748,8 +742,7 @@ class LoggedTransaction(NamedTuple):
     completed_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionLogHistory:
+class TransactionLogHistory(Struct, frozen=True):
     """holders of the producer IDs that were asked for, as far as the log goes back; transactions in their order.
 
     Of a session there are all transactions or none: compaction removes the oldest records first.

@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final, Self
+from typing import ClassVar, Final, Self
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from eosctl.errors import OtherCluster, Refused
 from eosctl.model.client_keys_by_release import SINCE
+from eosctl.model.hidden_fields import HiddenFields
 
 HIDDEN: Final = "[hidden]"
 """Stands for a value that may be a secret."""
@@ -44,21 +47,23 @@ class SecurityProtocol(StrEnum):
         return self in {SecurityProtocol.SSL, SecurityProtocol.SASL_SSL}
 
 
-@dataclass(frozen=True, slots=True)
-class Property:
+class Property(HiddenFields, frozen=True):
     """The value of one client property and where it was given; its repr never shows the value."""
 
-    value: str = field(repr=False)
+    hidden: ClassVar = ("value",)
+
+    value: str
     origin: str
 
 
-@dataclass(frozen=True, slots=True)
-class SaslCredentials:
+class SaslCredentials(HiddenFields, frozen=True):
     """SASL mechanism, and the user name and password of PLAIN and SCRAM (None for other mechanisms)."""
+
+    hidden: ClassVar = ("password",)
 
     mechanism: str
     username: str | None = None
-    password: str | None = field(default=None, repr=False)
+    password: str | None = None
 
 
 _ADDRESS: Final = re.compile(r"(?:.*://)?(?:\[[^\[\]]+\]|[^\[\]]+):([0-9]{1,5})", re.DOTALL)
@@ -70,8 +75,7 @@ def is_broker_address(text: str) -> bool:
     return found is not None and 0 < int(found[1]) < 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class ClientProperties:
+class ClientProperties(Struct, frozen=True):
     """How to reach a cluster and as whom.
 
     bootstrap_servers are `host:port`; properties are the merged Java client properties, each with its origin. named_by

@@ -1,9 +1,10 @@
 """Who is a Kafka client in a Connect cluster, and the workers and connectors whose settings decide on it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct, field
 
 from eosctl.model.client_properties import HIDDEN, REFERENCE, Property, listed
 from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
@@ -37,8 +38,7 @@ class ClientRole(StrEnum):
     EOSCTL = "eosctl"
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerConfig:
+class WorkerConfig(Struct, frozen=True):
     """A worker's properties and where they were given. Their repr shows none: they hold passwords.
 
     version is the Kafka that it runs. dedicated says that it is one of a dedicated MirrorMaker, which accepts every
@@ -114,8 +114,7 @@ def class_name(text: str) -> str:
     return text.rpartition(".")[2].removesuffix("Connector")
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectorConfig:
+class ConnectorConfig(Struct, frozen=True):
     """A connector's config and what is known of its tasks.
 
     task_count and task_count_record are those of the config topic, None where it was not read or has none; topics are
@@ -168,8 +167,7 @@ class ConnectorConfig:
         return max(1, self.tasks_max, self.task_count or 0, self.task_count_record or 0)
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectCluster:
+class ConnectCluster(Struct, frozen=True):
     """Workers of one group.id (each may have a principal of its own) and the connectors that they run.
 
     certificates are subjects that are known by another way than the certificate itself, by the value of
@@ -232,8 +230,7 @@ SINCE: Final[Mapping[str, KafkaVersion]] = {"retry.backoff.max.ms": KafkaVersion
 """Keys of DEFAULTS that clients before that version do not know."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClientConfig:
+class ClientConfig(Struct, frozen=True):
     """The configuration of one client, for a role of a connector (or of none): properties with their origin.
 
     version is the worker's. unread is why the worker's own settings are not known (None: they are); then properties

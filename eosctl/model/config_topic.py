@@ -1,9 +1,10 @@
 """The records of the config topic: the eight kinds that KafkaConfigBackingStore knows, and what it cannot use."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from eosctl.errors import EosctlError, UsageError
 from eosctl.model.connectors import ClusterConfigState, ConnectorState, ConnectorType, Properties, Reader, TargetState
@@ -258,16 +259,14 @@ SHOWN = 20
 """Of each kind of trouble at most this many examples are kept, however many there are."""
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidKeys:
+class InvalidKeys(Struct, frozen=True):
     """Records whose key is of no kind: how many, and the first of them as (offset, key)."""
 
     count: int = 0
     examples: tuple[tuple[int, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class MalformedKey:
+class MalformedKey(Struct, frozen=True):
     """Malformed records under one key: how many, where the last one lies, what a worker does with it and why."""
 
     key: str | None
@@ -279,8 +278,7 @@ class MalformedKey:
     last_offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class PrivilegedWrites:
+class PrivilegedWrites(Struct, frozen=True):
     """Records that only a leader writes, by whether they were written in transactions.
 
     plain_after counts the plain ones that follow a transactional one; first_plain_after and last_plain_after are their
@@ -296,8 +294,7 @@ class PrivilegedWrites:
     last_is_plain: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Interleaving:
+class Interleaving(Struct, frozen=True):
     """A leader's producer that wrote again after another producer had taken over.
 
     `earlier` wrote at earlier_offset and again at offset, though `later` had written at later_offset in between;
@@ -312,8 +309,7 @@ class Interleaving:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigTopicCensus:
+class ConfigTopicCensus(Struct, frozen=True):
     """Counts and examples over all records, aborted and open ones included; size does not grow with the topic."""
 
     records: int = 0
@@ -340,8 +336,7 @@ class ConfigTopicCensus:
 # The history of a config topic: what each record says, and what it did to a reader's state.
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineEntry:
+class TimelineEntry(Struct, frozen=True):
     """One record: where it lies, what it says, and its effect; connector is None for records about none.
 
     pending_fencing and inconsistent are those of its connector after the record, None where there is no connector.
@@ -356,8 +351,7 @@ class TimelineEntry:
     inconsistent: bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigTopicHistory(Answer):
+class ConfigTopicHistory(Answer, frozen=True):
     """The answer of inspect-config --history; entries may be a stream that can be read once.
 
     as_of is in ms since the epoch, None where the records are from a file.
@@ -382,8 +376,7 @@ class NextStartRule(StrEnum):
     FENCE = "fence"
 
 
-@dataclass(frozen=True, slots=True)
-class NextStart:
+class NextStart(Struct, frozen=True):
     """What the next start of a connector's tasks does: `fences` producers are fenced; words say why."""
 
     rule: NextStartRule
@@ -391,8 +384,7 @@ class NextStart:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class InspectedConnector:
+class InspectedConnector(Struct, frozen=True):
     """A connector name with what is known of it; type is None where nothing shows whether it is a source or a sink."""
 
     state: ConnectorState
@@ -401,8 +393,7 @@ class InspectedConnector:
     next_start: NextStart
 
 
-@dataclass(frozen=True, slots=True)
-class Inspection:
+class Inspection(Struct, frozen=True):
     """What a config topic shows.
 
     connectors are those that exist and those of which leftovers remain, by name; absent are the names asked for that
@@ -419,8 +410,7 @@ class Inspection:
     skipped: Mapping[str, Skipped]
 
 
-@dataclass(frozen=True, slots=True)
-class InspectedConfigTopic(Answer):
+class InspectedConfigTopic(Answer, frozen=True):
     """The answer of inspect-config: the topic as `reader` reads it.
 
     as_of is in ms since the epoch, None where the records are from a file; group_id is the Connect cluster's.
@@ -455,8 +445,7 @@ class InspectedConfigTopic(Answer):
 # What a command reads of a Kafka cluster and of the config topic in it.
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterFacts:
+class ClusterFacts(Struct, frozen=True):
     """A Kafka cluster: its ID, its brokers as node ID to `host:port`, and transaction.max.timeout.ms of its brokers."""
 
     cluster_id: str
@@ -464,8 +453,7 @@ class ClusterFacts:
     transaction_max_timeout_ms: int | Skipped
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigTopicLog:
+class ConfigTopicLog(Struct, frozen=True):
     """The config topic: its settings, its offsets, and its records in offset order.
 
     records may be a stream that can be read once; saved snapshots hold them as a tuple.

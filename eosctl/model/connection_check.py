@@ -1,7 +1,8 @@
 """What a check of the ways to a cluster finds."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from eosctl.model.report import Answer
 
@@ -25,8 +26,7 @@ class CheckOutcome(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedStep:
+class CheckedStep(Struct, frozen=True):
     """One step of one client (network, wire, librdkafka, REST) to one address: how it ended, why, and what to do."""
 
     client: str
@@ -37,8 +37,7 @@ class CheckedStep:
     hint: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionCheck(Answer):
+class ConnectionCheck(Answer, frozen=True):
     """The answer of `profile check`: every step that was tried."""
 
     steps: tuple[CheckedStep, ...]

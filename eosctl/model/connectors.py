@@ -1,9 +1,10 @@
 """Connectors as the config topic describes them: ClusterConfigState, with the offsets its facts come from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct, field
 
 from eosctl.model.records import IsolationLevel
 from eosctl.model.versions import KafkaVersion
@@ -37,8 +38,7 @@ class ConnectorType(StrEnum):
     SINK = "sink"
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(Struct, frozen=True):
     """Whose reading of the config topic is asked for: a worker of this version at this isolation level.
 
     A worker reads committed if and only if its exactly.once.source.support is enabled; preparing and disabled read all.
@@ -48,8 +48,7 @@ class Reader:
     isolation_level: IsolationLevel = IsolationLevel.READ_COMMITTED
 
 
-@dataclass(frozen=True, slots=True)
-class SessionKey:
+class SessionKey(Struct, frozen=True):
     """The key that signs requests between workers, without the key itself: creation_timestamp in ms since the epoch."""
 
     algorithm: str
@@ -57,8 +56,7 @@ class SessionKey:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectorState:
+class ConnectorState(Struct, frozen=True):
     """What a worker holds in memory about one connector name after reading the config topic.
 
     config is None when the connector is unknown (deleted, or only leftovers of it remain). task_count is None before
@@ -98,8 +96,7 @@ class ConnectorState:
         return () if self.inconsistent else tuple(range(self.task_count or 0))
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterConfigState:
+class ClusterConfigState(Struct, frozen=True):
     """The config topic as one reader has applied it.
 
     offset is one past the last record that could be read as JSON, -1 if there was none. states holds every connector

@@ -1,8 +1,9 @@
 """What is known about a Connect cluster and the Kafka under it, for the rules. What was not read is Skipped."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
 from typing import Final
+
+from msgspec import Struct
 
 from eosctl.model.acl_plan import AclDifference
 from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog, Inspection
@@ -25,8 +26,7 @@ UNKNOWN_PRINCIPAL: Final = "User:?"
 Properties = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerEvidence:
+class WorkerEvidence(Struct, frozen=True):
     """What one worker says about itself.
 
     enabled is the answer of the validate probe: whether this very worker has exactly.once.source.support=enabled; the
@@ -42,8 +42,7 @@ class WorkerEvidence:
     plugins: Mapping[str, tuple[str, ...]] | Skipped = NOT_READ
 
 
-@dataclass(frozen=True, slots=True)
-class Preflight:
+class Preflight(Struct, frozen=True):
     """What workers say of a source connector where exactly-once is required of it: messages, none where it supports it.
 
     One worker of each set of versions of its plugin was asked (KIP-891).
@@ -67,8 +66,7 @@ class Preflight:
         return tuple(each for each in self.by_worker.values() if isinstance(each, Skipped))
 
 
-@dataclass(frozen=True, slots=True)
-class InternalTopic:
+class InternalTopic(Struct, frozen=True):
     """One of the workers' topics: what it is for (config, offsets or status) and its settings.
 
     is_another: its first records were read, and none has a key that Connect gives it; only of the status topic.
@@ -80,8 +78,7 @@ class InternalTopic:
     is_another: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionLog:
+class TransactionLog(Struct, frozen=True):
     """`__transaction_state`: its settings, and the broker that leads each partition and so coordinates its IDs."""
 
     facts: TopicFacts
@@ -98,8 +95,7 @@ Outputs = Mapping[str, tuple[str, ...] | Skipped]
 """The topics that each connector writes to, by its name."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterEvidence:
+class ClusterEvidence(Struct, frozen=True):
     """The part of Evidence that only a snapshot's own section keeps; its other sections hold or give the rest.
 
     active_topics are those that Connect saw each connector use.
@@ -120,8 +116,7 @@ class ClusterEvidence:
     share_groups: ShareGroups | Skipped = NOT_READ
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """All that the rules may ask for, by name.
 
     clock the cluster's clock beside the one of as_of;
@@ -258,8 +253,7 @@ NOT_ASKED: Final = not_asked("not asked")
 NO_SECTIONS: Final = frozenset({"as_of", "group_id", "unlisted", "clock"})
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """Facts about one cluster, read at as_of (ms since the epoch).
 
     group_id names the Connect cluster, None where nobody gave it; transactions holds a description of every
@@ -285,14 +279,13 @@ class Snapshot:
     @property
     def coverage(self) -> Coverage:
         """Its sections, and what of each was not read."""
-        sections = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in NO_SECTIONS}
+        sections = {name: getattr(self, name) for name in self.__struct_fields__ if name not in NO_SECTIONS}
         unread = [each for name, fact in sections.items() for each in unread_in(name.replace("_", " "), fact)]
         unread += (Unread("transactional IDs and topics", reason, Cause.UNREACHABLE) for reason in self.unlisted)
         return Coverage(tuple(sections), tuple(unread))
 
 
-@dataclass(frozen=True, slots=True)
-class SnapshotFile(Answer):
+class SnapshotFile(Answer, frozen=True):
     """A snapshot and the path of the file that holds it."""
 
     snapshot: Snapshot

@@ -1,7 +1,8 @@
 """Fencing of producers: what shall be fenced, what each step does, and what came of it."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from eosctl.errors import EosctlError, Interrupted, NotAuthorized, PartlyApplied, Refused, TimedOut
 from eosctl.model.names import ProducerIdAndEpoch
@@ -9,8 +10,7 @@ from eosctl.model.report import Answer, Finding
 from eosctl.model.transactions import Owner, TransactionDescription
 
 
-@dataclass(frozen=True, slots=True)
-class FencingRequest:
+class FencingRequest(Struct, frozen=True):
     """Which producers the user wants fenced, and how far eosctl may go.
 
     transactional_ids were named one by one; connectors and prefixes stand for the IDs found under them.
@@ -42,8 +42,7 @@ class FencingRequest:
         return self.names_connectors or bool(self.prefixes)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A transactional ID to fence; named if the user wrote this very ID, or derived from a connector or prefix."""
 
     transactional_id: str
@@ -52,8 +51,7 @@ class Candidate:
     """Who uses the ID: none if unknown, several if Connect's naming is ambiguous here."""
 
 
-@dataclass(frozen=True, slots=True)
-class FenceStep:
+class FenceStep(Struct, frozen=True):
     """One InitProducerId to send. before is None where the coordinator does not know the ID: the step creates it."""
 
     candidate: Candidate
@@ -65,16 +63,14 @@ class FenceStep:
         return self.candidate.transactional_id
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedCandidate:
+class SkippedCandidate(Struct, frozen=True):
     """A derived ID that is left alone, and why."""
 
     candidate: Candidate
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Objection:
+class Objection(Struct, frozen=True):
     """A reason not to carry out a plan, how to overrule or avoid it, and what to know where it was overruled."""
 
     message: str
@@ -82,8 +78,7 @@ class Objection:
     forced: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FencingPlan:
+class FencingPlan(Struct, frozen=True):
     """What fencing would do. With any objection nothing may be carried out.
 
     transaction_timeout_ms travels in every InitProducerId: the coordinator stores it as the ID's transaction timeout
@@ -105,16 +100,14 @@ class FenceOutcome(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class FenceError:
+class FenceError(Struct, frozen=True):
     """Why one ID was not fenced: Kafka's error name (or a cause of eosctl's own), and what it means here."""
 
     name: str
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class FenceResult:
+class FenceResult(Struct, frozen=True):
     """The outcome for one step: the new producer ID and epoch, how often it was sent, how long it took.
 
     coordinator is the broker that answered it, None where none did.
@@ -129,8 +122,7 @@ class FenceResult:
     error: FenceError | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FencingOutcome:
+class FencingOutcome(Struct, frozen=True):
     """All results, in the order of the plan; elapsed_ms is the time the requests took; interrupted if cut short."""
 
     results: tuple[FenceResult, ...]
@@ -142,8 +134,7 @@ class FencingOutcome:
         return sum(1 for result in self.results if result.outcome is outcome)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedFencing(Answer):
+class PlannedFencing(Answer, frozen=True, kw_only=True):
     """A plan, and the cluster and time (ms since the epoch) it was made for."""
 
     plan: FencingPlan
@@ -171,8 +162,7 @@ class PlannedFencing(Answer):
         return Refused("; ".join(self.objections), hint=self.plan.objections[0].hint) if self.objections else None
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """What was seen afterwards about one fenced ID.
 
     open is whether a transaction is ongoing now; moved whether producer ID or epoch differ from before;
@@ -190,8 +180,7 @@ class Proof:
         return not self.open and self.moved and self.refusal != ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fenced(Answer):
+class Fenced(Answer, frozen=True, kw_only=True):
     """What became of a plan: the outcome of each ID, its proof, and findings where a proof does not hold.
 
     principal is who fenced, as the brokers name the user.

@@ -1,8 +1,10 @@
 """Consumer groups, share groups, and Connect clusters as the groups that their workers form."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl.model.names import ConnectorTaskId, TopicPartition, did_you_mean
 from eosctl.model.skipped import Skipped
@@ -19,8 +21,7 @@ CONSUMER_OFFSETS: Final = "__consumer_offsets"
 """The topic in which coordinators keep groups and the offsets that they committed."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListedGroup:
+class ListedGroup(Struct, frozen=True):
     """A group as its coordinator lists it; state is such as Stable or Empty, "" where the broker does not report it."""
 
     group_id: str
@@ -38,8 +39,7 @@ class ListedGroup:
         return self.protocol_type == SHARE_PROTOCOL
 
 
-@dataclass(frozen=True, slots=True)
-class ShareGroup:
+class ShareGroup(Struct, frozen=True):
     """A share group: its share.isolation.level, and the start offset of each of its partitions (-1: none yet).
 
     Records before the start offset were acknowledged or given up (KIP-932).
@@ -66,8 +66,7 @@ DEAD: Final = "Dead"
 NO_SUCH_GROUP: Final = Skipped("no such group exists: none of its workers runs, or --group-id is wrong")
 
 
-@dataclass(frozen=True, slots=True)
-class GroupMember:
+class GroupMember(Struct, frozen=True):
     """A member of the workers' group: its member ID, the REST address that it advertises, and the tasks that it has.
 
     url None: not advertised. tasks None: the coordinator does not show them, as while the group rebalances.
@@ -78,8 +77,7 @@ class GroupMember:
     tasks: tuple[ConnectorTaskId, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectGroup:
+class ConnectGroup(Struct, frozen=True):
     """The group that the workers form (DescribeGroups): its state and protocol, and who is in it.
 
     protocol is `default` (eager), `compatible` or `sessioned`, empty while the group rebalances; leader_url is the

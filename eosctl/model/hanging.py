@@ -1,9 +1,10 @@
 """Hanging transactions (KIP-664): open in a partition although no coordinator will ever end them there."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct, field
 
 from eosctl.errors import EosctlError, NotAuthorized, Unreachable
 from eosctl.model.groups import ListedGroup
@@ -27,8 +28,7 @@ from eosctl.model.transactions import (
 # Which transactional IDs brokers keep from whoever asks.
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionalIdAccess:
+class TransactionalIdAccess(Struct, frozen=True):
     """Whether brokers show every transactional ID to this principal: they leave the others out silently.
 
     denied are the IDs and prefixes tried that were refused; none were where it may Describe all that could be tried.
@@ -87,8 +87,7 @@ class Advice(StrEnum):
     ABORT = "abort"
 
 
-@dataclass(frozen=True, slots=True)
-class OpenTransaction:
+class OpenTransaction(Struct, frozen=True):
     """A transaction that is open in one partition, with what its coordinator knows of the producer ID.
 
     transactional_id is None where no coordinator lists the producer ID; description is None where the coordinator
@@ -137,8 +136,7 @@ class OpenTransaction:
         return None if self.topic_partition in self.description.partitions else HangingReason.NOT_LISTED
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """An open transaction that is older than the longest transaction timeout. reason None: it does not hang."""
 
     transaction: OpenTransaction
@@ -151,16 +149,14 @@ class Verdict:
         return self.reason is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Undated:
+class Undated(Struct, frozen=True):
     """An open transaction that no coordinator will end, and the reason why it is not known how old it is."""
 
     transaction: OpenTransaction
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingGroup:
+class WaitingGroup(Struct, frozen=True):
     """A group whose committed offset, of a share group its start offset, lies at or before the last stable offset.
 
     lag counts the offsets from its committed offset to the high watermark. Whether members of a consumer group read
@@ -174,8 +170,7 @@ class WaitingGroup:
     lag: int
 
 
-@dataclass(frozen=True, slots=True)
-class PendingCommit:
+class PendingCommit(Struct, frozen=True):
     """Offsets of a group that a transaction commits, not yet decided; it lies in `__consumer_offsets` (KIP-447).
 
     A member of the group that reads committed asks for stable offsets and gets UNSTABLE_OFFSET_COMMIT for these
@@ -186,8 +181,7 @@ class PendingCommit:
     partitions: tuple[TopicPartition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class HeldBack:
+class HeldBack(Struct, frozen=True):
     """What an open transaction keeps from read_committed consumers of its partition.
 
     holds_lso is whether it is the one that the last stable offset stands at: another one may begin before it.
@@ -218,8 +212,7 @@ def waiting_groups(
     return tuple(sorted(waiting, key=lambda each: (-each.lag, each.group_id)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HangingTransactions(Answer):
+class HangingTransactions(Answer, frozen=True, kw_only=True):
     """What a search for hanging transactions found; as_of is in ms since the epoch.
 
     verdicts are those on transactions that are old enough, held_back what each keeps from readers; undecided those that
@@ -271,8 +264,7 @@ class HangingTransactions(Answer):
 # Open transactions joined with what their coordinators answer, and none of it where it would mislead.
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedTransactions:
+class JoinedTransactions(Struct, frozen=True):
     """Open transactions with what coordinators know; undecided are those that a coordinator without answer might know.
 
     reasons say which coordinators did not answer, where it matters.
@@ -341,8 +333,7 @@ def join_answers(
 # Where read_committed consumers of a partition stand, and what keeps them there.
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionStability:
+class PartitionStability(Struct, frozen=True):
     """One partition's offsets, and the open transactions between last stable offset and high watermark.
 
     holders are those that begin at the last stable offset, or the earliest where none begins exactly there (a log may
@@ -355,8 +346,7 @@ class PartitionStability:
     since_ms: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class GroupReading:
+class GroupReading(Struct, frozen=True):
     """A consumer group by the offsets that it committed, of a share group its start offsets.
 
     pending are the partitions whose offsets of the group an open transaction commits: members that read committed do
@@ -378,8 +368,7 @@ class GroupReading:
         return offsets.held_back > 0 and committed is not None and committed <= offsets.last_stable_offset
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LastStableOffsets(Answer):
+class LastStableOffsets(Answer, frozen=True, kw_only=True):
     """Partitions with what holds their last stable offsets back; as_of is in ms since the epoch.
 
     free counts the partitions that nothing is held back in, not_searched are those that no leader answers for; owners
@@ -407,8 +396,7 @@ class LastStableOffsets(Answer):
 NO_LEADER: Final = -1
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionProducers:
+class PartitionProducers(Struct, frozen=True):
     """One partition: its leader, and what the leader reported.
 
     leader is NO_LEADER and offsets None where there was none that answered. since_ms is the timestamp of the first
@@ -425,8 +413,7 @@ class PartitionProducers:
     commits: Mapping[int, tuple[PendingCommit, ...]] | Skipped = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ProducersFacts:
+class ProducersFacts(Struct, frozen=True):
     """All partitions that could be seen, whether all transactional IDs could, and the cluster's groups.
 
     Producers were asked before the coordinators and again afterwards: an open transaction that was gone by then is not

@@ -5,9 +5,10 @@ every settled offset once: it was read by one run, or a gap says why nobody read
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from eosctl.errors import Bug
 from eosctl.model.audit import StateKind, StateRow
@@ -74,8 +75,7 @@ class CommittedRange(NamedTuple):
     range: LedgerRange
 
 
-@dataclass(frozen=True, slots=True)
-class Advance:
+class Advance(Struct, frozen=True):
     """What one run does to one cursor: where it stood (None: there was none), where it will stand, and why.
 
     Raises Bug where the ranges do not account for every offset on the way, once and in order:
@@ -126,8 +126,7 @@ def _passed(each: LedgerRange, place: int | None) -> int | None:
             return each.end
 
 
-@dataclass(frozen=True, slots=True)
-class JobState:
+class JobState(Struct, frozen=True):
     """How far a job has come: its last run (number 0: none yet) and its cursors. A run is planned from one of these.
 
     cluster_id is the Kafka cluster's; None where the brokers report none.
@@ -148,8 +147,7 @@ class CarriedBucket(NamedTuple):
     rows: tuple[StateRow, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerRun:
+class LedgerRun(Struct, frozen=True):
     """All that one run puts into the ledger, in one transaction.
 
     run_id names it for ever and nowhere else; state is what it was planned from; as_of is the plan's, in ms. verdict
@@ -213,8 +211,7 @@ class JobStatus(NamedTuple):
     ranges: tuple[CommittedRange, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerStatus(Answer):
+class LedgerStatus(Answer, frozen=True):
     """All jobs of a ledger at as_of (ms since the epoch); store is its URL without a password."""
 
     as_of: int
@@ -227,8 +224,7 @@ class LedgerStatus(Answer):
         return any(each.summary.last_run.verdict in {"broken", "altered"} for each in self.jobs)
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerHistory(Answer):
+class LedgerHistory(Answer, frozen=True):
     """The runs of one job, the last one first."""
 
     as_of: int

@@ -1,8 +1,9 @@
 """Moving a connector's offsets: the request, and what was read for it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
 from eosctl.model.offsets import ConnectorOffset, OffsetsTopic, SourceSupport
@@ -15,8 +16,7 @@ from eosctl.model.workers import LiveOwners
 # Logical replication slots of a PostgreSQL, from which connectors are streamed to.
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicationSlot:
+class ReplicationSlot(Struct, frozen=True):
     """A row of pg_replication_slots; log sequence numbers as whole numbers, None where there is none.
 
     active says that somebody streams from it now. wal_status (from PostgreSQL 13 on) is reserved, extended, unreserved
@@ -29,16 +29,14 @@ class ReplicationSlot:
     wal_status: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SourceServer:
+class SourceServer(Struct, frozen=True):
     """The logical slots of one database by name, and the position that the server has written (or replayed) to."""
 
     current_lsn: int
     slots: Mapping[str, ReplicationSlot] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class SourceRead:
+class SourceRead(Struct, frozen=True):
     """What was read of a connector's source: its server, and the name of its slot; Skipped where it is not known."""
 
     server: SourceServer | Skipped
@@ -58,8 +56,7 @@ class MergeRule(StrEnum):
     KEEP_SOURCE = "keep-source"
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(Struct, frozen=True):
     """One connector's offsets from a topic of the source side to a topic of the target side, perhaps under a new name.
 
     setting is the offsets.storage.topic that the connector shall have afterwards, former_setting the one that it has:
@@ -88,8 +85,7 @@ class Move:
         return self.setting is None and not self.unchanged
 
 
-@dataclass(frozen=True, slots=True)
-class MigrationRequest:
+class MigrationRequest(Struct, frozen=True):
     """What the user wants.
 
     Group IDs are those of the Connect clusters; partitions and replication_factor are for target topics that do not
@@ -129,8 +125,7 @@ class MigrationRequest:
         return task_transactional_id(self.target_group_id, ConnectorTaskId(move.new_name, 0))
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectClusters:
+class ConnectClusters(Struct, frozen=True):
     """IDs of Kafka clusters: where the source's workers keep their topics, and where connectors produce to.
 
     producers holds the connectors whose config sends their producer somewhere (producer.override.bootstrap.servers);
@@ -144,8 +139,7 @@ class ConnectClusters:
     group_state: str | Skipped = field(default_factory=lambda: not_asked("not asked"))
 
 
-@dataclass(frozen=True, slots=True)
-class MigrationFacts:
+class MigrationFacts(Struct, frozen=True):
     """What was read for it. Connectors, topics and offsets are by side and name.
 
     offsets lack the topics that do not exist; fenced_ids are the transactional IDs of the connectors' tasks on each

@@ -1,9 +1,10 @@
 """What a mirror's audit reads and says: pairs of partitions, where they differ, and the verdict on each pair."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from eosctl.model.audit import WORST_FIRST, AuditedTopic, AuditVerdict, PartitionBounds
 from eosctl.model.plan import Side
@@ -57,8 +58,7 @@ class Translated(NamedTuple):
     behind: int
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionPair:
+class PartitionPair(Struct, frozen=True):
     """One partition on both sides, with the bounds that were read before a byte was.
 
     position is the source offset of the last record that the mirror committed to the worker's offsets topic, None: it
@@ -101,8 +101,7 @@ class Damage(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Alignment:
+class Alignment(Struct, frozen=True):
     """What comparing one pair of partitions gave.
 
     first and last are the first and the last pair of equal records, in order (source offset, target offset); matched
@@ -139,8 +138,7 @@ class Alignment:
     continued: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MirroredTopic:
+class MirroredTopic(Struct, frozen=True):
     """A pair of topics with the settings that decide what may differ. isolation is that of the mirror's consumer."""
 
     topics: TopicPair
@@ -157,8 +155,7 @@ class MirroredTopic:
         return tuple(side for side, policy in sides.items() if "compact" in str(policy))
 
 
-@dataclass(frozen=True, slots=True)
-class MirrorPlan:
+class MirrorPlan(Struct, frozen=True):
     """All that an audit of a mirror will read, resolved once. as_of is in ms since the epoch.
 
     isolation is the isolation.level of the mirror's consumer where it is known: with read_uncommitted records of
@@ -188,8 +185,7 @@ class MirrorPlan:
         return next(each for each in self.topics if each.topics == pair)
 
 
-@dataclass(frozen=True, slots=True)
-class PairVerdict:
+class PairVerdict(Struct, frozen=True):
     """The verdict on one pair of partitions: IDs of the findings behind it, and in words what it rests on."""
 
     pair: PartitionPair
@@ -199,8 +195,7 @@ class PairVerdict:
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class MirrorReport(Answer):
+class MirrorReport(Answer, frozen=True):
     """The whole answer of a mirror's audit: the same records give the same report."""
 
     plan: MirrorPlan
@@ -294,8 +289,7 @@ class EqualPiece(NamedTuple):
     target: Counts
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """Both cursors, and all that was found before them.
 
     A place counts the committed records of a side from the first one on. source_next and target_next are offsets, of
@@ -322,8 +316,7 @@ class Kept:
     searches: tuple[int, int, int] = (0, 0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class MirrorProgress:
+class MirrorProgress(Struct, frozen=True):
     """What a ledger carries of one pair of partitions; the IDs are those of its topics (KIP-516)."""
 
     topics: TopicPair

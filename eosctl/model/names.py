@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final, overload
+
+from msgspec import Struct
 
 from eosctl.errors import UsageError
 from eosctl.model.whole_numbers import MOST_TASK_DIGITS
@@ -14,8 +15,7 @@ LEADER_PREFIX: Final = "connect-cluster-"
 _TOPIC_NAME: Final = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class TopicPartition:
+class TopicPartition(Struct, frozen=True, order=True):
     """One partition of one topic."""
 
     topic: str
@@ -25,8 +25,7 @@ class TopicPartition:
         return f"{self.topic}-{self.partition}"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class ConnectorTaskId:
+class ConnectorTaskId(Struct, frozen=True, order=True):
     """Task `task` (from 0) of connector `connector`."""
 
     connector: str
@@ -36,8 +35,7 @@ class ConnectorTaskId:
         return f"{self.connector}-{self.task}"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class ProducerIdAndEpoch:
+class ProducerIdAndEpoch(Struct, frozen=True, order=True):
     """The identity under which a producer writes; the broker refuses lower epochs of the same producer ID."""
 
     producer_id: int
@@ -132,8 +130,7 @@ PATIENCE_MS: Final = 30 * 1000
 FORGOTTEN_MS: Final = 24 * 60 * 60 * 1000
 
 
-@dataclass(frozen=True, slots=True)
-class CachedNames:
+class CachedNames(Struct, frozen=True):
     """Names as they were at read_at, and when they were last asked for (both ms since the epoch).
 
     asked_at is later than read_at where the cluster did not answer the last time.

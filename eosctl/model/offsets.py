@@ -5,9 +5,10 @@ two texts of the same JSON are two keys.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from eosctl.errors import EosctlError, UsageError
 from eosctl.model.names import TopicPartition
@@ -24,8 +25,7 @@ SourceOffset = Mapping[str, object]
 """How far a connector has read there: text to null, text, number or boolean."""
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetKey:
+class OffsetKey(Struct, frozen=True):
     """A key `["connector",{source partition}]`; partition None is JSON null, which workers look up but never list."""
 
     raw: bytes
@@ -33,16 +33,14 @@ class OffsetKey:
     partition: SourcePartition | None
 
 
-@dataclass(frozen=True, slots=True)
-class MalformedKey:
+class MalformedKey(Struct, frozen=True):
     """A key that is not of that form, and why; workers ignore its record. raw None is a null key."""
 
     raw: bytes | None
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class MalformedValue:
+class MalformedValue(Struct, frozen=True):
     """A value that a worker cannot use, and why: the connector is then answered as if there were none."""
 
     raw: bytes
@@ -79,8 +77,7 @@ Entry = tuple[OffsetKey, KeyRecords]
 """A key, and what one partition holds under it."""
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetsPartition:
+class OffsetsPartition(Struct, frozen=True):
     """One partition of an offsets topic, folded: records by raw key, None standing for a null key."""
 
     topic_partition: TopicPartition
@@ -93,8 +90,7 @@ class OffsetsPartition:
         return sum(each.records for each in self.keys.values())
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetsTopic:
+class OffsetsTopic(Struct, frozen=True):
     """An offsets topic, folded: its settings and its partitions in order."""
 
     topic: str
@@ -132,8 +128,7 @@ class SourceSupport(StrEnum):
     ENABLED = "enabled"
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerSettings:
+class WorkerSettings(Struct, frozen=True):
     """What the workers of one Connect cluster are set to, as far as it decides where offsets are kept.
 
     offsets_topic is offset.storage.topic; clients holds the worker's own `producer.*` and `consumer.*` settings, which
@@ -147,8 +142,7 @@ class WorkerSettings:
     clients: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class StorePlace:
+class StorePlace(Struct, frozen=True):
     """A topic and the cluster it is in: bootstrap_servers None is the cluster that the workers keep their topics in."""
 
     topic: str
@@ -159,16 +153,14 @@ class StorePlace:
         return self.topic if servers is None else f"{self.topic} on {','.join(sorted(servers))}"
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetStore:
+class OffsetStore(Struct, frozen=True):
     """One store as a task reads it."""
 
     place: StorePlace
     isolation_level: IsolationLevel
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetStores:
+class OffsetStores(Struct, frozen=True):
     """The stores of one connector; at least one of the two exists.
 
     worker_global is the store that all connectors share, connector_specific the one that is read with the connector's
@@ -250,8 +242,7 @@ class MergedOffset(NamedTuple):
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectorOffsets:
+class ConnectorOffsets(Struct, frozen=True):
     """A connector and its offsets; known says whether the connector exists.
 
     stores has two entries where it is unknown whether exactly-once is enabled and that makes a difference.
@@ -263,8 +254,7 @@ class ConnectorOffsets:
     offsets: tuple[MergedOffset, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetsReport(Answer):
+class OffsetsReport(Answer, frozen=True):
     """The answer of `offsets show`: offsets as of as_of (ms since the epoch), by the settings of the workers.
 
     topics are those that were to be read: None for one that does not exist. absent are connectors asked for that
@@ -310,8 +300,7 @@ class OffsetsReport(Answer):
 # What a command reads of the offsets topics of a Connect cluster.
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetsFacts:
+class OffsetsFacts(Struct, frozen=True):
     """Offsets topics, folded, by place (None: there is no such topic), and the worker settings that led to them."""
 
     worker: WorkerSettings
@@ -375,8 +364,7 @@ class Store(StrEnum):
     CONNECTOR_SPECIFIC = "connector-specific"
 
 
-@dataclass(frozen=True, slots=True)
-class ExportedFile:
+class ExportedFile(Struct, frozen=True):
     """A file that was written, how many offsets are in it, and what could not be expressed."""
 
     connector: str
@@ -385,8 +373,7 @@ class ExportedFile:
     left_out: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetsExport(Answer):
+class OffsetsExport(Answer, frozen=True):
     """The files that were written, with the offsets of `store` as of as_of (ms since the epoch)."""
 
     files: tuple[ExportedFile, ...]
@@ -410,8 +397,7 @@ class Change(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetChange:
+class OffsetChange(Struct, frozen=True):
     """One offset that differs, with its value on both sides (None: none there).
 
     position_a and position_b say it in the connector's own terms, order where B lies seen from A, and rewind what it
@@ -431,8 +417,7 @@ class OffsetChange:
     source_b: AtSource | Skipped | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetsDifference(Answer):
+class OffsetsDifference(Answer, frozen=True):
     """What differs between A and B; same counts the offsets that do not."""
 
     a: str

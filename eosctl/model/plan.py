@@ -6,9 +6,10 @@ step: a dataclass here, a performer in executors, and its preconditions. Files a
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Self
+
+from msgspec import Struct, field
 
 from eosctl.model.acls import AclBinding
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
@@ -26,8 +27,7 @@ class Side(StrEnum):
     TARGET = "target"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """One side's brokers, workers' REST addresses without user and password, and config topic (None: not named)."""
 
     side: Side
@@ -39,8 +39,7 @@ class Place:
 # Steps of a plan that create a connector, delete one that was created so, or wait for who operates it.
 
 
-@dataclass(frozen=True, slots=True)
-class CreateConnector:
+class CreateConnector(Struct, frozen=True):
     """POST /connectors with the config in `file` and initial_state STOPPED (KIP-980).
 
     Configs may hold secrets, so a plan has only the file's absolute path, and the digest of the config in it
@@ -53,8 +52,7 @@ class CreateConnector:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteConnector:
+class DeleteConnector(Struct, frozen=True):
     """DELETE /connectors/C, if its config still has the digest that CreateConnector gave it. Its offsets stay."""
 
     side: Side
@@ -63,8 +61,7 @@ class DeleteConnector:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class AwaitOperator:
+class AwaitOperator(Struct, frozen=True):
     """A person applies the changed resource in `file`, Strimzi's operator carries it out, and a worker answers it.
 
     state is STOPPED (without tasks) or RUNNING (all tasks); settings are what the config must have then, None: lack.
@@ -97,8 +94,7 @@ class AwaitOperator:
         return self.state == "STOPPED" and not self.settings and self.copied_from is None
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectorConfigIs:
+class ConnectorConfigIs(Struct, frozen=True):
     """The connector has the config with this digest (codecs.connector_files), or does not exist."""
 
     side: Side
@@ -113,8 +109,7 @@ NOTHING_OPEN: Final = -1
 COMMITTED: Final = frozenset({TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT})
 
 
-@dataclass(frozen=True, slots=True)
-class AbortTransaction:
+class AbortTransaction(Struct, frozen=True):
     """WriteTxnMarkers: one ABORT marker for the producer into the partition (KIP-664), where its transaction is open.
 
     It begins at start_offset. The marker passes the coordinator by, so it is for transactions that hang; forced ones
@@ -131,8 +126,7 @@ class AbortTransaction:
     forced: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionHangs:
+class TransactionHangs(Struct, frozen=True):
     """What the producer has open in the partition begins at start_offset and, unless forced, hangs (KIP-664).
 
     It holds as well where the producer has nothing open there any more: then there is nothing to abort.
@@ -146,8 +140,7 @@ class TransactionHangs:
     forced: bool = False
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class OpenPart:
+class OpenPart(Struct, frozen=True, order=True):
     """What a transaction has in one partition: its first offset, and the sequence number of its producer's last record.
 
     Both are NOTHING_OPEN in a partition that was added to the transaction and has no record of it.
@@ -172,8 +165,7 @@ class OpenPart:
 Parts = Mapping[TopicPartition, OpenPart | Skipped]
 
 
-@dataclass(frozen=True, slots=True)
-class CommitTransaction:
+class CommitTransaction(Struct, frozen=True):
     """EndTxn with COMMIT in the name of the producer that is gone (KIP-98).
 
     started_ms is when its coordinator began the transaction, in ms since the epoch: with the ID it names one
@@ -195,8 +187,7 @@ class CommitTransaction:
         return ProducerIdAndEpoch(self.producer_id, self.producer_epoch)
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionUnchanged:
+class TransactionUnchanged(Struct, frozen=True):
     """The ID's transaction is Ongoing and the same: its start, producer, partitions, and the last record in each.
 
     It holds as well where this transaction is committed: then there is nothing to commit. It does not hold where the
@@ -211,8 +202,7 @@ class TransactionUnchanged:
     parts: tuple[OpenPart, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionNow:
+class TransactionNow(Struct, frozen=True):
     """A transactional ID as its coordinator and the leaders of its transaction's partitions have it now.
 
     state None: its coordinator does not know it. started_ms is when its current or last transaction began, None where
@@ -280,16 +270,14 @@ def why_moved(name: str, before: Parts, now: Parts) -> str | None:
     return f"the client of {name} is not gone: it wrote to {', '.join(map(str, moved))}" if moved else None
 
 
-@dataclass(frozen=True, slots=True)
-class StopConnector:
+class StopConnector(Struct, frozen=True):
     """PUT /connectors/C/stop (KIP-875), then wait until the connector is STOPPED and has no tasks."""
 
     side: Side
     connector: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReadAgain:
+class ReadAgain(Struct, frozen=True):
     """The connector's offsets are read again now that it is stopped, and the rest is planned with what is found.
 
     So the offsets that the plan has are those of a moment when the connector ran, and not those that are written.
@@ -299,8 +287,7 @@ class ReadAgain:
     connector: str
 
 
-@dataclass(frozen=True, slots=True)
-class FenceProducers:
+class FenceProducers(Struct, frozen=True):
     """InitProducerId for those of transactional_ids that their coordinators know; the others are left alone."""
 
     side: Side
@@ -308,8 +295,7 @@ class FenceProducers:
     transaction_timeout_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class CreateTopic:
+class CreateTopic(Struct, frozen=True):
     """CreateTopics; a topic that exists already must be compact and have these partitions.
 
     replication_factor -1 leaves it to the broker's default (KIP-464).
@@ -322,8 +308,7 @@ class CreateTopic:
     settings: Mapping[str, str] = field(default_factory=lambda: {"cleanup.policy": "compact"})
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetsWrite:
+class OffsetsWrite(Struct, frozen=True):
     """One record to write: raw key and value (None: a tombstone) and partition; before is the value it replaces.
 
     before None stands for a tombstone as well as for no record: a worker takes them alike.
@@ -335,8 +320,7 @@ class OffsetsWrite:
     before: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class WriteOffsets:
+class WriteOffsets(Struct, frozen=True):
     """All records of one connector in one transaction, under the transactional ID of its task 0.
 
     The transaction leads from before to after; before_values is what an undo leads back to. All three are digests of
@@ -354,8 +338,7 @@ class WriteOffsets:
     after: str
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyOffsets:
+class VerifyOffsets(Struct, frozen=True):
     """Read the topic again, committed records only: the connector's offsets there must have this digest."""
 
     side: Side
@@ -364,8 +347,7 @@ class VerifyOffsets:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class SetConnectorConfig:
+class SetConnectorConfig(Struct, frozen=True):
     """PUT /connectors/C/config with changes made to the config it has now; a change to None takes the setting away.
 
     before holds what the changed settings are when the plan is made. copied_from names the connector of the source side
@@ -379,8 +361,7 @@ class SetConnectorConfig:
     copied_from: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ResumeConnector:
+class ResumeConnector(Struct, frozen=True):
     """PUT /connectors/C/resume once the workers answer the offsets in the topic, then wait until its tasks run.
 
     The topic is one of offsets_side; None: whatever they answer. Workers before KIP-875 (3.5) do not report them.
@@ -392,24 +373,21 @@ class ResumeConnector:
     offsets_side: Side = Side.SOURCE
 
 
-@dataclass(frozen=True, slots=True)
-class CreateAcls:
+class CreateAcls(Struct, frozen=True):
     """CreateAcls (KIP-140) for these bindings; those that exist stay."""
 
     side: Side
     bindings: tuple[AclBinding, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteAcls:
+class DeleteAcls(Struct, frozen=True):
     """DeleteAcls (KIP-140) for exactly these bindings; those that are gone stay gone."""
 
     side: Side
     bindings: tuple[AclBinding, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ManualStep:
+class ManualStep(Struct, frozen=True):
     """Something that only a person can do: eosctl says it and does nothing.
 
     by_resource: the same where an operator runs `connector`, in terms of its resource.
@@ -440,24 +418,21 @@ Step = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterIs:
+class ClusterIs(Struct, frozen=True):
     """The Kafka cluster has this ID."""
 
     side: Side
     cluster_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectorStopped:
+class ConnectorStopped(Struct, frozen=True):
     """The connector is STOPPED and has no tasks, or does not exist."""
 
     side: Side
     connector: str
 
 
-@dataclass(frozen=True, slots=True)
-class NoLiveOwner:
+class NoLiveOwner(Struct, frozen=True):
     """No task of a Connect group on the cluster has one of these IDs, and no leader.
 
     Tasks of group `besides` do not count: it is known that connector by connector (ConnectorStopped).
@@ -468,8 +443,7 @@ class NoLiveOwner:
     besides: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TopicIsCompact:
+class TopicIsCompact(Struct, frozen=True):
     """The topic exists, has cleanup.policy compact and this many partitions; topic_id None accepts any."""
 
     side: Side
@@ -478,8 +452,7 @@ class TopicIsCompact:
     topic_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TopicIsCompactOrAbsent:
+class TopicIsCompactOrAbsent(Struct, frozen=True):
     """The topic does not exist, or is as TopicIsCompact wants it."""
 
     side: Side
@@ -487,8 +460,7 @@ class TopicIsCompactOrAbsent:
     partitions: int
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetsUnchanged:
+class OffsetsUnchanged(Struct, frozen=True):
     """The last committed record of every key of the connector is the one that was read, by digest.
 
     digest is of records or of values only (codecs.offsets_digest). allowed is that of the offsets as the plan leaves
@@ -502,8 +474,7 @@ class OffsetsUnchanged:
     allowed: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NoOpenTransaction:
+class NoOpenTransaction(Struct, frozen=True):
     """No ongoing transaction wrote offsets of the connector into the topic."""
 
     side: Side
@@ -511,8 +482,7 @@ class NoOpenTransaction:
     connector: str
 
 
-@dataclass(frozen=True, slots=True)
-class AclsPresent:
+class AclsPresent(Struct, frozen=True):
     """The cluster has each of these bindings: others are removed only while they stand."""
 
     side: Side
@@ -534,16 +504,14 @@ Precondition = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedStep:
+class PlannedStep(Struct, frozen=True):
     """A step and what must hold immediately before it."""
 
     step: Step
     preconditions: tuple[Precondition, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Steps in their order. kind says which command made it, as_of (ms since the epoch) when its facts were read;
     places are where it was made, and where it is carried out unless somebody says otherwise. operated says which of its
     connectors have an operator, which whoever applies it need not know; None: nobody said so.

@@ -1,7 +1,8 @@
 """A plan before it is applied, and what became of it: the answers of the commands that write."""
 
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct
 
 from eosctl.errors import EosctlError, Refused
 from eosctl.model.plan import AwaitOperator, ManualStep, Plan, PlannedStep, Step, StopConnector
@@ -22,8 +23,7 @@ class StepOutcome(StrEnum):
     NOT_BEGUN = "not-begun"
 
 
-@dataclass(frozen=True, slots=True)
-class StepResult:
+class StepResult(Struct, frozen=True):
     """The outcome of step `number` (from 1): detail says what was seen or, for a failed step, why it failed."""
 
     number: int
@@ -32,8 +32,7 @@ class StepResult:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ApplyOutcome:
+class ApplyOutcome(Struct, frozen=True):
     """The results of all steps, in order. changed says whether this or an earlier run changed anything that lasts."""
 
     results: tuple[StepResult, ...]
@@ -44,8 +43,7 @@ class ApplyOutcome:
         return sum(1 for result in self.results if result.outcome is outcome)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planned(Answer):
+class Planned(Answer, frozen=True, kw_only=True):
     """A plan for the source cluster with this ID, what was found on the way, and why it must not be applied, if so.
 
     checks are its preconditions as they are now, None: nobody asked. hint says what to do about the objections;
@@ -61,7 +59,7 @@ class Planned(Answer):
     hint: str | None = None
     warnings: tuple[str, ...] = ()
     error: EosctlError | None = None
-    digest: str = field(default="", compare=False)
+    digest: str = ""
 
     @property
     def stops(self) -> tuple[PlannedStep, ...]:
@@ -78,8 +76,7 @@ class Planned(Answer):
         return Refused("; ".join(self.objections), hint=self.hint) if self.objections else self.error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Applied(Answer):
+class Applied(Answer, frozen=True, kw_only=True):
     """A plan that was applied: what became of each step, its file, the undo file, and the error that it ended with.
 
     cluster_id is empty where the cluster no longer answers. finished_by and undone_by are command lines,
@@ -91,9 +88,9 @@ class Applied(Answer):
     outcome: ApplyOutcome
     plan_file: str
     undo_file: str
-    finished_by: str = field(default="", compare=False)
-    undone_by: str = field(default="", compare=False)
-    moved_back_by: str | None = field(default=None, compare=False)
+    finished_by: str = ""
+    undone_by: str = ""
+    moved_back_by: str | None = None
     findings: tuple[Finding, ...] = ()
     error: EosctlError | None = None
 
@@ -117,8 +114,7 @@ class PlanState(StrEnum):
     UNREADABLE = "unreadable"
 
 
-@dataclass(frozen=True, slots=True)
-class KeptPlan:
+class KeptPlan(Struct, frozen=True):
     """A plan file. plan is Skipped where the file holds none that this eosctl reads."""
 
     path: str
@@ -139,8 +135,7 @@ class KeptPlan:
         return bool(steps) and all(isinstance(each.step, StopConnector) for each in steps)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptPlans(Answer):
+class KeptPlans(Answer, frozen=True, kw_only=True):
     """All plan files of a directory, the newest first."""
 
     directory: str

@@ -10,9 +10,10 @@
 
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, assert_never
+
+from msgspec import Struct, field
 
 from eosctl.model.acls import AclBinding
 from eosctl.model.connectors import connector_path
@@ -53,24 +54,21 @@ from eosctl.model.workers import LiveOwners
 # What apply reads again before it acts: the facts that preconditions speak of.
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectorFacts:
+class ConnectorFacts(Struct, frozen=True):
     """A connector as Connect knows it now: state such as RUNNING or STOPPED (None: it does not exist), its tasks."""
 
     state: str | None
     tasks: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TopicNow:
+class TopicNow(Struct, frozen=True):
     """A topic as it is now, with the ID that distinguishes it from an earlier one of the same name (KIP-516)."""
 
     facts: TopicFacts
     topic_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetsNow:
+class OffsetsNow(Struct, frozen=True):
     """One connector's offsets in one topic: digests of its live records and of their values, open producers.
 
     open names producer ID/epoch of each ongoing transaction that wrote a key of the connector.
@@ -81,16 +79,14 @@ class OffsetsNow:
     open: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class OpenNow:
+class OpenNow(Struct, frozen=True):
     """What one producer has open in one partition: where it begins, and whether it hangs by KIP-664's rule."""
 
     start_offset: int
     hangs: bool | Skipped
 
 
-@dataclass(frozen=True, slots=True)
-class PlanFacts:
+class PlanFacts(Struct, frozen=True):
     """Facts by the side and the name they are about; a topic or a connector's config that does not exist is None."""
 
     cluster_ids: Mapping[Side, str] = field(default_factory=dict)
@@ -151,8 +147,7 @@ class Standing(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """A precondition and the numbers of the steps before which it is checked; reason says why it is not ok."""
 
     precondition: Precondition

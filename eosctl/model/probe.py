@@ -1,9 +1,10 @@
 """What a cluster does with transactions: the plan of a probe, its questions and its answers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from eosctl.errors import EosctlError, Interrupted, PartlyApplied
 from eosctl.model.acls import Operation
@@ -20,8 +21,7 @@ T = TypeVar("T")
 NOT_TRIED: Final = Skipped("not tried", Cause.NOT_ASKED)
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """A request that was answered with an error: the API, the error's code and Kafka's name for it."""
 
     api: str
@@ -54,8 +54,7 @@ class Shown(StrEnum):
     NOT_RETURNED = "not returned"
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """A record at `offset`, as the partition shows it.
 
     last_stable_offset and high_watermark are by ListOffsets; shown is by a read_committed Fetch; marker is the type of
@@ -105,8 +104,7 @@ Seen: TypeAlias = T | Refusal | Skipped
 """A fact, the error that it was refused with, or why it is not known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observations:
+class Observations(Struct, frozen=True, kw_only=True):
     """What the brokers answered.
 
     stopped says why whatever is NOT_TRIED was not tried. versions are by node ID and API key; features those that are
@@ -151,8 +149,7 @@ FENCING_TIMEOUT_MS: Final = 90_000
 """What workers of 3.7.1 and later ask for when they fence (KAFKA-16047)."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProbePlan:
+class ProbePlan(Struct, frozen=True):
     """The topic and the transactional ID that a probe makes for itself, both with this name; as_of is in ms."""
 
     name: str
@@ -179,8 +176,7 @@ class ProbePlan:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedProbe(Answer):
+class PlannedProbe(Answer, frozen=True, kw_only=True):
     """The plan, for --dry-run and before the question."""
 
     plan: ProbePlan
@@ -205,8 +201,7 @@ class Meaning(NamedTuple):
     eosctl: str
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One question with a stable ID.
 
     severity is how bad it is where the cluster does otherwise: an error breaks the promise of exactly-once, a warning
@@ -220,8 +215,7 @@ class Check:
     otherwise: Meaning
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeAnswer:
+class ProbeAnswer(Struct, frozen=True):
     """The verdict on one question with what was seen; cause is why it is unknown, None where it is not."""
 
     check: Check
@@ -265,8 +259,7 @@ class Left(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probed(Answer):
+class Probed(Answer, frozen=True, kw_only=True):
     """All answers; as_of is in ms since the epoch.
 
     left is what remains in the cluster; undeleted names the topic if it may still be there, with the reason. init_ms

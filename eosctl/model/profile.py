@@ -1,14 +1,16 @@
 """Profiles: named clusters with what is needed to reach them, and the guards on writing to them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import ClassVar
+
+from msgspec import Struct, field
 
 from eosctl.model.client_properties import Property
+from eosctl.model.hidden_fields import HiddenFields
 from eosctl.model.report import Answer, Waiver
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(HiddenFields, frozen=True):
     """One named cluster; `origin` is the file that describes it.
 
     properties are client properties whose secrets are references. A protected profile takes `--yes` only where it was
@@ -17,6 +19,8 @@ class Profile:
     only the Connect group names are asked with the password or certificate, too. waivers are for findings that were
     accepted.
     """
+
+    hidden: ClassVar = ("properties",)
 
     name: str
     origin: str
@@ -31,7 +35,7 @@ class Profile:
     audit_store: str | None = None
     discover_workers: bool = False
     waivers: tuple[Waiver, ...] = ()
-    properties: Mapping[str, str] = field(default_factory=dict, repr=False)
+    properties: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def client_properties(self) -> dict[str, Property]:
@@ -47,8 +51,7 @@ class Profile:
         return f"profile {self.name} ({self.origin})"
 
 
-@dataclass(frozen=True, slots=True)
-class Profiles:
+class Profiles(Struct, frozen=True):
     """Profiles by name, the one in use where none is named, and what of a project's file is not used, and why."""
 
     profiles: Mapping[str, Profile] = field(default_factory=dict)
@@ -65,8 +68,7 @@ class Profiles:
         return Profiles({**other.profiles, **self.profiles}, self.current or other.current, unused)
 
 
-@dataclass(frozen=True, slots=True)
-class EffectiveSetting:
+class EffectiveSetting(Struct, frozen=True):
     """A setting, its value (None: there is none; a secret is hidden already) and where it was given."""
 
     setting: str
@@ -74,8 +76,7 @@ class EffectiveSetting:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class EffectiveSettings(Answer):
+class EffectiveSettings(Answer, frozen=True):
     """The answer of `profile explain`: every setting that a command would connect with."""
 
     settings: tuple[EffectiveSetting, ...]

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import Final, NamedTuple, Self
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from eosctl.errors import EXIT_FINE, EXIT_FOUND, EXIT_INCOMPLETE, EosctlError, UsageError
 from eosctl.model.skipped import Coverage
@@ -16,8 +18,7 @@ from eosctl.model.versions import KafkaVersion
 # Waivers: findings that somebody has accepted, until a day.
 
 
-@dataclass(frozen=True, slots=True)
-class Waiver:
+class Waiver(Struct, frozen=True):
     """Who accepts which findings, why, and until when.
 
     finding is the ID or name of a kind, subject a pattern as in a shell (`*`, `?`, `[…]`) for the whole subject of a
@@ -70,8 +71,7 @@ class OlderFix(NamedTuple):
     fix: str
 
 
-@dataclass(frozen=True, slots=True)
-class FindingKind:
+class FindingKind(Struct, frozen=True):
     """What a finding can be about; every kind is declared once, in analysis/catalogue.
 
     id (EOS001) is stable and never used for another kind. name is its readable form, stable too; kinds of one fault in
@@ -131,8 +131,7 @@ def _filled(fix: str, evidence: Evidence) -> str:
     return fix
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One thing worth reporting.
 
     subject is the connector, topic or transactional ID concerned; message says what was found; cure what to do next;
@@ -170,8 +169,7 @@ class Finding:
         return self.severity.reaches(Severity.WARNING)
 
 
-@dataclass(frozen=True, slots=True)
-class Triage:
+class Triage(Struct, frozen=True):
     """Which findings the user wants to see, and which of them are to end a command with exit code 1.
 
     shown_from is the least severity that is shown, fail_on the least that fails (None: a warning). waivers are those of
@@ -211,8 +209,7 @@ class Doubt(NamedTuple):
     needed: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """What an operation returns: a Report, a Plan that is shown, or an Outcome. Subclasses add what was found.
 
     coverage is what was asked of the cluster, and what of it was not read; triage how the user wants findings treated.
@@ -322,8 +319,7 @@ class Reported(NamedTuple):
     file: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """One kind of finding that was looked for: what was found, and why there may be more.
 
     unknown are the reasons for which the answer is incomplete, untold the others.
@@ -345,8 +341,7 @@ class Question:
         return Outcome.SKIPPED if waived or self.untold else Outcome.PASSED
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(Struct, frozen=True):
     """The answer of `command`: questions in the order of their IDs.
 
     lacking is what the whole answer needed and does not rest on, unread what it did without. failure is the error with
@@ -422,8 +417,7 @@ def _without_repeats(reasons: Mapping[str | None, Sequence[str]], kind_id: str) 
 # Errors of workers and clients, and findings: what each means for Connect, and what to do next.
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorPattern:
+class ErrorPattern(Struct, frozen=True):
     """One kind of error; it matches where all its patterns are found, on any line, in any case.
 
     id is stable; cause says what it means here; commands are what to do next and may name {connector}, {task},
@@ -446,8 +440,7 @@ class ErrorPattern:
         return any(re.search(each, word, re.IGNORECASE) for each in self.patterns)
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """One error that was recognised, or one kind of finding.
 
     The commands of an error have the names filled in that the text shows. name, severity and reported_by (commands of
@@ -464,8 +457,7 @@ class Explanation:
     reported_by: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explained(Answer):
+class Explained(Answer, frozen=True, kw_only=True):
     """All that a text shows, the more special first; one that shows nothing ends with exit code 1.
 
     near are IDs and names that are spelt much like a word of a text that shows nothing.
@@ -481,8 +473,7 @@ class Explained(Answer):
         return not self.explanations
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownExplanations(Answer):
+class KnownExplanations(Answer, frozen=True, kw_only=True):
     """All that can be explained: kinds of findings by theme, errors, and Kafka's own classes of errors."""
 
     findings: Mapping[str, tuple[FindingKind, ...]]

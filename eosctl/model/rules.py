@@ -1,8 +1,9 @@
 """Rules as data: a question about the evidence, and the kind of finding where the answer is bad."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Answer, Doubt, Finding, FindingKind, worst_first
@@ -20,8 +21,7 @@ class Whose(StrEnum):
     BROKERS = "brokers"
 
 
-@dataclass(frozen=True, slots=True)
-class Versions:
+class Versions(Struct, frozen=True):
     """The Kafka versions of workers or of brokers that a rule concerns: from since on, and before until."""
 
     whose: Whose
@@ -42,8 +42,7 @@ class Versions:
         return f"{self.whose}{since}" + (f"{',' if since else ''} before {self.until}" if self.until else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One rule: what it finds is of one kind, and nothing else is asked by it.
 
     question is what it asks of the evidence; needs names the facts of Evidence without which it cannot tell; check
@@ -67,8 +66,7 @@ class Rule:
         return self.kind.id
 
 
-@dataclass(frozen=True, slots=True)
-class RuleAnswer:
+class RuleAnswer(Struct, frozen=True):
     """What one rule says of the evidence: findings, and the reasons why it cannot tell (none: it can).
 
     complete is whether it lacks nothing but what the user gave no input for.
@@ -87,8 +85,7 @@ class RuleAnswer:
         return "cannot tell" if self.cannot_tell else "fine"
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis(Answer):
+class Diagnosis(Answer, frozen=True):
     """The answers of all rules that were asked of the evidence, in the order of the registry."""
 
     evidence: Evidence
@@ -157,8 +154,7 @@ class Verdict(StrEnum):
     CANNOT_TELL = "cannot tell"
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerPhase:
+class WorkerPhase(Struct, frozen=True):
     """One worker: what it is at, and how that is known."""
 
     url: str
@@ -166,8 +162,7 @@ class WorkerPhase:
     known_by: str
 
 
-@dataclass(frozen=True, slots=True)
-class RollingStep:
+class RollingStep(Struct, frozen=True):
     """What to do with one worker, in words."""
 
     url: str
@@ -175,8 +170,7 @@ class RollingStep:
     action: str
 
 
-@dataclass(frozen=True, slots=True)
-class UpgradeCheck(Answer):
+class UpgradeCheck(Answer, frozen=True):
     """The answer of upgrade-check to the evidence.
 
     done says whether every worker is at the target already (None: not known). blockers are findings that stand in the

@@ -1,8 +1,9 @@
 """What the sandbox commands answer."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from eosctl.model.report import Answer
 
@@ -10,8 +11,7 @@ State = Mapping[str, Any]
 """The kept state of a ready sandbox, as its file holds it: addresses, users with passwords, versions, processes."""
 
 
-@dataclass(frozen=True, slots=True)
-class StartedSandbox(Answer):
+class StartedSandbox(Answer, frozen=True):
     """A sandbox that is up; already_up: as it was started before.
 
     other_options are those in which it is not what was asked for, silent the processes that do not answer.
@@ -28,8 +28,7 @@ class StartedSandbox(Answer):
         return bool(self.other_options or self.silent)
 
 
-@dataclass(frozen=True, slots=True)
-class StoppedSandbox(Answer):
+class StoppedSandbox(Answer, frozen=True):
     """A sandbox that is down: was_up says whether one was up, removed whether its directory is gone."""
 
     directory: str
@@ -37,8 +36,7 @@ class StoppedSandbox(Answer):
     removed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxStatus(Answer):
+class SandboxStatus(Answer, frozen=True):
     """The sandbox of a directory at as_of (ms since the epoch); state None: none is up; ready by process name."""
 
     as_of: int
@@ -52,8 +50,7 @@ class SandboxStatus(Answer):
         return self.state is None or not all(self.ready.values())
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxEnvironment(Answer):
+class SandboxEnvironment(Answer, frozen=True):
     """Addresses and credentials of a sandbox that is up."""
 
     state: State
@@ -62,8 +59,7 @@ class SandboxEnvironment(Answer):
 # The demo's report.
 
 
-@dataclass(frozen=True, slots=True)
-class DemoStep:
+class DemoStep(Struct, frozen=True):
     """One step: what was done, what was seen on the real cluster, and how many seconds it took."""
 
     step: str
@@ -71,8 +67,7 @@ class DemoStep:
     elapsed_s: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DemoReport(Answer):
+class DemoReport(Answer, frozen=True, kw_only=True):
     """All steps, on Kafka and Connect of this version."""
 
     kafka_version: str

@@ -1,9 +1,11 @@
 """The difference between "there is none" and "it was not read"."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from typing import Final, Self, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl.errors import EosctlError, NotAuthorized, Throttled, Undecodable, Unreachable, Unsupported
 
@@ -39,12 +41,17 @@ _CAUSES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Struct, frozen=True):
     """Not read, and why. Unknown is not absent. Two are equal that give the same reason."""
 
     reason: str
-    cause: Cause = field(default=Cause.UNKNOWN, compare=False)
+    cause: Cause = Cause.UNKNOWN
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Skipped) and self.reason == other.reason
+
+    def __hash__(self) -> int:
+        return hash(self.reason)
 
     @classmethod
     def of(cls, error: EosctlError) -> Self:
@@ -68,8 +75,7 @@ def or_skipped(read: Callable[[], T | Skipped]) -> T | Skipped:
 # What a reader was asked for, and what of it was not read.
 
 
-@dataclass(frozen=True, slots=True)
-class Unread:
+class Unread(Struct, frozen=True):
     """One fact that was asked for and not read: what it is, the reason in words, and the kind of reason.
 
     needed is False for a fact that only adds to an answer: without it no verdict changes and no row or finding is lost.
@@ -89,8 +95,7 @@ class Unread:
         return f"{self.what} was not read: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     """What was asked for, in the order of asking, and what of it was not read."""
 
     asked: tuple[str, ...] = ()
@@ -126,15 +131,15 @@ def unread_in(what: str, fact: object) -> Iterator[Unread]:
         for key, value in fact.items():
             if isinstance(value, Skipped):
                 yield Unread(f"{what} {key}", value.reason, value.cause)
-            elif is_dataclass(value):
+            elif isinstance(value, Struct):
                 yield from _unread_fields(f"{what} {key}", value)
-    elif is_dataclass(fact):
+    elif isinstance(fact, Struct):
         yield from (Unread(what, lack.reason, lack.cause) for lack in getattr(fact, "lacking", ()))
         yield from _unread_fields(what, fact)
 
 
-def _unread_fields(what: str, record: object) -> Iterator[Unread]:
-    for each in fields(record):  # type: ignore[arg-type]  # a dataclass
-        value = getattr(record, each.name)
-        if isinstance(value, Skipped | Mapping) or is_dataclass(value):
-            yield from unread_in(f"{what}: {each.name.replace('_', ' ')}", value)
+def _unread_fields(what: str, record: Struct) -> Iterator[Unread]:
+    for name in record.__struct_fields__:
+        value = getattr(record, name)
+        if isinstance(value, Struct | Mapping):
+            yield from unread_in(f"{what}: {name.replace('_', ' ')}", value)

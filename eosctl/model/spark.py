@@ -1,13 +1,13 @@
 """Where Spark is, and who its executors are to Kafka."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from eosctl.model.report import Answer
 
 
-@dataclass(frozen=True, slots=True)
-class SparkOptions:
+class SparkOptions(Struct, frozen=True):
     """Where Spark is, and how its executors learn who they are to Kafka.
 
     master is a master URL (None: this machine, or what spark-submit says), remote a Spark Connect server;
@@ -23,8 +23,7 @@ class SparkOptions:
 # The files of a Spark bundle.
 
 
-@dataclass(frozen=True, slots=True)
-class SparkBundle(Answer):
+class SparkBundle(Answer, frozen=True):
     """Each file that was written, with its size in bytes."""
 
     sizes: Mapping[str, int]

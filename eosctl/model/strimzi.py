@@ -1,8 +1,11 @@
 """Strimzi's custom resources, as far as they decide about Kafka Connect."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final
+from typing import ClassVar, Final
+
+from msgspec import Struct, field
+
+from eosctl.model.hidden_fields import HiddenFields
 
 API_GROUP: Final = "kafka.strimzi.io"
 API_VERSIONS: Final = (f"{API_GROUP}/v1beta2", f"{API_GROUP}/v1")
@@ -18,13 +21,14 @@ USE_CONNECTOR_RESOURCES: Final = "strimzi.io/use-connector-resources"
 DEFAULT_REPLICAS: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class StrimziResource:
+class StrimziResource(HiddenFields, frozen=True):
     """One custom resource and where it stands; its repr does not show the spec, which may hold passwords.
 
     generation is that of the spec, observed_generation the one that the operator has carried out; None where the
     resource does not come from a Kubernetes API server.
     """
+
+    hidden: ClassVar = ("spec",)
 
     kind: str
     name: str
@@ -33,7 +37,7 @@ class StrimziResource:
     namespace: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
-    spec: Mapping[str, object] = field(default_factory=dict, repr=False)
+    spec: Mapping[str, object] = field(default_factory=dict)
     generation: int | None = None
     observed_generation: int | None = None
 
@@ -70,8 +74,7 @@ RUNNING = "running"
 STOP_BY_RESOURCE: Final = "set state: stopped in its resource; --stop with --emit strimzi writes that, and waits for it"
 
 
-@dataclass(frozen=True, slots=True)
-class OperatedConnectors:
+class OperatedConnectors(Struct, frozen=True):
     """Which connectors have an operator: all of them, or those whose resources were given (by name, with their state).
 
     mirrors are those among them that a KafkaMirrorMaker2 describes, with its name. directory is where changed resources

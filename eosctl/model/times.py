@@ -1,8 +1,9 @@
 """Times as eosctl shows them: UTC, to the millisecond; and how long something lasted."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
+
+from msgspec import Struct
 
 _UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"))
 
@@ -32,8 +33,7 @@ TOLERANCE_MS: Final = 60_000
 """Clocks that differ by more show no age: a minute is little beside the quarter of an hour that a transaction has."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterClock:
+class ClusterClock(Struct, frozen=True):
     """The clock of the active controller (node_id), measured by one request.
 
     ahead_ms is its time minus ours, negative where ours is ahead; it is wrong by at most within_ms, the time that the

@@ -1,8 +1,9 @@
 """Partitions' offsets and topics' settings."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped, not_asked
@@ -11,8 +12,7 @@ from eosctl.model.whole_numbers import whole_number
 MIN_ISR: Final = "min.insync.replicas"
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionOffsets:
+class PartitionOffsets(Struct, frozen=True):
     """The three offsets that bound what readers of one partition see."""
 
     topic_partition: TopicPartition
@@ -26,8 +26,7 @@ class PartitionOffsets:
         return self.high_watermark - self.last_stable_offset
 
 
-@dataclass(frozen=True, slots=True)
-class TopicFacts:
+class TopicFacts(Struct, frozen=True):
     """A topic as the cluster describes it; settings are its effective configs, Skipped where they could not be read.
 
     in_sync is the number of replicas in sync of the partition that has fewest; None where it is not known. leaderless
@@ -64,8 +63,7 @@ class TopicFacts:
         return short if minimum > there else None
 
 
-@dataclass(frozen=True, slots=True)
-class TopicDescription:
+class TopicDescription(Struct, frozen=True):
     """A topic with its ID (KIP-516; None where it has none, or it is not known) and those settings that were asked for.
 
     settings are Skipped where they could not be read.

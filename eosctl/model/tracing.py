@@ -1,9 +1,10 @@
 """What became of one record: the transaction that it was written in, and what was committed with it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.records import RecordState
@@ -47,8 +48,7 @@ class Absence(StrEnum):
     NOT_FOUND = "not-found"
 
 
-@dataclass(frozen=True, slots=True)
-class NoRecord:
+class NoRecord(Struct, frozen=True):
     """There is no record at the offset: why, and in words what is there instead."""
 
     topic_partition: TopicPartition
@@ -57,8 +57,7 @@ class NoRecord:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class TracedRecord:
+class TracedRecord(Struct, frozen=True):
     """A record and who wrote it. producer is None where the writer was not idempotent.
 
     state is Skipped where the end of its transaction was not found within the limit. visible is whether it lies below
@@ -89,8 +88,7 @@ class Found(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(Struct, frozen=True):
     """A transaction in one partition: its first and last offset, its marker and how that is known.
 
     marker is None where there is none (yet), or where it was not found.
@@ -103,8 +101,7 @@ class Extent:
     marker: Ending | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CommittedOffset:
+class CommittedOffset(Struct, frozen=True):
     """One offset that the transaction holds: of a source partition, or of a group in a partition.
 
     holder is the connector, or the group; of is the source partition as JSON, or the topic and partition; value is the
@@ -119,8 +116,7 @@ class CommittedOffset:
     value: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedTransaction:
+class LoggedTransaction(Struct, frozen=True):
     """One transaction as the transaction log has it: whose, when it began (None: not logged any more), its partitions.
 
     decided_ms is when its end was decided, completed_ms when all markers were written, by the coordinator's clock; None
@@ -140,8 +136,7 @@ class LoggedTransaction:
         return self.decided_ms is not None and self.decided_ms - slack_ms <= time_ms and not after
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trace(Answer):
+class Trace(Answer, frozen=True, kw_only=True):
     """One record, its transaction, and all that this touched.
 
     transactional_id is None where nobody knows who held the producer ID. logged is the transaction in the transaction

@@ -1,6 +1,6 @@
 """Committing a transaction for its owner: what the user requests, and what is known before."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.plan import Parts
@@ -9,8 +9,7 @@ from eosctl.model.transactions import Ownership, TransactionDescription
 from eosctl.model.workers import LiveOwners
 
 
-@dataclass(frozen=True, slots=True)
-class CommitRequest:
+class CommitRequest(Struct, frozen=True):
     """Which ID to commit, in the name of which producer as its owner kept it, and how long to watch its client (s)."""
 
     transactional_id: str
@@ -18,8 +17,7 @@ class CommitRequest:
     watch_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class CommitFacts:
+class CommitFacts(Struct, frozen=True):
     """An ID before its commit: at its coordinator, last in the transaction log, and twice in its partitions.
 
     before and after are what the leaders answered watch_s apart; both empty unless it is Ongoing under that producer.
@@ -38,8 +36,7 @@ class CommitFacts:
 # Aborting open transactions of one partition: what the user requests.
 
 
-@dataclass(frozen=True, slots=True)
-class AbortRequest:
+class AbortRequest(Struct, frozen=True):
     """What to abort, how old it must be (ms), and whether to do so although it does not hang."""
 
     topic_partition: TopicPartition

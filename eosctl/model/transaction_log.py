@@ -1,8 +1,9 @@
 """The transaction log: what coordinators write about transactional IDs into `__transaction_state` (KIP-98, KIP-890)."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from eosctl.errors import EosctlError, Unreachable
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
@@ -27,8 +28,7 @@ class CommitDay(NamedTuple):
     longest_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class CommitHistory:
+class CommitHistory(Struct, frozen=True):
     """The commits of one transactional ID, as far as they are known; times are in ms since the epoch.
 
     first_ms is the first commit and last_ms the last; claimed_ms is when a producer last claimed the ID
@@ -66,8 +66,7 @@ NO_TIMESTAMP: Final = -1
 REASONS_SHOWN: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionLogValue:
+class TransactionLogValue(Struct, frozen=True):
     """The state of one transactional ID as it was logged.
 
     version is the record's (0, or 1 from transaction.version 1 on); last_update_ms and start_ms are in ms since the
@@ -90,8 +89,7 @@ class TransactionLogValue:
     next_producer_epoch: int = -1
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionLogRecord:
+class TransactionLogRecord(Struct, frozen=True):
     """One record of the transaction log and its place; value None is a tombstone: the ID expired or was removed."""
 
     partition: int
@@ -101,8 +99,7 @@ class TransactionLogRecord:
     value: TransactionLogValue | None
 
 
-@dataclass(frozen=True, slots=True)
-class NewerLogRecord:
+class NewerLogRecord(Struct, frozen=True):
     """A record whose key has a version that a newer Kafka brought: brokers pass over it; here it is a finding."""
 
     partition: int
@@ -113,8 +110,7 @@ class NewerLogRecord:
 LogRecord = TransactionLogRecord | NewerLogRecord
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionLogFacts:
+class TransactionLogFacts(Struct, frozen=True):
     """The transaction log as a snapshot keeps it: of each ID the last records, in the order of reading.
 
     leaders maps a partition to the node that coordinates its IDs (-1: none); expiration_ms is
@@ -136,8 +132,7 @@ class LogEnd(NamedTuple):
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class LogReading:
+class LogReading(Struct, frozen=True):
     """What a reading of the transaction log found out about these IDs, and where it ended: the next one continues it.
 
     values are the last states of IDs in the partitions of ends; commits are the histories of all IDs that have one.
@@ -155,8 +150,7 @@ class LogReading:
         return self.ends if self.ids.issuperset(transactional_ids) else {}
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionLogRecords:
+class TransactionLogRecords(Struct, frozen=True):
     """The transaction log as a reader gives it. records are a stream that can be read once, in the order of reading.
 
     leaders, expiration_ms and unread are those of TransactionLogFacts; left_out counts records that the log held and
@@ -173,8 +167,7 @@ class TransactionLogRecords:
     continues: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedId:
+class LoggedId(Struct, frozen=True):
     """One transactional ID: its last record, and how many records of it the log still holds."""
 
     last: TransactionLogRecord
@@ -186,8 +179,7 @@ class LoggedId:
         return self.last.value
 
 
-@dataclass(frozen=True, slots=True)
-class FoldedLog:
+class FoldedLog(Struct, frozen=True):
     """All IDs by name, how many records were read, and those of newer versions that were passed over."""
 
     ids: Mapping[str, LoggedId]
@@ -195,16 +187,14 @@ class FoldedLog:
     newer: tuple[NewerLogRecord, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryEntry:
+class HistoryEntry(Struct, frozen=True):
     """One record of an ID and what happened by it, in words."""
 
     record: TransactionLogRecord
     words: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogAnswer(Answer):
+class LogAnswer(Answer, frozen=True, kw_only=True):
     """What the two answers about the transaction log have in common; as_of is in ms since the epoch.
 
     unread says of partitions why they could not be read; notes say what makes the answer less certain.
@@ -232,8 +222,7 @@ class LogAnswer(Answer):
         return some([each.reason for each in self.unread.values()], most=REASONS_SHOWN)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransactionLogReport(LogAnswer):
+class TransactionLogReport(LogAnswer, frozen=True, kw_only=True):
     """The last state of each ID with its owner, and what is wrong with it or will be.
 
     leaders maps a partition of the log to its leader; absent are IDs that were asked for and of which a log that was
@@ -257,8 +246,7 @@ class TransactionLogReport(LogAnswer):
         return bool(self.absent) or any(map(self.fails, self.findings))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransactionHistory(LogAnswer):
+class TransactionHistory(LogAnswer, frozen=True, kw_only=True):
     """Every record that the log still holds, partition by partition in offset order."""
 
     entries: tuple[HistoryEntry, ...]

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from eosctl.errors import EosctlError, NotAuthorized, Unreachable
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
@@ -15,8 +16,7 @@ from eosctl.model.text import counted
 # Producers as a partition's leader remembers them (DescribeProducers, KIP-664).
 
 
-@dataclass(frozen=True, slots=True)
-class ActiveProducer:
+class ActiveProducer(Struct, frozen=True):
     """One idempotent producer that wrote to a partition and is not forgotten yet.
 
     last_sequence is the sequence number of its last record (-1: its last batch was a marker); last_timestamp is the
@@ -76,8 +76,7 @@ STATES: Final[Mapping[str, TransactionState]] = {each.value: each for each in Tr
 OPEN_STATES: Final = frozenset(map(TransactionState, ("Ongoing", "PrepareCommit", "PrepareAbort")))
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionDescription:
+class TransactionDescription(Struct, frozen=True):
     """What the coordinator answers about one transactional ID (DescribeTransactions).
 
     timeout_ms is the transaction timeout its producer asked for; start_ms is the start of the ongoing transaction,
@@ -138,8 +137,7 @@ class TransactionListing(NamedTuple):
     coordinator: int
 
 
-@dataclass(frozen=True, slots=True)
-class ListedTransactions:
+class ListedTransactions(Struct, frozen=True):
     """The transactional IDs that coordinators list, and why others may be missing.
 
     unanswered are the brokers that did not list theirs, with the reason; unlisted says in words why IDs may be missing:
@@ -157,8 +155,7 @@ class ListedTransactions:
         return tuple(Skipped(reason, Cause.UNREACHABLE) for reason in self.unlisted)
 
 
-@dataclass(frozen=True, slots=True)
-class LeaderOwner:
+class LeaderOwner(Struct, frozen=True):
     """The transactional ID belongs to the leader of Connect cluster `group_id`."""
 
     group_id: str
@@ -167,8 +164,7 @@ class LeaderOwner:
         return f"leader of Connect cluster {self.group_id}"
 
 
-@dataclass(frozen=True, slots=True)
-class TaskOwner:
+class TaskOwner(Struct, frozen=True):
     """The transactional ID belongs to a source task of Connect cluster `group_id`."""
 
     group_id: str
@@ -181,8 +177,7 @@ class TaskOwner:
 Owner = LeaderOwner | TaskOwner
 
 
-@dataclass(frozen=True, slots=True)
-class Ownership:
+class Ownership(Struct, frozen=True):
     """Who uses a transactional ID: owners by known group IDs and connectors (several: ambiguous), and shapes as hints.
 
     Shapes are looked at only where no owner is known.
@@ -202,8 +197,7 @@ NO_OWNER: Final = Ownership((), ())
 """That of a producer whose transactional ID is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListedTransaction:
+class ListedTransaction(Struct, frozen=True):
     """One transactional ID with all that is known of it; running_ms is the age of its open transaction."""
 
     transactional_id: str
@@ -215,8 +209,7 @@ class ListedTransaction:
     running_ms: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class UndescribedId:
+class UndescribedId(Struct, frozen=True):
     """A transactional ID that has no description, and why."""
 
     transactional_id: str
@@ -224,8 +217,7 @@ class UndescribedId:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """Which IDs to list; nothing set keeps all. pattern is a regular expression that the whole ID must match.
 
     owner keeps IDs whose owner or shape, in words, contains that text; connector and group names are the usual ones.
@@ -259,8 +251,7 @@ def _belongs(ownership: Ownership, wanted: str) -> bool:
     return wanted in names or (not ownership.owners and wanted.lower() in str(ownership).lower())
 
 
-@dataclass(frozen=True, slots=True)
-class HiddenIds:
+class HiddenIds(Struct, frozen=True):
     """Whether brokers may keep IDs from this principal, how many, and what could not be ruled out (None: nothing)."""
 
     may_see_all: bool
@@ -268,8 +259,7 @@ class HiddenIds:
     uncertain: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransactionList(Answer):
+class TransactionList(Answer, frozen=True, kw_only=True):
     """The transactional IDs that a selection keeps, those with the oldest open transaction first.
 
     as_of is in ms since the epoch. unanswered are brokers that did not list their IDs, missing the reasons why IDs may
@@ -294,8 +284,7 @@ class TransactionList(Answer):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransactionDescriptions(Answer):
+class TransactionDescriptions(Answer, frozen=True, kw_only=True):
     """Each transactional ID that was asked for, in the order given; errors are those of IDs without an answer."""
 
     as_of: int
@@ -315,8 +304,7 @@ class TransactionDescriptions(Answer):
         return next(iter(sorted(self.errors, key=lambda each: not isinstance(each, NotAuthorized))), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProducerList(Answer):
+class ProducerList(Answer, frozen=True, kw_only=True):
     """The producers of partitions, the transactional IDs that hold their producer IDs, and the owners of these."""
 
     as_of: int

@@ -1,12 +1,13 @@
 """Kafka versions and the releases at which behaviour that eosctl depends on changed."""
 
 import re
-from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Self
 
+from msgspec import Struct
+from msgspec.structs import replace
 
-@dataclass(frozen=True, slots=True, order=True)
-class KafkaVersion:
+
+class KafkaVersion(Struct, frozen=True, order=True):
     """A release such as 3.9.2; what follows the numbers (`-SNAPSHOT`, `-rc1`) is ignored."""
 
     major: int

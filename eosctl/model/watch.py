@@ -1,9 +1,11 @@
 """One cycle of `watch`: the answers of the commands that it asks, and the samples made of them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from eosctl.model.hanging import HangingTransactions, LastStableOffsets
 from eosctl.model.ledger import JobSummary
@@ -17,8 +19,7 @@ from eosctl.model.transactions import TransactionList
 # Metrics: what is measured of a cluster, in the terms of Prometheus.
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """One gauge. bound is the most series that it has of one cluster; further ones are left out and counted."""
 
     name: str
@@ -35,8 +36,7 @@ class Sample(NamedTuple):
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class Alert:
+class Alert(Struct, frozen=True):
     """When somebody is to look: the metric with these labels meets the condition for `lasting`, in Prometheus' terms.
 
     metric_seen is what the condition is about: the value by default, or another expression with {} for the series.
@@ -94,8 +94,7 @@ class PanelRow(NamedTuple):
     panels: tuple[Panel, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
+class Answers(Struct, frozen=True):
     """The answer of each command; Skipped where it ended with an error, or was not asked."""
 
     diagnosis: Diagnosis | Skipped
@@ -150,8 +149,7 @@ def _lacking(answer: Answer) -> tuple[Unread, ...]:
     return (Unread("a part of the answer", reason, Cause.UNKNOWN),)
 
 
-@dataclass(frozen=True, slots=True)
-class Cycle:
+class Cycle(Struct, frozen=True):
     """How a cycle went: times in ms since the epoch, requests by the kind of peer that they went to.
 
     last_success is the end of the last cycle that read all it asked for, None where there was none.
@@ -166,8 +164,7 @@ class Cycle:
 NO_CYCLE_IN_TIME: Final = Unread("a cycle that ended in time", "no cycle ended for long", Cause.UNKNOWN)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Observation(Answer):
+class Observation(Answer, frozen=True, kw_only=True):
     """What one cycle found, as samples; the coverage names what each command lacks.
 
     profile is the name of the cluster's profile, empty where it has none. when_stale are the samples that stay true
@@ -203,8 +200,7 @@ class Emitted(StrEnum):
         return self in {Emitted.SYSTEMD, Emitted.KUBERNETES}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatchFile(Answer):
+class WatchFile(Answer, frozen=True, kw_only=True):
     """What a file to install is made of.
 
     rows are those of the dashboard; each_cluster is a metric that every cluster has after every cycle. profiles are

@@ -1,8 +1,9 @@
 """A Connect cluster as its workers' REST interface describes it."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final, Self
+
+from msgspec import Struct, field
 
 from eosctl.errors import UsageError
 from eosctl.model.groups import CONNECT_PROTOCOL, ConnectGroup, GroupMember, Groups, ListedGroup
@@ -12,8 +13,7 @@ from eosctl.model.text import some
 from eosctl.model.versions import KafkaVersion
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerFacts:
+class WorkerFacts(Struct, frozen=True):
     """One worker that answered `GET /`: its URL, version and the Kafka cluster that it keeps its topics in."""
 
     url: str
@@ -21,8 +21,7 @@ class WorkerFacts:
     kafka_cluster_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class TaskStatus:
+class TaskStatus(Struct, frozen=True):
     """State (RUNNING, FAILED, PAUSED, UNASSIGNED, …) of one task and the worker that runs it.
 
     cause is the last cause that the trace of a FAILED task names, None where it names none.
@@ -34,8 +33,7 @@ class TaskStatus:
     cause: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectorStatus:
+class ConnectorStatus(Struct, frozen=True):
     """A connector and its tasks; type is "source", "sink" or None where the worker does not know the plugin."""
 
     name: str
@@ -57,8 +55,7 @@ class ConnectorStatus:
         return tuple(sorted(status.task for status in self.tasks if status.state in {"RUNNING", "PAUSED"}))
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectFacts:
+class ConnectFacts(Struct, frozen=True):
     """The workers at the given URLs (those that did not answer are Skipped) and the connectors of their cluster."""
 
     workers: Mapping[str, WorkerFacts | Skipped]
@@ -130,8 +127,7 @@ def only_connect_group(listed: Mapping[str, ListedGroup], hidden: Skipped | None
     return not_asked(reason) if hidden.cause is Cause.DENIED else Skipped(reason, hidden.cause)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerTrust:
+class WorkerTrust(Struct, frozen=True):
     """What decides whether a worker is asked whose address only the group names.
 
     wants names what workers at an address may want to see of the user ("" where nothing), and do not get. opted_in: the
@@ -142,8 +138,7 @@ class WorkerTrust:
     opted_in: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FoundWorkers:
+class FoundWorkers(Struct, frozen=True):
     """Workers that only the group names: the addresses that answered, and those that were not asked or did not."""
 
     reached: tuple[str, ...] = ()
@@ -206,8 +201,7 @@ Stem = tuple[str, int]
 """`<group.id>-<connector>` and the task's number."""
 
 
-@dataclass(frozen=True, slots=True)
-class LiveOwner:
+class LiveOwner(Struct, frozen=True):
     """A task of a Connect group (None: its leader) and the member that has it; state is "" where REST was not asked."""
 
     group_id: str
@@ -223,8 +217,7 @@ class LiveOwner:
         return f"{task} in Connect cluster {self.group_id} at {self.member}"
 
 
-@dataclass(frozen=True, slots=True)
-class LiveOwners:
+class LiveOwners(Struct, frozen=True):
     """The live owners of transactional IDs; unknown says of which groups it is not known what they own, and why."""
 
     tasks: Mapping[Stem, tuple[LiveOwner, ...]] = field(default_factory=dict)

@@ -4,9 +4,11 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from eosctl.analysis.acl_findings import WORKERS, find_hidden, find_missing, find_unchecked, kinds_looked_for
 from eosctl.analysis.client_configs import CLIENT_PREFIXES, worker_client
@@ -87,8 +89,7 @@ def _unclear(text: str, groups: Sequence[str]) -> UsageError:
 # Connect clusters with their connectors, from files, flags, workers and the config topic.
 
 
-@dataclass(frozen=True, slots=True)
-class AclInputs:
+class AclInputs(Struct, frozen=True):
     """The options about the Connect clusters and the Kafka cluster at -b.
 
     internal_topics are for workers without a config; cluster is how configs name the cluster at -b, None: as place_of.
@@ -430,8 +431,7 @@ def certificate_subject(clusters: Iterable[ConnectCluster]) -> SubjectOf:
 NOT_READ: Final = frozenset({Cause.NOT_ASKED, Cause.NOT_SAVED})
 
 
-@dataclass(frozen=True, slots=True)
-class AclOptions:
+class AclOptions(Struct, frozen=True):
     """The command line. phase, broker_version and mapping_rules None: as the workers and brokers say."""
 
     inputs: AclInputs

@@ -5,10 +5,12 @@ import shlex
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl import __version__
 from eosctl.atomic_write import write_atomic_file
@@ -204,8 +206,7 @@ def buckets_of(rows: Iterable[StateRow]) -> Iterator[CarriedBucket]:
 # What `audit` reads and decides: the plan, the engine that runs it, the ledger that keeps it, the report.
 
 
-@dataclass(frozen=True, slots=True)
-class ReportFormats:
+class ReportFormats(Struct, frozen=True):
     """How a report is written: as JSON for the ledger, as a page for a browser that shows the command line."""
 
     json: Callable[[AuditReport], str]

@@ -1,9 +1,10 @@
 """The request of an audit, and the interface to what it reads."""
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
+
+from msgspec import Struct, field
 
 from eosctl.errors import UsageError
 from eosctl.model.audit import AuditPlan, StateKind, StateRow, TransactionLogHistory
@@ -17,8 +18,7 @@ from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.sources.audit_log import OpenSource
 
 
-@dataclass(frozen=True, slots=True)
-class AuditRequest:
+class AuditRequest(Struct, frozen=True):
     """Which topics to audit (none: all that are known), on which engine, kept in which ledger, written to which files.
 
     offsets_topics are connectors' own ones, of now or before, beside those that configs name. log_directories are read
@@ -65,8 +65,7 @@ INTERNAL: Final = ("__", "mm2-")
 INTERNAL_END: Final = (".internal", "-internal")
 
 
-@dataclass(frozen=True, slots=True)
-class MirrorRequest:
+class MirrorRequest(Struct, frozen=True):
     """Where the source is, and how its topics are named in the target.
 
     topics are source topics (none: all that are mirrored). alias and separator are those of DefaultReplicationPolicy;

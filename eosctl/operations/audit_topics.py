@@ -1,9 +1,11 @@
 """Which topics an audit is about: internal topics by the workers' settings, output topics by name, REST or config."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from eosctl.analysis.audit.history import config_event, fold_transaction_log_history
 from eosctl.analysis.offsets_report import Connectors
@@ -60,8 +62,7 @@ SETTINGS: Final = (CLEANUP_POLICY, RETENTION_MS, RETENTION_BYTES)
 """What is asked of a topic under audit."""
 
 
-@dataclass(frozen=True, slots=True)
-class AuditScope:
+class AuditScope(Struct, frozen=True):
     """What is to be audited: topics with their roles, and what is known of the Connect cluster beforehand."""
 
     topics: tuple[AuditedTopic, ...]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from eosctl.analysis.config_topic import connector_of, of_a_config_topic, survey_config_topic, timeline
 from eosctl.analysis.inspection import inspect, may_be_starting
@@ -30,8 +31,7 @@ PAUSE_S: Final = 0.5
 LOOKS: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigTopicRequest:
+class ConfigTopicRequest(Struct, frozen=True):
     """Which connectors (none: all), in which topic, as a worker of which version and isolation level reads it."""
 
     connectors: tuple[str, ...] = ()

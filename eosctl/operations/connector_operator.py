@@ -1,9 +1,11 @@
 """Who operates connectors beside eosctl: what says so, and the resources that a plan waits for."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
+
+from msgspec import field
+from msgspec.structs import replace
 
 from eosctl.codecs.offsets_topic import offsets_in
 from eosctl.codecs.strimzi import (
@@ -18,6 +20,7 @@ from eosctl.codecs.strimzi import (
 from eosctl.errors import UsageError
 from eosctl.executors.files import write_resource_file
 from eosctl.files import CONNECTOR_CONFIG, WORKER_CONFIG, read_text
+from eosctl.model.hidden_fields import HiddenFields
 from eosctl.model.plan import AwaitOperator, Plan, Side, WriteOffsets
 from eosctl.model.planned import Planned
 from eosctl.model.strimzi import KAFKA_MIRROR_MAKER_2, RUNNING, STOPPED, USE_CONNECTOR_RESOURCES, OperatedConnectors
@@ -25,12 +28,13 @@ from eosctl.operations.plan_files import own_plans
 from eosctl.planning.operated import for_operator, objections
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectorOperator:
+class ConnectorOperator(HiddenFields, frozen=True):
     """The operator of connectors, as far as the user said; texts are the files with their resources, by connector."""
 
+    hidden: ClassVar = ("texts",)
+
     operated: OperatedConnectors = field(default_factory=OperatedConnectors)
-    texts: Mapping[str, str] = field(default_factory=dict, repr=False)
+    texts: Mapping[str, str] = field(default_factory=dict)
 
     def planned(self, planned: Planned) -> Planned:
         """The plan with its changes as changes of resources, and what speaks against it."""

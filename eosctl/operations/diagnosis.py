@@ -1,9 +1,10 @@
 """What `doctor` answers: every rule on what there is now."""
 
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from eosctl.analysis.metrics.samples import finding_samples
 from eosctl.analysis.rules.registry import diagnose

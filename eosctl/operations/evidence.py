@@ -1,9 +1,10 @@
 """Reading the evidence that the rules ask for."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from eosctl.analysis.client_configs import connector_config, servers_elsewhere
 from eosctl.analysis.output_topics import output_topics, place_of

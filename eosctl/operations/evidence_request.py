@@ -1,8 +1,10 @@
 """What the user gives for the evidence that the rules need, and what follows from it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from eosctl.analysis.config_topic import survey_config_topic
 from eosctl.analysis.inspection import inspect
@@ -28,8 +30,7 @@ NO_FILES = not_asked("no --worker-config was given")
 ROLES = {"config": "connect-configs", "offsets": "connect-offsets", "status": "connect-status"}
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceRequest:
+class EvidenceRequest(Struct, frozen=True):
     """What the user gives.
 
     topics are names of internal topics by role (config, offsets, status); principals are texts as --principal takes

@@ -1,8 +1,9 @@
 """Fencing producers: read, plan, show, ask, fence, prove."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.fencing import find_unproved, prove

@@ -1,7 +1,9 @@
 """What `transactions hanging` answers: open transactions that no coordinator will end, and who waits for them."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl.analysis.hanging import (
     ALL_AGES,
@@ -44,8 +46,7 @@ from eosctl.sources.cluster_reader import ClusterReader, Wanted
 Waiting = Mapping[TopicPartition, tuple[WaitingGroup, ...] | Skipped]
 
 
-@dataclass(frozen=True, slots=True)
-class HangingRequest:
+class HangingRequest(Struct, frozen=True):
     """Where to search, how old a transaction must be, and which internal topics Connect has.
 
     worker_offsets_topic None is the one that the reader knows, otherwise the default.
@@ -58,8 +59,7 @@ class HangingRequest:
     worker_offsets_topic: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Searched:
+class Searched(Struct, frozen=True):
     """What a search for hanging transactions found: verdicts on all that were old enough, and how sure they are.
 
     joined has those too that cannot be judged; undated are those that would hang if they were old enough, and whether
@@ -199,8 +199,7 @@ def _at(waiting: Waiting | Skipped, partition: TopicPartition) -> tuple[WaitingG
 # What `transactions lso` answers: last stable offsets and who holds them back, once or again and again.
 
 
-@dataclass(frozen=True, slots=True)
-class StabilityRequest:
+class StabilityRequest(Struct, frozen=True):
     """Which partitions (none: all that are held back), and how often to look at them.
 
     every_s is the time between two looks, None for a single one; looks bounds their number. group is a consumer group:

@@ -1,7 +1,8 @@
 """Moving connectors' offsets: read, plan, show, ask, apply."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from eosctl.analysis.client_configs import connector_client
 from eosctl.analysis.config_topic import connector_states

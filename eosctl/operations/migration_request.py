@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from eosctl.codecs.json_text import load_json
 from eosctl.errors import ConfigError, UsageError
@@ -16,8 +17,7 @@ Configs = Mapping[str, Mapping[str, object]]
 OFFSETS_TOPIC_SETTING = "offsets.storage.topic"
 
 
-@dataclass(frozen=True, slots=True)
-class MigrationOptions:
+class MigrationOptions(Struct, frozen=True):
     """The command line."""
 
     connectors: tuple[str, ...]

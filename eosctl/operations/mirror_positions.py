@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
+
+from msgspec.structs import replace
 
 from eosctl.analysis.client_configs import connector_client
 from eosctl.codecs.offsets_topic import decode_offsets_key, decode_offsets_value

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from eosctl.analysis.config_topic import connector_of, fold_config_topic
 from eosctl.analysis.offsets_report import Configs, Connectors
@@ -31,8 +32,7 @@ DECIDING: Final = frozenset(
 """What of a worker's file decides where connectors' clients read and write, and how the worker reads its own topic."""
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetsRequest:
+class OffsetsRequest(Struct, frozen=True):
     """Which connectors (none: all), and the workers' settings as far as they are given; None: not given.
 
     worker_config is a worker's properties file; the other members win over it, but for worker_clients, which are

@@ -1,10 +1,12 @@
 """Source offsets: where connectors are, and where they will begin."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from eosctl.analysis.offsets import as_renamed, compare_offsets, with_source
 from eosctl.analysis.offsets_report import (
@@ -98,8 +100,7 @@ def _read(reader: ClusterReader, place: StorePlace, *, required: bool) -> Offset
 READING: Final = OffsetsReading(decode_offsets_key, decode_offsets_value, canonical)
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetsRead:
+class OffsetsRead(Struct, frozen=True):
     """What was read, at as_of (ms since the epoch), and what the user ought to know about it."""
 
     as_of: int
@@ -211,8 +212,7 @@ SUFFIX: Final = ".json"
 Compared = tuple[OffsetsById, Coverage]
 
 
-@dataclass(frozen=True, slots=True)
-class _Sorted:
+class _Sorted(Struct, frozen=True):
     """Offsets of one connector: those that can be exported, and why the others cannot."""
 
     offsets: tuple[ConnectorOffset, ...]

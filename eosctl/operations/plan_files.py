@@ -1,10 +1,12 @@
 """Plan files: where a plan is kept, and what lies beside it."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.codecs.plan import JournalEvent, decode_journal, decode_plan, plan_digest
@@ -33,8 +35,7 @@ JOURNAL_SUFFIX: Final = ".journal"
 UNDO_SUFFIX: Final = ".undo"
 
 
-@dataclass(frozen=True, slots=True)
-class PlanFile:
+class PlanFile(Struct, frozen=True):
     """A plan and the file that holds it; its journal and its undo file lie beside it."""
 
     plan: Plan

@@ -11,10 +11,11 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
+
+from msgspec.structs import replace
 
 from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.explanations import is_overtaken

@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from eosctl.analysis.catalogue import index
 from eosctl.codecs import connector_files, strimzi

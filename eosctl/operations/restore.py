@@ -1,8 +1,8 @@
 """A connector's offsets from a file, for one that exists or is created with them: read, plan, show, ask, apply."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.offsets import OffsetsFold
@@ -10,6 +10,7 @@ from eosctl.codecs.connector_files import config_digest, decode_connector
 from eosctl.codecs.offsets_topic import decode_kip875
 from eosctl.codecs.strimzi import is_resource
 from eosctl.files import EXPORT, RESTORED_CONFIG, read_text
+from eosctl.model.hidden_fields import HiddenFields
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest
 from eosctl.model.plan import ConnectorStopped, Side
 from eosctl.model.planned import Applied, Planned
@@ -33,9 +34,10 @@ from eosctl.planning.restore import NewConnector, RestoreRequest, in_place, plan
 from eosctl.sources.plan_facts import read_connector_facts, read_offsets_topic, read_topic_now
 
 
-@dataclass(frozen=True, slots=True)
-class RestoreOptions:
+class RestoreOptions(HiddenFields, frozen=True):
     """The command line; new: the connector is created, from this config."""
+
+    hidden: ClassVar = ("source_dsn", "config")
 
     file: Path
     connector: str
@@ -47,13 +49,14 @@ class RestoreOptions:
     create_keys: bool = False
     force: bool = False
     new: NewConnector | None = None
-    source_dsn: str | None = field(default=None, repr=False)
-    config: Mapping[str, str] | None = field(default=None, repr=False)
+    source_dsn: str | None = None
+    config: Mapping[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CreationOptions:
+class CreationOptions(HiddenFields, frozen=True):
     """The command line of a connector that is created; overwrite is as in NewConnector."""
+
+    hidden: ClassVar = ("source_dsn",)
 
     file: Path
     config: Path
@@ -62,7 +65,7 @@ class CreationOptions:
     plan_file: Path | None
     create_keys: bool = False
     overwrite: bool = False
-    source_dsn: str | None = field(default=None, repr=False)
+    source_dsn: str | None = None
 
 
 def create_connector(

@@ -4,11 +4,12 @@ import gc
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
+
+from msgspec.structs import replace
 
 from eosctl.analysis import offsets
 from eosctl.clients.request_log import RequestLog

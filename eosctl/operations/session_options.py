@@ -3,10 +3,12 @@
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from eosctl.clients.rest_identity import MAX_ANSWER_BYTES, WorkerUrl
 from eosctl.codecs.secrets import mask_properties
@@ -52,8 +54,7 @@ class PlannedServers(NamedTuple):
     named_by: str
 
 
-@dataclass(frozen=True, slots=True)
-class SessionOptions:
+class SessionOptions(Struct, frozen=True):
     """What the user said with the shared options; those that a command does not take keep their default.
 
     console is how an operation speaks while it works; properties are those of `-X`, in Java's names; timeout_s bounds
@@ -86,7 +87,7 @@ class SessionOptions:
 
     def __post_init__(self) -> None:
         """Take user and password out of the text of every REST address."""
-        object.__setattr__(self, "connect_urls", tuple(map(WorkerUrl, self.connect_urls)))
+        force_setattr(self, "connect_urls", tuple(map(WorkerUrl, self.connect_urls)))
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -1,8 +1,10 @@
 """Snapshots: every question to one reader, and the answers in a file."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl.analysis.config_topic import of_a_config_topic
 from eosctl.analysis.transaction_log import last_records
@@ -27,8 +29,7 @@ from eosctl.sources.snapshot_file import read_snapshot_file
 Commits = Mapping[TopicPartition, Mapping[int, tuple[PendingCommit, ...]] | Skipped]
 
 
-@dataclass(frozen=True, slots=True)
-class SnapshotRequest:
+class SnapshotRequest(Struct, frozen=True):
     """Where to write, and which internal topics the workers have; None: as worker_config says, or the samples'."""
 
     file: Path
@@ -110,8 +111,7 @@ def _log_facts(reader: ClusterReader) -> TransactionLogFacts:
     return TransactionLogFacts(log.leaders, log.expiration_ms, count, records, log.unread)
 
 
-@dataclass(frozen=True, slots=True)
-class _Producers:
+class _Producers(Struct, frozen=True):
     """Leaders of all partitions (NO_LEADER: none answers), and the producers that they remember."""
 
     leaders: Mapping[TopicPartition, int]

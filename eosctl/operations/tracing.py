@@ -9,6 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, Protocol, Self
 
+from msgspec import Struct
+
 from eosctl.analysis.tracing import CLOCKS_MS, Piece, is_of, logged_transaction, nearest, pieces
 from eosctl.analysis.transactions import KnownNames, ownership
 from eosctl.codecs.group_offsets import decode_committed_offset, decode_offset_commit_key
@@ -49,8 +51,7 @@ FIRST_WINDOW: Final = 1_000
 """Offsets of the first step back; each further one is twice as long."""
 
 
-@dataclass(frozen=True, slots=True)
-class Back:
+class Back(Struct, frozen=True):
     """The batches of a transaction before an offset: first and last, None where there are none.
 
     how is WHOLE where nothing of it lies before them, otherwise why that is not known.
@@ -354,8 +355,7 @@ class LivePlaces:
         return [each.topic_partition for each in found.producers if each.producer.producer_id == producer_id]
 
 
-@dataclass(frozen=True, slots=True)
-class _Listed:
+class _Listed(Struct, frozen=True):
     names: Mapping[int, str]
     unlisted: tuple[str, ...]
 
@@ -398,8 +398,7 @@ PLACE: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """The record that is asked for: an offset, the first one from a time (ms since the epoch) on, one with a key."""
 
     topic: str
@@ -409,8 +408,7 @@ class Wish:
     time_ms: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(Struct, frozen=True):
     """A place and offset, where there is a record or may be one."""
 
     topic_partition: TopicPartition
@@ -527,8 +525,7 @@ def _behind(item: LogItem | None) -> str:
     return f": the next batch that is left begins at offset {item.batch.header.base_offset}"
 
 
-@dataclass(frozen=True, slots=True)
-class TraceRequest:
+class TraceRequest(Struct, frozen=True):
     """Which record, how many offsets may be read in each direction, and where: log directories, or the cluster."""
 
     wish: Wish

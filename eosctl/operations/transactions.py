@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.rules.workers import no_group
@@ -45,8 +46,7 @@ from eosctl.sources.log_directories import LogSegment, partition_of_segment
 # Names that transactional IDs are compared with: Connect clusters by their groups, connectors by topic and REST.
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectNames:
+class ConnectNames(Struct, frozen=True):
     """What is known of the Connect clusters: groups of the Kafka cluster, and of --group-id its connectors.
 
     config_topic is the name of the topic that the connectors are from; notes say what makes owners less certain.
@@ -58,8 +58,7 @@ class ConnectNames:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Connectors:
+class _Connectors(Struct, frozen=True):
     config_topic: str
     states: Mapping[str, ConnectorState]
 
@@ -132,16 +131,14 @@ def wanted_partitions(arguments: Iterable[str]) -> Wanted:
     return wanted
 
 
-@dataclass(frozen=True, slots=True)
-class DescribeRequest:
+class DescribeRequest(Struct, frozen=True):
     """The transactional IDs to describe, and the topic that names their owners' connectors."""
 
     transactional_ids: tuple[str, ...]
     config_topic: str
 
 
-@dataclass(frozen=True, slots=True)
-class ProducersRequest:
+class ProducersRequest(Struct, frozen=True):
     """The partitions whose producers to list, as TOPIC[:PARTITION,…], and the topic that names connectors."""
 
     topics: tuple[str, ...]
@@ -266,8 +263,7 @@ def _unknown_holders(reasons: Sequence[str]) -> tuple[str, ...]:
 # What `transactions log` answers: the log of a cluster, or segment files without a broker.
 
 
-@dataclass(frozen=True, slots=True)
-class LogRequest:
+class LogRequest(Struct, frozen=True):
     """Which IDs (none: all), from which files (none: the cluster), and what the user says of the brokers."""
 
     transactional_ids: frozenset[str]
@@ -277,8 +273,7 @@ class LogRequest:
     config_topic: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Log:
+class _Log(Struct, frozen=True):
     """The records that are asked for, and the facts that the findings need."""
 
     as_of: int

@@ -2,10 +2,12 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl.analysis.config_topic import connector_states
 from eosctl.clients.access import ClusterAccess
@@ -21,8 +23,7 @@ States = Mapping[str, ConnectorState] | Skipped
 """Every connector that a config topic mentions; Skipped where it was not read."""
 
 
-@dataclass(frozen=True, slots=True)
-class TargetOptions:
+class TargetOptions(Struct, frozen=True):
     """The user's options for the target; nothing where it is the same as the source. planned are its brokers where the
     user names none.
     """

@@ -9,11 +9,13 @@ import shutil
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 from typing import Final, Protocol, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from eosctl import __version__
 from eosctl.analysis.metrics.catalogue import CYCLE_AS_OF, METRICS
@@ -49,8 +51,7 @@ LONGEST_TRANSACTION_MS: Final = 15 * 60_000
 """The default of transaction.max.timeout.ms, and of `transactions hanging`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
+class Watched(Struct, frozen=True):
     """One cluster that is watched: how it is reached, and what `doctor` is given for it.
 
     kept are the facts that the commands of a cycle share, and those of earlier cycles; without it, each reads its own.
@@ -59,7 +60,7 @@ class Watched:
     options: SessionOptions
     evidence: EvidenceRequest
     store: str | None = None
-    kept: KeptFacts | None = field(default_factory=KeptFacts, compare=False)
+    kept: KeptFacts | None = field(default_factory=KeptFacts)
 
     @property
     def profile(self) -> str:
@@ -212,8 +213,7 @@ class Screen(Voice, Protocol):
         """Draws the last observation of each profile until the user ends it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listening:
+class Listening(Struct, frozen=True):
     """Where metrics are served, and how many seconds after the beginning of one cycle the next one begins."""
 
     address: str
@@ -221,8 +221,7 @@ class Listening:
     every_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Faces:
+class Faces(Struct, frozen=True):
     """Where the answers go: pages if it serves, a collector if one is named, a terminal if there is one."""
 
     serves: bool = True
@@ -283,8 +282,7 @@ def _ended_by_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pushing:
+class _Pushing(Struct, frozen=True):
     """Pushes after each cycle, and what is too old as often."""
 
     pushes: OtlpPush

@@ -11,9 +11,10 @@
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from operator import itemgetter
 from typing import Final
+
+from msgspec.structs import replace
 
 from eosctl.analysis.acl_findings import find_in_acls
 from eosctl.analysis.authorizer import allows

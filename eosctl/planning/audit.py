@@ -4,8 +4,10 @@ A range may begin and end inside a batch: the reader gives a batch to the range 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, PartitionBounds, RangeEvidence
 from eosctl.model.ledger import Advance, CommittedRange, Cursor, LedgerRange, LedgerRangeKind
@@ -24,8 +26,7 @@ from eosctl.model.skipped import Skipped
 # 6. A topic ID that was not known on one of the two occasions decides nothing: the topic counts as the same.
 
 
-@dataclass(frozen=True, slots=True)
-class Resumption:
+class Resumption(Struct, frozen=True):
     """Where to go on in one partition: at `start`, after the gaps, which have to be recorded.
 
     before is the cursor as it stands; ends: the partition is no more.

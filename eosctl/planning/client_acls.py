@@ -1,7 +1,8 @@
 """The clients of one worker and its connectors, with their principals: where every planned binding starts."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from eosctl.analysis.client_configs import connector_client, worker_client
 from eosctl.analysis.output_topics import named_pattern, output_topics, regex_patterns, signals_group, signals_topic
@@ -32,8 +33,7 @@ from eosctl.model.whole_numbers import MOST_TASKS
 Principals = Callable[[ClientConfig], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(Struct, frozen=True):
     """A client that is known by principal; its needs are made here. cluster is its bootstrap servers."""
 
     config: ClientConfig
@@ -102,8 +102,7 @@ def _who(role: ClientRole, connector: str | None) -> str:
     return str(role) if connector is None else f"{role} of connector {connector}"
 
 
-@dataclass(frozen=True, slots=True)
-class Planner:
+class Planner(Struct, frozen=True):
     """What the rules of one worker work with."""
 
     request: AclRequest

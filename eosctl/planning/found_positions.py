@@ -6,7 +6,8 @@ offsets again, and `apply` goes on with a plan of what was found. That differs i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from eosctl.codecs.offsets_topic import offsets_now
 from eosctl.errors import Refused

@@ -13,8 +13,9 @@ Between reading and writing nothing may have changed: cluster, topics, the recor
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from eosctl.analysis.catalogue import plans as kinds
 from eosctl.analysis.catalogue.internal_topics import KEY_IN_TWO_PARTITIONS
@@ -97,8 +98,7 @@ from eosctl.planning.producing_elsewhere import find_clusters
 SHOWN = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(Struct, frozen=True):
     """Records to write, the digest of the connector's offsets in the target afterwards, and what was found."""
 
     writes: tuple[OffsetsWrite, ...]
@@ -249,8 +249,7 @@ def text(raw: bytes | None) -> str:
 # 3. A worker that reads uncommitted answers an offset whose transaction was aborted; any record of the key will do.
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
+class _Held(Struct, frozen=True):
     """Source partitions of a topic as canonical JSON: the offsets that were ever written, and which are live.
 
     found are live ones that workers find: they encode the same bytes.

@@ -16,8 +16,9 @@ KafkaMirrorMaker2Connectors.generateConnectorDefinitions.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from eosctl.model.acl_plan import is_kubernetes_name
 from eosctl.model.connectors import connector_path

@@ -14,8 +14,9 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from eosctl.analysis.catalogue.plans import (
     CONNECTOR_UNKNOWN,
@@ -82,8 +83,7 @@ PARTITIONS: Final = 25
 """Of a connector's own offsets topic, as Connect creates it."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewConnector:
+class NewConnector(Struct, frozen=True):
     """The connector to create: the file with its config, and the digest of that (codecs.connector_files).
 
     overwrite: offsets that a deleted connector of this name left may be written over.
@@ -253,8 +253,7 @@ KIND: Final = "offsets.restore"
 CREATING_KIND: Final = "offsets.create-connector"
 
 
-@dataclass(frozen=True, slots=True)
-class RestoreRequest:
+class RestoreRequest(Struct, frozen=True):
     """Which offsets the connector shall have. topics are those of its stores, the one written last at the end.
 
     own_topic says that the last of them is the connector's, named that the user named it; force is as with a move.

@@ -14,8 +14,9 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from eosctl.model.hanging import Advice, OpenTransaction, Verdict
 from eosctl.model.names import ProducerIdAndEpoch

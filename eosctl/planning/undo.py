@@ -16,8 +16,9 @@ never done is undone by doing nothing.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Final, TypeVar
+
+from msgspec.structs import replace
 
 from eosctl.model.plan import (
     AbortTransaction,

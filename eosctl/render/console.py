@@ -7,10 +7,11 @@ import select
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, TextIO
+
+from msgspec import Struct, field
 
 from eosctl.atomic_write import atomic_file
 from eosctl.errors import ConfigError, EosctlError, OutputLost, Refused, UsageError
@@ -55,8 +56,7 @@ QUIT: Final = frozenset("qQ")
 Key = Callable[[float], str]
 
 
-@dataclass(frozen=True, slots=True)
-class WholeTerminal:
+class WholeTerminal(Struct, frozen=True):
     """Where frames are drawn and keys are read; keys that are no terminal's are not read."""
 
     stdin: TextIO
@@ -128,16 +128,14 @@ class ColourChoice(StrEnum):
     NEVER = "never"
 
 
-@dataclass(frozen=True, slots=True)
-class Stream:
+class Stream(Struct, frozen=True):
     """One of the process's streams; width is its terminal's in columns, None where it is no terminal."""
 
     file: TextIO
     width: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Terminal:
+class Terminal(Struct, frozen=True):
     """Where a command reads and writes, and the environment's wish about colours."""
 
     stdin: Stream
@@ -177,8 +175,7 @@ def _width(file: TextIO) -> int | None:
         return NO_TERMINAL_WIDTH
 
 
-@dataclass(frozen=True, slots=True)
-class OutputOptions:
+class OutputOptions(Struct, frozen=True):
     """How the user wants to be answered: the output options."""
 
     output: Output = Output.TABLE

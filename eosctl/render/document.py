@@ -6,10 +6,12 @@ only look values up: whatever a person reads in a table, a script reads in the J
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum, StrEnum
 from json import dumps
 from typing import Any, Final, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from eosctl.errors import UsageError
 from eosctl.model.skipped import Coverage, Skipped
@@ -37,8 +39,7 @@ class Tone(StrEnum):
     FAINT = "faint"
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """One column of a table, or one line of Fields.
 
     header has no spaces and carries the unit (`AGE-S`, `TIMEOUT-MS`); path leads from the row to the value (dots go
@@ -63,8 +64,7 @@ def figure(header: str, path: str, meaning: str = "") -> Column:
     return Column(header, path, meaning, align=Align.RIGHT)
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """The rows at `rows` in the data, one line each; `empty` is said when there are none.
 
     most is how many of them a terminal shows; None: all. worth_showing is true of rows that a person looks for: where
@@ -83,8 +83,7 @@ class Table:
         return self.worth_showing is None or self.worth_showing(row)
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(Struct, frozen=True):
     """Single values of the object at `at` in the data (the root when empty), one per line."""
 
     columns: tuple[Column, ...]
@@ -92,8 +91,7 @@ class Fields:
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(Struct, frozen=True):
     """The findings at `rows` in the data: severity, id, name, subject, message, cure, and evidence on request.
 
     most is how many of one kind a terminal shows; None: all.
@@ -109,8 +107,7 @@ class Findings:
 Block = Table | Fields | Findings
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """A command's answer.
 
     kind names the shape of data and version its revision; as_of is when the facts were read (RFC 3339, UTC), None where
@@ -130,7 +127,7 @@ class Document:
     concludes: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "data", tree(self.data))
+        force_setattr(self, "data", tree(self.data))
         for block in self.blocks:
             place = block.at if isinstance(block, Fields) else block.rows
             found = look_up(self.data, place)
@@ -176,7 +173,7 @@ class Document:
         """The same with other data, which is a Tree already: to make one of 10,000 rows again takes 0.1 s."""
         made = copy(self)
         for name, value in (("data", data), ("notes", notes)):
-            object.__setattr__(made, name, value)
+            force_setattr(made, name, value)
         return made
 
     def envelope(self) -> dict[str, Tree]:
@@ -248,8 +245,8 @@ class RowStream(list[Any]):
 
 
 def tree(value: object) -> Tree:
-    """`value` in JSON's own types: tuples and sets become lists, enums their values, dataclasses and
-    named tuples objects.
+    """`value` in JSON's own types: tuples and sets become lists, enums their values, Structs and named
+    tuples objects.
 
     Skipped becomes {"skipped": reason}, so that unknown stays different from null. Raises TypeError on anything that
     has no one obvious form (bytes, times), because only the view knows what it means.
@@ -267,8 +264,8 @@ def tree(value: object) -> Tree:
         case dict() | Mapping():
             pairs = ((key if type(key) is str else _key(key), item) for key, item in value.items())
             return {key: item if type(item) in _LEAVES else tree(item) for key, item in pairs}
-    if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: tree(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Struct):
+        return {name: tree(getattr(value, name)) for name in value.__struct_fields__}
     raise TypeError(f"{type(value).__name__} has no JSON form: {value!r}")
 
 

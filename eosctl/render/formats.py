@@ -3,12 +3,13 @@
 import csv
 import json as stdlib_json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from io import StringIO
 from itertools import chain
 from typing import Any, Final, assert_never
+
+from msgspec.structs import replace
 
 from eosctl.model.text import UNSEEN, counted, escaped_in_json, escaped_in_yaml
 from eosctl.model.times import rfc3339

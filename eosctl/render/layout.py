@@ -5,10 +5,11 @@ fenced IDs takes Rich's own Table five to ten seconds and this half of one.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from typing import Final, TypeVar
+
+from msgspec import Struct
 
 from eosctl.render.document import Align, Tone
 
@@ -18,8 +19,7 @@ HEADING: Final = "bold"
 STYLES: Final = {Tone.GOOD: "green", Tone.BAD: "bold red", Tone.WARN: "yellow", Tone.FAINT: "dim"}
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """How wide the reader's page is (None: as wide as needed) and whether it shows colours."""
 
     width: int | None
@@ -41,8 +41,7 @@ def _style(definition: str) -> "_Painter":
     return _Painter(*style.render("\0", color_system=ColorSystem.STANDARD).split("\0"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Painter:
+class _Painter(Struct, frozen=True):
     start: str
     end: str
 

@@ -5,11 +5,11 @@ Walked by what the objects can do and not by their types: Typer carries a Click 
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 import typer
+from msgspec import Struct
 
 from eosctl.render.document import Document
 from eosctl.shell.help import help_record, is_block, paragraphs
@@ -20,8 +20,7 @@ _LISTED: Final = re.compile(r"[a-z-]+(?:\|[a-z-]+)+")
 SHARED_NAMES = frozenset(parameter.name for parameter in SHARED_OPTIONS)
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """An option (names as typed, value None for a flag) or an argument (names empty).
 
     choices are the values that it takes, where they are listed; default is what counts where nothing gives one, None
@@ -40,8 +39,7 @@ class Parameter:
     repeated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CommandHelp:
+class CommandHelp(Struct, frozen=True):
     """One command or group: path is what is typed, commands are the names in a group.
 
     runs: it does something itself, also where it is a group.

@@ -11,7 +11,6 @@ A command runs an operation, shows its answer, and ends with its exit code.
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from types import MappingProxyType
@@ -176,8 +175,7 @@ P = ParamSpec("P")
 Command = Callable[P, int | None]
 
 
-@dataclass(frozen=True, slots=True)
-class GlobalOptions(SessionOptions):
+class GlobalOptions(SessionOptions, frozen=True):
     """What the user said with the shared options, and the console where the command answers."""
 
     console: Console

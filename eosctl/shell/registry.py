@@ -2,17 +2,17 @@
 
 import importlib
 from collections.abc import Iterator, MutableMapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import typer
+from msgspec import Struct
+from msgspec.structs import force_setattr
 from typer.main import get_command
 
 from eosctl.shell.help import EosctlCommand, EosctlGroup
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A command: its name, the first line of its help, and what it is for.
 
     module is the one whose `app` it is, in eosctl.commands under its name unless another is given. Where the module has
@@ -26,7 +26,7 @@ class Entry:
 
     def __post_init__(self) -> None:
         if not self.module:
-            object.__setattr__(self, "module", f"eosctl.commands.{self.name.replace('-', '_')}")
+            force_setattr(self, "module", f"eosctl.commands.{self.name.replace('-', '_')}")
 
 
 class Commands(MutableMapping[str, Any]):

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+from msgspec import Struct
 
 from eosctl.clients.wire import Wire
 from eosctl.codecs.record_batches import (
@@ -226,8 +227,7 @@ class ClusterSource(LogSource):
         return read_range(self._wire, offsets, plan.topic(offsets.topic).topic_id)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenCluster:
+class OpenCluster(Struct, frozen=True):
     """Opens a ClusterSource; can be sent to other processes of this machine, secrets and all."""
 
     properties: ClientProperties

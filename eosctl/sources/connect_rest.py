@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
+
+from msgspec.structs import replace
 
 from eosctl.clients import rest
 from eosctl.clients.rest import NotFound, RestClient, expanded_connectors

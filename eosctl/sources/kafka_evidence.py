@@ -1,9 +1,10 @@
 """Settings of brokers, internal topics and the transaction log, for the rules. What may not be read is Skipped."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Final, TypeVar
+
+from msgspec.structs import replace
 
 from eosctl.clients.errors import protocol_error
 from eosctl.clients.leaders import partition_leaders

@@ -1,10 +1,11 @@
 """What brokers say about topics, about their configs and about their own."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Final
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from eosctl.clients.errors import UNKNOWN_TOPIC_OR_PARTITION, code_name, protocol_error
 from eosctl.clients.leaders import LEADER_NOT_AVAILABLE, NO_LEADER

@@ -3,11 +3,12 @@
 import string
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
 from time import monotonic
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from eosctl.clients import errors
 from eosctl.clients.errors import UNKNOWN_TOPIC_OR_PARTITION, protocol_error
@@ -230,8 +231,7 @@ def _description(answer: Response, coordinator: int) -> TransactionDescription:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class TransactionListings:
+class TransactionListings(Struct, frozen=True):
     """The IDs that the brokers listed, by ID, and the brokers that did not answer, with the reason.
 
     Brokers drop IDs without Describe silently (KIP-664): absence from the list proves nothing without that ACL.

@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+
+from msgspec.structs import replace
 
 from eosctl.clients.leaders import NO_LEADER
 from eosctl.codecs.client_properties import mask_all_but_principals

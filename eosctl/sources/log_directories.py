@@ -20,11 +20,14 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl.clients.errors import protocol_error
 from eosctl.clients.leaders import NO_LEADER, partition_leaders
@@ -282,8 +285,7 @@ class AbortedTransaction(NamedTuple):
     marker: int
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionSegments:
+class PartitionSegments(Struct, frozen=True):
     """The segments of one partition, and what their markers say.
 
     cut_bytes is how many bytes at the end of the last one are no whole batch, cleaned whether it was ever compacted;
@@ -495,8 +497,7 @@ class SegmentSource(LogSource):
         return read_segments(mine, offsets)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenSegments:
+class OpenSegments(Struct, frozen=True):
     """Opens a SegmentSource."""
 
     segments: tuple[PartitionSegments, ...]

@@ -1,9 +1,10 @@
 """Reading again what a plan's preconditions speak of."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.deadline import Deadline

@@ -3,10 +3,11 @@
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from eosctl.codecs.profiles import decode_profiles, require_no_references
 from eosctl.codecs.properties import ENCODING, decode_properties

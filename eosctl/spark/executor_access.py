@@ -11,9 +11,11 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl.atomic_write import OWNER_ONLY
 from eosctl.codecs.client_properties import client_properties
@@ -27,8 +29,7 @@ ENVIRONMENT: Final = "env:"
 BOOTSTRAP: Final = "bootstrap.servers"
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutorAccess:
+class ExecutorAccess(Struct, frozen=True):
     """Where an executor finds its client properties; both None: it needs none but the bootstrap servers.
 
     cluster_id is the cluster that the driver has read, None: any.

@@ -1,6 +1,6 @@
 """A healthy Connect cluster as evidence; tests change one thing of it."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from eosctl.analysis.inspection import inspect
 from eosctl.analysis.rules.registry import RULES, ask

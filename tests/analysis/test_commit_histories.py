@@ -1,13 +1,13 @@
 """Histories of commits: what the transaction log leaves of them, and when an ID is quieter than in its history."""
 
 import random
-from dataclasses import replace
 from itertools import pairwise
 from math import comb
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from eosctl.analysis.transaction_log import ENOUGH, FACTOR, LEAST_MS, WHOLE_MS, CommitHistories, quietness
 from eosctl.model.names import ProducerIdAndEpoch

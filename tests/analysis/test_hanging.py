@@ -1,10 +1,9 @@
 """KIP-664's rule, by the cases of Kafka's TransactionsCommandTest and beyond."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from eosctl.analysis.hanging import find_candidates, find_young, judge, still_open, why_undated
 from eosctl.model.hanging import Advice, HangingReason, join_open_transactions

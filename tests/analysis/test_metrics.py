@@ -1,7 +1,8 @@
 """Answers of commands as metrics: what is counted, what is absent, and how many series there may be."""
 
-from dataclasses import replace
 from string import ascii_lowercase
+
+from msgspec.structs import replace
 
 from eosctl.analysis.metrics import catalogue as metrics
 from eosctl.analysis.metrics.catalogue import METRICS

@@ -1,9 +1,9 @@
 """What is found in offsets topics and about connectors' offsets."""
 
 import base64
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.catalogue.internal_topics import SHADOWED_OFFSET
 from eosctl.analysis.offsets_report import as_what_if

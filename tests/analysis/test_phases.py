@@ -1,8 +1,7 @@
 """In which phase workers are: by their answers and files, and never by a default that nobody said."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.phases import in_force, worker_phases
 from eosctl.codecs.connector_files import worker_of

@@ -1,8 +1,7 @@
 """What a probe saw, judged: evidence made by hand, as clusters other than Kafka might give it."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.probe import judge, probed_apis
 from eosctl.model.acls import Operation

@@ -1,8 +1,7 @@
 """How long a round of fencing takes, by the settings of whom, and what rules say of that."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.rules.transactions import silence_s
 from eosctl.model.report import Severity

@@ -1,9 +1,9 @@
 """Healthy Connect clusters of unlike shapes: no rule finds anything, and none cannot tell that has what it needs."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.rules.registry import diagnose
 from eosctl.model.evidence import Evidence

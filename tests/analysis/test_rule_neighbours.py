@@ -1,8 +1,7 @@
 """What rules make of what surrounds a connector: plugins, policies, topics, boundaries, and other groups."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.client_configs import servers_elsewhere
 from eosctl.model.groups import ConnectGroup, GroupMember

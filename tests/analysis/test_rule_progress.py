@@ -1,8 +1,7 @@
 """RUNNING tasks that commit nothing: what is found, what is not, and what cannot be told."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.metrics import catalogue as metrics
 from eosctl.analysis.metrics.samples import connector_samples

@@ -1,8 +1,7 @@
 """What rules make of replicas: those of the transaction log, of the workers' topics and of output topics."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped

@@ -1,8 +1,7 @@
 """What rules make of settings: whose value is in force, what takes effect, and what cannot be told."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.rules.connectors import SAYS_NOTHING
 from eosctl.model.evidence import Preflight

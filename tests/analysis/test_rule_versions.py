@@ -1,8 +1,7 @@
 """Which versions of workers and brokers a rule concerns, and which releases have which bugs."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.rules.workers import FIXED_BUGS
 from eosctl.model.versions import KafkaVersion, Release

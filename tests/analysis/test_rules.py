@@ -1,8 +1,7 @@
 """Every rule with its condition and without."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.rules import topics
 from eosctl.analysis.rules.registry import RULES, commands_reporting, diagnose

@@ -1,8 +1,7 @@
 """Which producers speak the protocol before KIP-890, by what coordinators logged, on evidence made by hand."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.transaction_log import fold_transaction_log, last_values, log_findings
 from eosctl.model.evidence import Evidence

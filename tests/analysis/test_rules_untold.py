@@ -1,8 +1,7 @@
 """What a rule says when its facts were not read: that it cannot tell, and why."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.rules.connectors import SAYS_NOTHING
 from eosctl.analysis.rules.registry import RULES

@@ -1,8 +1,7 @@
 """One transaction among others of its producer: in the transaction log, and in another partition."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.tracing import Piece, logged_transaction, nearest, pieces
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition

@@ -1,8 +1,7 @@
 """The transaction log folded, its history told, and what it foretells."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.transaction_log import fold_transaction_log, history, last_records, log_findings
 from eosctl.analysis.transactions import KnownNames, ownership

@@ -1,9 +1,9 @@
 """May the next rolling step start: every mix of three workers, and what else stands in the way."""
 
-from dataclasses import replace
 from itertools import product
 
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.catalogue.internal_topics import UNCOMMITTED_OFFSET
 from eosctl.analysis.upgrade import check_upgrade

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from time import process_time
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.rules.registry import RULES, ask, diagnose
 from eosctl.analysis.transactions import KnownNames

@@ -1,8 +1,7 @@
 """Plans that another program made, with a digest that fits: what was left out of them is checked all the same."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.executors.apply import ApplyRun, Journal, write_plan_file
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType

@@ -4,9 +4,9 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from eosctl.clients.librdkafka import configuration
 from eosctl.clients.rest import RestClient

@@ -1,7 +1,6 @@
 """Files that eosctl writes have no character that a terminal obeys or hides, and a reader has the same value."""
 
 import json
-from dataclasses import replace
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -9,6 +8,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from eosctl.analysis.catalogue.audit import OFFSET_SET_BACK
 from eosctl.cli import root_command

@@ -2,12 +2,12 @@
 
 import contextlib
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from eosctl.codecs.snapshot import decode_snapshot, encode_snapshot
 from eosctl.errors import Undecodable, Unsupported

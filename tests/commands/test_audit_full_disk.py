@@ -4,10 +4,11 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from eosctl.codecs.record_batches import MarkerType
 from tests import forks

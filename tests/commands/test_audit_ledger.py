@@ -1,10 +1,10 @@
 """`eosctl audit status` and `audit history`: what a ledger holds, for people and for programs."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from eosctl.ledger.ledger import open_ledger
 from eosctl.model.ledger import Advance, Cursor, LedgerRange, LedgerRangeKind

@@ -1,8 +1,7 @@
 """Real batches compared in runs and in pieces: answer and figures are those of one comparison of everything."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.codecs.ledger import decode_audit_state, encode_audit_state
 from eosctl.engines import mirroring

@@ -2,11 +2,12 @@
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from eosctl.clients.messages import Request
 from eosctl.clients.wire import Answer

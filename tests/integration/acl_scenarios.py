@@ -1,7 +1,9 @@
 """What operators do with a Connect cluster: each scenario passes, or is Broken at the step that did not come about."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import Property

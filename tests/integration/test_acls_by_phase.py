@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from eosctl.clients.wire import Wire
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType

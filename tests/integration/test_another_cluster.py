@@ -1,10 +1,10 @@
 """An address that leads to another real cluster in the middle of a command: cannot tell, or refused and not written."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
 from eosctl.clients.librdkafka import TransactionalProducer
 from eosctl.clients.librdkafka import create_topic as create_with_client

@@ -1,8 +1,7 @@
 """`eosctl watch` on a real cluster: what is open, held back and hangs is seen, and what is not read is not shown."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties

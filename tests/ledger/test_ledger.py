@@ -1,8 +1,7 @@
 """A ledger in SQLite and in PostgreSQL: a run is there whole or not at all, and only once."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.errors import Bug, Refused, StaleRange, UsageError
 from eosctl.ledger import ledger as ledger_executor

@@ -1,9 +1,10 @@
 """Which findings end a command with 1: by severity, by waiver, and by whether they are new."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.catalogue.internal_topics import ORPHAN_OFFSETS, SHADOWED_OFFSET
 from eosctl.analysis.upgrade import check_upgrade

@@ -1,11 +1,11 @@
 """`acl-plan --check` on a cluster that answers from a dict: what is missing is found by connector, and where."""
 
 import json
-from dataclasses import replace
 from datetime import date
 from pathlib import PurePath
 
 import pytest
+from msgspec.structs import replace
 
 from eosctl.model.acl_plan import ClusterAcls
 from eosctl.model.acls import AclBinding, Operation, topic

@@ -1,11 +1,11 @@
 """An audit that goes on: what the run before had found already does not fail again, and nothing else is kept quiet."""
 
 import json
-from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.catalogue import audit as kinds
 from eosctl.engines.auditing import AuditResult

@@ -1,9 +1,9 @@
 """What evidence is made of, from readers that lack one thing or another."""
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
 
 import pytest
+from msgspec.structs import fields, replace
 
 from eosctl.errors import Unreachable, UsageError
 from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog

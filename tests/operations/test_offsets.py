@@ -1,10 +1,10 @@
 """What decides where offsets are read, and as which workers: the user, then a worker's file, then the cluster."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from eosctl.errors import Unreachable, UsageError
 from eosctl.model.config_topic import ConfigTopicLog, ConnectorConfigRecord, Origin

@@ -1,9 +1,9 @@
 """The one flow of all commands that write: show, ask, apply. What is decided before anything is written."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from eosctl.codecs.plan import decode_plan, encode_plan
 from eosctl.errors import Refused, UsageError

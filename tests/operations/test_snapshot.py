@@ -1,8 +1,7 @@
 """What a snapshot keeps of a cluster that changes or falls silent while it is read."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.codecs.snapshot import encode_snapshot
 from eosctl.errors import NotAuthorized, Unreachable, UsageError

@@ -1,8 +1,7 @@
 """One cycle of `watch` on a cluster that answers from a dict, and what becomes of a command that cannot answer."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.metrics import catalogue as metrics
 from eosctl.analysis.rules.registry import diagnose

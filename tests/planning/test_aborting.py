@@ -1,8 +1,7 @@
 """Which open transactions may be aborted, and what speaks against the others."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.model.hanging import Advice, HangingReason, OpenTransaction, Verdict
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition

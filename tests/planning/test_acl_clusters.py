@@ -1,8 +1,7 @@
 """The ACL plan for workers and connectors that name several Kafka clusters, or one of them in several ways."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.codecs.connector_files import connector_of, worker_of
 from eosctl.model.acl_plan import AclRequest

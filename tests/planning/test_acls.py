@@ -1,8 +1,7 @@
 """The rules of the ACL plan; tests/integration shows that a real worker agrees."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.codecs.connector_files import connector_of, worker_of
 from eosctl.errors import ConfigError

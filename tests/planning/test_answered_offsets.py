@@ -1,6 +1,6 @@
 """What workers answer beside what a topic holds: contradictions, and the digest that lets a connector be resumed."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from eosctl.codecs.offsets_topic import entries_by_connector
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move

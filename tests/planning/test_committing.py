@@ -1,8 +1,7 @@
 """Which transactions may be committed for their owner, and what speaks against the others."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition

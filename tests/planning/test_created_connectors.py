@@ -1,8 +1,7 @@
 """What a plan of a connector that begins at given offsets holds, what speaks against it, and what leads back."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.model.migration import MigrationFacts
 from eosctl.model.offsets import ConnectorOffset

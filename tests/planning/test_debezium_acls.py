@@ -1,8 +1,7 @@
 """What the ACL plan has for Debezium's connectors, and for those whose topics only Connect has seen."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.codecs.connector_files import connector_of
 from eosctl.model.client_roles import ConnectorConfig

@@ -1,6 +1,6 @@
 """Which producers a request stands for, and when fencing them is refused."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from eosctl.analysis.transactions import KnownNames
 from eosctl.model.fencing import Candidate, FencingPlan, FencingRequest

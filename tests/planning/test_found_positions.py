@@ -1,8 +1,7 @@
 """A plan of a connector that runs, and what it becomes with the offsets that are found once it is stopped."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.codecs.offsets_topic import entries_by_connector
 from eosctl.codecs.plan import decode_plan, encode_plan

@@ -1,10 +1,9 @@
 """Where a partition is read from, given how far the job has come; and that a step accounts for every offset."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from eosctl.errors import Bug
 from eosctl.model.audit import AuditedTopic, PartitionBounds, RangeEvidence, TopicRole

@@ -1,8 +1,7 @@
 """What a plan of a migration holds, step by step, what speaks against it, and what leads back."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.names import ConnectorTaskId

@@ -1,8 +1,7 @@
 """The rules of the ACL plan for MirrorMaker 2; tests/integration shows that a real one agrees."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.codecs.connector_files import decode_worker_file
 from eosctl.model.acl_plan import AclRequest

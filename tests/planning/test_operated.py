@@ -1,8 +1,7 @@
 """Plans for connectors that an operator runs: what becomes of each step, and what is refused."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.model.plan import (
     AwaitOperator,

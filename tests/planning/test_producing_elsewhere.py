@@ -1,8 +1,7 @@
 """Whether a move reads and writes in the Kafka cluster where the connector's offsets are."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest, Move
 from eosctl.model.offsets import SourceSupport

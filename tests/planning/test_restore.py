@@ -1,8 +1,7 @@
 """What a plan of a restore begins with, by what is known of the connector."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.model.plan import StopConnector
 from eosctl.model.preconditions import ConnectorFacts

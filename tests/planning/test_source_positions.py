@@ -1,8 +1,7 @@
 """What a plan says of the positions that it gives a connector: what the source has of them, or what to look at."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.model.migration import ReplicationSlot, SourceRead, SourceServer
 from eosctl.model.offsets import ConnectorOffset

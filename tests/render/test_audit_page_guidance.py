@@ -1,10 +1,10 @@
 """What the audit's page says so that its reader can go on: how it was made, what verdicts mean, where to look."""
 
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from eosctl import __version__
 from eosctl.analysis.catalogue import audit as kinds

@@ -1,10 +1,10 @@
 """What pipelines read: SARIF and JUnit say of each kind of finding what the exit code rests on."""
 
-from dataclasses import replace
 from datetime import date
 
 import jsonschema
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.catalogue.audit import OFFSET_SET_BACK
 from eosctl.analysis.rules.registry import diagnose

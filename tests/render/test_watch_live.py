@@ -1,6 +1,6 @@
 """`watch --live` as text: the figures of the samples, what is not known, and names of any text in 80 columns."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from eosctl.analysis.metrics import catalogue as metrics
 from eosctl.model.skipped import Cause, Coverage, Unread

@@ -2,11 +2,11 @@
 
 import socket
 from collections.abc import Callable
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients import http_transport

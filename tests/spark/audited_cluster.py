@@ -1,10 +1,11 @@
 """A cluster with every kind of batch in the topics of an audit, and the ranges of its plan cut anywhere."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
+from msgspec.structs import replace
 
 from eosctl.clients.wire import Wire
 from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, TopicRole

@@ -10,7 +10,8 @@
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from eosctl.analysis.audit.findings import (
     ALTERED,

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from eosctl.analysis.audit.history import ConfigAnomalyKind
 from eosctl.analysis.audit.key_judgement import SKEW_MS, Circumstances, KeyAnomalyKind, circumstances, resolve
@@ -235,8 +236,7 @@ class ProducerSession(NamedTuple):
     producer_epoch: int
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(Struct, frozen=True, dict=True):
     """Everything that was read, summarised. whole_since: offsets topics are complete from then on (None: not known).
 
     changes are those of source offsets while their connector was stopped.

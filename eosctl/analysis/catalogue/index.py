@@ -1,14 +1,14 @@
 """The index of all kinds of findings: the theme of each, and the range of numbers that a theme has."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from eosctl.analysis.catalogue import audit, connect, internal_topics, plans, transactions
 from eosctl.model.report import FindingKind
 
 
-@dataclass(frozen=True, slots=True)
-class Theme:
+class Theme(Struct, frozen=True):
     """What kinds of one range of numbers are about. A new kind takes the next number, never one that was used."""
 
     title: str

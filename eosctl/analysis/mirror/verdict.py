@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec import Struct
+
 from eosctl.analysis.catalogue import audit as kinds
 from eosctl.model.audit import AuditVerdict
 from eosctl.model.mirror import (
@@ -37,8 +39,7 @@ NEAR: Final = 0.5
 OFTENER: Final = "What the source deleted cannot be compared any more: audit more often than it deletes"
 
 
-@dataclass(frozen=True, slots=True)
-class Circumstances:
+class Circumstances(Struct, frozen=True):
     """What the verdict on a pair rests on beside its records.
 
     now is in ms since the epoch. position_after is the mirror's offset when the bounds had been read. again says why

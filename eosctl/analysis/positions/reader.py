@@ -1,13 +1,13 @@
 """What is known of one kind of source: how its offsets are recognised, described and ordered."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from eosctl.model.offsets import Order, SourceOffset
 
 
-@dataclass(frozen=True, slots=True)
-class PositionReader:
+class PositionReader(Struct, frozen=True):
     """One kind of source.
 
     needs are the members that every offset of it has, partition those that its source partition has (none: any).

@@ -2,11 +2,11 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import replace
 from functools import wraps
 from typing import Annotated, Any, Concatenate, Final, ParamSpec, TypeAlias
 
 import typer
+from msgspec.structs import replace
 
 from eosctl.commands.options import ConfigTopic, ConnectorNames, WorkerConfig, WorkerOffsetsTopic
 from eosctl.model.client_properties import listed

@@ -5,9 +5,11 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final, TypedDict
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl.errors import Unsupported
 from eosctl.model.acl_plan import (
@@ -104,8 +106,7 @@ class AclPlanData(ShownFindings):
 # ACL bindings as command lines and lines of text that other tools take.
 
 
-@dataclass(frozen=True, slots=True)
-class EmitOptions:
+class EmitOptions(Struct, frozen=True):
     """What a format needs beside the bindings.
 
     bootstrap_servers and command_config (a path, or None) are for kafka-acls.sh; cluster names the cluster for Strimzi;

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import is_dataclass
 from enum import StrEnum
 from types import NoneType, UnionType
 from typing import (
@@ -60,7 +59,7 @@ from eosctl.render.document import Block, Column, Document, Fields, Table, figur
 
 # JSON Schema (draft 2020-12) of documents, derived from the types of their data as `document.tree` writes them.
 #
-#     TypedDict, dataclass, named tuple   object with a property for each field
+#     TypedDict, Struct, named tuple      object with a property for each field
 #     Skipped                             {"skipped": reason}
 #     list, tuple                         array
 #     Mapping                             object with members of one type
@@ -129,8 +128,8 @@ class _Schemas:
         joined: list[Schema] = [{"type": names[0] if len(names) == 1 else names}] if names else []
         return joined[0] if joined and not others else {"anyOf": [*others, *joined]}
 
-    def _definition(self, kind: Any) -> Schema:  # noqa: ANN401  # a TypedDict, a dataclass or a named tuple
-        if not (is_typeddict(kind) or is_dataclass(kind) or hasattr(kind, "_fields")):
+    def _definition(self, kind: Any) -> Schema:  # noqa: ANN401  # a TypedDict, a Struct or a named tuple
+        if not (is_typeddict(kind) or hasattr(kind, "__struct_fields__") or hasattr(kind, "_fields")):
             raise TypeError(f"{kind} has no JSON Schema")
         name = kind.__name__
         if name not in self.definitions:
@@ -138,7 +137,7 @@ class _Schemas:
             self.definitions[name] = self.object_of(kind)
         return {"$ref": f"#/$defs/{name}"}
 
-    def object_of(self, *kinds: Any) -> Schema:  # noqa: ANN401  # TypedDicts, dataclasses or named tuples
+    def object_of(self, *kinds: Any) -> Schema:  # noqa: ANN401  # TypedDicts, Structs or named tuples
         """An object with the fields of all of them."""
         hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
         optional = {name for kind in kinds if is_typeddict(kind) for name in kind.__optional_keys__}

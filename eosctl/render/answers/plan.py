@@ -2,8 +2,9 @@
 
 import shlex
 from collections.abc import Iterable
-from dataclasses import fields
 from typing import Any, Final, TypedDict
+
+from msgspec.structs import asdict
 
 from eosctl.model.plan import (
     AbortTransaction,
@@ -252,7 +253,7 @@ def _unchecked(steps: Iterable[PlannedStep]) -> list[PreconditionRow]:
 
 
 def _precondition_row(precondition: Precondition) -> dict[str, Any]:
-    members = {each.name: getattr(precondition, each.name) for each in fields(precondition)}
+    members = asdict(precondition)
     return {"kind": kind_of(type(precondition)), **members}
 
 

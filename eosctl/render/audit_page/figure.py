@@ -1,8 +1,9 @@
 """A plot as data: traces and layout in Plotly's terms, and the same as words and a table for who does not see it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from eosctl.model.times import rfc3339
 from eosctl.render.cells import escape_controls
@@ -18,8 +19,7 @@ Row = tuple[object, ...]
 Axis = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """A plot of the page.
 
     short is its title in one word; caption says what is seen and how to read it; summary what it shows here, in words;

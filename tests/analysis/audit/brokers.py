@@ -4,8 +4,10 @@ Time stands still unless a test moves it: every append takes one ms.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from eosctl.codecs.record_batches import Batch, Codec, DamagedOffsets, MarkerType, decode_marker, iter_batches
 from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, PartitionBounds, TransactionalIdHolder

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from itertools import pairwise
+
+from msgspec.structs import replace
 
 from eosctl.engines.auditing import AuditResult, run_audit
 from eosctl.engines.local import LocalEngine

@@ -1,8 +1,7 @@
 """One fault at a time in the logs of a healthy history: what is gone, open, decided twice or cannot be read."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.codecs.record_batches import MarkerType
 from eosctl.model.audit import TopicRole

@@ -1,8 +1,7 @@
 """What differences mean: verdict, findings, and what cannot be told."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.mirror.verdict import Circumstances, judge_pair
 from eosctl.model.audit import AuditedTopic, PartitionBounds, TopicRole
