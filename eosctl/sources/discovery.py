@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from eosctl.clients.rest import InternalAddress
 from eosctl.clients.rest_identity import DiscoveredUrl, RestIdentity, WorkerUrl
@@ -16,12 +16,36 @@ from eosctl.sources.kafka_groups import hidden_groups, listed_groups, read_conne
 
 if TYPE_CHECKING:
     from eosctl.clients.request_log import RequestLog
-    from eosctl.sources.live_cluster import Connections
+    from eosctl.clients.wire import Wire
+    from eosctl.model.client_properties import ClientProperties
 
 
 PATIENCE_S: Final = 5.0
 """How long a worker that nobody named is waited for: it may advertise an address that does not lead there from here."""
 PARALLEL: Final = 32
+
+
+class Connections(Protocol):
+    """What a live cluster is reached with. The wire connects at its first request."""
+
+    @property
+    def wire(self) -> Wire:
+        """The brokers."""
+
+    @property
+    def client_properties(self) -> ClientProperties:
+        """Address and identity."""
+
+    @property
+    def connect_urls(self) -> tuple[str, ...]:
+        """The Connect workers' REST addresses."""
+
+    @property
+    def timeout_s(self) -> float:
+        """How long one request may take."""
+
+    def now(self) -> int:
+        """The clock, in ms since the epoch."""
 
 
 class Discovery:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -52,7 +52,6 @@ from eosctl.sources.kafka_groups import hidden_groups, hidden_topics, listed_gro
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
     from eosctl.model.acl_plan import ClusterAcls
-    from eosctl.model.client_properties import ClientProperties
     from eosctl.model.client_roles import ConnectorConfig
     from eosctl.model.evidence import InternalTopic, Preflight, Topics, TransactionLog
     from eosctl.model.groups import ListedGroup, ShareGroups
@@ -64,11 +63,8 @@ if TYPE_CHECKING:
     from eosctl.model.transactions import Described, ListedTransactions, TransactionState
     from eosctl.model.versions import KafkaVersion, Release
     from eosctl.sources.cluster_reader import Configs, ReadTopics, Servers
-    from eosctl.sources.discovery import Discovery
+    from eosctl.sources.discovery import Connections, Discovery
     from eosctl.sources.kafka_log import NewFold
-
-
-# A Connect cluster as its workers' REST interfaces answer now.
 
 
 NO_BROKERS: Final = not_asked("no -b/--bootstrap-server was given")
@@ -86,26 +82,48 @@ def soon(timeout_s: float) -> float:
     return min(timeout_s, max(SOON_S, timeout_s / 6))
 
 
-class LiveConnect(CoverageLog):
-    """Asks the workers again at each question. A worker that did not answer once is not waited for again.
+ACTIVE_TOPICS_KEPT_S: Final = 600.0
+"""A request for each connector; a connector that runs seldom begins to write to another topic."""
 
-    Workers that nobody named and the group shows count where all workers are asked; one of them speaks for the others
-    only where none of the named does. Nothing is sent to them: what a worker answers only to a PUT, and what has
-    secrets in it, is from named workers alone.
+
+Progress = Callable[..., AbstractContextManager[Callable[[int], None]]]
+
+NO_TIME = Skipped("its leader did not answer with a batch", Cause.UNREACHABLE)
+
+
+class LiveCluster(CoverageLog):
+    """Asks the brokers and workers again at each question.
+
+    `progress` shows how far long reads have come; `new_fold` makes what a partition of an offsets topic is folded with;
+    `discovery` finds group and workers that nobody named, None: they are not looked for; `kept` are facts that other
+    readers share with it.
     """
 
-    _connections: Connections
-
-    def __init__(self, connect_urls: tuple[str, ...], timeout_s: float, kept: KeptFacts | None = None) -> None:
+    def __init__(
+        self,
+        connections: Connections,
+        group_id: str | None,
+        progress: Progress,
+        new_fold: NewFold,
+        discovery: Discovery | None = None,
+        kept: KeptFacts | None = None,
+    ) -> None:
         super().__init__(kept)
-        self._urls, self._timeout_s = connect_urls, timeout_s
+        self._urls, self._timeout_s = connections.connect_urls, connections.timeout_s
         self._silent = {} if kept is None else kept.silent
         self._are_spared = False
         self._found: FoundWorkers | None = None
+        self._connections, self._progress, self._new_fold = connections, progress, new_fold
+        self._group_id, self._discovery = group_id, discovery
 
     def _find_workers(self) -> FoundWorkers:
-        """Workers that nobody named."""
-        return FoundWorkers()
+        group_id, discovery = self.group_id, self._discovery
+        if group_id is None or discovery is None:
+            return FoundWorkers()
+        try:
+            return discovery.workers(group_id)
+        except EosctlError as error:
+            return FoundWorkers(unread={f"addresses by group {group_id}": Skipped.of(error)})
 
     @property
     def _unnamed(self) -> FoundWorkers:
@@ -118,8 +136,9 @@ class LiveConnect(CoverageLog):
         return self._found
 
     def _processes(self) -> frozenset[str] | None:
-        """What is another for each start of a worker: the IDs of the group's members. None where they are not known."""
-        return None
+        with self.adding():
+            group_id = self.group_id
+            return None if group_id is None else self._member_ids(group_id)
 
     @cached_property
     def _probed(self) -> dict[str, bool]:
@@ -275,17 +294,6 @@ class LiveConnect(CoverageLog):
         """No worker reports them."""
         return {}
 
-
-# Topics and their record batches as the brokers and Connect workers answer now.
-
-
-ACTIVE_TOPICS_KEPT_S: Final = 600.0
-"""A request for each connector; a connector that runs seldom begins to write to another topic."""
-
-
-class LiveTopics(LiveConnect):
-    """Asks again at each question."""
-
     @asked("topics")
     def topic_names(self) -> frozenset[str]:
         """By their metadata."""
@@ -333,15 +341,6 @@ class LiveTopics(LiveConnect):
         """Fetched with the same identity."""
         return OpenCluster(self._connections.wire.properties, self._connections.timeout_s)
 
-
-# Clocks, releases and features of the brokers as they answer now.
-
-
-class LiveBrokers(LiveTopics):
-    """Asks again at each question."""
-
-    _connections: Connections
-
     def clock(self) -> ClusterClock | Skipped:
         """By one request; it is no gap where it fails, for what needs it says so."""
         return or_skipped(lambda: kafka_evidence.read_clock(self._connections.wire, self._connections.now))
@@ -355,24 +354,6 @@ class LiveBrokers(LiveTopics):
     def finalized_features(self) -> Mapping[str, int] | Skipped:
         """From the broker that answers first."""
         return or_skipped(lambda: kafka_evidence.read_finalized_features(self._connections.wire))
-
-
-# Partitions, their producers and what readers of them see, as their leaders answer now.
-
-
-Progress = Callable[..., AbstractContextManager[Callable[[int], None]]]
-
-NO_TIME = Skipped("its leader did not answer with a batch", Cause.UNREACHABLE)
-
-
-class LivePartitions(LiveBrokers):
-    """Asks again at each question."""
-
-    _progress: Progress
-
-    def groups(self) -> Mapping[str, ListedGroup] | Skipped:
-        """As all brokers list them."""
-        raise NotImplementedError
 
     @asked("share group")
     def share_groups(self, group_ids: Collection[str]) -> ShareGroups | Skipped:
@@ -453,16 +434,6 @@ class LivePartitions(LiveBrokers):
         except EosctlError as error:
             return {each.place: Skipped.of(error) for each in transactions}
 
-
-# The groups of Connect workers as their coordinators answer now.
-
-
-class LiveGroups(LivePartitions):
-    """Asks again at each question; for the only group and its workers where nobody named them."""
-
-    _group_id: str | None
-    _discovery: Discovery | None
-
     @property
     def group_id(self) -> str | None:
         """As it was named, otherwise the only one; what is in the way of finding it is kept in the coverage."""
@@ -476,20 +447,6 @@ class LiveGroups(LivePartitions):
             found = Skipped.of(error)
         self.note("the Connect group", found)
         return None if isinstance(found, Skipped) else found
-
-    def _find_workers(self) -> FoundWorkers:
-        group_id, discovery = self.group_id, self._discovery
-        if group_id is None or discovery is None:
-            return FoundWorkers()
-        try:
-            return discovery.workers(group_id)
-        except EosctlError as error:
-            return FoundWorkers(unread={f"addresses by group {group_id}": Skipped.of(error)})
-
-    def _processes(self) -> frozenset[str] | None:
-        with self.adding():
-            group_id = self.group_id
-            return None if group_id is None else self._member_ids(group_id)
 
     @asked("members of group {0}", once=True)
     def _member_ids(self, group_id: str) -> frozenset[str] | None:
@@ -513,51 +470,6 @@ class LiveGroups(LivePartitions):
     def connect_groups(self, group_ids: Collection[str]) -> Groups | Skipped:
         """In one round, however many they are."""
         return or_skipped(lambda: kafka_groups.read_connect_groups(self._connections.wire, group_ids))
-
-
-class Connections(Protocol):
-    """What a live cluster is reached with. The wire connects at its first request."""
-
-    @property
-    def wire(self) -> Wire:
-        """The brokers."""
-
-    @property
-    def client_properties(self) -> ClientProperties:
-        """Address and identity."""
-
-    @property
-    def connect_urls(self) -> tuple[str, ...]:
-        """The Connect workers' REST addresses."""
-
-    @property
-    def timeout_s(self) -> float:
-        """How long one request may take."""
-
-    def now(self) -> int:
-        """The clock, in ms since the epoch."""
-
-
-class LiveCluster(LiveGroups):
-    """Asks the brokers and workers again at each question.
-
-    `progress` shows how far long reads have come; `new_fold` makes what a partition of an offsets topic is folded with;
-    `discovery` finds group and workers that nobody named, None: they are not looked for; `kept` are facts that other
-    readers share with it.
-    """
-
-    def __init__(
-        self,
-        connections: Connections,
-        group_id: str | None,
-        progress: Progress,
-        new_fold: NewFold,
-        discovery: Discovery | None = None,
-        kept: KeptFacts | None = None,
-    ) -> None:
-        super().__init__(connections.connect_urls, connections.timeout_s, kept)
-        self._connections, self._progress, self._new_fold = connections, progress, new_fold
-        self._group_id, self._discovery = group_id, discovery
 
     @property
     def _wire(self) -> Wire:
@@ -586,8 +498,6 @@ class LiveCluster(LiveGroups):
         while True:
             time.sleep(seconds)
             yield
-
-    # -- brokers ------------------------------------------------------------------------------------------------------
 
     def cluster(self) -> ClusterFacts | Skipped:
         """Raises Unreachable where no broker answers."""
@@ -638,8 +548,6 @@ class LiveCluster(LiveGroups):
             return kafka_acls.NO_CLUSTER
         return kafka_acls.read_cluster_acls(self._wire, topics)
 
-    # -- Connect ------------------------------------------------------------------------------------------------------
-
     @asked("the config topic", once=True)
     def config_topic(self, topic: str, *, principals: bool = False) -> ConfigTopicLog:
         """Raises UsageError where the topic does not exist. Records are decoded as they are fetched, unless shared."""
@@ -657,8 +565,6 @@ class LiveCluster(LiveGroups):
             for record in records:
                 advance(1)
                 yield record
-
-    # -- offsets ------------------------------------------------------------------------------------------------------
 
     def cluster_ids(self, places: Iterable[Servers | None]) -> Mapping[Servers, str | Skipped]:
         """Requested with the identity of the cluster at hand."""
@@ -690,8 +596,6 @@ class LiveCluster(LiveGroups):
             return kafka_log.read_offsets_topic(self._wire, place.topic, self._new_fold, self._progress)
         with self._others.wire_to(place.bootstrap_servers) as wire:
             return kafka_log.read_offsets_topic(wire, place.topic, self._new_fold, self._progress)
-
-    # -- transactions -------------------------------------------------------------------------------------------------
 
     @asked("transactional IDs", once=True)
     def transactional_ids(

@@ -48,20 +48,31 @@ from eosctl.sources.cluster_reader import (
     wanted_of,
 )
 
-# A Connect cluster as a snapshot keeps it.
-
-
 NOT_SAVED: Final = Skipped("snapshots do not hold it", Cause.NOT_SAVED)
 
 T = TypeVar("T")
 
 
-class SavedConnect(CoverageLog):
-    """What the workers answered when the snapshot was saved."""
+def section_of(section: T | Skipped, noun: str) -> T:
+    """The section of a snapshot; UsageError where it was not read when the snapshot was saved."""
+    if isinstance(section, Skipped):
+        raise UsageError(f"the snapshot holds no {noun}: {section.reason}")
+    return section
 
-    def __init__(self, snapshot: Snapshot) -> None:
+
+NO_BATCHES = Skipped("a snapshot holds no record batches", Cause.NOT_SAVED)
+
+
+WHOEVER_SAVED: Final = "whoever saved the snapshot"
+
+
+class SavedCluster(CoverageLog):
+    """Answers every question from one snapshot. UsageError where the section that a question is about was not read."""
+
+    def __init__(self, snapshot: Snapshot, group_id: str | None = None) -> None:
         super().__init__()
         self._snapshot = snapshot
+        self.group_id = group_id or snapshot.group_id
 
     @property
     def _offsets(self) -> OffsetsFacts:
@@ -133,23 +144,6 @@ class SavedConnect(CoverageLog):
         """As they were saved."""
         return self._worker.clients
 
-
-def section_of(section: T | Skipped, noun: str) -> T:
-    """The section of a snapshot; UsageError where it was not read when the snapshot was saved."""
-    if isinstance(section, Skipped):
-        raise UsageError(f"the snapshot holds no {noun}: {section.reason}")
-    return section
-
-
-# Topics as a snapshot keeps them. Of record batches it holds only what they were decoded to.
-
-
-NO_BATCHES = Skipped("a snapshot holds no record batches", Cause.NOT_SAVED)
-
-
-class SavedTopics(SavedConnect):
-    """Topics that the sections of a snapshot name."""
-
     @asked("topics")
     def topic_names(self) -> frozenset[str]:
         """Those of partitions with producers, and Connect's own."""
@@ -218,17 +212,6 @@ class SavedTopics(SavedConnect):
         """None is saved."""
         return NO_BATCHES
 
-
-WHOEVER_SAVED: Final = "whoever saved the snapshot"
-
-
-class SavedCluster(SavedTopics):
-    """Answers every question from one snapshot. UsageError where the section that a question is about was not read."""
-
-    def __init__(self, snapshot: Snapshot, group_id: str | None = None) -> None:
-        super().__init__(snapshot)
-        self.group_id = group_id or snapshot.group_id
-
     @property
     def cluster_id(self) -> str | None:
         """The cluster it was saved from; None where that was not read."""
@@ -255,8 +238,6 @@ class SavedCluster(SavedTopics):
     @property
     def _described(self) -> Mapping[str, TransactionDescription | Skipped]:
         return section_of(self._snapshot.transactions, "transactions")
-
-    # -- brokers ------------------------------------------------------------------------------------------------------
 
     @asked("the cluster")
     def cluster(self) -> ClusterFacts | Skipped:
@@ -305,8 +286,6 @@ class SavedCluster(SavedTopics):
         """No snapshot holds them."""
         return ClusterAcls(NOT_SAVED, self.cluster_id)
 
-    # -- Connect ------------------------------------------------------------------------------------------------------
-
     def config_topic(self, topic: str, *, principals: bool = False) -> ConfigTopicLog:  # the port's
         """The one that was saved, whatever its name. Coverage keeps why it was not read then."""
         self.note("the config topic", self._snapshot.config_topic)
@@ -332,8 +311,6 @@ class SavedCluster(SavedTopics):
         """As they were saved."""
         return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.groups_elsewhere
 
-    # -- offsets ------------------------------------------------------------------------------------------------------
-
     def cluster_ids(self, places: Iterable[Servers | None]) -> Mapping[Servers, str | Skipped]:
         """No snapshot holds them."""
         return {servers: NOT_SAVED for servers in places if servers is not None}
@@ -342,8 +319,6 @@ class SavedCluster(SavedTopics):
     def offsets_topic(self, place: StorePlace) -> OffsetsTopic | Skipped | None:
         """The topic as it was folded."""
         return self._offsets.topics.get(place, Skipped("it is not in the snapshot", Cause.NOT_SAVED))
-
-    # -- transactions -------------------------------------------------------------------------------------------------
 
     @asked("transactional IDs")
     def transactional_ids(
@@ -413,8 +388,6 @@ class SavedCluster(SavedTopics):
         """Of those that were open when the snapshot was saved."""
         known = self._evidence if isinstance(self._evidence, Skipped) else self._evidence.leaderless
         return known if isinstance(known, Skipped) else known & frozenset(partitions)
-
-    # -- partitions ---------------------------------------------------------------------------------------------------
 
     @asked("partitions")
     def partitions(self, wanted: Wanted, broker: int | None = None) -> Mapping[TopicPartition, int]:
