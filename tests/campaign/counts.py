@@ -3,9 +3,8 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
-
-from msgspec.structs import asdict
 
 from tests.campaign.histories import Result
 from tests.campaign.judging import Facts

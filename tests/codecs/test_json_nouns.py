@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple, get_type_hints
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct, defstruct
 
 from eosctl.codecs.json_nouns import JsonNoun
 from eosctl.codecs.plan import JournalEntry, JournalHead
@@ -61,8 +61,7 @@ class Colour(StrEnum):
     BLUE = "blue"
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     names: Mapping[str, str] | Skipped
     colour: Colour = Colour.RED
 
@@ -153,7 +152,7 @@ def test_a_type_without_a_form_is_found_at_once() -> None:
     with pytest.raises(TypeError, match="set"):
         JsonNoun[Any](set).encode(set())
     with pytest.raises(TypeError, match="has a field that stands for something else"):
-        JsonNoun[Any](dataclass(type("Odd", (), {"__annotations__": {"skipped": str}}))).encode(None)
+        JsonNoun[Any](defstruct("Odd", [("skipped", str)])).encode(None)
 
 
 def test_partitions_are_named_as_kafka_names_them() -> None:

@@ -4,11 +4,10 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from eosctl.codecs.record_batches import MarkerType
 from tests import forks

@@ -13,10 +13,8 @@ import sys
 import uuid
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-
-from msgspec.structs import asdict
 
 from eosctl.errors import StaleRange
 from eosctl.executors.failpoints import failpoint_of

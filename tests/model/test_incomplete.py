@@ -1,7 +1,5 @@
 """When an answer is incomplete, and what is said of it."""
 
-from dataclasses import dataclass
-
 import pytest
 
 from eosctl.model.groups import ConnectGroup
@@ -14,8 +12,7 @@ from tests.fake_cluster import FakeCluster
 DENIED = Skipped("User:a lacks Read on topic t", Cause.DENIED)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finds(Answer):
+class Finds(Answer, frozen=True, kw_only=True):
     finds: bool = False
 
     @property

@@ -1,6 +1,5 @@
 """Which findings end a command with 1: by severity, by waiver, and by whether they are new."""
 
-from dataclasses import dataclass
 from datetime import date
 
 import pytest
@@ -19,8 +18,7 @@ WARNING = replace(ERROR, severity=Severity.WARNING)
 INFO = ORPHAN_OFFSETS.finding("gone", "offsets of nobody")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report(Answer):
+class Report(Answer, frozen=True, kw_only=True):
     """An answer with these findings, of which it knows `known` from before."""
 
     findings: tuple[Finding, ...]

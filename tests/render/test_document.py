@@ -1,12 +1,12 @@
 """The one tree behind every format."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
@@ -17,8 +17,7 @@ class State(StrEnum):
     OPEN = "open"
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     topic: str
     offset: int | Skipped
 

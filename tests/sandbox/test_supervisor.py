@@ -5,11 +5,11 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import psycopg
 import pytest
-from msgspec.structs import asdict
 
 from eosctl.errors import ConfigError
 from eosctl.sandbox.properties import SandboxSpec
