@@ -3,9 +3,6 @@
 `import kafka.net.manager` would first run kafka/__init__.py, which imports the consumer, the producer and the admin
 client: two thirds of the time until a command's first request. In a bare package a submodule is imported as always;
 the first name that is no submodule runs its __init__.py after all, so nobody sees a difference but the time.
-
-Modules of our own rooms with many ways to ask are opened likewise: `from eosctl.sources import kafka_groups` runs
-kafka_groups when a command asks for the first function of it, `from eosctl.sources.kafka_groups import …` at once.
 """
 
 import sys
@@ -26,8 +23,6 @@ BARE: Final[Mapping[str, Mapping[str, str]]] = {
     "aiokafka.record": {},
 }
 """Packages, and the names for which whoever connects needs no more than the submodule that has them."""
-ROOMS: Final = ("eosctl.analysis.", "eosctl.clients.", "eosctl.codecs.", "eosctl.model.", "eosctl.sources.")
-"""Rooms whose modules run when they are asked for a name."""
 UNWANTED: Final = frozenset({"httpx._main"})
 """httpx's own command line: it imports Rich, Pygments and Click, and httpx goes without it where they are missing."""
 
@@ -78,7 +73,7 @@ class _BareLoader:
 
 
 class _BareFinder:
-    """Finds the packages of BARE and the modules of ROOMS where they are, before the ordinary finder does."""
+    """Finds the packages of BARE where they are, before the ordinary finder does."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -86,19 +81,12 @@ class _BareFinder:
         """The spec of a module that is opened bare, None for others. Raises ImportError for those of UNWANTED."""
         if fullname in UNWANTED:
             raise ImportError(f"{fullname} is not needed here")
-        if fullname not in BARE and not fullname.startswith(ROOMS):
+        if fullname not in BARE:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _BareLoader(spec.loader, BARE.get(fullname, {}))  # type: ignore[assignment]  # no subclass: importlib.abc takes 5 ms
+            spec.loader = _BareLoader(spec.loader, BARE[fullname])  # type: ignore[assignment]  # no subclass: importlib.abc takes 5 ms
         return spec
-
-
-def run(name: str) -> ModuleType:
-    """The module `name`, imported, and run though nobody has asked it for a name yet."""
-    module = import_module(name)
-    getattr(module, "__all__", None)
-    return module
 
 
 def open_bare() -> None:

@@ -157,12 +157,11 @@ def _import_all() -> None:
     import kafka.protocol
 
     import eosctl
-    from eosctl.bare_packages import run
 
     for package in (eosctl, kafka.protocol):
         for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not each.name.startswith(LEFT_OUT):
-                run(each.name)
+                importlib.import_module(each.name)
     for name in LIBRARIES:
         importlib.import_module(name)
 

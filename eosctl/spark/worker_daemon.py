@@ -11,10 +11,9 @@ Run by Spark as `spark.python.daemon.module`, on this machine only.
 import gc
 import runpy
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Final
-
-from eosctl.bare_packages import run
 
 ZIPPED: Final = ("pyspark.zip", "-src.zip")
 NEEDED: Final = (
@@ -43,7 +42,7 @@ def main() -> None:
     """Become pyspark's daemon; its arguments are those of this module."""
     sys.path[:] = prefer_installed(sys.path)
     for name in NEEDED:
-        run(name)
+        import_module(name)
     gc.collect()
     gc.freeze()
     runpy.run_module("pyspark.daemon", run_name="__main__", alter_sys=True)

@@ -12,12 +12,11 @@ from tests.project.sbom import write_bill
 
 VERSION = f"eosctl {__version__}\n"
 IMPORTS_ALL = """
-import pkgutil, eosctl
-from eosctl.bare_packages import run
+import importlib, pkgutil, eosctl
 failed = []
 for module in pkgutil.walk_packages(eosctl.__path__, "eosctl."):
     try:
-        run(module.name)
+        importlib.import_module(module.name)
     except ModuleNotFoundError as error:
         failed.append(f"{module.name}: {error.name}")
 print(*failed, sep="\\n")
