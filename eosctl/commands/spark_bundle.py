@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from eosctl.operations.audit import bundle_for_spark
+from eosctl.operations.spark_bundle import bundle_for_spark
 from eosctl.render.answers.files import view_spark_bundle
 from eosctl.shell.options import GlobalOptions, answer, printing
 

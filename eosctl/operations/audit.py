@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, groupby
-from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 from msgspec import Struct
@@ -19,7 +18,6 @@ from eosctl.engines.auditing import AuditResult, CarriedRows, Engine, Progress, 
 from eosctl.engines.local import LocalEngine
 from eosctl.errors import Refused, StaleRange
 from eosctl.executors.audit_export import export_audit
-from eosctl.executors.files import write_spark_bundle
 from eosctl.ledger.ledger import Ledger
 from eosctl.model.audit import (
     AuditedTopic,
@@ -34,7 +32,6 @@ from eosctl.model.audit import (
 from eosctl.model.ledger import Advance, CarriedBucket, JobState, LedgerRun
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Coverage, Skipped, Unread
-from eosctl.model.spark import SparkBundle
 from eosctl.operations.audit_history import open_job_ledger
 from eosctl.operations.audit_request import AuditInput, AuditRequest
 from eosctl.operations.audit_topics import ClusterInput, LogDirectoryInput
@@ -44,7 +41,6 @@ from eosctl.operations.session_options import SessionOptions
 from eosctl.planning.audit import advance, newly_read, plan_ranges, resume
 from eosctl.sandbox.cache import cache_directory
 from eosctl.sandbox.java import find_java
-from eosctl.spark.session import QUIET
 from eosctl.spark.starting import spark_engine
 
 # The command line that an audit was run with, as its page shows it: nothing in it is a secret.
@@ -293,12 +289,3 @@ class _Auditor:
                 yield engine
             return
         yield LocalEngine(self._input.open_source(), processes=self.processes)
-
-
-# Writes what spark-submit needs to run an audit.
-
-
-def bundle_for_spark(directory: Path) -> SparkBundle:
-    """The files, each written whole or not at all. Raises ConfigError where one cannot be written."""
-    written = write_spark_bundle(directory, QUIET)
-    return SparkBundle({str(path): path.stat().st_size for path in written})

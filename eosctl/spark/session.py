@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 
 from eosctl.errors import Unreachable
 from eosctl.model.audit import BUCKETS
+from eosctl.spark.quiet import QUIET
 
 # An archive of Spark's classes, with which its JVM starts in half the CPU time: class data sharing, JEP 350.
 #
@@ -64,21 +65,6 @@ def _is_complete(archive: Path) -> bool:
         return False
     with archive.open("rb") as file:
         return any(file.read(MAGIC_BYTES))
-
-
-# How Spark is kept quiet.
-
-
-QUIET: Final = """\
-rootLogger.level = error
-rootLogger.appenderRef.stderr.ref = stderr
-appender.stderr.type = Console
-appender.stderr.name = stderr
-appender.stderr.target = SYSTEM_ERR
-appender.stderr.layout.type = PatternLayout
-appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex{3}
-"""
-"""A log4j2 file with which Spark says nothing but errors."""
 
 
 APPLICATION: Final = "eosctl audit"

@@ -129,7 +129,7 @@ def test_records_are_had_or_the_batch_is_refused_in_little_memory(seed: int):
 
     def decode() -> None:
         if bomb.is_refused:
-            with pytest.raises(Undecodable, match="connect-offsets-3 offset 5: "):
+            with pytest.raises(Undecodable, match="connect-offsets-3@5: "):
                 decode_records(found, topic_partition=PLACE)
         else:
             decode_records(found, topic_partition=PLACE)

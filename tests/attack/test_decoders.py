@@ -197,6 +197,7 @@ def test_a_rule_that_meets_what_is_no_number_cannot_tell_and_is_not_the_end_of_a
 def test_the_rules_of_doctor_go_through_no_more_tasks_than_there_can_be():
     log = Log().config("x", **{"exactly.once.support": "required"}).fencing("x", (1 << 31) - 1)
     answers = diagnose(but(inspection=inspection(log))).answers
-    assert any("connector x has 2147483647 tasks" in reason for each in answers for reason in each.cannot_tell)
+    [found] = [each for answer in answers for each in answer.findings if each.id == "EOS074"]
+    assert (found.subject, "claims 2147483647 tasks" in found.message) == ("x", True)
     evidence = with_transactions(FakeCluster(), but(inspection=inspection(log)), {})
     assert isinstance(evidence.transactions, Skipped)

@@ -89,7 +89,10 @@ def test_a_step_that_is_interrupted_is_not_said_to_be_unbegun(journal: Path):
 
     outcome, error = applied(journal, STOP, perform=interrupt)
     assert outcome.results[0].outcome is StepOutcome.FAILED
-    assert "interrupted in step 1: whether it was done is not known" in str(error)
+    assert (
+        "interrupted in step 1, stop connector orders and wait until it has no tasks: whether it was done is not known"
+        in str(error)
+    )
 
 
 @pytest.mark.parametrize("short", [1, 5])

@@ -57,6 +57,7 @@ def test_every_kind_of_step_and_precondition_keeps_its_name():
     """They are in plan files and in the output of commands: a class that is renamed must not change them."""
     assert [kind_of(each) for each in model.Step.__args__] == [
         "stop-connector",
+        "read-again",
         "fence-producers",
         "create-topic",
         "write-offsets",

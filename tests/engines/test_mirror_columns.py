@@ -1,11 +1,11 @@
 """Records decoded as columns against the decoder of batches: the same offsets, equal records, and answers."""
 
+from dataclasses import replace
 from itertools import accumulate, pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from eosctl.codecs.record_batches import Codec
 from eosctl.engines import mirroring

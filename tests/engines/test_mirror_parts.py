@@ -1,5 +1,7 @@
 """Real batches compared in runs and in pieces: answer and figures are those of one comparison of everything."""
 
+import dataclasses
+
 import pytest
 from msgspec.structs import replace
 
@@ -187,7 +189,7 @@ def test_damage_is_not_gone_on_with():
     broken = log(list(range(1000)), 10)
     batches = list(broken.batches)
     batches[50] = batches[50][:-1] + bytes([batches[50][-1] ^ 1])
-    sides, job = opened(replace(broken, batches=tuple(batches)), log(list(range(1000)), 10))
+    sides, job = opened(dataclasses.replace(broken, batches=tuple(batches)), log(list(range(1000)), 10))
     found = compare_pair(sides, job)
     assert found.alignment.damages
     assert found.progress is None

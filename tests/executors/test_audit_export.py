@@ -50,6 +50,10 @@ def test_verdicts_come_back_with_their_lists(exported):
         "verdict": "broken",
         "evidence": ["EOS220", "EOS203"],
         "reasons": ["its tasks started at 09:14 without a round of fencing, and two producers wrote at once"],
+        "repeated_by_change_at_least": 0,
+        "repeated_by_change_at_most": 0,
+        "left_out_by_change_at_least": 0,
+        "left_out_by_change_at_most": 0,
     }
 
 

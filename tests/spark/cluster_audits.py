@@ -17,7 +17,7 @@ import pyspark
 
 from eosctl.executors.files import REQUIREMENTS, write_spark_bundle
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.spark.session import QUIET
+from eosctl.spark.quiet import QUIET
 from tests.faults.quotas import quota
 from tests.postgresql import PASSWORD, PostgreSQL
 from tests.spark.audited_cluster import OFFSETS, OUTPUT

@@ -79,7 +79,7 @@ OFFSETS_ALTERED: Final = FindingKind(
     "was stopped, as PATCH and DELETE on the connector's offsets do. What lies between both offsets is in the output "
     "once more, or was left out. An info where no record was.",
     fix="inform the readers of its topics; `data` of the finding has the records of both times. To read what was left "
-    "out: `eosctl offsets restore` with the offset before",
+    "out: `eosctl offsets restore <file> --connector <connector>` and the offset before",
     source="KIP-875",
     commands=("audit",),
 )

@@ -203,7 +203,7 @@ IMPOSSIBLE_CONNECTOR: Final = FindingKind(
     "topic. Such a connector or its tasks turn FAILED, and all others go on. A name that is too long for the group's "
     "protocol ends every worker.",
     fix="write its config again: PUT /connectors/<connector>/config, or delete it: DELETE /connectors/<connector>",
-    source="Topic.validate, ConnectorConfig.validate, IncrementalCooperativeConnectProtocol.serializeAssignment",
+    source="Topic.validate, ConnectorConfig.configDef, IncrementalCooperativeConnectProtocol.serializeAssignment",
     commands=("inspect-config", "acl-plan", "offsets show"),
 )
 KINDS: Final = (
