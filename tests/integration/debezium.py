@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import httpx
 import psycopg
-from msgspec.structs import replace
 
 from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.sandbox import Sandbox

@@ -1,5 +1,6 @@
 """`acl-plan` asks the workers for their phase: what it plans is what runs, and all that `doctor` demands."""
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -62,7 +63,7 @@ def demanded(eosctl: Callable, site: Site, *more: str) -> set[str]:
 def test_what_is_planned_for_the_phase_in_force_runs_and_doctor_demands_no_more(
     eosctl, acl_sites: Sites, acl_root: Wire, phase: SourceSupport, tmp_path: Path
 ):
-    site = replace(acl_sites.make(phase), patience_s=PATIENT_S)
+    site = dataclasses.replace(acl_sites.make(phase), patience_s=PATIENT_S)
     connector = with_the_workers_brokers(Connectors.of(site).own)
     worker_file, config = tmp_path / "worker.properties", tmp_path / "own.json"
     worker_file.write_text(properties_text(site.worker_settings()))

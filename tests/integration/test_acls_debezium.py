@@ -5,10 +5,10 @@ Its topics do not exist: brokers create them, or Connect by topic.creation setti
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from confluent_kafka import Producer
-from msgspec.structs import replace
 
 from eosctl.clients.wire import Wire
 from eosctl.model.acl_plan import AclPlan

@@ -3,8 +3,9 @@
 The tables name "the principal of each connector", as if its clients were one; docs/acls.md says what was seen here.
 """
 
+from dataclasses import replace
+
 import pytest
-from msgspec.structs import replace
 
 from eosctl.clients.wire import Wire
 from eosctl.model.acls import CLUSTER, AclBinding, Operation, ResourcePattern, topic, transactional_id

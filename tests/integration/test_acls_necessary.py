@@ -6,10 +6,10 @@ What was seen is kept as the table in docs/acls.md; EOSCTL_UPDATE_ACL_TABLE=1 wr
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from eosctl.analysis.authorizer import allows
 from eosctl.clients.wire import Wire

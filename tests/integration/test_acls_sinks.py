@@ -5,9 +5,9 @@ EOSCTL_UPDATE_ACL_TABLE=1 writes it again.
 """
 
 import os
+from dataclasses import replace
 
 import pytest
-from msgspec.structs import replace
 
 from eosctl.clients.wire import Wire
 from eosctl.model.acl_plan import PlannedBinding

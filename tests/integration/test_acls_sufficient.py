@@ -1,7 +1,8 @@
 """A Connect cluster whose principals may do exactly what eosctl plans does all that operators ask of it."""
 
+from dataclasses import replace
+
 import pytest
-from msgspec.structs import replace
 
 from eosctl.clients.wire import Wire
 from eosctl.model.acl_plan import AclPlan

@@ -3,10 +3,10 @@ flow, and afterwards, the output read committed has each source record exactly o
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from eosctl.sandbox.sandbox import Sandbox
 from tests.integration.moves import SETTING, Copier, Eosctl, Home, Lines, Place, Records, delete_copies, move

@@ -6,10 +6,10 @@ floats, bytes, members in several orders: one live value for each key, in topics
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from eosctl.analysis.offsets import NULL_PARTITION_IS_LOST, OffsetsFold
 from eosctl.clients.access import ClusterAccess
