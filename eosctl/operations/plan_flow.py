@@ -407,7 +407,7 @@ def run_plan(
             file.plan,
             journal,
             lambda preconditions: read_plan_facts(clusters.access, preconditions, FOLDS),
-            performers_on(clusters.access, failpoint, say),
+            performers_on(clusters.access, failpoint, console.narrate),
             words=clusters.words,
             on_result=lambda result: say(
                 f"{result.number}. {result.outcome.value}: {result.detail or describe_step(result.step)}"
