@@ -1,11 +1,10 @@
 """Writes config topics to a real broker as leaders and others do: plain, and in transactions of two producers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
-from msgspec.structs import replace
 
 from eosctl.model.records import Record, RecordState
 from tests.topics import make_topic
