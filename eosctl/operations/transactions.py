@@ -72,6 +72,9 @@ def read_connect_names(reader: ClusterReader, config_topic: str, *, needed: bool
         groups, group_id = reader.groups(), reader.group_id
         connect = or_skipped(reader.connect)
         found = or_skipped(lambda: _read_connectors(reader, config_topic))
+        absent = group_id is not None and not isinstance(groups, Skipped) and group_id not in groups
+        if absent:
+            require_group(reader, connect)
     clusters: dict[str, set[str]] = {}
     if not isinstance(groups, Skipped):
         clusters = {each.group_id: set() for each in groups.values() if each.is_connect}
@@ -81,10 +84,8 @@ def read_connect_names(reader: ClusterReader, config_topic: str, *, needed: bool
         clusters[group_id] = known | running
     unread = {"groups": groups, "connectors": found}
     notes = [f"owners by {what}: {why.reason}" for what, why in unread.items() if isinstance(why, Skipped)]
-    if group_id is not None and not isinstance(groups, Skipped) and group_id not in groups:
-        require_group(reader, connect)
-        absent = no_such_group(group_id, clusters.keys() - {group_id})
-        notes.append(f"group {group_id}: {absent.reason}")
+    if group_id is not None and absent:
+        notes.append(f"group {group_id}: {no_such_group(group_id, clusters.keys() - {group_id}).reason}")
     return ConnectNames(
         KnownNames.of(clusters),
         found if isinstance(found, Skipped) else found.states,
