@@ -141,9 +141,13 @@ def test_keys_that_are_not_text(spoilt: Spoilt) -> None:
     spoilt.create()
     spoilt.write(*[(b"\x00\xff\xfe" + bytes([number]), b"\x80\x81") for number in range(10)])
     assert spoilt.found(exit_code=2)["not-a-config-topic"]["evidence"]["records"] == 10
+    refused = spoilt.inspect("--history")
+    assert (refused.exit_code, "--config-topic TOPIC" in refused.stderr) == (2, True), refused.stderr
+    spoilt.write(*RECORDS)
+    assert spoilt.found()["invalid-keys"]["evidence"]["count"] == 10, "records of connectors make it a config topic"
     history = spoilt.inspect("--history")
     assert history.exit_code == 0, history.stderr
-    assert len(json.loads(history.stdout)["data"]["history"]) == 10
+    assert len(json.loads(history.stdout)["data"]["history"]) == 10 + len(RECORDS)
 
 
 def test_a_record_without_a_key(spoilt: Spoilt) -> None:
