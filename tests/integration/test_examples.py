@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as Committed
+from confluent_kafka.admin import AdminClient
 
 from eosctl.cli import PROGRAM, root_command
 from eosctl.clients.rest import RestClient
@@ -58,7 +59,7 @@ def _lines(command: CommandHelp) -> list[str]:
 
 
 class Stage:
-    """A cluster with connector `orders`, stopped, and the files that examples name in the working directory."""
+    """A cluster with connector `orders`, stopped, another with topic `orders`, and the files that examples name."""
 
     def __init__(self, sandbox: Sandbox, other: Sandbox, directory: Path) -> None:
         self.sandbox, self.other, self.directory = sandbox, other, directory
@@ -132,7 +133,7 @@ class Stage:
         for name in ("worker.properties", "w1.properties"):
             (home / name).write_bytes((self.sandbox.directory / "worker-1" / "worker.properties").read_bytes())
         lines = str(self.connectors.file("orders"))
-        (home / "eu.properties").write_text(plain)
+        (home / "eu.properties").write_text(f"bootstrap.servers={self.other.bootstrap_servers}\n")
         (home / "topics.json").write_text('{"orders": "orders"}')
         operated = {
             "class": "FileStreamSource",
@@ -178,7 +179,7 @@ class Stage:
             "old:9092": self.sandbox.bootstrap_servers,
             "new:9092": self.other.bootstrap_servers,
             "target:9092": self.sandbox.bootstrap_servers,
-            "source:9092": self.sandbox.bootstrap_servers,  # a mirror of itself
+            "source:9092": self.other.bootstrap_servers,
             "--replication-factor 3": "--replication-factor 1",
             "--group-id a ": "--group-id connect-cluster ",
             "--wait 300": "--wait 1",
@@ -205,7 +206,10 @@ def stage(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             create_topic(own.bootstrap_servers, topic, partitions=4)
         made.connectors.file("orders").write_text("".join(f"line {number}\n" for number in range(LINES)))
         made.rewind()
+        create_topic(sandbox.bootstrap_servers, "orders", partitions=4)
         yield made
+        deleted = AdminClient({"bootstrap.servers": sandbox.bootstrap_servers}).delete_topics(["orders"])
+        deleted["orders"].result(30)
 
 
 @pytest.mark.parametrize("command", sorted(examples()))

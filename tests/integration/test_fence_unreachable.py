@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from eosctl.executors.fencing import FencingRun
+from eosctl.model.fencing import FencingOutcome
 from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
 from tests.integration.producers import transactional_producer
@@ -62,20 +64,18 @@ def test_one_live_bootstrap_server_is_enough(
 def test_a_broker_that_freezes_before_the_requests_leaves_its_ids_failed_within_the_timeout(
     make_sandbox: Callable[..., Sandbox], eosctl: Eosctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from eosctl.operations import fencing
-
     sandbox = make_sandbox()
     servers = sandbox.bootstrap_servers
     names = [f"frozen-{number}" for number in range(5)]
     for name in names:
         transactional_producer(servers, name)
-    run = fencing.fence_and_prove
+    run = FencingRun.run
 
-    def frozen(*args: object) -> object:
+    def frozen(fencing: FencingRun) -> FencingOutcome:
         sandbox.pause_broker(1)
-        return run(*args)  # type: ignore[arg-type]
+        return run(fencing)
 
-    monkeypatch.setattr(fencing, "fence_and_prove", frozen)
+    monkeypatch.setattr(FencingRun, "run", frozen)
     began = time.monotonic()
     try:
         ran = eosctl("fence", "-b", servers, "--prefix", "frozen-", "--yes", "-o", "json", "--timeout", "8")
