@@ -203,7 +203,11 @@ def fence_and_prove(session: Session, planned: PlannedFencing) -> Fenced:
     Raises OtherCluster where brokers of another cluster answer now than when it was planned.
     """
     plan, console = planned.plan, session.options.console
-    session.wire.ask_cluster_id()
+    try:
+        session.wire.ask_cluster_id()
+    except Unreachable as error:
+        error.hint = "\n".join(filter(None, (error.hint, "nothing was fenced: run the same command again")))
+        raise
     with console.progress("fencing", len(plan.steps), unit="IDs") as advance:
         outcome = FencingRun(session.wire, plan, session.options.timeout_s, lambda _: advance(1)).run()
     proofs: tuple[Proof, ...] = ()

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from eosctl.clients.wire import Wire
 from eosctl.executors.fencing import FencingRun
 from eosctl.model.fencing import FencingOutcome
 from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.integration.coordinators import describe
 from tests.integration.producers import transactional_producer
 
 pytestmark = pytest.mark.kafka
@@ -86,3 +88,29 @@ def test_a_broker_that_freezes_before_the_requests_leaves_its_ids_failed_within_
     assert [(each["transactional_id"], each["outcome"]) for each in results] == [(name, "failed") for name in names]
     assert all("whether it was fenced is not known" in each["error"] for each in results)
     assert time.monotonic() - began < 24, "fencing, and what is asked after it, have a --timeout each"
+
+
+def test_a_broker_that_freezes_while_the_user_is_asked_leaves_nothing_fenced_and_it_is_said(
+    make_sandbox: Callable[..., Sandbox], eosctl: Eosctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sandbox = make_sandbox()
+    servers = sandbox.bootstrap_servers
+    producer = transactional_producer(servers, "frozen")
+    ask = Wire.ask_cluster_id
+
+    def frozen(wire: Wire) -> str:
+        sandbox.pause_broker(1)
+        return ask(wire)
+
+    monkeypatch.setattr(Wire, "ask_cluster_id", frozen)
+    try:
+        ran = eosctl("fence", "-b", servers, "--transactional-id", "frozen", "--yes", "-o", "json", "--timeout", "3")
+    finally:
+        sandbox.resume_broker(1)
+    assert ran.exit_code == 4, ran.stderr
+    assert "nothing was fenced" in json.loads(ran.stdout)["error"]["hint"]
+    producer.begin_transaction()
+    producer.commit_transaction(30)
+    described = describe(servers, ["frozen"])["frozen"]
+    assert described is not None
+    assert described.producer.producer_epoch == 0
