@@ -208,8 +208,8 @@ def stage(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         made.rewind()
         create_topic(sandbox.bootstrap_servers, "orders", partitions=4)
         yield made
-        deleted = AdminClient({"bootstrap.servers": sandbox.bootstrap_servers}).delete_topics(["orders"])
-        deleted["orders"].result(30)
+        admin = AdminClient({"bootstrap.servers": sandbox.bootstrap_servers})
+        admin.delete_topics(["orders"])["orders"].result(30)
 
 
 @pytest.mark.parametrize("command", sorted(examples()))
