@@ -1,5 +1,7 @@
 """The one flow of all commands that write: show, ask, apply. What is decided before anything is written."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ from msgspec.structs import replace
 from eosctl.codecs.plan import decode_plan, encode_plan
 from eosctl.errors import Refused, UsageError
 from eosctl.executors.apply import write_plan_file
-from eosctl.model.plan import ManualStep, Place, Plan, PlannedStep, Side, StopConnector
+from eosctl.model.plan import AwaitOperator, ManualStep, Place, Plan, PlannedStep, Side, StopConnector
 from eosctl.model.planned import Planned
 from eosctl.model.profile import Profile
 from eosctl.model.report import exit_code
@@ -19,6 +21,7 @@ from eosctl.operations.session_options import SessionOptions
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 from tests.fake_cluster import FakeCluster
 from tests.operations.conversation import Conversation, session_on
+from tests.sources.fake_connect import FakeWorker, serve
 
 HERE = (Place(Side.SOURCE, ("b:9092",), ("http://w:8083",), "connect-configs"),)
 PLAN = Plan("migrate-offsets", 1, (PlannedStep(ManualStep("restart it")),), HERE)
@@ -178,6 +181,37 @@ def test_an_undo_file_that_an_earlier_run_left_is_the_one(tmp_path: Path) -> Non
         _, failure = run_plan(session, SourceAndTarget(session, "connect-configs", TargetOptions()), file)
         assert failure is None
     assert decode_plan(file.undo.read_text()).kind == "undo"
+
+
+class AtTerminal(Conversation):
+    """At a terminal without -v, whose table repeats the results."""
+
+    def narrate(self, text: str, *, verbosity: int = 0) -> None:
+        if not verbosity:
+            super().narrate(text)
+
+    @contextmanager
+    def results(self, label: str, total: int, *, unit: str = "") -> Iterator[Callable[[str], None]]:
+        yield lambda _: None
+
+
+class RunningWorker(FakeWorker):
+    """One whose connectors run, with an empty config."""
+
+    def _answer(self, path: str, body: dict[str, object] | None) -> object:
+        return {} if path.endswith("/config") else super()._answer(path, body)
+
+
+@pytest.mark.parametrize("narrated", [True, False])
+def test_what_a_person_must_apply_is_said_where_results_are_not(narrated: bool, tmp_path: Path) -> None:
+    said, step = AtTerminal(), AwaitOperator(Side.SOURCE, "orders", "running.yaml", "RUNNING")
+    file = keep_plan(Plan("migrate-offsets", 1, (PlannedStep(step),), HERE), tmp_path / "orders.plan")
+    with serve(RunningWorker(connectors={"orders": None})) as urls:
+        session = session_on(FakeCluster(), said, bootstrap_servers="b:9092", connect_urls=tuple(urls), timeout_s=5)
+        clusters = SourceAndTarget(session, "connect-configs", TargetOptions())
+        _, failure = run_plan(session, clusters, file, narrated=narrated)
+    assert failure is None
+    assert said.said == ["apply running.yaml now, if it is not: waiting for the operator of connector orders"]
 
 
 def test_a_plan_is_not_kept_where_a_journal_lies(tmp_path: Path) -> None:
