@@ -3,13 +3,12 @@
 import json
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 from confluent_kafka.admin import AdminClient, NewTopic
-from msgspec.structs import replace
 
 from tests.campaign.truth import Number, Reader, Truth, compare
 from tests.integration.moves import SETTING, Home

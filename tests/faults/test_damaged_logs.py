@@ -86,7 +86,7 @@ def cut(records: bytes) -> bytes:
 def test_a_reader_ends_with_the_place_where_the_broker_answers_the_same_or_a_part(wire, place, proxy, alter, why):
     proxy.other = Altered(FETCH, RECORDS, alter)
     began = monotonic()
-    with pytest.raises(Undecodable, match=rf"{place} offset \d: .*{why}"):
+    with pytest.raises(Undecodable, match=rf"{place}@\d: .*{why}"):
         list(read_log(wire, place))
     assert monotonic() - began < SOON_S
 

@@ -43,7 +43,7 @@ def test_a_connector_that_began_from_nothing_in_its_own_topic_and_went_on_furthe
     audited = site.audit()
     assert (audited.findings.keys(), audited.verdict) == ({"offset-not-taken-over"}, "broken")
     (place,) = audited.places["offset-not-taken-over"]
-    assert (place["topic"], place["before"].partition(" ")[0]) == (own, f"connect-offsets-{site.partition}")
+    assert (place["topic"], place["before"].partition("@")[0]) == (own, f"connect-offsets-{site.partition}")
     before, after = audited.findings["offset-not-taken-over"]["evidence"]["data"]
     assert (before["committed_with"], after["committed_with"]) == ("before", "after")
     assert (before["topic"], before["partition"], before["last_offset"]) == (site.name, 0, 999)

@@ -112,7 +112,7 @@ def test_an_offset_copied_into_another_partition(connect: WrittenConnect):
     (place,) = audited.places["key-in-two-partitions"]
     assert (audited.findings.keys(), audited.verdict) == ({"key-in-two-partitions"}, "cannot-tell")
     assert (at(place), place["offset"]) == (TopicPartition(connect.offsets, other), 0)
-    assert place["before"].startswith(f"{connect.place} offset ")
+    assert place["before"].startswith(f"{connect.place}@")
 
 
 def test_one_source_partition_under_two_keys(connect: WrittenConnect):

@@ -164,7 +164,7 @@ def test_records_read_again_through_a_new_offsets_topic(site: AuditSite):
     audited = site.audit()
     assert (audited.findings.keys(), audited.verdict) == ({"offset-not-taken-over"}, "broken")
     (place,) = audited.places["offset-not-taken-over"]
-    assert (place["topic"], place["before"].partition(" ")[0]) == (own, f"{OFFSETS}-{site.partition}")
+    assert (place["topic"], place["before"].partition("@")[0]) == (own, f"{OFFSETS}-{site.partition}")
 
 
 def test_records_read_again_in_part_through_a_new_offsets_topic(site: AuditSite):

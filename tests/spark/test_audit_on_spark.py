@@ -141,7 +141,7 @@ def test_carried_rows_join_those_of_the_executors(bench: Bench, access: Executor
 
 
 def _fields(plan: AuditPlan) -> dict[str, object]:
-    return {name: getattr(plan, name) for name in plan.__dataclass_fields__}
+    return {name: getattr(plan, name) for name in plan.__struct_fields__}
 
 
 def test_an_error_of_an_executor_is_the_error_that_the_driver_raises(bench: Bench):
