@@ -42,7 +42,7 @@ def test_a_message_of_a_gigabyte_is_stopped_as_it_arrives(name: str):
         "from tests.ledger.ledgers import failure\n"
         f"with hostile_postgresql(CASES[{name!r}]) as place:\n"
         "    print(failure(f'postgresql://a@{place}/d').message)\n"
-        "status = Path('/proc/self/status').read_text()  # ru_maxrss would be that of the process that started this one\n"
+        "status = Path('/proc/self/status').read_text()  # ru_maxrss may be that of its parent\n"
         "print(int(re.search(r'VmHWM:\\s+(\\d+)', status)[1]) >> 10)\n"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -589,7 +589,10 @@ def orphan_findings(evidence: Evidence) -> Iterator[Finding]:
     """Offsets of connectors that do not exist here: deleted ones, or those of another group that shares the topic."""
     if evidence.known is None:
         return
+    requested = evidence.connectors() if evidence.plan.selected or evidence.is_partial else None
     for keys in evidence.keys.connectors:
+        if requested is not None and keys.connector not in requested:
+            continue
         if keys.connector is not None and keys.connector not in evidence.known:
             message = (
                 f"{keys.keys} source offsets of connector {keys.connector}, which this Connect cluster does not have"
