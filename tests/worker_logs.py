@@ -18,8 +18,6 @@ OF_TASKS: Final = re.compile(
 )
 OF_NO_CLASS: Final = re.compile(r"ClassCastException: .* cannot be cast to class java\.lang\.String")
 """The line after an error of a connector whose class is no text: every request for all connectors leaves it."""
-OF_ONE_CONNECTOR_S_TASKS: Final = re.compile(r"^/connectors/[^/]+/tasks$")
-"""A worker answers 500 here once in a while, where a connector goes away meanwhile; why was not seen."""
 VALIDATE: Final = "/config/validate"
 EOSCTL: Final = "eosctl/"
 
@@ -74,8 +72,6 @@ def _by_reading(text: str) -> list[str]:
         path = f"/{about[1]}" if about[1] is not None else ""
         answered = (request for each in lines[number:] for request in requests_in(each))
         its = next((each for each in answered if _is_about(each, path)), None)
-        if its is not None and its.status == 500 and OF_ONE_CONNECTOR_S_TASKS.search(its.path):
-            continue
         if its is not None and its.is_reading_of_eosctl:
             found.append(f"{its.method} {its.path}: {line}")
     return found
