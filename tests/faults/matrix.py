@@ -144,6 +144,8 @@ class FaultMatrix:
         is_possible: bool = False,
     ) -> None:
         outcome = judged(before, after)
+        if outcome is Outcome.LIE and after.exit_code != Bug.exit_code:  # unless the cluster itself moved on meanwhile
+            outcome = judged(self.baseline(command)[0], after)
         if is_possible and outcome is Outcome.LIE and after.exit_code != Bug.exit_code:
             outcome = Outcome.OTHER
         shown = "" if outcome is not Outcome.LIE else f"{before.exit_code} -> {after.exit_code}: {after.stderr[:300]!r}"
