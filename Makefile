@@ -128,7 +128,7 @@ docs: $(STAMPS)/dev
 	$(BIN)/sphinx-build -q -n -W --keep-going -b html docs build/docs
 
 reference: $(STAMPS)/dev
-	$(BIN)/python -m eosctl.reference
+	$(BIN)/python -m tools.reference
 	$(BIN)/python -m tests.render.published
 
 # A stamp is written last, so a killed run is begun again and a finished one is not.

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 LIBRARIES = ("httpx", "yaml", "confluent_kafka.admin", "aiokafka.record.default_records", "psycopg", "rich.table")
-LEFT_OUT = ("eosctl.spark", "eosctl.__main__", "eosctl.reference")
+LEFT_OUT = ("eosctl.spark", "eosctl.__main__")
 
 
 class Forked:

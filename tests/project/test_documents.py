@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from eosctl import __version__, cli
-from eosctl.reference import __main__ as reference
+from tools.reference import __main__ as reference
 
 
 def test_generated_files_are_what_the_commands_say(root, capsys):

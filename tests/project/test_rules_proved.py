@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from eosctl.analysis.rules.registry import RULES
-from eosctl.reference.proofs import proofs
+from tools.reference.proofs import proofs
 
 ROOT = Path(__file__).parents[2]
 PROVED = proofs(ROOT)

@@ -2,8 +2,8 @@
 docs/reference, docs/rules.md, from the catalogue of findings, docs/metrics.md, from the table of metrics, and
 docs/documents.md, from the table of documents.
 
-    python -m eosctl.reference           write them
-    python -m eosctl.reference --check   fail, naming them, where one is not what the tree says
+    python -m tools.reference           write them
+    python -m tools.reference --check   fail, naming them, where one is not what the tree says
 
 The tree is read as data (commands.describe), so there is no second copy of it to keep.
 """
@@ -17,15 +17,15 @@ from eosctl.analysis.catalogue.index import THEMES
 from eosctl.analysis.metrics.catalogue import METRICS
 from eosctl.analysis.rules.registry import RULES, commands_reporting
 from eosctl.cli import PROGRAM, root_command
-from eosctl.reference.documents import documents_page
-from eosctl.reference.man_pages import man_page
-from eosctl.reference.markdown import pages
-from eosctl.reference.metrics import metrics_page
-from eosctl.reference.proofs import proofs
 from eosctl.render.answers.explanations import findings_page
 from eosctl.render.answers.kinds import KINDS
 from eosctl.shell.command_tree import page_name, walk
 from eosctl.shell.completion import FILES
+from tools.reference.documents import documents_page
+from tools.reference.man_pages import man_page
+from tools.reference.markdown import pages
+from tools.reference.metrics import metrics_page
+from tools.reference.proofs import proofs
 
 GENERATED: Final = "made by `make reference`: do not edit"
 
