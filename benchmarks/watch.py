@@ -27,7 +27,7 @@ from typing import Any, Final
 from benchmarks.measure import write_result
 from eosctl.errors import EosctlError
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 
 CONNECTORS: Final = 200
 TASKS: Final = 2

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 
 from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION, TESTED_KAFKA_VERSIONS
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.kafka_versions import KafkaVersions, spec_of, workers_of
 from tests.shared_sandboxes import SharedSandboxes
 from tests.side_by_side import ByKafka, group_of, write_groups

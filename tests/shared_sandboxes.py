@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, ExitStack
 from typing import Any, TypeVar
 
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.kafka_versions import spec_of
 from tests.leaders import share_out_leaders
 from tests.worker_logs import untroubled

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 
 REQUEST: Final = re.compile(
     r'INFO .*?"(GET|HEAD|PUT|POST|DELETE|PATCH) (/\S*) HTTP/1\.1" (\d+) .*?"([^"]*)" \d+ \(\S*\.RestServer'

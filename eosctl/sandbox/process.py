@@ -105,17 +105,6 @@ class Process:
         self._signal(signal.SIGKILL)
         self._reap(None)
 
-    def pause(self) -> None:
-        """Stops its clock with SIGSTOP and returns when it stands: connections stay open, nothing is answered."""
-        self._signal(signal.SIGSTOP)
-        # On a busy machine the last of its threads stops a while after the signal was sent.
-        if self._process is not None and self._process.poll() is None and sys.platform == "linux":
-            os.waitid(os.P_PID, self._process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-
-    def resume(self) -> None:
-        """Lets it go on after `pause`."""
-        self._signal(signal.SIGCONT)
-
     def log_tail(self) -> str:
         """The last lines of its log, after its last error where that is further up."""
         lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []

@@ -16,8 +16,8 @@ from typing import Any, Final, Self
 
 from eosctl.errors import ConfigError, TimedOut, UsageError
 from eosctl.sandbox.process import Process, Spawner
-from eosctl.sandbox.properties import HOST, MOST_WORKERS, SandboxSpec, worker_sasl_properties
-from eosctl.sandbox.site import PortLeases, Site, prepare_site, remove_temporary, with_workers
+from eosctl.sandbox.properties import HOST, SandboxSpec
+from eosctl.sandbox.site import PortLeases, Site, prepare_site, remove_temporary
 
 # A real PostgreSQL with logical decoding for a sandbox's connectors: the machine's own, otherwise that of a wheel.
 
@@ -231,8 +231,6 @@ class Sandbox:
             raise ConfigError("the sandbox was not started", hint="call start() or use it in a with statement")
         return self._started_site
 
-    # -- what it is --------------------------------------------------------------------------------------------------
-
     @property
     def kafka_version(self) -> str:
         """The version of the brokers, as in `4.3.1`."""
@@ -293,10 +291,6 @@ class Sandbox:
         """A Java client.properties with which a client is `User:<user>`."""
         return self._site.client_properties(user)
 
-    def worker_sasl(self, worker: str = "worker", connector: str = "connector") -> Mapping[str, str]:
-        """Overrides for `start_worker` by which the worker is `User:<worker>` and its connectors `User:<connector>`."""
-        return worker_sasl_properties(self.users, worker, connector, self.sasl_bootstrap_servers)
-
     def broker_log(self, node: int) -> Path:
         """The log of broker `node`, over all its starts."""
         return self._site.log("broker", node)
@@ -312,8 +306,6 @@ class Sandbox:
     def worker_pid(self, number: int) -> int | None:
         """The process ID of worker `number`, or None when it does not run."""
         return self._worker(number).pid
-
-    # -- all of it ---------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Returns when all brokers and workers are ready.
@@ -354,79 +346,15 @@ class Sandbox:
             remove_temporary(self._started_site, keep_logs=keep_logs)
         self._started_site = None
 
-    # -- one broker --------------------------------------------------------------------------------------------------
-
-    def start_broker(self, node: int, overrides: Mapping[str, str] | None = None) -> None:
-        """Starts broker `node` again, on its ports and data, and returns when it has joined the cluster.
-
-        `overrides` win over `spec.broker_config` for this start. Raises UsageError when it runs.
-        """
-        _check_ended(self._broker(node))
-        self._site.write_broker(node, overrides or {})
-        self._broker(node).start()
-        self._await_brokers([node])
-
-    def stop_broker(self, node: int) -> None:
-        """Ends broker `node` in order (SIGTERM)."""
-        self._broker(node).stop()
-
-    def kill_broker(self, node: int) -> None:
-        """Ends broker `node` at once (SIGKILL)."""
-        self._broker(node).kill()
-
-    def pause_broker(self, node: int) -> None:
-        """Freezes broker `node` (SIGSTOP): its connections stay, it answers nothing."""
-        self._broker(node).pause()
-
-    def resume_broker(self, node: int) -> None:
-        """Lets broker `node` go on (SIGCONT)."""
-        self._broker(node).resume()
-
     def _broker(self, node: int) -> Process:
         if node not in self._brokers:
             raise UsageError(f"the sandbox has brokers 1 to {self.spec.brokers}, not {node}")
         return self._brokers[node]
 
-    # -- one worker --------------------------------------------------------------------------------------------------
-
-    def start_worker(self, number: int, overrides: Mapping[str, str] | None = None, *, until_ready: bool = True) -> str:
-        """Starts worker `number` (a new one, or one that was stopped) and returns its REST address when it is ready.
-
-        `overrides` win over `spec.worker_config` for this start. `until_ready=False` waits for nothing: for a worker
-        that is kept from starting. Raises UsageError when it runs.
-        """
-        if not 1 <= number <= MOST_WORKERS:
-            raise UsageError(f"a sandbox has workers 1 to {MOST_WORKERS}, not {number}")
-        if number in self._workers:
-            _check_ended(self._workers[number])
-        self._started_site = with_workers(self._site, self._narrate)
-        self._workers[number] = self._spawn_worker(number, overrides or {})
-        if until_ready:
-            self._await_workers([number])
-        return self.connect_url(number)
-
-    def stop_worker(self, number: int) -> None:
-        """Ends worker `number` in order (SIGTERM)."""
-        self._worker(number).stop()
-
-    def kill_worker(self, number: int) -> None:
-        """Ends worker `number` at once (SIGKILL)."""
-        self._worker(number).kill()
-
-    def pause_worker(self, number: int) -> None:
-        """Freezes worker `number` (SIGSTOP)."""
-        self._worker(number).pause()
-
-    def resume_worker(self, number: int) -> None:
-        """Lets worker `number` go on (SIGCONT)."""
-        self._worker(number).resume()
-
     def _worker(self, number: int) -> Process:
         if number not in self._workers:
             raise UsageError(f"worker {number} was never started")
         return self._workers[number]
-
-    # -- how it starts -----------------------------------------------------------------------------------------------
 
     def _start_brokers(self, nodes: Sequence[int]) -> None:
         self._narrate(f"starting {len(nodes)} broker(s) of Kafka {self.kafka_version}")
@@ -461,8 +389,3 @@ class Sandbox:
         deadline = time.monotonic() + self.spec.deadline_s
         for number in numbers:
             self._worker(number).wait_until(partial(self._site.worker_is_ready, number), deadline)
-
-
-def _check_ended(process: Process) -> None:
-    if process.pid is not None:
-        raise UsageError(f"{process.name} runs already", hint="stop or kill it first")

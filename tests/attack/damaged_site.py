@@ -10,13 +10,13 @@ from typing import Final, NamedTuple
 
 from eosctl.codecs.record_batches import iter_batches
 from eosctl.model.names import TopicPartition
-from eosctl.sandbox.sandbox import Sandbox
 from tests.attack.bombs import Bomb, any_bomb
 from tests.faults.commands import COMMANDS, GROUP, Answer, Command
 from tests.faults.damaged_answers import Answered, Change, Damage, damages, decoded
 from tests.faults.kafka_proxy import FETCH
 from tests.faults.matrix import FaultMatrix, fault_matrix
 from tests.faults.site import LIVE, SPEC, planted
+from tests.faulty_sandbox import Sandbox
 
 OF_HEADERS: Final = Command(("transactions", "trace", f"{LIVE}:0@0", *GROUP))
 """What became of a record with data of users: no record is unpacked for that."""

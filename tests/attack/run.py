@@ -32,7 +32,6 @@ from eosctl.model.text import UNSEEN
 from eosctl.render.answers.acls import AclFormat
 from eosctl.render.console import terminal_of
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
 from tests.attack.bombs import RECORD, batch, one_record
 from tests.attack.damaged_site import ASKED, OF_HEADERS, any_damage, any_planted, damaged_site, recorded
 from tests.attack.false_broker import after_login, false_broker, framed
@@ -51,6 +50,7 @@ from tests.codecs.test_snapshot import FULL, written
 from tests.faults.commands import Answer, Command
 from tests.faults.damaged_answers import Damage, Damaging
 from tests.faults.matrix import Outcome, judged
+from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import FileConnectors
 from tests.ledger.ledgers import read_up_to, row
 

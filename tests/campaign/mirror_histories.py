@@ -6,8 +6,8 @@ from contextlib import suppress
 
 from confluent_kafka import KafkaException
 
-from eosctl.sandbox.sandbox import Sandbox
 from tests.campaign.mirrored_topics import ALIAS, MirroredTopic, copies
+from tests.faulty_sandbox import Sandbox
 from tests.integration.connect import BYTES, Worker
 from tests.waiting import eventually
 

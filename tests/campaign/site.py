@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 
 from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION
-from eosctl.sandbox.sandbox import Sandbox
 from tests.connector_plugin import plugin_path
+from tests.faulty_sandbox import Sandbox
 from tests.integration.moves import Home
 from tests.kafka_versions import spec_of, workers_of
 from tests.waiting import eventually

@@ -12,9 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
 from tests.campaign.mirror_histories import MirrorConnector, open_connectors, play
 from tests.campaign.mirrored_topics import ALIAS, MirroredTopic, Truth, Written, copies, truth
+from tests.faulty_sandbox import Sandbox
 from tests.integration.connect import Worker
 from tests.integration.mirror_site import Eosctl
 

@@ -16,7 +16,7 @@ from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import ConfigError, NotAuthorized, TimedOut, Unreachable, Unsupported
 from eosctl.model.client_properties import ClientProperties
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.waiting import eventually
 
 PLAIN_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"

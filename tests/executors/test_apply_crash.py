@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
 from tests.executors.crashes import FAILPOINTS, MovedOffsets
+from tests.faulty_sandbox import Sandbox
 
 pytestmark = pytest.mark.kafka
 

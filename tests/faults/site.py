@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from eosctl.model.names import TopicPartition
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.connect import Worker
 from tests.integration.coordinators import wire_to
 from tests.integration.file_connectors import FileConnectors

@@ -12,12 +12,12 @@ from eosctl.errors import Undecodable
 from eosctl.model.audit import OffsetRange
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.audit_log import DataBatch, read_range
 from eosctl.sources.kafka_log import partition_offsets, read_log
 from tests.faults.damaged_answers import Altered
 from tests.faults.kafka_proxy import FETCH, KafkaProxy, routed
 from tests.faults.other_kafkas import LIST_OFFSETS
+from tests.faulty_sandbox import Sandbox
 from tests.sources.mixed_topic import create_topic
 
 pytestmark = pytest.mark.kafka

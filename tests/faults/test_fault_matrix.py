@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.snapshot_file import read_snapshot_file
 from tests.faults.commands import COMMANDS, GROUP, Command, run_command
 from tests.faults.denials import DENIALS, run_as_tool, try_denials
@@ -18,6 +17,7 @@ from tests.faults.matrix import Cell, FaultMatrix, Outcome, fault_matrix, table
 from tests.faults.quotas import quota
 from tests.faults.rest_proxy import RestFault
 from tests.faults.site import CONNECTOR, SPEC, Site, planted
+from tests.faulty_sandbox import Sandbox
 from tests.integration.acl_broker import AclBroker
 from tests.shared_sandboxes import SharedSandboxes
 

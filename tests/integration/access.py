@@ -15,7 +15,7 @@ from confluent_kafka.admin import (
 
 from eosctl.clients.messages import describe_acls
 from eosctl.clients.wire import Wire
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import wire_to
 from tests.waiting import eventually
 

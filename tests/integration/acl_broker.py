@@ -7,8 +7,8 @@ from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.model.acls import CLUSTER_NAME, OPERATION_CODES, AclBinding, Operation, ResourceType
 from eosctl.model.skipped import Skipped
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.kafka_acls import read_acls
+from tests.faulty_sandbox import Sandbox
 from tests.waiting import eventually
 
 AUTHORIZATION_FAILED = {29, 30, 31, 53}

@@ -20,7 +20,7 @@ from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfi
 from eosctl.model.offsets import SourceSupport
 from eosctl.model.versions import KafkaVersion
 from eosctl.planning.acls import plan_acls
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.acl_broker import AclBroker
 from tests.integration.producers import create_topic
 

@@ -11,8 +11,8 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from eosctl.clients.rest import RestClient
 from eosctl.codecs.offsets_topic import encode_offsets_key
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import FileConnectors
 from tests.integration.producers import transactional_producer
 from tests.waiting import eventually

@@ -11,9 +11,9 @@ from eosctl.clients.wire import Wire
 from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.site import PortLeases
 from tests.commands.conftest import at_terminal, eosctl
+from tests.faulty_sandbox import Sandbox
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_site import USERS, Sites
 from tests.integration.connect import Worker

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.producers import create_topic
 from tests.integration.rebalance import is_for_now
 from tests.waiting import eventually

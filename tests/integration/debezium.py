@@ -9,8 +9,8 @@ import httpx
 import psycopg
 
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
 from tests.campaign.truth import Number, Reader, Truth, compare
+from tests.faulty_sandbox import Sandbox
 from tests.integration.moves import STOPPABLE, Home, Place, offsets_in
 from tests.integration.producers import create_topic
 from tests.kafka_versions import spec_of

@@ -3,7 +3,7 @@
 import shlex
 import subprocess
 
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.jvm import jars_of, java_with
 
 MAIN = {

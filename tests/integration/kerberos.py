@@ -13,9 +13,9 @@ from eosctl.codecs.client_properties import client_properties
 from eosctl.codecs.properties import decode_properties
 from eosctl.errors import ConfigError, NotAuthorized, Unsupported
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.site import PortLeases
 from tests.commands.conftest import eosctl
+from tests.faulty_sandbox import Sandbox
 from tests.integration.access import allowed
 from tests.integration.kdc import REALM, realm
 

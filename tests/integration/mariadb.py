@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.site import PortLeases
 from tests.commands.conftest import eosctl
+from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import audit
 from tests.integration.debezium import JSON, QUICK, Table
 from tests.integration.moves import Eosctl, Home, flowing

@@ -13,9 +13,9 @@ from eosctl.clients.access import ClusterAccess
 from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.records import java_partition
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.plan_facts import read_offsets_topic
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.topics import make_topic
 
 Eosctl = Callable[..., Ran]

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from confluent_kafka import Consumer, TopicPartition
 
-from eosctl.sandbox.sandbox import Sandbox
 from tests.campaign.mirror_histories import MirrorConnector
+from tests.faulty_sandbox import Sandbox
 from tests.integration.connect import BYTES, Worker
 from tests.integration.mirror_site import BEGUN_MS, Copied, Eosctl, Judged
 from tests.waiting import eventually

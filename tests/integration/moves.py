@@ -18,9 +18,9 @@ from eosctl.codecs.offsets_topic import entries_by_connector
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.offsets import Entry
 from eosctl.model.versions import KafkaVersion
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.plan_facts import read_offsets_topic
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.connect import Mirror, Worker
 from tests.integration.file_connectors import values_in
 from tests.integration.rebalance import is_for_now

@@ -8,7 +8,7 @@ from typing import Final
 
 from eosctl.sandbox.jars import parse_kafka_version
 from eosctl.sandbox.properties import logging_configuration
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.jvm import jars_of
 
 MIRROR_MAKER: Final = "org.apache.kafka.connect.mirror.MirrorMaker"

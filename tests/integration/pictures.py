@@ -20,7 +20,7 @@ from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.model.names import TopicPartition
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.hanging import UNVERIFIED, hang
 from tests.integration.pages import shell, steps_of
 from tests.integration.terminal import in_terminal

@@ -11,8 +11,8 @@ import pytest
 
 from eosctl.model.acls import AclBinding, Operation, topic, transactional_id
 from eosctl.sandbox.properties import properties_text
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.kafka_acls import read_acls
+from tests.faulty_sandbox import Sandbox
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.jvm import jars_of, java_with
 from tests.kafka_versions import versions_of

@@ -15,7 +15,7 @@ from eosctl.model.acl_plan import AclPlan
 from eosctl.model.acls import AclBinding, Operation
 from eosctl.model.client_roles import ConnectorConfig
 from eosctl.model.offsets import SourceSupport
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_scenarios import ends
 from tests.integration.acl_site import PATIENT_S, SHORT_S, USERS, Broken, Site, Sites

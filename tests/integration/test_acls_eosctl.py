@@ -11,8 +11,8 @@ from eosctl.model.acl_plan import PlannedBinding
 from eosctl.model.acls import AclBinding
 from eosctl.model.offsets import SourceSupport
 from eosctl.sandbox.properties import SandboxSpec, properties_text
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_scenarios import Connectors, file_life, restart, with_tasks
 from tests.integration.acl_site import PATIENT_S, USERS, Site, Sites

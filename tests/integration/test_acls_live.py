@@ -9,7 +9,7 @@ import pytest
 
 from eosctl.clients.rest import RestClient
 from eosctl.sandbox.properties import properties_text
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka

@@ -17,8 +17,8 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import SourceSupport
 from eosctl.planning.acls import plan_acls
 from eosctl.sandbox.properties import properties_text
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.kafka_groups import committed_offsets
+from tests.faulty_sandbox import Sandbox
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_scenarios import ends
 from tests.integration.acl_site import PATIENT_S, USERS, Site, Sites

@@ -18,7 +18,7 @@ from eosctl.model.acls import AclBinding
 from eosctl.model.client_roles import ClientRole
 from eosctl.model.offsets import SourceSupport
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_scenarios import Connectors, Scenario, file_life, mirror_life, own_topic_life, restart
 from tests.integration.acl_site import PATIENT_S, USERS, Broken, Site, Sites

@@ -12,9 +12,9 @@ from eosctl.clients.messages import brokers_metadata
 from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import OtherCluster
 from eosctl.model.transactions import TransactionDescription
-from eosctl.sandbox.sandbox import Sandbox
 from tests.faults.commands import Answer, run_command
 from tests.faults.kafka_proxy import Fault, KafkaProxy, Seen, routed
+from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import describe, wire_to
 from tests.integration.producers import complete, create_topic
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from eosctl.clients.rest import RestClient
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import AuditSite, Eosctl
 from tests.integration.committed import committed_reader, committed_values
 from tests.integration.file_connectors import values_in, wait_for

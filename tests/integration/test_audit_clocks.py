@@ -13,8 +13,8 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.kafka_log import partition_offsets
+from tests.faulty_sandbox import Sandbox
 from tests.integration.access import allowed
 from tests.integration.audit_site import Eosctl
 from tests.integration.coordinators import coordinator_of, state_of

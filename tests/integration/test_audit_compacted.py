@@ -14,7 +14,7 @@ import pytest
 from confluent_kafka import Producer
 
 from eosctl.codecs.record_batches import BatchHeader, decode_marker, iter_batches
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import Eosctl
 from tests.integration.producers import transactional_producer
 from tests.kafka_versions import spec_of

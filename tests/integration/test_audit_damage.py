@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 
 from eosctl.codecs.record_batches import iter_batches
 from eosctl.model.audit import AuditReport, TopicRole
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.test_audit_trouble import audit, plan_of
 from tests.kafka_versions import spec_of
 from tests.sources.mixed_topic import create_topic

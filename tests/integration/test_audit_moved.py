@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from eosctl.errors import EosctlError
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import AuditSite, Eosctl
 from tests.integration.file_connectors import values_in, wait_for
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import Eosctl
 from tests.integration.file_connectors import wait_for
 from tests.integration.hanging import UNVERIFIED

@@ -7,7 +7,7 @@ import pytest
 from pyarrow import parquet
 
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import AuditSite, Eosctl
 from tests.render.browser import Browser, Page
 from tests.shared_sandboxes import SharedSandboxes

@@ -10,7 +10,7 @@ from eosctl.clients.rest import RestClient
 from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import OFFSETS, OFFSETS_PARTITIONS, AuditSite, Eosctl
 from tests.integration.coordinators import LAST_EPOCH, raise_epoch
 from tests.integration.file_connectors import values_in, wait_for

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import AuditSite, Eosctl
 
 pytestmark = [pytest.mark.kafka]

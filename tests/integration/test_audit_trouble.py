@@ -18,8 +18,8 @@ from eosctl.model.audit import AuditedTopic, AuditPlan, AuditReport, TopicRole
 from eosctl.model.client_properties import ClientProperties
 from eosctl.operations.audit_topics import AuditScope, read_bounds
 from eosctl.planning.audit import plan_ranges, resume
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.audit_log import OpenCluster
+from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import Eosctl
 from tests.integration.producers import create_topic
 from tests.live_reader import reader_over

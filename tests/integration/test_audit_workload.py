@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import AuditSite, Eosctl
 from tests.integration.connect import Mirror, Worker
 from tests.integration.file_connectors import wait_for

@@ -18,7 +18,7 @@ from eosctl.model.acls import (
     ResourceType,
     topic,
 )
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.acl_broker import TOLD, AclBroker, Prober, warm_up, wire_of
 from tests.integration.producers import create_topic
 

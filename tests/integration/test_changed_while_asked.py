@@ -6,8 +6,8 @@ import pytest
 
 from eosctl.clients.wire import Wire
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran, Typed
+from tests.faulty_sandbox import Sandbox
 from tests.integration.committed import committed_reader, committed_values
 from tests.integration.coordinators import describe, state_of, wire_to
 from tests.integration.gone_clients import NONE, GoneClient

@@ -2,8 +2,8 @@
 
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.completion import home, offers
+from tests.faulty_sandbox import Sandbox
 from tests.integration.config_topic import CONFIG_TOPIC
 from tests.integration.connect import Worker
 from tests.integration.producers import transactional_producer

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
 from tests.connector_plugin import plugin_path
+from tests.faulty_sandbox import Sandbox
 from tests.integration.doctoring import Eosctl, Rest
 from tests.waiting import eventually
 

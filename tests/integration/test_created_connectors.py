@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import values_in
 from tests.integration.moves import CREATES_STOPPED, SETTING, Home
 from tests.waiting import eventually

@@ -11,10 +11,10 @@ from eosctl.codecs.client_properties import client_properties
 from eosctl.executors.apply import write_plan_file
 from eosctl.model.plan import ManualStep, Place, Plan, PlannedStep, Side
 from eosctl.model.skipped import Skipped
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.cluster_reader import OtherClusters, trusting
 from eosctl.sources.plan_facts import read_producer_cluster
 from tests.faults.kafka_proxy import KafkaProxy, OtherKafka
+from tests.faulty_sandbox import Sandbox
 
 pytestmark = pytest.mark.kafka
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import Audited, audit
 from tests.integration.debezium import SLOWLY, Table, debezium_spec
 from tests.integration.moves import ALTERS_OFFSETS, SETTING, STOPPABLE, Eosctl, Home, Place, flowing, move

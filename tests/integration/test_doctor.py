@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from eosctl.model.versions import KafkaVersion
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.kafka_tools import run_kafka_tool
 from tests.kafka_versions import spec_of
 from tests.shared_sandboxes import SharedSandboxes

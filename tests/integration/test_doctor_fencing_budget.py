@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.connect import Mirror, Worker
 from tests.integration.doctoring import Doctor
 from tests.integration.producers import create_topic

@@ -18,9 +18,9 @@ from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.shell.command_tree import CommandHelp, walk
 from tests.commands.conftest import Typed
+from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import FileConnectors, values_in, wait_for
 from tests.integration.gone_clients import GoneClient
 from tests.integration.hanging import UNVERIFIED, hang

@@ -14,9 +14,9 @@ import pytest
 from eosctl.clients.wire import Wire
 from eosctl.model.acls import AclBinding, Operation, ResourcePattern, ResourceType
 from eosctl.model.client_properties import ClientProperties
-from eosctl.sandbox.sandbox import Sandbox
 from tests.attack.group_member import member_of
 from tests.conftest import MakeSandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.acl_broker import AclBroker
 from tests.waiting import eventually
 

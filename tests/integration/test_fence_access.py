@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.access import allowed
 from tests.integration.coordinators import describe
 from tests.integration.producers import complete, create_topic, transactional_producer

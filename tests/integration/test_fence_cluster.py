@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from eosctl.executors.fencing import StepProgress
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import coordinator_of, describe
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.connect import Mirror, Worker
 from tests.integration.coordinators import state_of
 from tests.integration.producers import open_transaction, refused_as_fenced

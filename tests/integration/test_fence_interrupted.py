@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.kafka_transactions import list_transactional_ids
+from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import describe, wire_to
 from tests.waiting import eventually
 

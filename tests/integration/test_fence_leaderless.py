@@ -11,11 +11,11 @@ from eosctl.clients.wire import Wire
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel, RecordState
 from eosctl.model.versions import KafkaVersion
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.kafka_groups import hidden_groups, without_coordinator
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import leaderless
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import coordinator_of, state_of, wire_to
 from tests.integration.producers import open_transaction
 from tests.kafka_versions import spec_of

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import describe
 from tests.integration.file_connectors import FileConnectors, wait_for
 from tests.integration.moves import Home

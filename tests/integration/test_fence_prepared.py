@@ -10,8 +10,8 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartiti
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from eosctl.executors.fencing import StepProgress
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import coordinator_of, state_of
 from tests.integration.producers import open_transaction, refused_as_fenced
 from tests.kafka_versions import spec_of

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Typed
+from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import describe
 from tests.integration.producers import create_topic, open_transaction, refused_as_fenced
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from eosctl.model.versions import KafkaVersion
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import LAST_EPOCH, describe, raise_epoch, state_of
 from tests.integration.every_state import EveryState
 from tests.integration.producers import create_topic, open_transaction, refused_as_fenced

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from eosctl.clients.messages import Request
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import wire_to
 from tests.integration.every_state import EveryState
 from tests.integration.producers import create_topic

@@ -10,8 +10,8 @@ import pytest
 from eosctl.clients.wire import Wire
 from eosctl.executors.fencing import FencingRun
 from eosctl.model.fencing import FencingOutcome
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import describe
 from tests.integration.producers import transactional_producer
 

@@ -15,8 +15,8 @@ from eosctl.codecs.offsets_topic import encode_offsets_key
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.records import java_partition
 from eosctl.model.versions import KafkaVersion
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.kafka_topics import topic_facts
+from tests.faulty_sandbox import Sandbox
 from tests.integration.moves import STOPPABLE, Home, Lines
 from tests.integration.pages import Howto, shell
 from tests.integration.producers import transactional_producer

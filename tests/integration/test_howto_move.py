@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import values_in
 from tests.integration.moves import CREATES_STOPPED, SETTING, STOPPABLE, Eosctl, Home, Lines, Place
 from tests.integration.pages import Howto, shell

@@ -10,7 +10,7 @@ from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from eosctl.model.versions import KafkaVersion
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.connect import Mirror, Worker
 from tests.integration.doctoring import write
 from tests.integration.hanging import UNVERIFIED, hang

@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 
 from eosctl.clients.rest import RestClient
 from eosctl.model.names import is_topic_name
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.config_topic import CONFIG_TOPIC
 from tests.integration.doctoring import arguments
 from tests.integration.test_doctor import put_source, remove

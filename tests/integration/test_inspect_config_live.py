@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.config_topic import CONFIG_TOPIC, last_offset, read_topic, write_lines
 from tests.integration.connect import Mirror, Worker
 from tests.integration.doctoring import write

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.connect import Mirror, Worker
 from tests.waiting import eventually
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import wait_for
 from tests.integration.moves import STOPPABLE, Eosctl, Home, Lines, flowing
 from tests.kafka_versions import spec_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.moves import SETTING, Copier, Eosctl, Home, Lines, Place, Records, delete_copies, move
 from tests.waiting import eventually
 

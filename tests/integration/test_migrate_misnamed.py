@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import FileConnectors
 from tests.integration.moves import SETTING, Eosctl, Home, Lines, delete_copies
 

@@ -18,9 +18,9 @@ from eosctl.codecs.offsets_topic import decode_offsets_key
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.offsets import OffsetKey, OffsetsTopic
 from eosctl.model.records import java_partition
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.plan_facts import read_offsets_topic
 from tests.connector_plugin import plugin_path
+from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import values_in
 from tests.integration.moves import Copier, Eosctl, Home, Place, move
 from tests.kafka_versions import spec_of, workers_of

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.access import allowed
 from tests.integration.migrate_ground import Ground, refused
 

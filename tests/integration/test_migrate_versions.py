@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import values_in
 from tests.integration.moves import Home, Lines
 from tests.kafka_versions import workers_of

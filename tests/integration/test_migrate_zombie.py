@@ -14,10 +14,10 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import Record, RecordState
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import topic_facts
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import FileConnectors, values_in, wait_for
 
 pytestmark = [pytest.mark.kafka, pytest.mark.variation]

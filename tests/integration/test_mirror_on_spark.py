@@ -14,9 +14,9 @@ from eosctl.model.audit import AuditedTopic, AuditPlan, PartitionBounds, TopicRo
 from eosctl.model.mirror import EqualPiece, PartitionPair, TopicPair
 from eosctl.model.spark import SparkOptions
 from eosctl.sandbox.java import find_java
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.audit_log import OpenCluster
 from eosctl.spark.starting import spark_pieces
+from tests.faulty_sandbox import Sandbox
 from tests.integration.access import allowed
 from tests.integration.mirror_site import Copied, Eosctl
 

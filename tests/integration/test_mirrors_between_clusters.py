@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import Audited, audit
 from tests.integration.connect import PARTITIONS, Mirror, Worker
 from tests.integration.moves import SETTING, Eosctl, flowing

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from eosctl.executors import connectors
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.moves import SETTING, Home, Lines, flowing, worker_of
 from tests.waiting import eventually
 

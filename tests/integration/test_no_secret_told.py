@@ -13,8 +13,8 @@ import pytest
 
 from eosctl.clients.rest import RestClient
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
 from tests import forks
+from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import FileConnectors
 from tests.integration.terminal import PROGRAM
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from eosctl.model.versions import KafkaVersion
-from eosctl.sandbox.sandbox import Sandbox
 from tests.campaign.connector import Kind, NumberedConnector
 from tests.campaign.site import SOURCE
 from tests.connector_plugin import plugin_path
+from tests.faulty_sandbox import Sandbox
 from tests.integration.moves import STOPPABLE, Home
 from tests.kafka_versions import spec_of, workers_of
 from tests.waiting import eventually

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
 from tests.conftest import MakeSandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import FileConnectors, values_in, wait_for
 
 pytestmark = pytest.mark.kafka

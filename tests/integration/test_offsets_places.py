@@ -12,9 +12,9 @@ from eosctl.model.skipped import Cause, Skipped
 from eosctl.operations.offsets import read_offsets_topics
 from eosctl.operations.session import Session
 from eosctl.render.console import Console, OutputOptions, Stream, Terminal
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.shell.options import GlobalOptions
 from eosctl.sources.cluster_reader import ClusterReader
+from tests.faulty_sandbox import Sandbox
 from tests.integration.producers import create_topic
 
 pytestmark = pytest.mark.kafka

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from eosctl.model.records import java_partition
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.migrate_ground import Ground
 from tests.integration.producers import transactional_producer
 

@@ -15,8 +15,8 @@ import pytest
 
 from eosctl.codecs.offsets_topic import encode_offsets_key
 from eosctl.model.records import java_partition
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import FileConnectors, wait_for
 from tests.integration.producers import transactional_producer
 from tests.kafka_versions import spec_of, workers_of

@@ -10,7 +10,6 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from eosctl.model.versions import KafkaVersion
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran, Typed
 from tests.faults.kafka_proxy import Fault, KafkaProxy, OtherKafka, Seen, routed
 from tests.faults.other_kafkas import (
@@ -28,6 +27,7 @@ from tests.faults.other_kafkas import (
     refusing,
     without_fencing,
 )
+from tests.faulty_sandbox import Sandbox
 from tests.integration.access import allowed
 from tests.integration.coordinators import state_of
 from tests.waiting import eventually

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eosctl.sandbox.properties import SandboxSpec, properties_text
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.committed import committed_reader, committed_values
 from tests.integration.doctoring import Doctor, Eosctl, Rest, arguments, file_source, write
 from tests.integration.own_workers import MIRROR_MAKER, STANDALONE, running

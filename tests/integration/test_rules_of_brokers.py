@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from eosctl.model.versions import NEWEST
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import coordinator_of
 from tests.integration.doctoring import Doctor, Eosctl, Rest, alter_topic, arguments, file_source, write
 from tests.integration.kafka_tools import run_kafka_tool

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import httpx
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.connect import PARTITIONS, Mirror, Worker
 from tests.integration.doctoring import Doctor, Eosctl, Rest, arguments, file_source
 from tests.waiting import eventually

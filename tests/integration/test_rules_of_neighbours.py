@@ -9,8 +9,8 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from eosctl.model.names import coordinator_partition
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
 from tests.connector_plugin import plugin_path
+from tests.faulty_sandbox import Sandbox
 from tests.integration.doctoring import Doctor, Eosctl, Rest, arguments, file_source
 from tests.integration.producers import complete, create_topic
 from tests.waiting import eventually

@@ -15,8 +15,8 @@ from eosctl.codecs.transaction_log import encode_transaction_log_key
 from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartition, coordinator_partition
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import TransactionState
-from eosctl.sandbox.sandbox import Sandbox
 from tests.connector_plugin import plugin_path
+from tests.faulty_sandbox import Sandbox
 from tests.integration.doctoring import Doctor, Eosctl, Rest, arguments
 from tests.integration.watching import watching
 from tests.kafka_versions import spec_of, workers_of

@@ -10,7 +10,7 @@ import pytest
 
 from eosctl.model.versions import NEWEST
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.doctoring import Doctor, Eosctl, Rest, arguments, file_source
 from tests.integration.kafka_tools import run_kafka_tool
 from tests.integration.producers import create_topic, transactional_producer

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient
 
 from eosctl.model.records import java_partition
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.doctoring import Doctor, Eosctl, Rest, alter_topic, file_source, write
 from tests.integration.producers import create_topic, transactional_producer
 from tests.waiting import eventually

@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from eosctl.errors import ConfigError
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.config_topic import read_topic
 from tests.integration.doctoring import Doctor, Eosctl, Rest, arguments, file_source
 from tests.integration.kafka_tools import run_kafka_tool

@@ -10,8 +10,8 @@ from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.codecs.properties import decode_properties
 from eosctl.errors import NotAuthorized
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.site import PortLeases
+from tests.faulty_sandbox import Sandbox
 from tests.integration.token_issuer import AUDIENCE, CLIENT, SECRET, issuer
 from tests.kafka_versions import spec_of
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.migrate_ground import Ground
 from tests.integration.moves import SETTING, Eosctl
 from tests.strimzi_shapes import MIRROR_MAKER_2, MIRROR_MAKER_2_V1, PLAIN, THREE_PRINCIPALS, Shape

@@ -18,8 +18,8 @@ from confluent_kafka.admin import (
 
 from eosctl.model.names import TopicPartition
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import wire_to
 from tests.integration.gone_clients import GoneClient
 from tests.integration.hanging import UNVERIFIED, hang

@@ -13,8 +13,8 @@ from eosctl.clients.wire import Wire
 from eosctl.model.names import TopicPartition
 from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.forks import start
 from tests.integration.committed import committed_reader, committed_values
 from tests.integration.coordinators import LAST_EPOCH, coordinator_of, describe, raise_epoch, state_of, wire_to

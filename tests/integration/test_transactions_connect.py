@@ -11,8 +11,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from eosctl.model.names import TopicPartition
 from eosctl.model.versions import KafkaVersion
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import wire_to
 from tests.integration.hanging import UNVERIFIED, hang
 from tests.kafka_versions import versions_of

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.every_state import EveryState
 from tests.integration.producers import create_topic, open_transaction
 from tests.oracle.transactions_tool import Row, run_transactions_tool

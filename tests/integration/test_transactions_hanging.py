@@ -11,8 +11,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from eosctl.model.names import TopicPartition
 from eosctl.operations.session import Session
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.committed import committed_reader, committed_values
 from tests.integration.coordinators import coordinator_of, describe, state_of, wire_to
 from tests.integration.hanging import UNVERIFIED, Hung, expected, found, hang, initialise, produce, transactional_batch

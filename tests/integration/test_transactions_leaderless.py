@@ -11,10 +11,10 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel, RecordState
 from eosctl.model.versions import KafkaVersion
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import leaderless
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import coordinator_of, state_of, wire_to
 from tests.integration.producers import transactional_producer
 from tests.kafka_versions import spec_of

@@ -9,9 +9,9 @@ import pytest
 from eosctl.codecs.transaction_log import decode_transaction_log_value
 from eosctl.model.names import coordinator_partition
 from eosctl.model.versions import KafkaVersion
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.log_directories import LogSegment
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import describe
 from tests.integration.producers import complete, create_topic, open_transaction, transactional_producer
 from tests.oracle.transaction_log_bytes import TransactionLogOracle, read_by_kafka

@@ -11,10 +11,10 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from eosctl.model.names import TopicPartition, coordinator_partition
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.kafka_topics import leaderless
 from eosctl.sources.kafka_transactions import transaction_log_leaders
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import coordinator_of, wire_to
 from tests.integration.hanging import UNVERIFIED, hang
 from tests.integration.producers import open_transaction, transactional_producer

@@ -13,8 +13,8 @@ from eosctl.clients.messages import Request, find_group_coordinators
 from eosctl.clients.wire import Wire
 from eosctl.model.groups import CONSUMER_OFFSETS
 from eosctl.model.names import TopicPartition, coordinator_partition
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import wire_to
 from tests.integration.hanging import UNVERIFIED, initialise
 from tests.integration.producers import complete, create_topic, open_transaction

@@ -10,8 +10,8 @@ from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka import TopicPartition as Committed
 
 from eosctl.model.names import TopicPartition
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran, Typed
+from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import state_of, wire_to
 from tests.integration.hanging import UNVERIFIED, hang
 from tests.integration.producers import complete, create_topic, open_transaction

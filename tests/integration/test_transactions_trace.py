@@ -12,8 +12,8 @@ import pytest
 from eosctl.clients.wire import Wire
 from eosctl.model.names import TopicPartition
 from eosctl.model.versions import KafkaVersion
-from eosctl.sandbox.sandbox import Sandbox
 from tests.commands.conftest import Ran
+from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import wire_to
 from tests.integration.gone_clients import GoneClient
 from tests.integration.producers import create_topic

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from eosctl.sandbox.sandbox import Sandbox
 from tests.conftest import MakeSandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.producers import create_topic
 from tests.integration.watching import watching
 from tests.waiting import eventually

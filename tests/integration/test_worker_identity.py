@@ -12,8 +12,8 @@ from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import NotAuthorized
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.site import PortLeases
+from tests.faulty_sandbox import Sandbox
 from tests.integration.rest_extension import ASKING, among_kafka_s_jars, java_option
 
 pytestmark = [pytest.mark.kafka, pytest.mark.variation]

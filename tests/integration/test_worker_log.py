@@ -10,7 +10,7 @@ import pytest
 
 from eosctl import __version__
 from eosctl.clients.rest import RestClient
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import FileConnectors
 from tests.integration.watching import watching
 from tests.waiting import eventually

@@ -10,8 +10,8 @@ from confluent_kafka.admin import ScramCredentialInfo, ScramMechanism, UserScram
 from eosctl.clients.librdkafka import admin_client
 from eosctl.codecs.client_properties import client_properties
 from eosctl.codecs.properties import decode_properties
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.site import PortLeases
+from tests.faulty_sandbox import Sandbox
 
 HOST = "127.0.0.1"
 LISTENERS = {

@@ -16,8 +16,8 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TRANSACTION_LOG, coordinator_partition
 from eosctl.model.transaction_log import DAY_MS
 from eosctl.model.transactions import TransactionState
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.kafka_transactions import transaction_log_leaders
+from tests.faulty_sandbox import Sandbox
 from tests.integration.acl_broker import AclBroker
 from tests.integration.hanging import initialise
 from tests.integration.producers import create_topic, make_topic

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.jvm import jars_of, java_with
 
 MAIN = ("org.apache.kafka.tools.DumpLogSegments", "kafka.tools.DumpLogSegments")

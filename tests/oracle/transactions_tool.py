@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from eosctl.sandbox.java import compile_java
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.jvm import client_of, jars_of, java_with
 
 SOURCE = Path(__file__).with_name("TransactionsToolOracle.java")

@@ -16,8 +16,8 @@ from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, R
 from eosctl.errors import ConfigError, TimedOut, UsageError
 from eosctl.sandbox.jars import resolve_jars
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.site import brokers_in_metadata, worker_has_joined
+from tests.faulty_sandbox import Sandbox
 from tests.integration.producers import open_transaction
 from tests.jvm import jars_of, java_with
 from tests.kafka_versions import spec_of, workers_of

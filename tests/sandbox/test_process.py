@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 from eosctl.sandbox.process import Process, Spawner
+from tests.faulty_sandbox import freeze, thaw
 from tests.sandbox.processes import is_alive
 from tests.waiting import eventually
 
@@ -42,10 +43,10 @@ def test_a_paused_process_stands_still_at_once_and_goes_on_when_resumed(tmp_path
     jvm.start()
     try:
         eventually(lambda: file.exists() and file.stat().st_size > 0)
-        jvm.pause()
+        freeze(jvm)
         size = file.stat().st_size
         assert {file.stat().st_size for _ in range(1000)} == {size}
-        jvm.resume()
+        thaw(jvm)
         eventually(lambda: file.stat().st_size > size)
     finally:
         jvm.kill()

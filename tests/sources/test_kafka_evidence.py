@@ -6,8 +6,8 @@ import pytest
 
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.kafka_evidence import read_broker_releases, read_finalized_features
+from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import wire_to
 
 LEVELS = [SimpleNamespace(name="metadata.version", max_version_level=25)]

@@ -20,10 +20,10 @@ from eosctl.errors import NotAuthorized, UsageError
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionState
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import broker_settings, max_transaction_timeout_ms, topic_facts, topic_settings
 from eosctl.sources.kafka_transactions import describe_transactional_ids, list_transactional_ids
+from tests.faulty_sandbox import Sandbox
 from tests.kafka_versions import spec_of
 from tests.sources.mixed_topic import MixedTopic, create_topic
 

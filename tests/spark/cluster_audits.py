@@ -16,9 +16,9 @@ import psutil
 import pyspark
 
 from eosctl.executors.files import REQUIREMENTS, write_spark_bundle
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.spark.quiet import QUIET
 from tests.faults.quotas import quota
+from tests.faulty_sandbox import Sandbox
 from tests.postgresql import PASSWORD, PostgreSQL
 from tests.spark.audited_cluster import OFFSETS, OUTPUT
 from tests.spark.cluster_processes import DRIVER, LAUNCHER, READING_S, Node, jvms_below, kill, reading_executors

@@ -21,11 +21,11 @@ from eosctl.render.answers.audit import view_audit
 from eosctl.render.formats import Output, text_of_envelope
 from eosctl.sandbox.java import find_java
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sources.audit_log import OpenCluster
 from eosctl.spark.engine import SparkEngine
 from eosctl.spark.executor_access import ExecutorAccess, executor_access
 from eosctl.spark.session import spark_session
+from tests.faulty_sandbox import Sandbox
 from tests.integration.access import allowed
 from tests.spark.audited_cluster import AuditedCluster, cut
 from tests.waiting import eventually

@@ -14,8 +14,8 @@ import pytest
 
 from eosctl.errors import EXIT_FINE, EXIT_FOUND
 from eosctl.executors.files import write_spark_bundle
-from eosctl.sandbox.sandbox import Sandbox
 from eosctl.spark.quiet import QUIET
+from tests.faulty_sandbox import Sandbox
 from tests.integration.access import allowed
 from tests.spark.audited_cluster import OFFSETS, OUTPUT, AuditedCluster
 from tests.spark.printed_submissions import BUNDLED, PAGE, printed_submissions

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import pytest
 
 from eosctl.errors import EXIT_FOUND
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.integration.access import allowed
 from tests.postgresql import PASSWORD, PostgreSQL
 from tests.spark.audited_cluster import AuditedCluster

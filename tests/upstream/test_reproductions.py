@@ -13,7 +13,7 @@ import pytest
 from eosctl.errors import ConfigError
 from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.java import compile_java
-from eosctl.sandbox.sandbox import Sandbox
+from tests.faulty_sandbox import Sandbox
 from tests.jvm import client_of, jars_of, java_with
 from tests.kafka_versions import spec_of
 
