@@ -300,30 +300,35 @@ def _of_connector(
 
 
 def _plan_again(evidence: Evidence, connector: str, outputs: Sequence[str]) -> AuditPlan:
-    """All that is left of the connector's outputs, and of the partitions that have offsets of it."""
+    """All that is left of the connector's outputs, and of the partitions that have offsets of it.
+
+    That is the tails, too: a transaction that was committed elsewhere may have its data there.
+    """
     mine = {
         (log.topic, log.partition)
         for log in evidence.logs
-        if log.settled is not None and evidence.topics[log.topic].role is TopicRole.OFFSETS
-        if any(connector in evidence.owners.get(each.producer_id, ()) for each in log.settled.producers)
+        if evidence.topics[log.topic].role is TopicRole.OFFSETS
+        for state in (log.settled, log.tail)
+        if state is not None
+        if any(connector in evidence.owners.get(each.producer_id, ()) for each in state.producers)
     }
-    ranges = tuple(
-        OffsetRange(each.topic, each.partition, start, each.last_stable_offset)
-        for each in evidence.plan.bounds
-        if each.topic in outputs or (each.topic, each.partition) in mine
-        if (start := max(each.log_start_offset, each.audited_from)) < each.last_stable_offset
-    )
-    return replace(evidence.plan, ranges=ranges, expired=())
+    ranges: list[OffsetRange] = []
+    for each in evidence.plan.bounds:
+        if each.topic in outputs or (each.topic, each.partition) in mine:
+            start = max(each.log_start_offset, each.audited_from)
+            stable = max(start, each.last_stable_offset)
+            ranges.append(OffsetRange(each.topic, each.partition, start, stable))
+            ranges.append(OffsetRange(each.topic, each.partition, stable, each.high_watermark, settled=False))
+    return replace(evidence.plan, ranges=tuple(each for each in ranges if each.start < each.end), expired=())
 
 
 def _read_writes(evidence: Evidence, connector: str, plan: AuditPlan, open_source: OpenSource) -> _Writes:
     keys: dict[bytes | None, ReadKey] = {}
     kept: deque[tuple[bytes | None, PlacedWrite]] = deque(maxlen=MOST_WRITES)
     count = 0
+    settled = [each for each in plan.ranges if each.settled and evidence.topics[each.topic].role is TopicRole.OFFSETS]
     with open_source() as source:
-        for offsets in plan.ranges:
-            if evidence.topics[offsets.topic].role is not TopicRole.OFFSETS:
-                continue
+        for offsets in settled:
             for item in source.read(plan, offsets):
                 for raw, write in _entries(item, offsets.start) if isinstance(item, DataBatch) else ():
                     key = keys[raw] if raw in keys else keys.setdefault(raw, read_offsets_key(raw))
@@ -332,7 +337,7 @@ def _read_writes(evidence: Evidence, connector: str, plan: AuditPlan, open_sourc
                         count += 1
     of, plain = _by_key(kept, keys)
     known = next((each.records for each in evidence.keys.connectors if each.connector == connector), count)
-    begun = all(each.start == 0 for each in plan.ranges if evidence.topics[each.topic].role is TopicRole.OFFSETS)
+    begun = all(each.start == 0 for each in settled)
     compacted = evidence.whole_since is None or evidence.whole_since >= 0
     whole = begun and not compacted and not plain and count == known and len(kept) == count
     return _Writes(of, whole)

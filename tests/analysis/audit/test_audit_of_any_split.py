@@ -82,6 +82,16 @@ def test_offsets_of_a_transaction_wait_for_its_data_that_another_ones_open_trans
     require_same(text_of(audit_by_runs(brokers, [first, last])), text_of(audit(brokers, last)))
 
 
+def test_data_behind_the_last_stable_offset_counts_for_a_change_of_offsets_in_every_run():
+    """Of the connector's next transaction after the change, a marker is missing beside its data."""
+    stopped = ("reconfigure", 1, 0, False)
+    steps = [("move", False, 0), ("zombie", 1, "b", 1), stopped, ("move", True, 0), ("look",), ("missing", 1, "b")]
+    history = History(2).play(steps)
+    at_once = audit(history.brokers, history.moments[-1])
+    assert [tuple(each.repeated_by_change) for each in at_once.connectors if each.name == "bills"] == [(0, 2)]
+    require_same(text_of(audit_by_runs(history.brokers, history.moments)), text_of(at_once))
+
+
 def test_a_connector_that_becomes_known_later_answers_for_what_it_did_before():
     history = History(1)
     orders = history.connectors[0]
