@@ -240,7 +240,6 @@ def _reader_has_gone(terminal: Terminal) -> bool:
 
 
 def main() -> None:
-    """The program: what `eosctl` on the command line runs."""
     tune_gc()
     args = sys.argv[1:]
     if "_EOSCTL_COMPLETE" in os.environ:

@@ -26,7 +26,6 @@ class ClusterAccess(Struct, frozen=True):
 
     @property
     def properties(self) -> ClientProperties:
-        """Address and identity, for other clients of the same cluster."""
         return self.wire.properties
 
     def ask_worker(self, ask: Callable[[RestClient], T]) -> T:

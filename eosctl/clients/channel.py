@@ -239,7 +239,6 @@ class Channel(Struct, frozen=True):
 
     @property
     def open(self) -> bool:
-        """Whether a request sent now would go out at once."""
         return bool(self.connection.connected and not self.connection.paused)
 
     @property

@@ -290,7 +290,6 @@ def tls_error(failure: TlsFailure, address: str, principal: str) -> EosctlError:
 
 
 def librdkafka_error(error: "KafkaError", *, principal: str, operation: str, resource: str) -> EosctlError:
-    """What librdkafka's error means as the outcome of `operation` on `resource`."""
     if error.code() > 0 or error.code() == -1:
         return protocol_error(error.code(), principal=principal, operation=operation, resource=resource)
     kind = LIBRDKAFKA_NAMES.get(error.name(), Bug)

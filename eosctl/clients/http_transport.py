@@ -117,12 +117,10 @@ class BoundedTransport(httpx.BaseTransport):
         )
 
     def close(self) -> None:
-        """Closes all connections."""
         for pool in self._pools.values():
             pool.close()
 
     def _pool(self, scheme: bytes) -> httpcore.ConnectionPool:
-        """The connections of a scheme."""
         if scheme not in self._pools:
             context = (self._verify or public_authorities()) if scheme == b"https" else None
             self._pools.setdefault(

@@ -67,11 +67,9 @@ class LargeFrame(KafkaBytes):  # type: ignore[misc]  # the library is untyped
 
     @property
     def room(self) -> int:
-        """How many bytes there is room for now."""
         return bytearray.__len__(self)
 
     def grow(self) -> None:
-        """Make room for as much again, at most for all."""
         self += bytes(min(self.room, self.size - self.room))
 
     def read(self, nbytes: int | None = None) -> bytes | memoryview:
@@ -94,7 +92,6 @@ class _Frames:
         self._kept: list[LargeFrame] = []
 
     def take(self, size: int) -> LargeFrame:
-        """A frame of so many bytes, whatever they are."""
         for number, frame in enumerate(self._kept):
             if frame.room >= size >= frame.room // 2 and _is_unseen(frame):
                 del self._kept[number]
@@ -166,7 +163,6 @@ def _prepare(parser: Any) -> None:  # noqa: ANN401  # untyped library
 
 
 def _large_frame(parser: Any) -> LargeFrame | None:  # noqa: ANN401  # untyped library
-    """The large answer that the connection is in the middle of."""
     if not parser._receiving or len(parser._rbuffer) < LARGE:
         return None
     _prepare(parser)
@@ -277,7 +273,6 @@ class ClosingSocket(KafkaNetSocket):  # type: ignore[misc]  # the library is unt
     SCHEMES = (CLOSING_SCHEME,)
 
     async def sock_connect(self, net: Any, sock: Any, sockaddr: Any, timeout_at: float | None = None) -> Any:  # noqa: ANN401  # untyped library
-        """The connected socket."""
         try:
             return await super().sock_connect(net, sock, sockaddr, timeout_at=timeout_at)
         except BaseException:

@@ -27,7 +27,6 @@ class KerberosService(str):
     credentials: Any
 
     def __new__(cls, name: str, credentials: Any = None) -> Self:  # noqa: ANN401  # untyped library
-        """The service `name` with the credentials that are shown to it."""
         made = super().__new__(cls, name)
         made.credentials = credentials
         return made

@@ -47,11 +47,9 @@ class Request(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The API's name in the protocol guide, such as `InitProducerId`."""
         return str(self.api.__name__).removesuffix("Request")
 
     def message(self, version: int) -> Response:
-        """kafka-python's request object in `version`."""
         return self.api(version=version, **self.fields)
 
 
@@ -91,7 +89,6 @@ def init_producer_id(transactional_id: str, timeout_ms: int) -> Request:
 
 
 def brokers_metadata() -> Request:
-    """Metadata without topics: cluster_id, controller_id, brokers[] of {node_id, host, port, rack}."""
     from kafka.protocol.metadata import MetadataRequest
 
     return Request(MetadataRequest, {"topics": [], "allow_auto_topic_creation": False}, min_version=2)
@@ -227,7 +224,6 @@ def list_transactions(
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """Topic -> partition indexes, as requests list them."""
     topics: dict[str, list[int]] = {}
     for partition in partitions:
         topics.setdefault(partition.topic, []).append(partition.partition)

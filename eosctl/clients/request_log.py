@@ -37,7 +37,6 @@ class RequestLog:
 
     @property
     def is_heard(self) -> bool:
-        """Whether anything is said of requests that take long."""
         return self._waiting is not _nothing
 
     def connecting(self, address: str) -> int:
@@ -45,13 +44,11 @@ class RequestLog:
         return self._begin("a connection", address)
 
     def sent(self, name: str, address: str) -> int:
-        """The number of a request that is sent now."""
         with self._lock:
             self.total += 1
         return self._begin(name, address)
 
     def done(self, number: int, outcome: str) -> None:
-        """The request ended so."""
         with self._lock:
             request = self._outstanding.pop(number, None)
             if request is None:

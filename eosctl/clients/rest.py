@@ -65,7 +65,6 @@ class Answer(Struct, frozen=True):
 
     @property
     def message(self) -> str | None:
-        """What Connect says of an error, without what looks like a secret in it."""
         message = self.body.get("message") if isinstance(self.body, dict) else None
         return said(message) if message else None
 
@@ -105,7 +104,6 @@ class RestClient:
             self._http.close()
 
     def get(self, path: str) -> object:
-        """The JSON body of `GET path`."""
         return self.request("GET", path).body
 
     def request(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Answer:

@@ -157,7 +157,6 @@ class RestIdentity(HiddenFields, frozen=True):
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether a request shows neither a certificate nor a password."""
         given = () if self.properties is None else self.properties.properties
         return self.basic_auth is None and not any("ssl.keystore" in key for key in given)
 
@@ -176,7 +175,6 @@ class RestIdentity(HiddenFields, frozen=True):
 
     @property
     def principal(self) -> str:
-        """Who asks, as far as an error can name it."""
         given = self.basic_auth
         return "a REST user without a password" if given is None else f"REST user {given[0]}"
 
@@ -253,7 +251,6 @@ class WorkerUrl(str):
 
     @property
     def masked(self) -> str:
-        """The address, with `[hidden]@` where a user and a password were given in it."""
         return self if self._credentials is None else self.replace("://", f"://{HIDDEN}@", 1)
 
     @property
@@ -270,7 +267,6 @@ class WorkerUrl(str):
             )
 
     def confirm(self) -> None:
-        """The user agrees to show the credentials to this worker."""
         self.named_by = None
 
     @property

@@ -47,7 +47,6 @@ class ClientCertificate(HiddenFields, frozen=True):
 
     @property
     def subject(self) -> str:
-        """The certificate's distinguished name, as brokers show it."""
         from cryptography import x509
 
         return x509.load_pem_x509_certificate(self.chain.encode()).subject.rfc4514_string()

@@ -104,7 +104,6 @@ class Window(Generic[Item]):
             self._ready[node_id].append(queued)
 
     def unanswered(self) -> list[Item]:
-        """Items queued, delayed or in flight just now."""
         return self._unsent() + [queued.item for queued in self._flying.values()]
 
     def _unsent(self) -> list[Item]:
@@ -250,7 +249,6 @@ class Wire:
         self.close()
 
     def close(self) -> None:
-        """Close all connections. The wire may be used again and connects again."""
         if self._net is not None:
             with self._uninterrupted():
                 for manager in self._lanes:
@@ -268,7 +266,6 @@ class Wire:
 
     @property
     def cluster_id(self) -> str:
-        """The cluster's ID."""
         self._connected()
         return self.known_cluster_id or ""
 
@@ -291,18 +288,15 @@ class Wire:
         return self.cluster_id
 
     def brokers(self) -> tuple[Broker, ...]:
-        """The live brokers as of the last metadata, by node ID."""
         known = self._connected().cluster.brokers()
         return tuple(sorted(Broker(broker.node_id, broker.host, broker.port) for broker in known))
 
     def refresh(self) -> None:
-        """Ask any reachable broker which brokers are live now."""
         metadata = self.request_any(brokers_metadata())
         self._require_same(metadata, ",".join(self.properties.bootstrap_servers))
         self._learn(metadata)
 
     def api_versions(self, node_id: int) -> Mapping[int, ApiVersions]:
-        """API key -> versions that broker `node_id` answers."""
         return self._open_channel(node_id, monotonic() + self.timeout_s).versions()
 
     def version(self, node_id: int, request: Request) -> int:
@@ -397,7 +391,6 @@ class Wire:
         self.properties = replace(self.properties, cluster_id=found)
 
     def poll(self, timeout_s: float) -> None:
-        """Carry out network work that is ready, waiting up to `timeout_s` for some."""
         with self._uninterrupted():
             self._net.poll(timeout_ms=1000 * timeout_s)
         self._polled_at = monotonic()

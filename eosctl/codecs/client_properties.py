@@ -339,7 +339,6 @@ def _sasl(properties: Mapping[str, Property]) -> str | Unresolved:
 
 
 def _login(jaas: Property) -> Mapping[str, str]:
-    """The options of the login module."""
     try:
         modules = decode_jaas(jaas.value)
     except ConfigError as error:

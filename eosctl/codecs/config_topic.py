@@ -58,7 +58,6 @@ class _Unusable(Exception):
 
 
 def decode_config_records(records: Iterable[Record], mask: Mask = mask_properties) -> Iterator[ConfigRecord]:
-    """Each record decoded, one for one and in the same order."""
     return (decode_config_record(record, mask) for record in records)
 
 

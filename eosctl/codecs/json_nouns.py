@@ -52,7 +52,6 @@ class Wrong(Exception):
         self.path: list[str] = []
 
     def at(self, member: str) -> "Wrong":
-        """The same, seen from the value that has this member."""
         self.path.append(member)
         return self
 
@@ -110,7 +109,6 @@ def _no_object(value: Any, expected: frozenset[str]) -> Wrong:  # noqa: ANN401  
 
 
 def one_of(forms: Mapping[type, Form]) -> Form:
-    """One of several classes, by the `kind` of the object."""
     by_kind = {kind_of(each): form.decode for each, form in forms.items()}
 
     def decode(value: Any) -> object:  # noqa: ANN401  # any JSON
@@ -134,7 +132,6 @@ def or_skipped(form: Form, skipped: Form) -> Form:
 
 
 def or_null(form: Form) -> Form:
-    """What `form` writes, or null."""
     encode, decode, _ = form
     return Form(
         lambda value: None if value is None else encode(value),
@@ -298,7 +295,6 @@ class JsonNoun(Generic[T]):
         return _Forms(self._elsewhere).of(self._hint)
 
     def encode(self, value: T) -> Any:  # noqa: ANN401  # what json.dumps takes
-        """The value as objects, lists, text, whole numbers, booleans and null."""
         return self._form.encode(value)
 
     def decode(self, value: object, place: str, member: str = "") -> T:

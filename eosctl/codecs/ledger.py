@@ -96,7 +96,6 @@ STATE_COLUMNS: Final = "kind, bucket, topic, topic_partition, start_offset, payl
 
 
 def id_text(identity: str | None) -> str:
-    """A topic ID or cluster ID as a key holds it."""
     return identity or ""
 
 
@@ -119,7 +118,6 @@ def _shown(value: object) -> str:
 
 
 def decode_cursor(row: Sequence[Any]) -> Cursor:
-    """CURSOR_COLUMNS -> Cursor."""
     topic, partition, topic_id, offset = row
     where = text_of(topic, "audit_cursor.topic")
     at = f"audit_cursor of {where}"
@@ -128,7 +126,6 @@ def decode_cursor(row: Sequence[Any]) -> Cursor:
 
 
 def decode_range(row: Sequence[Any]) -> tuple[int, LedgerRange]:
-    """RANGE_COLUMNS -> the number of its run, and the range."""
     number, topic, partition, topic_id, start, end, kind, *counts = row
     where = text_of(topic, "audit_range.topic")
     at = f"audit_range of {where}"
@@ -141,7 +138,6 @@ def decode_range(row: Sequence[Any]) -> tuple[int, LedgerRange]:
 
 
 def decode_run(row: Sequence[Any]) -> RunSummary:
-    """RUN_COLUMNS -> RunSummary."""
     texts = {"job", "run_id", "verdict", "eosctl_version"}
     values: list[Any] = [
         (text_of if name in texts else int_of)(value, f"audit_run.{name}")
@@ -170,7 +166,6 @@ def _member(kinds: type[Kind], value: object, column: str) -> Kind:
 
 
 def range_values(ranges: Iterable[LedgerRange]) -> list[tuple[str | int, ...]]:
-    """RANGE_COLUMNS of each range but the first: its run's number."""
     return [
         (
             *(each.topic, each.partition, id_text(each.topic_id), each.start, each.end, each.kind.value),
@@ -181,7 +176,6 @@ def range_values(ranges: Iterable[LedgerRange]) -> list[tuple[str | int, ...]]:
 
 
 def marks(columns: str, more: int = 0) -> str:
-    """A `?` for each of the columns, and `more` before them."""
     return ", ".join("?" * (columns.count(",") + 1 + more))
 
 
@@ -222,7 +216,6 @@ _TEXT: Final = msgspec.json.Encoder(order="deterministic")
 
 
 def encode_audit_state(state: object) -> bytes:
-    """The bytes of a state."""
     return _ENCODER.encode(state)
 
 

@@ -290,7 +290,6 @@ _BLANK: Final = " \t\r\n"
 
 
 def encode_kip875(offsets: Iterable[ConnectorOffset]) -> str:
-    """The body, one entry a line."""
     entries = [
         escaped_in_json(
             json.dumps({"partition": dict(each.partition), "offset": each.offset}, ensure_ascii=False, allow_nan=False)

@@ -75,13 +75,11 @@ _ENTRY: Final = JsonNoun[JournalEntry](JournalEntry)
 
 
 def encode_plan(plan: Plan) -> str:
-    """The text of a plan file."""
     file = PlanFile(KIND, VERSION, plan_digest(plan), plan)
     return json.dumps(_FILE.encode(file), ensure_ascii=False, indent=1) + "\n"
 
 
 def plan_digest(plan: Plan) -> str:
-    """What ties journal and undo file to the plan."""
     body = _FILE.encode(PlanFile(KIND, VERSION, "", plan))["plan"]
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return "sha256:" + sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -117,12 +115,10 @@ def _json(text: str, what: str) -> Any:  # noqa: ANN401  # any JSON
 
 
 def encode_journal_head(digest: str) -> str:
-    """The first line of a journal, with its line end."""
     return json.dumps(_HEAD.encode(JournalHead(JOURNAL_KIND, JOURNAL_VERSION, digest))) + "\n"
 
 
 def encode_journal_entry(entry: JournalEntry) -> str:
-    """One line of a journal, with its line end."""
     return json.dumps(_ENTRY.encode(entry)) + "\n"
 
 

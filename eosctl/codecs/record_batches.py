@@ -245,17 +245,14 @@ class BatchHeader(NamedTuple):
 
     @property
     def last_offset(self) -> int:
-        """The last offset that the batch stands for."""
         return self.base_offset + self.last_offset_delta
 
     @property
     def next_offset(self) -> int:
-        """Where the next batch may begin."""
         return self.base_offset + self.last_offset_delta + 1
 
     @property
     def is_transactional(self) -> bool:
-        """Whether the batch belongs to a transaction (data and markers alike)."""
         return bool(self.attributes & TRANSACTIONAL_BIT)
 
     @property
@@ -395,7 +392,6 @@ def plain_records(batch: Batch) -> memoryview:
 def _checked(
     batch: Batch, take: Callable[[Bytes], Taken], check_crc: bool = True, place: TopicPartition | None = None
 ) -> Taken:
-    """What `take` makes of a sound batch."""
     try:
         return take(_plain(batch, check_crc))
     except (KeyboardInterrupt, SystemExit, ImportError):  # a library that is missing is no damage

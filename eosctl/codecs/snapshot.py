@@ -83,7 +83,6 @@ SECTIONS: Final[Mapping[str, JsonNoun[Any]]] = {
 
 
 def encode_snapshot(snapshot: Snapshot) -> Iterator[str]:
-    """The lines of the file, without line ends."""
     # ASCII alone: a JSON escape in Kafka may be half of a surrogate pair, which UTF-8 cannot hold.
     encode = JSONEncoder(check_circular=False, separators=(",", ":")).encode
     count = 0

@@ -415,7 +415,6 @@ def _require_agreed(settings: Mapping[str, str], key: str, value: str, place: st
 
 
 def _worker_spec(resource: StrimziResource) -> Mapping[str, Any]:
-    """The part of the spec that describes the Kafka cluster of the workers."""
     if resource.kind == KAFKA_CONNECT:
         return resource.spec
     if "target" in resource.spec:
@@ -444,7 +443,6 @@ def _allowed(config: Mapping[str, str]) -> dict[str, str]:
 
 
 def kafka_connectors(resources: Sequence[StrimziResource]) -> Iterator[tuple[StrimziResource, dict[str, str]]]:
-    """Each KafkaConnector with its config, `name` and `connector.class` included."""
     for each in resources:
         if each.kind == KAFKA_CONNECTOR:
             yield each, _connector(each.spec, each.name, text_in(each.spec, "class", each.place), each.place)

@@ -280,7 +280,6 @@ class PemBlock(HiddenFields, frozen=True):
 
     @property
     def is_key(self) -> bool:
-        """Whether it is a private key, encrypted or not."""
         return self.label.endswith("PRIVATE KEY")
 
 

@@ -69,7 +69,6 @@ def decode_transaction_log_key(key: bytes) -> str:
 
 
 def encode_transaction_log_key(transactional_id: str) -> bytes:
-    """The inverse of decode_transaction_log_key."""
     text = transactional_id.encode()
     return INT16.pack(KEY_VERSION) + INT16.pack(len(text)) + text
 
@@ -131,15 +130,12 @@ class _Bytes:
         return piece
 
     def take(self, form: Struct) -> int:
-        """One number."""
         return int(form.unpack(self._cut(form.size))[0])
 
     def several(self, form: Struct) -> tuple[int, ...]:
-        """The numbers of `form`."""
         return form.unpack(self._cut(form.size))
 
     def text(self, size: int) -> str:
-        """A string of `size` bytes."""
         try:
             return self._cut(size).decode("utf-8")
         except UnicodeDecodeError as error:
@@ -188,7 +184,6 @@ class _Bytes:
         return [self.take(INT32) for _ in range(count)]
 
     def tagged_fields(self) -> dict[int, bytes]:
-        """Tag to bytes."""
         count = self.varint()
         found: dict[int, bytes] = {}
         for _ in range(count):
@@ -197,7 +192,6 @@ class _Bytes:
         return found
 
     def end(self) -> None:
-        """Nothing may be left."""
         if self._place != len(self._data):
             raise Undecodable(f"{len(self._data) - self._place} bytes are left over")
 

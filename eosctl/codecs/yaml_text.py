@@ -282,7 +282,6 @@ def _nested(path: Path, value: Any) -> Any:  # noqa: ANN401  # any JSON
 
 
 def _end(node: Node) -> int:
-    """Where the last character of a value's own text ends."""
     if node.id == "scalar" or node.flow_style:
         return int(node.end_mark.index)
     return _end_of_last(node)
@@ -352,7 +351,6 @@ def _cut(text: str, node: Node, key: str) -> str:
 
 
 def append_document(text: str, document: Any) -> str:  # noqa: ANN401  # any JSON
-    """The text with one more document at its end."""
     lead = "" if not text or text.endswith("\n") else "\n"
     return f"{text}{lead}---\n{block(document)}"
 

@@ -172,7 +172,6 @@ def _listed(changes: Mapping[str, str | None]) -> str:
 
 
 def require_version(rest: RestClient, needed: KafkaVersion, hint: str) -> None:
-    """Unsupported where the worker is older."""
     body = rest.get("/")
     found = str(body.get("version")) if isinstance(body, dict) else "?"
     try:

@@ -86,12 +86,10 @@ class StepProgress:
     result: FenceResult | None = None
 
     def pause_s(self) -> float:
-        """How long to wait before the next attempt: doubled each time."""
         self.pauses += 1
         return float(min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** (self.pauses - 1)))
 
     def end(self, outcome: FenceOutcome, after: ProducerIdAndEpoch | None, error: FenceError | None) -> FenceResult:
-        """The step's result, now."""
         elapsed_ms = 0.0 if self.began is None else (monotonic() - self.began) * 1000
         self.result = FenceResult(self.step, outcome, after, self.attempts, elapsed_ms, self.coordinator, error)
         return self.result

@@ -58,7 +58,6 @@ def record_trust(record: Path, digests: Mapping[str, str]) -> None:
 
 
 def remove_trust(record: Path) -> None:
-    """Removes the record, if there is one."""
     try:
         record.unlink(missing_ok=True)
     except OSError as error:
@@ -119,7 +118,6 @@ def _bundled() -> list[Traversable]:
 
 
 def _members(directory: Traversable, path: str) -> list[tuple[str, Traversable]]:
-    """The files of the package, in order of name, without what Python compiled."""
     found: list[tuple[str, Traversable]] = []
     for each in sorted(directory.iterdir(), key=lambda each: each.name):
         name = f"{path}/{each.name}"
@@ -131,7 +129,6 @@ def _members(directory: Traversable, path: str) -> list[tuple[str, Traversable]]
 
 
 def _requirements() -> str:
-    """The libraries that eosctl is installed with here, in their versions."""
     names = [_name(each) for each in metadata.requires(PACKAGE) or () if "extra ==" not in each]
     installed = {each.name for each in metadata.distributions()} & {*STORE_NEEDS}
     return "".join(f"{name}=={metadata.version(name)}\n" for name in sorted({*names, *EXECUTORS_NEED, *installed}))
@@ -172,7 +169,6 @@ def decode_cached_names(text: str) -> CachedNames:
 
 
 def encode_cached_names(cached: CachedNames) -> str:
-    """A file's text: one JSON object."""
     return json.dumps({"version": VERSION, **NAMES.encode(cached)})
 
 

@@ -91,7 +91,6 @@ class Scratch:
 
     @property
     def place(self) -> TopicPartition:
-        """The partition."""
         return self._plan.place
 
     @property
@@ -101,7 +100,6 @@ class Scratch:
     # -- its coordinator ----------------------------------------------------------------------------------------------
 
     def initialise(self, timeout_ms: int) -> Initialised | Refusal:
-        """InitProducerId that fences whoever holds the ID."""
         began = monotonic()
         answer = self._of_coordinator(init_producer_id(self._name, timeout_ms), "Write")
         if isinstance(answer, Refusal):
@@ -147,7 +145,6 @@ class Scratch:
         return refused
 
     def add_partition(self, producer: ProducerIdAndEpoch) -> Refusal | None:
-        """AddPartitionsToTxn of the partition."""
         request = add_partition(self._name, producer, self.place)
         answer = self._of_coordinator(
             request,
@@ -200,13 +197,11 @@ class Scratch:
         )
 
     def write_marker(self, producer: ProducerIdAndEpoch, coordinator_epoch: int) -> Refusal | None:
-        """WriteTxnMarkers with an abort marker for `producer`, past its coordinator."""
         request = write_abort_marker(self.place, producer, coordinator_epoch)
         answer = self._of_leader(request, "Write", lambda each: int(each.markers[0].topics[0].partitions[0].error_code))
         return answer if isinstance(answer, Refusal) else None
 
     def look(self, offset: int, producer: ProducerIdAndEpoch) -> Look | Refusal:
-        """The record of `producer` at `offset`, now."""
         bounds = [self._offset(each) for each in (IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED)]
         whole = self._fetch(offset, IsolationLevel.READ_UNCOMMITTED)
         committed = self._fetch(offset, IsolationLevel.READ_COMMITTED)
@@ -441,7 +436,6 @@ class ProbeRun:
         return known.reason if isinstance(known, Skipped) else None
 
     def _begin(self, producer: ProducerIdAndEpoch) -> int | Refusal:
-        """A record in an open transaction."""
         refused = self._scratch.add_partition(producer)
         return self._scratch.write(producer) if refused is None else refused
 
@@ -518,7 +512,6 @@ class ProbeRun:
         self._seen = replace(self._seen, bumped=_asked(ask))
 
     def _mark(self) -> None:
-        """An abort marker past the coordinator, for a transaction of this run."""
         scratch, producer = self._scratch, self._initialised_again().producer
         offset = self._opened_again(producer)
         active = _asked(scratch.producers)
@@ -561,7 +554,6 @@ class ProbeRun:
 
 
 def _accepted(answer: Seen[object]) -> Seen[None]:
-    """The same without what an accepted request answered."""
     return answer if isinstance(answer, Refusal | Skipped) else None
 
 

@@ -81,7 +81,6 @@ class _Partition:
         self._deadline = Deadline(timeout_s)
 
     def open_transaction(self, producer_id: int) -> Response | None:
-        """The producer's state at the leader, if it has a transaction open."""
         while True:
             answer = self._wire.request(self._leader(), describe_producers([self._place]))
             part = answer.topics[0].partitions[0]
@@ -93,7 +92,6 @@ class _Partition:
             self._again_or_raise(part.error_code, "Read")
 
     def last_stable_offset(self) -> int:
-        """Where read_committed consumers end."""
         while True:
             request = list_offsets([self._place], LATEST, IsolationLevel.READ_COMMITTED)
             part = self._wire.request(self._leader(), request).topics[0].partitions[0]

@@ -89,7 +89,6 @@ def read_job_state(store: LedgerStore, job: str, cluster_id: str | None) -> JobS
 
 
 def read_cursors(connection: LedgerConnection, job: str) -> list[Cursor]:
-    """All cursors of the job, by topic and partition."""
     statement = f"SELECT {CURSOR_COLUMNS} FROM audit_cursor WHERE job = ? ORDER BY topic, topic_partition"
     return [decode_cursor(row) for row in connection.rows(statement, (job,))]
 
@@ -130,7 +129,6 @@ def read_carried(store: LedgerStore, state: JobState, kind: StateKind, bucket: i
 
 
 def read_jobs(store: LedgerStore) -> tuple[JobSummary, ...]:
-    """Every job with its last run, by name."""
     last = ", ".join(f"r.{column.strip()}" for column in RUN_COLUMNS.split(","))
     statement = (
         "SELECT j.cluster_id, (SELECT count(*) FROM audit_cursor c WHERE c.job = j.job), " + last + " FROM audit_job j"
@@ -149,7 +147,6 @@ def _job_summary(row: Sequence[Any]) -> JobSummary:
 
 
 def read_runs(store: LedgerStore, job: str) -> tuple[RunSummary, ...]:
-    """The runs of the job, the last one first."""
     with store.connect() as connection:
         connection.begin_reading()
         return tuple(decode_run(row) for row in connection.rows(RUNS_OF_JOB, (job,)))
@@ -355,7 +352,6 @@ def commit_run(store: LedgerStore, run: LedgerRun, failpoint: Failpoint = no_fai
 
 
 def lock_of(job: str) -> str:
-    """What writers of one job wait for."""
     return f"job:{job}"
 
 
@@ -371,7 +367,6 @@ def _write(connection: LedgerConnection, run: LedgerRun, failpoint: Failpoint) -
 
 
 def write_run(connection: LedgerConnection, run: LedgerRun, failpoint: Failpoint = no_failpoint) -> None:
-    """Writes the run's line of the history, with its report."""
     ranges = [part for each in run.advances for part in each.ranges]
     read = [each for each in ranges if each.kind is LedgerRangeKind.READ]
     offsets, records = sum(each.end - each.start for each in read), sum(each.records for each in read)
@@ -484,7 +479,6 @@ class Ledger(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What a person knows the store by, without a password."""
         return self.store.name
 
     def state(self, job: str, cluster_id: str | None) -> JobState:
@@ -506,11 +500,9 @@ class Ledger(Struct, frozen=True):
         return commit_run(self.store, run, self.failpoint)
 
     def jobs(self) -> tuple[JobSummary, ...]:
-        """Every job with its last run, by name."""
         return read_jobs(self.store)
 
     def runs(self, job: str) -> tuple[RunSummary, ...]:
-        """The runs of a job, the last one first."""
         return read_runs(self.store, job)
 
     def ranges(self, job: str) -> Iterator[CommittedRange]:

@@ -115,7 +115,6 @@ class Relay:
             return end.value
 
     def close(self) -> None:
-        """Closes the connection, after what libpq said last."""
         self._move_outward()
         self._server.close()
         self._near.close()
@@ -138,7 +137,6 @@ class Relay:
 
     @property
     def _waited_for(self) -> int:
-        """What of the server's socket is waited for."""
         return READ * (not self._inward and not self._has_ended) | WRITE * bool(self._outward)
 
     def _moved(self, wanted: int) -> int:
@@ -350,7 +348,6 @@ class PostgresqlStore:
 
     @property
     def name(self) -> str:
-        """Host, port and database, as far as they were given."""
         given = self._parameters
         if "service" in given:
             return f"postgresql://?service={given['service']}"
@@ -359,7 +356,6 @@ class PostgresqlStore:
 
     @property
     def user(self) -> str:
-        """Who connects, as far as it was given."""
         return self._parameters.get("user", "the default user")
 
     def connect(self, *, create: bool = False) -> "PostgresqlConnection":
@@ -402,12 +398,9 @@ class PostgresqlConnection:
         self._do("SELECT pg_advisory_xact_lock(hashtextextended(%s, 618))", (f"eosctl:{lock}",), waits_s=BUSY_S)
 
     def begin_reading(self) -> None:
-        """The state is that of the first query."""
         self._do("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     def change(self, statement: str, rows: Iterable[Sequence[Value]]) -> int:
-        """How many rows of the table were changed."""
-
         def act() -> int:
             with self._connection.cursor() as cursor:
                 cursor.executemany(_in_dialect(statement), rows)
@@ -417,7 +410,6 @@ class PostgresqlConnection:
         return self._reporting(act)
 
     def define(self, statement: str) -> None:
-        """Creates a table or changes one."""
         self._do(_in_dialect(statement))
 
     def rows(self, statement: str, values: Sequence[Value] = (), *, streamed: bool = False) -> Iterator[Row]:
@@ -461,7 +453,6 @@ class PostgresqlConnection:
             raise Undecodable(f"{self._where}: it answered COMMIT with {_words(answer)}")
 
     def roll_back(self) -> None:
-        """Nothing of the transaction remains."""
         self._do("ROLLBACK")
 
     def _do(self, statement: str, values: Sequence[Value] | None = None, waits_s: float = 0.0) -> str | None:

@@ -36,7 +36,6 @@ class SqliteStore:
 
     @property
     def name(self) -> str:
-        """Its URL."""
         return f"sqlite:///{self._path}"
 
     def connect(self, *, create: bool = False) -> "SqliteConnection":
@@ -100,27 +99,22 @@ class SqliteConnection:
         self._reporting(lambda: self._connection.execute("BEGIN IMMEDIATE"))
 
     def begin_reading(self) -> None:
-        """The state is that of the first query."""
         self._reporting(lambda: self._connection.execute("BEGIN"))
 
     def change(self, statement: str, rows: Iterable[Sequence[Value]]) -> int:
-        """How many rows of the table were changed."""
         return max(self._reporting(lambda: self._connection.executemany(DIALECT.render(statement), rows).rowcount), 0)
 
     def define(self, statement: str) -> None:
-        """Creates a table or changes one."""
         self._reporting(lambda: self._connection.execute(DIALECT.render(statement)))
 
     def rows(
         self, statement: str, values: Sequence[Value] = (), *, streamed: bool = False
     ) -> Iterator[Row]:  # a file ends
-        """One row at a time."""
         cursor = self._reporting(lambda: self._connection.execute(DIALECT.render(statement), values))
         while (row := self._reporting(cursor.fetchone)) is not None:
             yield row
 
     def has_table(self, name: str) -> bool:
-        """Whether there is such a table."""
         return any(self.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)))
 
     def commit(self) -> None:
@@ -128,7 +122,6 @@ class SqliteConnection:
         self._reporting(lambda: self._connection.execute("COMMIT"))
 
     def roll_back(self) -> None:
-        """Nothing of the transaction remains."""
         if self._connection.in_transaction:
             self._reporting(lambda: self._connection.execute("ROLLBACK"))
 

@@ -24,7 +24,6 @@ class Dialect(Struct, frozen=True):
     now_ms: str
 
     def render(self, statement: str) -> str:
-        """The statement in this dialect, `?` left as it is."""
         return statement.format(blob=self.blob, text=self.text, now_ms=self.now_ms)
 
 

@@ -60,7 +60,7 @@ class PlannedBinding(NamedTuple):
 
     @property
     def is_optional(self) -> bool:
-        """Whether everything goes on without it, less something."""
+        """True if nothing fails without it, though something is lost."""
         return self.loss is not None
 
 
@@ -113,8 +113,6 @@ class AclRequest(Struct, frozen=True):
 
 
 class AclPlan(Struct, frozen=True):
-    """The bindings that are needed, in a stable order, and what was found while planning."""
-
     bindings: tuple[PlannedBinding, ...]
     findings: tuple[Finding, ...]
 
@@ -128,12 +126,10 @@ class AclDifference(Struct, frozen=True):
 
     @property
     def missing(self) -> tuple[PlannedBinding, ...]:
-        """Planned bindings that the cluster lacks, optional ones included."""
         return tuple(each.planned for each in self.compared if each.status is BindingStatus.MISSING)
 
     @property
     def missing_required(self) -> tuple[PlannedBinding, ...]:
-        """Those of the missing without which something fails."""
         return tuple(each for each in self.missing if not each.is_optional)
 
 
@@ -200,7 +196,6 @@ class AclReport(Answer, frozen=True, kw_only=True):
 
     @property
     def failure(self) -> EosctlError | None:
-        """That the text for another tool lacks bindings that are needed."""
         needed = [each for each in self.left_out if not each.planned.is_optional]
         if not needed:
             return None
@@ -209,20 +204,15 @@ class AclReport(Answer, frozen=True, kw_only=True):
 
     @property
     def reported(self) -> tuple[Finding, ...]:
-        """What a check misses, then what was found while planning."""
         return (*self.missing, *self.difference.findings)
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """What a check could not compare, and what was not read."""
         return (*self.unchecked, *unread_doubts(self.coverage))
 
     def fails(self, finding: Finding) -> bool:
-        """Whether it does: nothing that was found keeps back a text for another tool."""
+        """Findings never hold back a text for another tool."""
         return not self.is_for_tools and self.triage.fails(finding)
-
-
-# The ACLs of a Kafka cluster, and what else of it decides whom they concern.
 
 
 class ClusterAcls(Struct, frozen=True):
@@ -240,9 +230,6 @@ class ClusterAcls(Struct, frozen=True):
     mapping_rules: str = "DEFAULT"
     addresses: frozenset[str] = frozenset()
     hidden: frozenset[str] = frozenset()
-
-
-# ACL bindings as Kafka's own tool takes them: command lines of kafka-acls.sh (AclCommand).
 
 
 _TRIMMED: Final = "".join(map(chr, range(33)))
@@ -316,14 +303,11 @@ def grouped(bindings: Iterable[AclBinding]) -> Iterator[tuple[AclBinding, list[O
     yield from operations.items()
 
 
-# KafkaUser of Strimzi's User Operator: a principal and its ACLs, as the plain data of the resource.
-#
 # The principal of a user that authenticates with `tls` or `tls-external` is `User:CN=<name>`, that of any other user
 # `User:<name>` (KafkaUserModel.getUserName).
 
 
 SIMPLE: Final = "simple"
-"""The one type of authorization of a KafkaUser."""
 WITH_CERTIFICATE: Final = frozenset({"tls", "tls-external"})
 _KUBERNETES_NAME: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
@@ -334,17 +318,14 @@ def no_kafka_user(principal: str) -> bool:
 
 
 def is_kubernetes_name(name: str) -> bool:
-    """Whether a resource can be called so (RFC 1123)."""
     return _KUBERNETES_NAME.fullmatch(name) is not None
 
 
 def user_name(principal: str) -> str:
-    """The name of the KafkaUser with this principal."""
     return principal.partition(":")[2].removeprefix("CN=")
 
 
 def principal_of(name: str, authentication: str | None) -> str:
-    """The principal of the KafkaUser with this name and type of authentication."""
     return f"User:{'CN=' if authentication in WITH_CERTIFICATE else ''}{name}"
 
 
@@ -364,7 +345,6 @@ def kafka_user(principal: str, bindings: Iterable[AclBinding], cluster: str) -> 
 
 
 def acl_rules(bindings: Iterable[AclBinding]) -> list[dict[str, Any]]:
-    """The rules of a KafkaUser: one for each resource and host."""
     return [
         {
             "resource": acl_resource(each.pattern),
@@ -376,7 +356,6 @@ def acl_rules(bindings: Iterable[AclBinding]) -> list[dict[str, Any]]:
 
 
 def acl_resource(pattern: ResourcePattern) -> dict[str, str]:
-    """The `resource` of a rule."""
     if pattern.resource_type is ResourceType.CLUSTER:
         return {"type": "cluster"}
     kind = pattern.resource_type.value[0].lower() + pattern.resource_type.value[1:]

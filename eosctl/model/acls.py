@@ -8,17 +8,12 @@ WILDCARD: Final = "*"
 """Any host, any principal (`User:*`), and as the name of a literal pattern any resource."""
 
 CLUSTER_NAME: Final = "kafka-cluster"
-"""The name of the one resource of type Cluster."""
 
 SUPER_USERS: Final = "super.users"
-"""The authorizer's setting for principals that may do everything."""
 ALLOW_EVERYONE: Final = "allow.everyone.if.no.acl.found"
-"""The authorizer's setting for resources on which there is no ACL: whether everybody may use them."""
 
 
 class ResourceType(StrEnum):
-    """Types of resources, spelled as Kafka's ACL tables spell them."""
-
     TOPIC = "Topic"
     GROUP = "Group"
     CLUSTER = "Cluster"
@@ -35,8 +30,6 @@ class PatternType(StrEnum):
 
 
 class Operation(StrEnum):
-    """Operations, spelled as kafka-acls.sh takes them."""
-
     ALL = "All"
     READ = "Read"
     WRITE = "Write"
@@ -88,18 +81,15 @@ class ResourcePattern(NamedTuple):
     pattern_type: PatternType = PatternType.LITERAL
 
     def matches(self, name: str) -> bool:
-        """Whether the resource `name` of this type is meant."""
         if self.pattern_type is PatternType.PREFIXED:
             return name.startswith(self.name)
         return self.name == name or (self.name == WILDCARD and not name.startswith(WILDCARD))
 
     @property
     def is_wildcard(self) -> bool:
-        """Whether it is the literal `*`."""
         return self.name == WILDCARD and self.pattern_type is PatternType.LITERAL
 
     def covers(self, other: "ResourcePattern") -> bool:
-        """Whether every resource that `other` matches is matched here too."""
         if self.resource_type is not other.resource_type:
             return False
         if self.is_wildcard:
@@ -109,7 +99,6 @@ class ResourcePattern(NamedTuple):
         return self == other
 
     def overlaps(self, other: "ResourcePattern") -> bool:
-        """Whether some name could be matched by both."""
         return self.covers(other) or other.covers(self)
 
     def __str__(self) -> str:
@@ -136,19 +125,15 @@ class AclBinding(NamedTuple):
 
 
 def topic(name: str, pattern_type: PatternType = PatternType.LITERAL) -> ResourcePattern:
-    """The topic, or the topics that begin so."""
     return ResourcePattern(ResourceType.TOPIC, name, pattern_type)
 
 
 def group(name: str, pattern_type: PatternType = PatternType.LITERAL) -> ResourcePattern:
-    """The consumer group, or Connect cluster, of this group.id."""
     return ResourcePattern(ResourceType.GROUP, name, pattern_type)
 
 
 def transactional_id(name: str, pattern_type: PatternType = PatternType.LITERAL) -> ResourcePattern:
-    """The transactional ID, or those that begin so."""
     return ResourcePattern(ResourceType.TRANSACTIONAL_ID, name, pattern_type)
 
 
 CLUSTER: Final = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME)
-"""The cluster itself."""

@@ -20,7 +20,7 @@ NOT_ASKED: Final = not_asked("not asked")
 
 MAX_TIMEOUT: Final = "transaction.max.timeout.ms"
 ABORT_INTERVAL: Final = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
-"""Settings of brokers: how long a transaction may be open, and how often coordinators look for older ones."""
+"""Broker settings: how long a transaction may be open, and how often coordinators look for older ones."""
 DEFAULTS_MS: Final = {MAX_TIMEOUT: 15 * 60_000, ABORT_INTERVAL: 10_000}
 MARKERS_MS: Final = 5_000
 """How long a coordinator may take to write markers."""
@@ -71,7 +71,6 @@ class OffsetRange(NamedTuple):
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """The partition that it lies in."""
         return TopicPartition(self.topic, self.partition)
 
     @property
@@ -160,7 +159,6 @@ class AuditPlan(Answer, frozen=True):
 
     @property
     def gaps(self) -> Coverage:
-        """What of the plan's facts was not read."""
         facts = {
             "source connectors": self.connectors,
             "holders of producer IDs": self.holders,
@@ -172,12 +170,10 @@ class AuditPlan(Answer, frozen=True):
 
     @property
     def transactional_ids(self) -> Mapping[int, str]:
-        """The transactional IDs that hold producer IDs, as far as they are known."""
         holders = () if isinstance(self.holders, Skipped) else self.holders
         return {each.producer_id: each.transactional_id for each in holders}
 
     def topic(self, name: str) -> AuditedTopic:
-        """The audited topic of that name."""
         return next(topic for topic in self.topics if topic.name == name)
 
 
@@ -227,7 +223,7 @@ class EarlierFinding(NamedTuple):
     evidence: Mapping[str, Any]
 
     def has(self, severity: Severity, evidence: Mapping[str, object]) -> bool:
-        """Whether a finding of its kind and subject shows nothing beyond it: no place, no amount, nothing worse."""
+        """True if the new finding shows nothing beyond this one: no new place, no larger amount, no worse severity."""
         return self.severity.reaches(severity) and all(
             _is_within(name, _plain(value), self.evidence.get(name))
             for name, value in evidence.items()
@@ -244,7 +240,6 @@ def _is_within(name: str, now: object, before: object) -> bool:
 
 
 def _plain(value: object) -> object:
-    """Evidence in JSON's own types, as the ledger has it."""
     if hasattr(value, "_asdict"):
         value = value._asdict()
     match value:
@@ -266,12 +261,8 @@ class EarlierAudit(Struct, frozen=True):
     broken: frozenset[str]
 
     def has(self, finding: Finding) -> bool:
-        """Whether the finding was there, as it is now."""
         same = self.findings.get((finding.id, finding.subject), ())
         return any(each.has(finding.severity, finding.evidence) for each in same)
-
-
-# What an audit concluded, with the figures that its pictures are drawn from.
 
 
 class AuditVerdict(StrEnum):
@@ -297,7 +288,6 @@ class RecordCount(NamedTuple):
 
     @property
     def is_none(self) -> bool:
-        """Whether it is known that there are none."""
         return self.at_most == 0
 
 
@@ -305,7 +295,6 @@ NO_RECORDS: Final = RecordCount(0, 0)
 
 
 def total_records(counts: Iterable[RecordCount]) -> RecordCount:
-    """The sum."""
     least, most = 0, 0
     known = True
     for each in counts:
@@ -316,7 +305,6 @@ def total_records(counts: Iterable[RecordCount]) -> RecordCount:
 
 
 def count_words(count: RecordCount, what: str) -> tuple[str, ...]:
-    """A clause that says of how many records something is known; none where there are none."""
     least, most = count
     if most == 0:
         return ()
@@ -469,7 +457,6 @@ class AuditReport(Answer, frozen=True):
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """Connectors of which it is not known whether exactly-once held, and what was not read."""
         unknown = [
             f"cannot tell whether exactly-once held for {each.name}: {'; '.join(each.reasons)}"
             for each in self.connectors
@@ -487,17 +474,14 @@ class AuditReport(Answer, frozen=True):
 
     @property
     def reported(self) -> tuple[Finding, ...]:
-        """The findings, the worst first."""
         return tuple(sorted(self.findings, key=lambda each: SEVERITIES.index(each.severity)))
 
     @property
     def newly_broken(self) -> frozenset[str]:
-        """Connectors for which exactly-once did not hold, and of which that was not known."""
         broken = frozenset(each.name for each in self.connectors if each.verdict is AuditVerdict.BROKEN)
         return broken if self.earlier is None else broken - self.earlier.broken
 
     def owner_of(self, stall: Stall) -> str:
-        """Whose transaction kept the last stable offset back: a connector, or who holds the producer ID."""
         holder = self.plan.transactional_ids.get(stall.producer_id)
         return stall.connector or (f"producer {stall.producer_id}" if holder is None else f"transactional ID {holder}")
 
@@ -523,11 +507,7 @@ class AuditReport(Answer, frozen=True):
 
     @property
     def complete(self) -> bool:
-        """Whether it is known of every connector whether exactly-once held."""
         return self.verdict is not AuditVerdict.CANNOT_TELL and not self.coverage.gaps
-
-
-# What an audit concludes from states, bucket by bucket, before all of it is put together: small, and it adds up.
 
 
 class OffsetsWrite(NamedTuple):
@@ -582,7 +562,7 @@ class Tally(NamedTuple):
 
 
 class OwnerFigures(NamedTuple):
-    """Transactions of one connector (None: of no known task): see model.audit_report.TransactionStatistics."""
+    """Transactions of one connector (None: of no known task); see TransactionStatistics."""
 
     connector: str | None
     committed: int
@@ -720,9 +700,6 @@ class ConfigSummary(NamedTuple):
 
     connectors: tuple[ConnectorHistory, ...] = ()
     anomalies: tuple[ConfigAnomaly, ...] = ()
-
-
-# What the transaction log still holds of the past, for an audit: who held a producer ID, and its transactions.
 
 
 class LoggedTransaction(NamedTuple):

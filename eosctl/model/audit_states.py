@@ -195,7 +195,7 @@ class GrowthPoint(NamedTuple):
 
 
 class LogState(NamedTuple):
-    """What the batches of a range say together: see model.audit_report.RangeEvidence.
+    """What the batches of a range say together: see RangeEvidence.
 
     first_base is the first offset of its first batch or damage, which may lie before the range. first_batch is the
     base timestamp of the first batch. cleaned_until is that of the last batch behind offsets which compaction removed
@@ -277,14 +277,11 @@ class ReadKey(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """The lowest and the highest figure of a bucket, both inside it."""
-
     low: int
     high: int
 
 
 def bucket_bounds(bucket: int) -> Bounds:
-    """The figures that a bucket holds."""
     return Bounds(0, 0) if bucket <= 0 else Bounds(1 << (bucket - 1), (1 << bucket) - 1)
 
 

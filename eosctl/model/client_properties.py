@@ -29,8 +29,6 @@ def listed(text: str) -> list[str]:
 
 
 class SecurityProtocol(StrEnum):
-    """Values of `security.protocol`."""
-
     PLAINTEXT = "PLAINTEXT"
     SSL = "SSL"
     SASL_PLAINTEXT = "SASL_PLAINTEXT"
@@ -38,12 +36,10 @@ class SecurityProtocol(StrEnum):
 
     @property
     def uses_sasl(self) -> bool:
-        """Whether the client authenticates with SASL."""
         return self in {SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL}
 
     @property
     def uses_tls(self) -> bool:
-        """Whether the connection is encrypted."""
         return self in {SecurityProtocol.SSL, SecurityProtocol.SASL_SSL}
 
 
@@ -93,12 +89,10 @@ class ClientProperties(Struct, frozen=True):
     cluster_id: str | None = None
 
     def get(self, key: str) -> str | None:
-        """The value of property `key`, or None where nobody gave it."""
         found = self.properties.get(key)
         return None if found is None else found.value
 
     def origin(self, key: str) -> str | None:
-        """Where property `key` was given, such as a file name or `-X`, or None where nobody gave it."""
         found = self.properties.get(key)
         return None if found is None else found.origin
 
@@ -126,11 +120,10 @@ class ClientProperties(Struct, frozen=True):
         return replace(self, bootstrap_servers=tuple(servers), named_by=unnamed, cluster_id=None)
 
     def naming(self, servers: Iterable[str]) -> Self:
-        """The same where these brokers are trusted, too: the user named them, or those that the user named did."""
         return replace(self, also_named=self.also_named.union(servers))
 
     def require_cluster(self, found: str, address: str) -> None:
-        """Raises OtherCluster where the one who answers at this address is not of the cluster that it must be of."""
+        """Raises OtherCluster if the cluster at this address is not the required one."""
         if self.cluster_id not in {None, found}:
             raise OtherCluster(
                 f"{address} is Kafka cluster {found} now, and the brokers that answered before are {self.cluster_id}",
@@ -139,12 +132,11 @@ class ClientProperties(Struct, frozen=True):
             )
 
     def confirmed(self) -> Self:
-        """The same after the user agreed to show the credentials to these brokers."""
         return replace(self, named_by=None)
 
     @property
     def needs_confirmation(self) -> bool:
-        """Whether credentials would be shown to brokers that the user did not name."""
+        """True if credentials would be shown to brokers that the user did not name."""
         return self.named_by is not None and self.principal != ANONYMOUS
 
     def require_named(self) -> None:
@@ -161,9 +153,6 @@ class ClientProperties(Struct, frozen=True):
             hint=f"if these brokers are the right ones, name them: -b {servers}, or {TRUSTED}={servers} with -X or in "
             "--command-config",
         )
-
-
-# Which keys a Kafka client knows, and which of those that make up its identity eosctl cannot follow.
 
 
 CLIENT_KEYS: Final = frozenset(key for keys in SINCE.values() for key in keys.split())
@@ -188,7 +177,6 @@ _PREFIXES: Final = ("config.providers", "listeners.https.ssl.")
 
 
 def unknown_keys(keys: Iterable[str]) -> tuple[str, ...]:
-    """Those of `keys` that neither Kafka's clients nor eosctl know, sorted."""
     return tuple(sorted(key for key in keys if key not in CLIENT_KEYS | _OWN and not key.startswith(_PREFIXES)))
 
 

@@ -51,33 +51,27 @@ class WorkerConfig(Struct, frozen=True):
     unread: Skipped | None = None
 
     def get(self, key: str, default: str = "") -> str:
-        """The value of `key`, or `default`."""
         found = self.properties.get(key)
         return default if found is None else found.value
 
     @property
     def group_id(self) -> str:
-        """The Connect cluster's name."""
         return self.get("group.id")
 
     @property
     def config_topic(self) -> str:
-        """config.storage.topic."""
         return self.get("config.storage.topic")
 
     @property
     def offsets_topic(self) -> str:
-        """offset.storage.topic: the worker-global offsets topic."""
         return self.get("offset.storage.topic")
 
     @property
     def status_topic(self) -> str:
-        """status.storage.topic."""
         return self.get("status.storage.topic")
 
     @property
     def internal_topics(self) -> tuple[str, ...]:
-        """Config, offsets and status topic."""
         return (self.config_topic, self.offsets_topic, self.status_topic)
 
     @property
@@ -89,7 +83,7 @@ class WorkerConfig(Struct, frozen=True):
 
     @property
     def phase_known_by(self) -> str:
-        """What says the phase: whose answer, or which file, maybe by not setting it."""
+        """The source of the phase: a worker's answer, or a file, even one that does not set it."""
         given = self.properties.get(SOURCE_SUPPORT)
         if given is not None:
             return given.origin.removesuffix(f" {SOURCE_SUPPORT}")
@@ -133,13 +127,11 @@ class ConnectorConfig(Struct, frozen=True):
     connect_cluster: str | None = None
 
     def get(self, key: str, default: str = "") -> str:
-        """The value of `key`, or `default`."""
         found = self.properties.get(key)
         return default if found is None else found.value
 
     @property
     def class_name(self) -> str:
-        """connector.class as `class_name` has it."""
         return class_name(self.get("connector.class"))
 
     @property
@@ -152,12 +144,10 @@ class ConnectorConfig(Struct, frozen=True):
 
     @property
     def offsets_topic(self) -> str | None:
-        """offsets.storage.topic: its own offsets topic."""
         return self.get("offsets.storage.topic") or None
 
     @property
     def tasks_max(self) -> int:
-        """tasks.max; 1 where it is not set or not a number."""
         text = self.get("tasks.max", "1").strip()
         return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_TASK_DIGITS else 1
 
@@ -185,11 +175,7 @@ class ConnectCluster(Struct, frozen=True):
 
     @property
     def group_id(self) -> str:
-        """The group.id that they share."""
         return self.workers[0].group_id
-
-
-# What one Kafka client of a Connect cluster is configured with: what the worker hands to it, and Kafka's defaults.
 
 
 SERVERS: Final = "bootstrap.servers"
@@ -244,7 +230,6 @@ class ClientConfig(Struct, frozen=True):
     unread: Skipped | None = None
 
     def get(self, key: str) -> str | None:
-        """The value of `key` as it is handed to the client, None where nobody gave it."""
         found = self.properties.get(key)
         return None if found is None else found.value
 
@@ -281,7 +266,6 @@ class ClientConfig(Struct, frozen=True):
 
     @property
     def servers_of_its_own(self) -> bool:
-        """Whether somebody gave it other bootstrap.servers than the worker's."""
         found = self.properties.get(SERVERS)
         return found is not None and not found.origin.startswith(SERVERS)
 
@@ -296,7 +280,6 @@ def known_value(key: str, found: Property) -> str | Skipped:
 
 
 def known_number(key: str, found: Property) -> int | Skipped:
-    """The same as a whole number; Skipped for any other text."""
     value = known_value(key, found)
     if isinstance(value, Skipped):
         return value
@@ -314,7 +297,6 @@ def as_properties(settings: Mapping[str, object], file: str | None = None) -> di
 
 
 def merged(layers: Iterable[Mapping[str, Property]]) -> dict[str, Property]:
-    """All layers in one; later ones win."""
     found: dict[str, Property] = {}
     for layer in layers:
         found |= layer
@@ -327,5 +309,4 @@ def stripped(properties: Mapping[str, Property], prefix: str) -> dict[str, Prope
 
 
 def server_set(text: str) -> frozenset[str]:
-    """The addresses in bootstrap.servers."""
     return frozenset(listed(text))

@@ -83,7 +83,6 @@ class Origin(NamedTuple):
 
     @property
     def producer(self) -> ProducerIdAndEpoch | None:
-        """The idempotent producer that wrote it, if one did."""
         return ProducerIdAndEpoch(self.producer_id, self.producer_epoch) if self.producer_id >= 0 else None
 
 
@@ -96,7 +95,6 @@ class ConnectorConfigRecord(NamedTuple):
 
     @property
     def kind(self) -> RecordKind:
-        """Always CONNECTOR_CONFIG."""
         return RecordKind.CONNECTOR_CONFIG
 
 
@@ -110,12 +108,10 @@ class TaskConfigRecord(NamedTuple):
 
     @property
     def kind(self) -> RecordKind:
-        """Always TASK_CONFIG."""
         return RecordKind.TASK_CONFIG
 
     @property
     def task_id(self) -> ConnectorTaskId:
-        """The task it configures."""
         return ConnectorTaskId(self.connector, self.task)
 
 
@@ -128,7 +124,6 @@ class TaskCommitRecord(NamedTuple):
 
     @property
     def kind(self) -> RecordKind:
-        """Always TASK_COMMIT."""
         return RecordKind.TASK_COMMIT
 
 
@@ -143,7 +138,6 @@ class TargetStateRecord(NamedTuple):
 
     @property
     def kind(self) -> RecordKind:
-        """Always TARGET_STATE."""
         return RecordKind.TARGET_STATE
 
     def read_by(self, version: KafkaVersion) -> TargetState | None:
@@ -166,7 +160,6 @@ class TaskCountRecord(NamedTuple):
 
     @property
     def kind(self) -> RecordKind:
-        """Always TASK_COUNT."""
         return RecordKind.TASK_COUNT
 
 
@@ -179,7 +172,6 @@ class SessionKeyRecord(NamedTuple):
 
     @property
     def kind(self) -> RecordKind:
-        """Always SESSION_KEY."""
         return RecordKind.SESSION_KEY
 
 
@@ -193,7 +185,6 @@ class RestartRequestRecord(NamedTuple):
 
     @property
     def kind(self) -> RecordKind:
-        """Always RESTART_REQUEST."""
         return RecordKind.RESTART_REQUEST
 
 
@@ -206,7 +197,6 @@ class LoggerLevelRecord(NamedTuple):
 
     @property
     def kind(self) -> RecordKind:
-        """Always LOGGER_LEVEL."""
         return RecordKind.LOGGER_LEVEL
 
 
@@ -218,7 +208,6 @@ class InvalidKeyRecord(NamedTuple):
 
     @property
     def kind(self) -> RecordKind:
-        """Always INVALID_KEY."""
         return RecordKind.INVALID_KEY
 
 
@@ -234,7 +223,6 @@ class MalformedRecord(NamedTuple):
 
     @property
     def kind(self) -> RecordKind:
-        """What it is by its key."""
         return self.key_kind
 
 
@@ -250,9 +238,6 @@ ConfigRecord = (
     | InvalidKeyRecord
     | MalformedRecord
 )
-
-
-# What the records of a config topic show beyond the state they build: who wrote them, and what is wrong with them.
 
 
 SHOWN = 20
@@ -324,16 +309,12 @@ class ConfigTopicCensus(Struct, frozen=True):
 
     @property
     def valid_keys(self) -> int:
-        """How many records have a key that Connect knows."""
         return self.records - self.kinds.get(RecordKind.INVALID_KEY, 0)
 
     @property
     def is_config_topic(self) -> bool:
         """Whether the topic may be a config topic: it is empty, or a record has a key that Connect knows."""
         return not self.records or self.valid_keys > 0
-
-
-# The history of a config topic: what each record says, and what it did to a reader's state.
 
 
 class TimelineEntry(Struct, frozen=True):
@@ -362,9 +343,6 @@ class ConfigTopicHistory(Answer, frozen=True):
     as_of: int | None
     cluster_id: str | None
     notes: tuple[str, ...] = ()
-
-
-# A config topic inspected: each connector with the rule that its next start falls under, and what was found.
 
 
 class NextStartRule(StrEnum):
@@ -425,12 +403,10 @@ class InspectedConfigTopic(Answer, frozen=True):
 
     @property
     def reported(self) -> tuple[Finding, ...]:
-        """The findings of the inspection."""
         return self.inspection.findings
 
     @property
     def failure(self) -> EosctlError | None:
-        """The name of the topic was wrong, where it is not a config topic: nothing was learnt of the connectors."""
         if self.inspection.census.is_config_topic:
             return None
         hint = "--config-topic takes the topic that config.storage.topic of the workers names"
@@ -438,11 +414,7 @@ class InspectedConfigTopic(Answer, frozen=True):
 
     @property
     def complete(self) -> bool:
-        """Whether all that the checks need was read."""
         return not self.coverage.gaps and not any(each.cause.is_gap for each in self.inspection.skipped.values())
-
-
-# What a command reads of a Kafka cluster and of the config topic in it.
 
 
 class ClusterFacts(Struct, frozen=True):

@@ -38,11 +38,8 @@ class CheckedStep(Struct, frozen=True):
 
 
 class ConnectionCheck(Answer, frozen=True):
-    """The answer of `profile check`: every step that was tried."""
-
     steps: tuple[CheckedStep, ...]
 
     @property
     def found(self) -> bool:
-        """Whether a step failed."""
         return any(each.outcome is CheckOutcome.FAILED for each in self.steps)

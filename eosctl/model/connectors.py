@@ -24,7 +24,7 @@ def connector_path(connector: str) -> str:
 
 
 class TargetState(StrEnum):
-    """What a connector shall do; STOPPED exists since 3.5 (KIP-875)."""
+    """Target state of a connector; STOPPED exists since 3.5 (KIP-875)."""
 
     STARTED = "STARTED"
     PAUSED = "PAUSED"
@@ -39,9 +39,9 @@ class ConnectorType(StrEnum):
 
 
 class Reader(Struct, frozen=True):
-    """Whose reading of the config topic is asked for: a worker of this version at this isolation level.
+    """A worker that reads the config topic: its version and isolation level.
 
-    A worker reads committed if and only if its exactly.once.source.support is enabled; preparing and disabled read all.
+    A worker reads committed only if its exactly.once.source.support is enabled; preparing and disabled read all.
     """
 
     version: KafkaVersion
@@ -87,7 +87,6 @@ class ConnectorState(Struct, frozen=True):
 
     @property
     def known(self) -> bool:
-        """Whether the connector exists for Connect (ClusterConfigState.contains)."""
         return self.config is not None
 
     @property
@@ -113,7 +112,6 @@ class ClusterConfigState(Struct, frozen=True):
 
     @property
     def connectors(self) -> tuple[str, ...]:
-        """Names of the connectors that exist, sorted."""
         return tuple(sorted(name for name, state in self.states.items() if state.known))
 
     def state(self, connector: str) -> ConnectorState:

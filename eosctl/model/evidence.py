@@ -22,7 +22,7 @@ from eosctl.model.workers import ConnectFacts, ConnectorStatus
 
 NOT_READ: Final = Skipped("it was not read")
 UNKNOWN_PRINCIPAL: Final = "User:?"
-"""Whose principal neither the user nor a properties file names."""
+"""A principal that neither the user nor a properties file names."""
 Properties = Mapping[str, str]
 
 
@@ -52,17 +52,14 @@ class Preflight(Struct, frozen=True):
 
     @property
     def answers(self) -> Mapping[str, tuple[str, ...]]:
-        """Those that were given, by worker."""
         return {url: each for url, each in self.by_worker.items() if not isinstance(each, Skipped)}
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """All that were given, each once."""
         return tuple(dict.fromkeys(message for each in self.answers.values() for message in each))
 
     @property
     def unread(self) -> tuple[Skipped, ...]:
-        """Why workers gave none."""
         return tuple(each for each in self.by_worker.values() if isinstance(each, Skipped))
 
 
@@ -177,19 +174,16 @@ class Evidence(Struct, frozen=True):
     mirrors: tuple[MirroredPartition | Skipped, ...] | Skipped = NOT_READ
 
     def missing(self, names: Iterable[str]) -> tuple[tuple[str, Skipped], ...]:
-        """Those of the named facts that were not read, with the reasons."""
         found = ((name, getattr(self, name)) for name in names)
         return tuple((name, fact) for name, fact in found if isinstance(fact, Skipped))
 
     @property
     def answering(self) -> tuple[WorkerEvidence, ...]:
-        """The workers that answered, in the order given."""
         workers = () if isinstance(self.workers, Skipped) else self.workers.values()
         return tuple(worker for worker in workers if isinstance(worker, WorkerEvidence))
 
     @property
     def versions(self) -> tuple[KafkaVersion, ...]:
-        """The versions that the workers name."""
         return tuple(each.version for each in self.answering if not isinstance(each.version, Skipped))
 
     @property
@@ -209,7 +203,6 @@ class Evidence(Struct, frozen=True):
 
     @property
     def silent(self) -> Mapping[str, Skipped]:
-        """The workers that did not answer, with the reasons."""
         workers = {} if isinstance(self.workers, Skipped) else self.workers
         return {url: fact for url, fact in workers.items() if isinstance(fact, Skipped)}
 
@@ -230,7 +223,6 @@ class Evidence(Struct, frozen=True):
         return self.inspection.state.state(connector).config or {}
 
     def configured(self, key: str) -> Mapping[str, str]:
-        """The value of one worker property in each file that sets it."""
         files = {} if isinstance(self.worker_files, Skipped) else self.worker_files
         return {name: properties[key] for name, properties in files.items() if key in properties}
 
@@ -244,9 +236,6 @@ def declared_support(properties: Properties) -> SourceSupport | None:
         return None
     text = properties.get(SOURCE_SUPPORT, SourceSupport.DISABLED.value).lower()
     return SourceSupport(text) if text in set(SourceSupport) else None
-
-
-# Everything that one command read, and when. What could not be read is Skipped with a reason, never empty.
 
 
 NOT_ASKED: Final = not_asked("not asked")
@@ -286,7 +275,5 @@ class Snapshot(Struct, frozen=True):
 
 
 class SnapshotFile(Answer, frozen=True):
-    """A snapshot and the path of the file that holds it."""
-
     snapshot: Snapshot
     file: str

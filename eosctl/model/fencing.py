@@ -1,4 +1,4 @@
-"""Fencing of producers: what shall be fenced, what each step does, and what came of it."""
+"""Fencing of producers: the request, the steps, and their results."""
 
 from enum import StrEnum
 
@@ -28,17 +28,14 @@ class FencingRequest(Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """Whether it names nothing."""
         return not (self.transactional_ids or self.names_connectors or self.prefixes)
 
     @property
     def names_connectors(self) -> bool:
-        """Whether IDs have to be derived from connectors."""
         return bool(self.connectors) or self.all_connectors
 
     @property
     def needs_listing(self) -> bool:
-        """Whether coordinators have to be asked which IDs they know."""
         return self.names_connectors or bool(self.prefixes)
 
 
@@ -59,7 +56,6 @@ class FenceStep(Struct, frozen=True):
 
     @property
     def transactional_id(self) -> str:
-        """The ID to fence."""
         return self.candidate.transactional_id
 
 
@@ -93,8 +89,6 @@ class FencingPlan(Struct, frozen=True):
 
 
 class FenceOutcome(StrEnum):
-    """What became of one ID."""
-
     FENCED = "fenced"
     SKIPPED = "skipped"
     FAILED = "failed"
@@ -130,7 +124,6 @@ class FencingOutcome(Struct, frozen=True):
     interrupted: bool = False
 
     def count(self, outcome: FenceOutcome) -> int:
-        """How many IDs ended so."""
         return sum(1 for result in self.results if result.outcome is outcome)
 
 
@@ -143,22 +136,18 @@ class PlannedFencing(Answer, frozen=True, kw_only=True):
 
     @property
     def transactional_ids(self) -> frozenset[str]:
-        """The IDs to fence."""
         return frozenset(step.transactional_id for step in self.plan.steps)
 
     @property
     def objections(self) -> tuple[str, ...]:
-        """What speaks against the plan."""
         return tuple(each.message for each in self.plan.objections)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the user should know although the plan can be carried out."""
         return self.plan.warnings
 
     @property
     def failure(self) -> EosctlError | None:
-        """Refused where anything speaks against the plan."""
         return Refused("; ".join(self.objections), hint=self.plan.objections[0].hint) if self.objections else None
 
 
@@ -176,7 +165,7 @@ class Proof(Struct, frozen=True):
 
     @property
     def holds(self) -> bool:
-        """Whether the old producer is out: nothing open, identity moved, and refused where it was asked."""
+        """True if the old producer is fenced: nothing open, identity changed, and refused where it was tried."""
         return not self.open and self.moved and self.refusal != ""
 
 
@@ -194,17 +183,14 @@ class Fenced(Answer, frozen=True, kw_only=True):
 
     @property
     def found(self) -> bool:
-        """Whether a proof does not hold."""
         return bool(self.findings)
 
     @property
     def complete(self) -> bool:
-        """Whether there is a proof for every ID that was fenced."""
         return len(self.proofs) == self.outcome.count(FenceOutcome.FENCED)
 
     @property
     def failure(self) -> EosctlError | None:
-        """The error that the command ends with where not all IDs were fenced."""
         return failure_of(self.outcome, self.principal)
 
 

@@ -30,12 +30,10 @@ class ListedGroup(Struct, frozen=True):
 
     @property
     def is_connect(self) -> bool:
-        """Whether it is a Connect cluster's workers."""
         return self.protocol_type == CONNECT_PROTOCOL
 
     @property
     def is_share(self) -> bool:
-        """Whether it is a share group."""
         return self.protocol_type == SHARE_PROTOCOL
 
 
@@ -55,10 +53,6 @@ class ShareGroup(Struct, frozen=True):
 
 
 ShareGroups = Mapping[str, ShareGroup]
-"""Share groups by ID."""
-
-
-# The groups that Connect workers form, as their coordinators describe them.
 
 
 DEAD: Final = "Dead"
@@ -92,15 +86,12 @@ class ConnectGroup(Struct, frozen=True):
 
     @property
     def lacking(self) -> tuple[Skipped, ...]:
-        """That the group does not exist: no worker of it runs, or its name is another one."""
         return (NO_SUCH_GROUP,) if self.state == DEAD and not self.members else ()
 
 
 Groups = Mapping[str, ConnectGroup | Skipped]
-"""Groups by ID, as their coordinators describe them."""
 
 
 def no_such_group(group_id: str, known: Iterable[str]) -> Skipped:
-    """That no such group exists, with the Connect group that may be meant; known are those that there are."""
     meant = did_you_mean(group_id, known)
     return NO_SUCH_GROUP if meant is None else replace(NO_SUCH_GROUP, reason=f"{NO_SUCH_GROUP.reason}; {meant}")

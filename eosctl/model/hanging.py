@@ -25,8 +25,6 @@ from eosctl.model.transactions import (
     transactional_ids_by_producer,
 )
 
-# Which transactional IDs brokers keep from whoever asks.
-
 
 class TransactionalIdAccess(Struct, frozen=True):
     """Whether brokers show every transactional ID to this principal: they leave the others out silently.
@@ -40,7 +38,6 @@ class TransactionalIdAccess(Struct, frozen=True):
 
     @property
     def lacking(self) -> tuple[Skipped, ...]:
-        """What may be hidden, as a fact that was not read."""
         if self.denied:
             return (
                 Skipped(f"Describe is denied, so brokers leave IDs out: {', '.join(self.denied[:3])}", Cause.DENIED),
@@ -49,11 +46,9 @@ class TransactionalIdAccess(Struct, frozen=True):
 
     @property
     def granted(self) -> bool:
-        """Whether nothing that was tried was refused."""
         return not self.denied
 
     def require(self, principal: str) -> None:
-        """Raise NotAuthorized where some transactional IDs are kept from this principal."""
         if not self.granted:
             raise NotAuthorized(
                 principal=principal,
@@ -101,17 +96,14 @@ class OpenTransaction(Struct, frozen=True):
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """The partition it is open in."""
         return self.active.topic_partition
 
     @property
     def producer(self) -> ProducerIdAndEpoch:
-        """The producer that wrote it."""
         return self.active.producer
 
     @property
     def place(self) -> Place:
-        """What distinguishes it from every other one."""
         return self.topic_partition, self.producer.producer_id, self.start_offset
 
     @property
@@ -145,7 +137,6 @@ class Verdict(Struct, frozen=True):
 
     @property
     def hangs(self) -> bool:
-        """Whether it hangs by KIP-664's rule."""
         return self.reason is not None
 
 
@@ -239,12 +230,10 @@ class HangingTransactions(Answer, frozen=True, kw_only=True):
 
     @property
     def found(self) -> bool:
-        """Whether something hangs."""
         return any(each.hangs for each in self.verdicts)
 
     @property
     def failure(self) -> EosctlError | None:
-        """Unreachable where nothing hangs in what was seen, but not all was seen or could be judged."""
         if self.found:
             return None
         if self.undecided:
@@ -261,9 +250,6 @@ class HangingTransactions(Answer, frozen=True, kw_only=True):
         return None
 
 
-# Open transactions joined with what their coordinators answer, and none of it where it would mislead.
-
-
 class JoinedTransactions(Struct, frozen=True):
     """Open transactions with what coordinators know; undecided are those that a coordinator without answer might know.
 
@@ -275,7 +261,6 @@ class JoinedTransactions(Struct, frozen=True):
     reasons: tuple[str, ...]
 
     def require(self) -> None:
-        """Raise Unreachable where it cannot be said of every one whether it hangs."""
         if self.undecided:
             raise Unreachable(
                 "; ".join(self.reasons),
@@ -288,7 +273,6 @@ def join_open_transactions(
     transactional_ids: Mapping[int, str],
     descriptions: Mapping[str, TransactionDescription],
 ) -> tuple[OpenTransaction, ...]:
-    """Candidates with what coordinators know of them, in the order of partitions and offsets."""
     found = []
     for each in candidates:
         name = transactional_ids.get(each.producer.producer_id)
@@ -330,9 +314,6 @@ def join_answers(
     )
 
 
-# Where read_committed consumers of a partition stand, and what keeps them there.
-
-
 class PartitionStability(Struct, frozen=True):
     """One partition's offsets, and the open transactions between last stable offset and high watermark.
 
@@ -359,7 +340,6 @@ class GroupReading(Struct, frozen=True):
     pending: tuple[TopicPartition, ...] | Skipped = ()
 
     def at(self, place: TopicPartition) -> int | None:
-        """Its committed offset; None where it has none, or it was not read."""
         return None if isinstance(self.committed, Skipped) else self.committed.get(place)
 
     def is_held_back(self, offsets: PartitionOffsets) -> bool:
@@ -386,11 +366,7 @@ class LastStableOffsets(Answer, frozen=True, kw_only=True):
 
     @property
     def failure(self) -> EosctlError | None:
-        """Unreachable where partitions are left out because no leader answers."""
         return no_leader_answers(self.not_searched)
-
-
-# Producers, offsets and waiting groups of all partitions at one time, as a snapshot keeps them.
 
 
 NO_LEADER: Final = -1

@@ -32,7 +32,6 @@ class Cursor(NamedTuple):
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """The partition that it stands in."""
         return TopicPartition(self.topic, self.partition)
 
 
@@ -102,7 +101,6 @@ class Advance(Struct, frozen=True):
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """The partition concerned."""
         cursor = self.before or self.after
         assert cursor is not None
         return cursor.topic_partition
@@ -140,8 +138,6 @@ class JobState(Struct, frozen=True):
 
 
 class CarriedBucket(NamedTuple):
-    """The carried state of one kind and bucket."""
-
     kind: StateKind
     bucket: int
     rows: tuple[StateRow, ...]
@@ -220,7 +216,7 @@ class LedgerStatus(Answer, frozen=True):
 
     @property
     def found(self) -> bool:
-        """Whether readers have records twice, or lack some, by the last run of a job: known or new is the same here."""
+        """True if the last run of a job is broken or altered, new or not."""
         return any(each.summary.last_run.verdict in {"broken", "altered"} for each in self.jobs)
 
 

@@ -13,8 +13,6 @@ from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import LiveOwners
 
-# Logical replication slots of a PostgreSQL, from which connectors are streamed to.
-
 
 class ReplicationSlot(Struct, frozen=True):
     """A row of pg_replication_slots; log sequence numbers as whole numbers, None where there is none.
@@ -44,7 +42,6 @@ class SourceRead(Struct, frozen=True):
 
     @property
     def unknown(self) -> Skipped | None:
-        """Why nothing can be said, if so."""
         return next((each for each in (self.server, self.slot) if isinstance(each, Skipped)), None)
 
 
@@ -76,12 +73,11 @@ class Move(Struct, frozen=True):
 
     @property
     def renamed(self) -> bool:
-        """Whether keys have to be rewritten."""
         return self.connector != self.new_name
 
     @property
     def to_workers(self) -> bool:
-        """Whether the offsets shall be where all connectors of the workers have theirs."""
+        """True if the offsets move to the worker-global offsets topic."""
         return self.setting is None and not self.unchanged
 
 
@@ -117,7 +113,6 @@ class MigrationRequest(Struct, frozen=True):
 
     @property
     def new_side(self) -> Side:
-        """The side whose Connect cluster the connector will live in."""
         return Side.TARGET if self.elsewhere else Side.SOURCE
 
     def target_id(self, move: Move) -> str:

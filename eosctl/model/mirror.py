@@ -29,8 +29,6 @@ class Compared(StrEnum):
 
 
 class TopicPair(NamedTuple):
-    """A source topic and the topic of the target cluster that it is mirrored to."""
-
     source: str
     target: str
 
@@ -147,7 +145,6 @@ class MirroredTopic(Struct, frozen=True):
 
     @property
     def compacted(self) -> tuple[Side, ...] | Skipped:
-        """The sides that are compacted."""
         sides = {Side.SOURCE: self.source.cleanup_policy, Side.TARGET: self.target.cleanup_policy}
         for policy in sides.values():
             if isinstance(policy, Skipped):
@@ -181,7 +178,6 @@ class MirrorPlan(Struct, frozen=True):
         return ("digests of records", *(f"the mirror's source offsets in {each}" for each in self.offsets_topics))
 
     def topic(self, pair: TopicPair) -> MirroredTopic:
-        """The topics of a pair of partitions."""
         return next(each for each in self.topics if each.topics == pair)
 
 
@@ -196,8 +192,6 @@ class PairVerdict(Struct, frozen=True):
 
 
 class MirrorReport(Answer, frozen=True):
-    """The whole answer of a mirror's audit: the same records give the same report."""
-
     plan: MirrorPlan
     pairs: tuple[PairVerdict, ...]
     findings: tuple[Finding, ...]
@@ -205,12 +199,10 @@ class MirrorReport(Answer, frozen=True):
 
     @property
     def reported(self) -> tuple[Finding, ...]:
-        """All findings, the worst first."""
         return self.findings
 
     @property
     def kinds(self) -> tuple[FindingKind, ...]:
-        """Those of a mirror's audit."""
         return self.looked_for
 
     @property
@@ -221,7 +213,6 @@ class MirrorReport(Answer, frozen=True):
 
     @property
     def complete(self) -> bool:
-        """Whether every pair has a verdict that says held or broken."""
         return self.verdict is not AuditVerdict.CANNOT_TELL and not self.coverage.gaps
 
 

@@ -16,8 +16,6 @@ _TOPIC_NAME: Final = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}", re.ASCII)
 
 
 class TopicPartition(Struct, frozen=True, order=True):
-    """One partition of one topic."""
-
     topic: str
     partition: int
 
@@ -89,9 +87,6 @@ def coordinator_partition(transactional_id: str, partitions: int) -> int:
     return (0 if value == -(1 << 31) else abs(value)) % partitions
 
 
-# Which name was meant by one that does not exist: the hint of every error and note about an unknown name.
-
-
 MOST_NAMES: Final = 10_000
 """Names that are compared: of more, the first ones. A comparison costs some 10 µs."""
 
@@ -108,21 +103,16 @@ def did_you_mean(wanted: str, known: Iterable[str], otherwise: str | None = None
 
 
 def no_such_topic(name: str, known: Iterable[str]) -> UsageError:
-    """The error for a topic that was named and does not exist; known are those that do, as far as they are shown."""
     return UsageError(f"topic {name} does not exist", hint=did_you_mean(name, known, "is this the right cluster?"))
 
 
 def not_in_config_topic(names: Sequence[str], known: Iterable[str]) -> UsageError:
-    """The error for connectors that were named and that the config topic does not mention; known are those it does."""
     return UsageError(
         f"the config topic does not mention connector {', '.join(names)}",
         hint=did_you_mean(
             names[0], known, "`eosctl inspect-config` lists the connectors; is --config-topic the right one?"
         ),
     )
-
-
-# Names that a TAB offered before: topics or connectors of a cluster, kept so that the next TAB need not ask.
 
 
 FRESH_MS: Final = 5 * 60 * 1000
@@ -145,11 +135,9 @@ class CachedNames(Struct, frozen=True):
         return now - self.read_at >= FRESH_MS and now - self.asked_at >= PATIENCE_MS
 
     def known(self, now: int) -> tuple[str, ...]:
-        """The names, () where they are older than FORGOTTEN_MS."""
         return self.names if now - self.read_at < FORGOTTEN_MS else ()
 
     def unanswered(self, now: int) -> "CachedNames":
-        """The same after the cluster was asked in vain."""
         return CachedNames(self.names, self.read_at, now)
 
 

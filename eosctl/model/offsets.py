@@ -74,7 +74,6 @@ class KeyRecords(NamedTuple):
 
 
 Entry = tuple[OffsetKey, KeyRecords]
-"""A key, and what one partition holds under it."""
 
 
 class OffsetsPartition(Struct, frozen=True):
@@ -86,7 +85,6 @@ class OffsetsPartition(Struct, frozen=True):
 
     @property
     def records(self) -> int:
-        """How many records were read."""
         return sum(each.records for each in self.keys.values())
 
 
@@ -102,7 +100,6 @@ class OffsetsTopic(Struct, frozen=True):
         return tuple(part.keys[raw] for part in self.partitions if raw in part.keys)
 
     def raw_keys(self) -> Iterator[bytes | None]:
-        """Every raw key once, partition by partition."""
         seen: set[bytes | None] = set()
         for part in self.partitions:
             yield from (raw for raw in part.keys if raw not in seen)
@@ -110,11 +107,7 @@ class OffsetsTopic(Struct, frozen=True):
 
     @property
     def records(self) -> int:
-        """How many records were read."""
         return sum(part.records for part in self.partitions)
-
-
-# Where a source connector's offsets are kept: what worker settings and connector config say together (KIP-618).
 
 
 SOURCE_SUPPORT: Final = "exactly.once.source.support"
@@ -154,8 +147,6 @@ class StorePlace(Struct, frozen=True):
 
 
 class OffsetStore(Struct, frozen=True):
-    """One store as a task reads it."""
-
     place: StorePlace
     isolation_level: IsolationLevel
 
@@ -181,12 +172,8 @@ class OffsetStores(Struct, frozen=True):
 
     @property
     def places(self) -> tuple[StorePlace, ...]:
-        """Where offsets are read from, the worker's topic first."""
         stores = (self.worker_global, self.connector_specific)
         return tuple(dict.fromkeys(store.place for store in stores if store is not None))
-
-
-# Offsets as a connector would be given them, beside what each store holds and what KIP-618 promises.
 
 
 class StoredOffset(NamedTuple):
@@ -198,7 +185,6 @@ class StoredOffset(NamedTuple):
 
     @property
     def usable(self) -> bool:
-        """Whether a connector that is answered from it gets an offset."""
         return self.value is not None and not isinstance(self.value, MalformedValue)
 
 
@@ -277,12 +263,10 @@ class OffsetsReport(Answer, frozen=True):
 
     @property
     def reported(self) -> tuple[Finding, ...]:
-        """Its findings."""
         return self.findings
 
     @property
     def failure(self) -> EosctlError | None:
-        """The name of the topic was wrong, where it is not an offsets topic: it says nothing of any connector."""
         if self.is_offsets_topic:
             return None
         return UsageError(
@@ -297,17 +281,11 @@ class OffsetsReport(Answer, frozen=True):
         return not self.coverage.gaps and not any(lacking)
 
 
-# What a command reads of the offsets topics of a Connect cluster.
-
-
 class OffsetsFacts(Struct, frozen=True):
     """Offsets topics, folded, by place (None: there is no such topic), and the worker settings that led to them."""
 
     worker: WorkerSettings
     topics: Mapping[StorePlace, OffsetsTopic | Skipped | None]
-
-
-# Where a source offset lies, in the terms of the connector that wrote it.
 
 
 class Order(StrEnum):
@@ -332,9 +310,6 @@ class AtSource(NamedTuple):
 
     served: Served
     words: str
-
-
-# Offsets outside of a topic: what an export file holds, and how two sets of them differ.
 
 
 class ConnectorOffset(NamedTuple):
@@ -384,13 +359,10 @@ class OffsetsExport(Answer, frozen=True):
 
     @property
     def found(self) -> bool:
-        """Whether something could not be expressed."""
         return any(each.left_out for each in self.files)
 
 
 class Change(StrEnum):
-    """How one offset differs between A and B."""
-
     ONLY_IN_A = "only-in-a"
     ONLY_IN_B = "only-in-b"
     DIFFERENT = "different"
@@ -427,5 +399,4 @@ class OffsetsDifference(Answer, frozen=True):
 
     @property
     def found(self) -> bool:
-        """Whether anything differs."""
         return bool(self.changes)

@@ -17,8 +17,6 @@ from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.strimzi import OperatedConnectors
 from eosctl.model.transactions import ActiveProducer, TransactionDescription, TransactionState
 
-# Source and target of a plan, and how they are reached.
-
 
 class Side(StrEnum):
     """Which of a plan's Kafka clusters and Connect clusters is meant; both are the same where nothing moves away."""
@@ -34,9 +32,6 @@ class Place(Struct, frozen=True):
     bootstrap_servers: tuple[str, ...]
     connect_urls: tuple[str, ...] = ()
     config_topic: str | None = None
-
-
-# Steps of a plan that create a connector, delete one that was created so, or wait for who operates it.
 
 
 class CreateConnector(Struct, frozen=True):
@@ -90,7 +85,6 @@ class AwaitOperator(Struct, frozen=True):
 
     @property
     def stops(self) -> bool:
-        """Whether all that it waits for is that the connector is STOPPED."""
         return self.state == "STOPPED" and not self.settings and self.copied_from is None
 
 
@@ -100,9 +94,6 @@ class ConnectorConfigIs(Struct, frozen=True):
     side: Side
     connector: str
     digest: str
-
-
-# Steps that end a transaction, and what must hold before them: abort what hangs, commit what its owner decided.
 
 
 NOTHING_OPEN: Final = -1
@@ -153,12 +144,10 @@ class OpenPart(Struct, frozen=True, order=True):
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """The partition."""
         return TopicPartition(self.topic, self.partition)
 
     @property
     def is_empty(self) -> bool:
-        """Whether no record of the transaction is there."""
         return self.start_offset == NOTHING_OPEN
 
 
@@ -183,7 +172,6 @@ class CommitTransaction(Struct, frozen=True):
 
     @property
     def producer(self) -> ProducerIdAndEpoch:
-        """In whose name it is committed."""
         return ProducerIdAndEpoch(self.producer_id, self.producer_epoch)
 
 
@@ -221,7 +209,6 @@ class TransactionNow(Struct, frozen=True):
         producers: tuple[ActiveProducer, ...],
         unanswered: tuple[TopicPartition, ...],
     ) -> Self:
-        """An Ongoing one, by what the leaders of its partitions answered."""
         producer = description.producer
         parts: dict[TopicPartition, OpenPart | Skipped] = {
             place: OpenPart(place.topic, place.partition, NOTHING_OPEN, NOTHING_OPEN)
@@ -241,7 +228,6 @@ class TransactionNow(Struct, frozen=True):
 
 
 def why_changed(wanted: TransactionUnchanged, now: TransactionNow) -> str | None:
-    """Why the precondition does not hold, None where it does."""
     name, producer = wanted.transactional_id, ProducerIdAndEpoch(wanted.producer_id, wanted.producer_epoch)
     if now.is_committed(wanted.started_ms):
         return None
@@ -522,9 +508,6 @@ class Plan(Struct, frozen=True):
     steps: tuple[PlannedStep, ...]
     places: tuple[Place, ...] = ()
     operated: OperatedConnectors | None = None
-
-
-# What the kinds of steps, preconditions and records are called in files and in output.
 
 
 _WORD: Final = re.compile(r"(?<!^)(?=[A-Z])")

@@ -10,8 +10,6 @@ from eosctl.model.preconditions import Check
 from eosctl.model.report import Answer, Finding
 from eosctl.model.skipped import Skipped
 
-# What became of the steps of a plan.
-
 
 class StepOutcome(StrEnum):
     """What became of one step: done now, done by an earlier run, left to a person, failed, or not begun."""
@@ -39,7 +37,6 @@ class ApplyOutcome(Struct, frozen=True):
     changed: bool
 
     def count(self, outcome: StepOutcome) -> int:
-        """How many steps ended so."""
         return sum(1 for result in self.results if result.outcome is outcome)
 
 
@@ -63,7 +60,6 @@ class Planned(Answer, frozen=True, kw_only=True):
 
     @property
     def stops(self) -> tuple[PlannedStep, ...]:
-        """Its steps that stop connectors, or wait until an operator has stopped them."""
         return tuple(
             each
             for each in self.plan.steps
@@ -72,7 +68,6 @@ class Planned(Answer, frozen=True, kw_only=True):
 
     @property
     def failure(self) -> EosctlError | None:
-        """Refused where anything speaks against the plan, otherwise the error of its file."""
         return Refused("; ".join(self.objections), hint=self.hint) if self.objections else self.error
 
 
@@ -96,11 +91,7 @@ class Applied(Answer, frozen=True, kw_only=True):
 
     @property
     def failure(self) -> EosctlError | None:
-        """The error that the run ended with: it says what became of the steps before it."""
         return self.error
-
-
-# Plan files as they lie in a directory, with what became of each.
 
 
 class PlanState(StrEnum):
@@ -123,7 +114,6 @@ class KeptPlan(Struct, frozen=True):
 
     @property
     def connectors(self) -> tuple[str, ...]:
-        """The connectors that its steps name."""
         steps = () if isinstance(self.plan, Skipped) else self.plan.steps
         names = (getattr(each.step, "connector", None) for each in steps if not isinstance(each.step, ManualStep))
         return tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
@@ -136,14 +126,12 @@ class KeptPlan(Struct, frozen=True):
 
 
 class KeptPlans(Answer, frozen=True, kw_only=True):
-    """All plan files of a directory, the newest first."""
-
     directory: str
     plans: tuple[KeptPlan, ...] = ()
 
 
 def state_by(steps: int, done: int, undo_steps: int, undone: int) -> PlanState:
-    """What became of a plan of which so many steps that eosctl does are done, and so many of its undo."""
+    """State of a plan, by the number of its steps that are done and of its undo's."""
     if undone:
         return PlanState.UNDONE if undone >= undo_steps else PlanState.UNDO_BEGUN
     if not done:

@@ -51,8 +51,6 @@ from eosctl.model.text import counted
 from eosctl.model.topics import TopicFacts
 from eosctl.model.workers import LiveOwners
 
-# What apply reads again before it acts: the facts that preconditions speak of.
-
 
 class ConnectorFacts(Struct, frozen=True):
     """A connector as Connect knows it now: state such as RUNNING or STOPPED (None: it does not exist), its tasks."""
@@ -113,7 +111,7 @@ STOP_HINT: Final = (
 
 
 def needed_first(steps: Iterable[PlannedStep]) -> tuple[Precondition, ...]:
-    """Preconditions of the steps that no earlier one of them brings about, each once."""
+    """Preconditions of the steps that no earlier step establishes, each once."""
     needed: dict[Precondition, None] = {}
     earlier: list[Step] = []
     for planned in steps:
@@ -189,7 +187,6 @@ def _standing(
 
 
 def violations(preconditions: Sequence[Precondition], facts: PlanFacts) -> tuple[str, ...]:
-    """Why those that do not hold do not, in words, in their order."""
     reasons = (violation(each, facts) for each in preconditions)
     return tuple(reason for reason in reasons if reason is not None)
 

@@ -13,9 +13,6 @@ from eosctl.model.report import Answer, Severity
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.transactions import ActiveProducer, TransactionDescription, TransactionState
 
-# What a probe saw: facts, the errors that requests were refused with, and why something is not known.
-
-
 T = TypeVar("T")
 
 NOT_TRIED: Final = Skipped("not tried", Cause.NOT_ASKED)
@@ -69,7 +66,6 @@ class Look(Struct, frozen=True):
 
     @property
     def is_stable(self) -> bool:
-        """Whether the last stable offset is beyond it."""
         return self.last_stable_offset > self.offset
 
     @property
@@ -79,7 +75,6 @@ class Look(Struct, frozen=True):
 
     @property
     def bounds(self) -> str:
-        """Both offsets of the partition, for people."""
         return f"last stable offset {self.last_stable_offset}, high watermark {self.high_watermark}"
 
 
@@ -91,7 +86,6 @@ class Raised(NamedTuple):
 
     @property
     def fences(self) -> bool:
-        """Whether the former is behind the latter: a higher epoch, or another producer ID."""
         return (
             self.before.producer_id != self.after.producer_id or self.before.producer_epoch < self.after.producer_epoch
         )
@@ -158,12 +152,10 @@ class ProbePlan(Struct, frozen=True):
 
     @property
     def place(self) -> TopicPartition:
-        """The only partition."""
         return TopicPartition(self.name, 0)
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """What will be done, in order."""
         factor = self.replication_factor
         copies = "the brokers' default replication factor" if factor < 0 else f"replication factor {factor}"
         return (
@@ -177,8 +169,6 @@ class ProbePlan(Struct, frozen=True):
 
 
 class PlannedProbe(Answer, frozen=True, kw_only=True):
-    """The plan, for --dry-run and before the question."""
-
     plan: ProbePlan
     cluster_id: str
     objections: tuple[str, ...] = ()
@@ -230,7 +220,6 @@ class ProbeAnswer(Struct, frozen=True):
 
     @property
     def fails(self) -> bool:
-        """Whether the cluster does otherwise than Kafka, in what matters."""
         return self.verdict in {Verdict.NO, Verdict.DIFFERENT} and self.check.severity is not Severity.INFO
 
 
@@ -277,17 +266,14 @@ class Probed(Answer, frozen=True, kw_only=True):
     interrupted: bool = False
 
     def count(self, verdict: Verdict) -> int:
-        """How many questions have this answer."""
         return sum(each.verdict is verdict for each in self.answers)
 
     @property
     def found(self) -> bool:
-        """Whether something that matters is not as in Kafka."""
         return any(each.fails for each in self.answers)
 
     @property
     def failure(self) -> EosctlError | None:
-        """Interrupted, or PartlyApplied where the topic may still be there."""
         topic = self.plan.name
         hint = f"delete it: kafka-topics.sh --bootstrap-server HOST:PORT --delete --topic {topic}"
         if self.interrupted:

@@ -39,7 +39,6 @@ class Profile(HiddenFields, frozen=True):
 
     @property
     def client_properties(self) -> dict[str, Property]:
-        """The profile's own client properties, each with the profile as its origin."""
         own = dict(self.properties)
         if self.bootstrap_server is not None:
             own["bootstrap.servers"] = self.bootstrap_server
@@ -47,7 +46,6 @@ class Profile(HiddenFields, frozen=True):
 
     @property
     def label(self) -> str:
-        """The profile and its file, as the origin of a value."""
         return f"profile {self.name} ({self.origin})"
 
 
@@ -59,7 +57,7 @@ class Profiles(Struct, frozen=True):
     unused: tuple[str, ...] = ()
 
     def over(self, other: "Profiles") -> "Profiles":
-        """These, and those of `other` that have another name; its choice holds where these have made none."""
+        """These profiles win over the ones of `other`, and so does their choice."""
         twice = sorted(self.profiles.keys() & other.profiles.keys())
         unused = tuple(
             f"{other.profiles[name].label} is not used: {self.profiles[name].origin} has one of the name"

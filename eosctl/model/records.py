@@ -67,7 +67,6 @@ class Record(NamedTuple):
 
     @property
     def producer(self) -> ProducerIdAndEpoch | None:
-        """The idempotent producer that wrote it, if one did."""
         return ProducerIdAndEpoch(self.producer_id, self.producer_epoch) if self.producer_id >= 0 else None
 
 

@@ -15,8 +15,6 @@ from eosctl.errors import EXIT_FINE, EXIT_FOUND, EXIT_INCOMPLETE, EosctlError, U
 from eosctl.model.skipped import Coverage
 from eosctl.model.versions import KafkaVersion
 
-# Waivers: findings that somebody has accepted, until a day.
-
 
 class Waiver(Struct, frozen=True):
     """Who accepts which findings, why, and until when.
@@ -32,7 +30,6 @@ class Waiver(Struct, frozen=True):
     expires: date
 
     def covers(self, words: Iterable[str], subject: str) -> bool:
-        """Whether it is for findings that have one of these words as ID or name, and this subject."""
         named = self.finding.lower()
         return any(each.lower() == named for each in words) and fnmatchcase(subject, self.subject)
 
@@ -56,7 +53,6 @@ class Severity(StrEnum):
     INFO = "info"
 
     def reaches(self, least: "Severity") -> bool:
-        """Whether it is as bad as `least`, or worse."""
         return SEVERITIES.index(self) <= SEVERITIES.index(least)
 
 
@@ -94,12 +90,10 @@ class FindingKind(Struct, frozen=True):
     is_misnaming: bool = False
 
     def fix_for(self, version: KafkaVersion) -> str:
-        """The fix that workers of this version can carry out."""
         return self.fix if self.older is None or version >= self.older.before else self.older.fix
 
     @property
     def fixes(self) -> tuple[str, ...]:
-        """The fix, and the older one with the version that it is for."""
         return (
             self.fix,
             *(() if self.older is None else (f"with workers before {self.older.before}: {self.older.fix}",)),
@@ -151,21 +145,17 @@ class Finding(Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """The ID of its kind."""
         return self.kind.id
 
     @property
     def name(self) -> str:
-        """The name of its kind."""
         return self.kind.name
 
     def as_usage_error(self) -> UsageError:
-        """The same as the error that a command ends with where nothing else can be said."""
         return UsageError(f"{self.subject}: {self.message} ({self.id})", hint=self.cure)
 
     @property
     def counts(self) -> bool:
-        """Whether it is more than information."""
         return self.severity.reaches(Severity.WARNING)
 
 
@@ -182,19 +172,17 @@ class Triage(Struct, frozen=True):
     today: date = date.min
 
     def waiver_of(self, finding: Finding) -> AppliedWaiver | None:
-        """The waiver for this finding, one that holds before one that has expired; None where there is none."""
+        """The waiver for this finding, a valid one before an expired one; None: there is none."""
         words = (finding.id, finding.name)
         found = [each for each in self.waivers if each.covers(words, finding.subject)]
         applied = [AppliedWaiver(each, each.expires < self.today) for each in found]
         return min(applied, key=lambda each: each.expired, default=None)
 
     def waives(self, finding: Finding) -> bool:
-        """Whether a waiver holds for it."""
         applied = self.waiver_of(finding)
         return applied is not None and not applied.expired
 
     def fails(self, finding: Finding) -> bool:
-        """Whether it is severe enough, and no waiver holds for it."""
         return finding.severity.reaches(self.fail_on or Severity.WARNING) and not self.waives(finding)
 
 
@@ -220,22 +208,20 @@ class Answer(Struct, frozen=True, kw_only=True):
 
     @property
     def reported(self) -> tuple[Finding, ...]:
-        """The findings that it reports, in the order in which they are shown."""
         return ()
 
     @property
     def kinds(self) -> tuple[FindingKind, ...]:
-        """The kinds of findings that were looked for, whether one was found or not."""
         return ()
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """Why there may be findings that were not found; without more knowledge, whatever was not read."""
+        """Why findings may have been missed; by default one for each fact that was needed and not read."""
         return unread_doubts(self.coverage)
 
     @property
     def config_files(self) -> Mapping[str, str]:
-        """By the subject of a finding the file of the command line that says what it is; may be of some subjects."""
+        """The file of the command line that a finding is about, by the finding's subject; need not be complete."""
         return {}
 
     def is_new(self, finding: Finding) -> bool | None:
@@ -248,7 +234,6 @@ class Answer(Struct, frozen=True, kw_only=True):
 
     @property
     def found(self) -> bool:
-        """Whether it found something that a user should look at."""
         return any(map(self.fails, self.reported))
 
     @property
@@ -262,21 +247,17 @@ class Answer(Struct, frozen=True, kw_only=True):
         return not self.coverage.gaps
 
     def covering(self, coverage: Coverage) -> Self:
-        """The same with what was read for it."""
         return replace(self, coverage=coverage)
 
     def under(self, triage: Triage) -> Self:
-        """The same with its findings treated so."""
         return replace(self, triage=triage)
 
 
 def unread_doubts(coverage: Coverage) -> tuple[Doubt, ...]:
-    """A doubt for each thing that was needed and not read: nothing more is known of what it could have shown."""
     return tuple(Doubt(None, str(each), needed=True) for each in coverage.gaps)
 
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The findings by their severity, in the order that they have among those of one severity."""
     return tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)))
 
 
@@ -287,9 +268,6 @@ def exit_code(answer: Answer) -> int:
     if answer.found:
         return EXIT_FOUND
     return EXIT_FINE if answer.complete else EXIT_INCOMPLETE
-
-
-# What a command says to a pipeline: of each kind of finding whether it was found, and what is not known.
 
 
 PARTLY_READ: Final = "nothing was found in what was read, which is not all"
@@ -332,7 +310,6 @@ class Question(Struct, frozen=True):
 
     @property
     def outcome(self) -> Outcome:
-        """Failed before unknown, unknown before skipped."""
         if any(each.fails for each in self.reported):
             return Outcome.FAILED
         if self.unknown:
@@ -357,7 +334,6 @@ class Gate(Struct, frozen=True):
 
     @property
     def complete(self) -> bool:
-        """Whether the command did its work, and lacked nothing for it."""
         return self.failure is None and not self.lacking and not any(each.unknown for each in self.questions)
 
 
@@ -380,7 +356,6 @@ def gate_of(command: str, answer: Answer) -> Gate:
 
 
 def failed_gate(command: str, failure: EosctlError) -> Gate:
-    """What is left to say where the command ended without an answer."""
     return Gate(command, failure.exit_code, failure=failure)
 
 
@@ -414,9 +389,6 @@ def _without_repeats(reasons: Mapping[str | None, Sequence[str]], kind_id: str) 
     return tuple(dict.fromkeys(reasons.get(kind_id, ())))
 
 
-# Errors of workers and clients, and findings: what each means for Connect, and what to do next.
-
-
 class ErrorPattern(Struct, frozen=True):
     """One kind of error; it matches where all its patterns are found, on any line, in any case.
 
@@ -432,11 +404,9 @@ class ErrorPattern(Struct, frozen=True):
     source: str
 
     def matches(self, text: str) -> bool:
-        """Whether every pattern is found."""
         return all(re.search(each, text, re.IGNORECASE) for each in self.patterns)
 
     def speaks_of(self, word: str) -> bool:
-        """Whether this class or name of an error is one of its patterns."""
         return any(re.search(each, word, re.IGNORECASE) for each in self.patterns)
 
 
@@ -469,7 +439,6 @@ class Explained(Answer, frozen=True, kw_only=True):
 
     @property
     def found(self) -> bool:
-        """Whether nothing was recognised, so that the text is still to be looked at."""
         return not self.explanations
 
 

@@ -62,7 +62,6 @@ class Rule(Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """The ID of the kind that it finds."""
         return self.kind.id
 
 
@@ -94,12 +93,10 @@ class Diagnosis(Answer, frozen=True):
 
     @property
     def kinds(self) -> tuple[FindingKind, ...]:
-        """Those of the rules that were asked."""
         return tuple(answer.rule.kind for answer in self.answers)
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """The reasons why rules cannot tell."""
         return tuple(
             Doubt(answer.rule.id, reason, needed=not answer.complete)
             for answer in self.answers
@@ -108,13 +105,11 @@ class Diagnosis(Answer, frozen=True):
 
     @property
     def complete(self) -> bool:
-        """Whether each rule had all that it asks for, as far as the user gave input for it."""
         # A plain super() finds no cell in a class with slots.
         return not self.coverage.gaps and all(answer.complete for answer in self.answers)
 
     @property
     def reported(self) -> tuple[Finding, ...]:
-        """All findings, the worst first."""
         return worst_first(finding for answer in self.answers for finding in answer.findings)
 
     @property
@@ -127,9 +122,6 @@ class Diagnosis(Answer, frozen=True):
         """`found` where an error or a warning was found, or `cannot tell` where a rule could not, or `fine`."""
         outcomes = {answer.outcome for answer in self.answers}
         return next(each for each in ("found", "cannot tell", "fine") if each in outcomes or each == "fine")
-
-
-# Rolling steps between the three values of exactly.once.source.support (KIP-618).
 
 
 class Phase(StrEnum):
@@ -155,16 +147,12 @@ class Verdict(StrEnum):
 
 
 class WorkerPhase(Struct, frozen=True):
-    """One worker: what it is at, and how that is known."""
-
     url: str
     phase: Phase
     known_by: str
 
 
 class RollingStep(Struct, frozen=True):
-    """What to do with one worker, in words."""
-
     url: str
     phase: Phase
     action: str
@@ -194,7 +182,6 @@ class UpgradeCheck(Answer, frozen=True):
 
     @property
     def reported(self) -> tuple[Finding, ...]:
-        """What stands in the way, then the rest."""
         return (*self.blockers, *self.warnings)
 
     def fails(self, finding: Finding) -> bool:
@@ -206,12 +193,10 @@ class UpgradeCheck(Answer, frozen=True):
 
     @property
     def complete(self) -> bool:
-        """Whether the verdict is known, and nothing was unread behind which more could stand in the way."""
         return self.verdict is not Verdict.CANNOT_TELL and not self.coverage.gaps
 
     @property
     def summary(self) -> str:
-        """The verdict in one sentence."""
         if self.verdict is Verdict.YES:
             if self.done:
                 return f"yes: every worker is {self.target} already"

@@ -24,7 +24,6 @@ class StartedSandbox(Answer, frozen=True):
 
     @property
     def found(self) -> bool:
-        """Whether it is another one than was asked for, or a process does not answer."""
         return bool(self.other_options or self.silent)
 
 
@@ -46,17 +45,11 @@ class SandboxStatus(Answer, frozen=True):
 
     @property
     def found(self) -> bool:
-        """Whether none is up, or a process does not answer."""
         return self.state is None or not all(self.ready.values())
 
 
 class SandboxEnvironment(Answer, frozen=True):
-    """Addresses and credentials of a sandbox that is up."""
-
     state: State
-
-
-# The demo's report.
 
 
 class DemoStep(Struct, frozen=True):

@@ -28,7 +28,7 @@ class Cause(StrEnum):
 
     @property
     def is_gap(self) -> bool:
-        """Whether nobody knows it who could: not what no input was given for, what is not there, nor what is mixed."""
+        """True if it should have been readable. Not requested, not in use and mixed are no gaps."""
         return self not in {Cause.NOT_ASKED, Cause.NOT_IN_USE, Cause.MIXED}
 
 
@@ -55,7 +55,6 @@ class Skipped(Struct, frozen=True):
 
     @classmethod
     def of(cls, error: EosctlError) -> Self:
-        """What this error kept from being read."""
         return cls(error.message, next((cause for kind, cause in _CAUSES if isinstance(error, kind)), Cause.UNKNOWN))
 
 
@@ -65,14 +64,10 @@ def not_asked(reason: str) -> Skipped:
 
 
 def or_skipped(read: Callable[[], T | Skipped]) -> T | Skipped:
-    """What `read` returns, or Skipped with the reason why it could not."""
     try:
         return read()
     except EosctlError as error:
         return Skipped.of(error)
-
-
-# What a reader was asked for, and what of it was not read.
 
 
 class Unread(Struct, frozen=True):
@@ -88,7 +83,6 @@ class Unread(Struct, frozen=True):
 
     @property
     def is_gap(self) -> bool:
-        """Whether an answer is incomplete without it."""
         return self.needed and self.cause.is_gap
 
     def __str__(self) -> str:
@@ -102,7 +96,6 @@ class Coverage(Struct, frozen=True):
     unread: tuple[Unread, ...] = ()
 
     def __add__(self, other: "Coverage") -> "Coverage":
-        """Both together, each thing once: needed where one of them needs it."""
         unread = {**_by_name(self.unread)}
         for name, each in _by_name(other.unread).items():
             known = unread.get(name)
@@ -111,7 +104,6 @@ class Coverage(Struct, frozen=True):
 
     @property
     def gaps(self) -> tuple[Unread, ...]:
-        """What an answer is incomplete without."""
         return tuple(each for each in self.unread if each.is_gap)
 
 

@@ -20,9 +20,6 @@ class SparkOptions(Struct, frozen=True):
     source_executor_properties: str | None = None
 
 
-# The files of a Spark bundle.
-
-
 class SparkBundle(Answer, frozen=True):
     """Each file that was written, with its size in bytes."""
 

@@ -140,11 +140,9 @@ def _where(side: Side) -> str:
     return " (target)" if side is Side.TARGET else ""
 
 
-# What must hold before a step of this kind, whoever made the plan: it follows from the step itself.
-#
-# A plan stores its preconditions, and its digest shows that nobody edited it by hand. Whoever makes a plan with
-# another program makes a digest, too. So what can be derived from a step is checked as if the plan had it, and a plan
-# that lacks what only the planner could know is refused.
+# Preconditions that follow from the step itself.
+# A digest shows that a plan file was not edited by hand, but another program can compute a digest, too.
+# So what can be derived from a step is checked in any case, and a plan without what cannot be derived is refused.
 
 
 def demanded_steps(plan: Plan) -> tuple[PlannedStep, ...]:
@@ -162,7 +160,7 @@ def demanded_steps(plan: Plan) -> tuple[PlannedStep, ...]:
 
 
 def lacking(plan: Plan) -> tuple[str, ...]:
-    """What steps demand and the plan does not say, in words: nobody but its maker could know it."""
+    """Preconditions that steps lack and only the plan's author could know, in words."""
     return tuple(
         f"step {number} ({describe_step(planned.step)}) lacks the precondition {missing}"
         for number, planned in enumerate(plan.steps, 1)
@@ -187,7 +185,6 @@ def _derived(step: Step) -> Iterator[Precondition]:
 
 
 def _stands(wanted: AclsPresent, given: Iterable[Precondition]) -> bool:
-    """Whether the bindings are among those of one that is given."""
     return any(isinstance(each, AclsPresent) and {*wanted.bindings} <= {*each.bindings} for each in given)
 
 

@@ -43,7 +43,6 @@ class StrimziResource(HiddenFields, frozen=True):
 
     @property
     def place(self) -> str:
-        """File, kind and name, for messages."""
         return f"{self.origin} ({self.kind} {self.name})"
 
     @property
@@ -89,16 +88,13 @@ class OperatedConnectors(Struct, frozen=True):
     to_cluster: str | None = None
 
     def has(self, connector: str) -> bool:
-        """Whether this connector has an operator, as far as was said."""
         return self.every or connector in self.states
 
     def resource(self, connector: str) -> str:
-        """The resource of this connector, in words."""
         mirror = self.mirrors.get(connector)
         return "its KafkaConnector" if mirror is None else f"KafkaMirrorMaker2 {mirror}"
 
     def file(self, connector: str, change: str) -> str:
-        """The path of its resource after this change."""
         return f"{self.directory}/{in_file_name(connector)}.{change}.yaml"
 
 

@@ -22,7 +22,6 @@ class PartitionOffsets(Struct, frozen=True):
 
     @property
     def held_back(self) -> int:
-        """Offsets that an open transaction hides from read_committed consumers."""
         return self.high_watermark - self.last_stable_offset
 
 
@@ -41,7 +40,6 @@ class TopicFacts(Struct, frozen=True):
     leaderless: tuple[int, ...] = ()
 
     def setting(self, key: str) -> str | Skipped:
-        """The value of one of its configs."""
         if isinstance(self.settings, Skipped):
             return self.settings
         return self.settings.get(key, Skipped(f"the broker does not report {key} of topic {self.name}"))
@@ -103,5 +101,4 @@ class MirroredPartition(NamedTuple):
 
     @property
     def kept(self) -> int:
-        """Offsets that the source still has."""
         return self.bounds.high_watermark - self.bounds.log_start_offset

@@ -157,5 +157,4 @@ class Trace(Answer, frozen=True, kw_only=True):
 
     @property
     def found(self) -> bool:
-        """Whether there is certainly no record."""
         return isinstance(self.record, NoRecord) and self.record.absence is not Absence.NOT_FOUND

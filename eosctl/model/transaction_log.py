@@ -43,7 +43,6 @@ class CommitHistory(Struct, frozen=True):
 
     @property
     def intervals(self) -> int:
-        """How many intervals between two commits are known."""
         return sum(each.intervals for each in self.days)
 
     @property
@@ -237,12 +236,10 @@ class TransactionLogReport(LogAnswer, frozen=True, kw_only=True):
 
     @property
     def reported(self) -> tuple[Finding, ...]:
-        """Its findings."""
         return self.findings
 
     @property
     def found(self) -> bool:
-        """Whether an ID is absent, or a finding fails."""
         return bool(self.absent) or any(map(self.fails, self.findings))
 
 

@@ -295,12 +295,10 @@ class TransactionDescriptions(Answer, frozen=True, kw_only=True):
 
     @property
     def found(self) -> bool:
-        """Whether no coordinator knows one of the IDs."""
         return any(isinstance(each, UndescribedId) for each in self.transactions)
 
     @property
     def failure(self) -> EosctlError | None:
-        """The first of the errors, NotAuthorized before others."""
         return next(iter(sorted(self.errors, key=lambda each: not isinstance(each, NotAuthorized))), None)
 
 

@@ -25,7 +25,6 @@ class KafkaVersion(Struct, frozen=True, order=True):
 
     @property
     def next_patch(self) -> Self:
-        """The first release after it."""
         return replace(self, patch=self.patch + 1)
 
     def __str__(self) -> str:

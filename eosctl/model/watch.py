@@ -53,7 +53,6 @@ class Alert(Struct, frozen=True):
 
     @property
     def expression(self) -> str:
-        """The expression in PromQL."""
         selector = ", ".join(f'{name}="{value}"' for name, value in self.labels)
         series = f"{self.metric.name}{{{selector}}}" if selector else self.metric.name
         return f"{self.metric_seen.replace('{}', series)} {self.condition}".strip()
@@ -106,12 +105,10 @@ class Answers(Struct, frozen=True):
 
     @classmethod
     def none(cls, reason: Skipped) -> "Answers":
-        """No answer at all, for this reason."""
         return cls(reason, reason, reason, reason, reason, reason)
 
     @property
     def by_command(self) -> Mapping[str, object]:
-        """Each answer by the command that gives it."""
         return {
             "doctor": self.diagnosis,
             "transactions list": self.transactions,
@@ -196,7 +193,6 @@ class Emitted(StrEnum):
 
     @property
     def names_profiles(self) -> bool:
-        """Whether the profiles are in the file."""
         return self in {Emitted.SYSTEMD, Emitted.KUBERNETES}
 
 

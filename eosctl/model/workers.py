@@ -63,7 +63,6 @@ class ConnectFacts(Struct, frozen=True):
 
     @property
     def types(self) -> dict[str, str]:
-        """Connector name to "source" or "sink", for those whose type is known."""
         return {name: status.type for name, status in self.connectors.items() if status.type is not None}
 
     @property
@@ -146,7 +145,6 @@ class FoundWorkers(Struct, frozen=True):
 
     @property
     def silent(self) -> Mapping[str, Skipped]:
-        """Those that were asked."""
         return {url: each for url, each in self.unread.items() if each.cause.is_gap}
 
 
@@ -245,7 +243,6 @@ class LiveOwners(Struct, frozen=True):
         return cls({stem: tuple(owners) for stem, owners in found.items()}, dict(_leaders(groups)), unknown)
 
     def of_id(self, transactional_id: str) -> tuple[LiveOwner, ...]:
-        """The tasks that have this ID now, and the leader that has it."""
         stem = stem_and_task(transactional_id)
         leader = self.leaders.get(transactional_id)
         return (() if stem is None else self.tasks.get(stem, ())) + (() if leader is None else (leader,))
@@ -302,7 +299,6 @@ def _assigned(groups: Groups, connectors: Mapping[str, ConnectorStatus]) -> Iter
 
 
 def _at_work(group_id: str | None, connectors: Mapping[str, ConnectorStatus]) -> Iterator[LiveOwner]:
-    """The tasks of the group that have a producer by REST."""
     for name, connector in connectors.items() if group_id is not None else ():
         for status in _tasks(connector) if _may_be_source(connector) else ():
             if status.state in AT_WORK:

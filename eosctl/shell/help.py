@@ -157,14 +157,12 @@ class _Help:
     help: str | None
 
     def get_params(self, ctx: "Context") -> "list[Parameter]":
-        """Typer's parameters, which take plain words without pydantic."""
         parameters: list[Parameter] = super().get_params(ctx)  # type: ignore[misc]  # a command's, beside this class
         for parameter in parameters:
             read_plain_words_quickly(parameter)
         return parameters
 
     def get_help_option_names(self, ctx: "Context") -> list[str]:
-        """`-h` as well as `--help`."""
         return ["-h", "--help"]
 
     def get_short_help_str(self, limit: int = 0) -> str:
@@ -207,7 +205,6 @@ def _wrapped(line: str, width: int) -> list[str]:
 
 
 def heading(text: str) -> str:
-    """A heading, bold where the terminal shows it."""
     return typer.style(text, bold=True)
 
 
@@ -243,6 +240,5 @@ class EosctlGroup(_Help, TyperGroup):
         return super().parse_args(ctx, rest if rest or ctx.meta[LEADING] else ["--help"])
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
-        """The commands first, then the few options."""
         self.format_commands(ctx, formatter)
         super().format_options(ctx, formatter)

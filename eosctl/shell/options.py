@@ -189,7 +189,6 @@ class ConsoleHolder:
         self.console: Console | None = None
 
     def console_for(self, output_options: OutputOptions) -> Console:
-        """The console of this run, made at the first call."""
         if self.console is None:
             self.console = Console(self.terminal, output_options)
         return self.console
@@ -206,18 +205,15 @@ def connecting(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> 
 
 
 def reading(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
-    """A command that reads, from the cluster or from a snapshot."""
     return _sharing(command, (*CONNECTION_OPTIONS, *SNAPSHOT_OPTIONS, *OUTPUT_OPTIONS, *LIST_OPTIONS))
 
 
 def judging(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
-    """A command that reads, and reports findings."""
     shared = (*CONNECTION_OPTIONS, *SNAPSHOT_OPTIONS, *FINDING_OPTIONS, *OUTPUT_OPTIONS, *LIST_OPTIONS)
     return _sharing(command, shared)
 
 
 def gating(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
-    """A command that reads, and reports findings to a pipeline too."""
     shared = (*CONNECTION_OPTIONS, *SNAPSHOT_OPTIONS, *FINDING_OPTIONS, *GATE_OPTIONS, *OUTPUT_OPTIONS, *LIST_OPTIONS)
     return _sharing(command, shared)
 
@@ -261,7 +257,6 @@ def _sharing(command: Callable[..., int | None], shared: tuple[inspect.Parameter
 
 
 def output_options(values: Mapping[str, Any], command: str = "") -> OutputOptions:
-    """How `command` is to be answered, from what Typer read."""
     gates = {"sarif": sarif, "junit": junit}
     return OutputOptions(
         output=values["output"],

@@ -72,16 +72,13 @@ class LenientReader(LogReader):
 
     @property
     def position(self) -> int:
-        """The next offset to be fetched."""
         return self._position
 
     def take_damages(self) -> Sequence[DamagedOffsets]:
-        """What was passed over since the last call."""
         taken, self._damages = self._damages, []
         return taken
 
     def take_last_damages(self) -> Sequence[DamagedOffsets]:
-        """The same after the last answer."""
         return [*self.take_damages(), *self._behind]
 
     def next_served(self) -> int | None:
@@ -202,7 +199,6 @@ class LogSource(AbstractContextManager["LogSource"]):
     """Where ranges are read from; opened in each process that reads."""
 
     def read(self, plan: AuditPlan, offsets: OffsetRange) -> Iterator[LogItem]:
-        """Everything in the range, in offset order."""
         raise NotImplementedError
 
 
@@ -223,7 +219,6 @@ class ClusterSource(LogSource):
         self._wire.close()
 
     def read(self, plan: AuditPlan, offsets: OffsetRange) -> Iterator[LogItem]:
-        """Everything in the range, in offset order."""
         return read_range(self._wire, offsets, plan.topic(offsets.topic).topic_id)
 
 
@@ -234,7 +229,6 @@ class OpenCluster(Struct, frozen=True):
     timeout_s: float
 
     def __call__(self) -> ClusterSource:
-        """A source of its own."""
         return ClusterSource(self.properties, self.timeout_s)
 
 

@@ -82,7 +82,6 @@ def read_first_connectors(urls: Sequence[str], timeout_s: float) -> dict[str, Co
 
 
 def read_worker(url: str, timeout_s: float) -> WorkerFacts:
-    """`GET /`: version and Kafka cluster ID of one worker."""
     with RestClient(url, timeout_s) as rest:
         body = rest.get("/")
     if not isinstance(body, dict) or not all(isinstance(body.get(key), str) for key in ("version", "kafka_cluster_id")):
@@ -93,7 +92,6 @@ def read_worker(url: str, timeout_s: float) -> WorkerFacts:
 
 
 def read_connectors(url: str, timeout_s: float) -> dict[str, ConnectorStatus]:
-    """`GET /connectors?expand=status&expand=info`: every connector with its type and its tasks' states."""
     with RestClient(url, timeout_s) as rest:
         found = expanded_connectors(rest, "status", "info")
     with decoding(f"{url}/connectors answered an entry that is not a connector's"):
@@ -201,7 +199,6 @@ def _client_config(name: str, info: Mapping[str, Any], url: str) -> ConnectorCon
 
 
 def _first_infos(urls: Sequence[str], timeout_s: float, decode: Callable[[Infos, str], T]) -> T:
-    """What `decode` makes of `GET /connectors?expand=info` at the first worker that answers."""
     failure: EosctlError | None = None
     for url in urls:
         try:

@@ -72,7 +72,6 @@ def read_finalized_features(wire: "Wire") -> Mapping[str, int] | Skipped:
 
 
 def _release(wire: "Wire", node: int) -> Release:
-    """Between two of the releases that brought a version of an API."""
     apis = wire.api_versions(node)
     had = [release for release, api, version in APIS_SINCE if api in apis and apis[api].highest >= version]
     at_least = max(had, default=FIRST)
@@ -96,7 +95,6 @@ def read_topics(wire: "Wire", names: Iterable[str]) -> Topics:
 
 
 def read_internal_topic(wire: "Wire", role: str, name: str) -> InternalTopic:
-    """The workers' topic for `role` (config, offsets or status)."""
     facts = or_skipped(lambda: _or_none(wire, name))
     is_there = role == "status" and isinstance(facts, TopicFacts)
     return InternalTopic(role, name, facts, is_there and _has_no_status(wire, name))

@@ -287,7 +287,6 @@ def _is_settled(answer: ConnectGroup | int) -> bool:
 
 
 def _known(wire: Wire, found: Mapping[str, ConnectGroup | int]) -> Iterator[tuple[str, ConnectGroup | Skipped]]:
-    """The groups that were described, and those that their coordinator refused to describe."""
     refused = {each: code for each, code in found.items() if isinstance(code, int) and code not in RETRIABLE_ERRORS}
     listed = _all_groups(wire) if refused else None
     for group_id, answer in found.items():
@@ -451,7 +450,6 @@ def pending_commits(
 
 
 def _partitions(transaction: OpenTransaction, records: bytes) -> Iterator[tuple[str, TopicPartition]]:
-    """Group and partition of each offset commit of this transaction."""
     place = transaction.topic_partition
     for batch in iter_batches(records, topic_partition=place):
         ours = batch.header.producer_id == transaction.producer.producer_id

@@ -370,7 +370,6 @@ class StatedBatch(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether all its records were asked for."""
         return self.batch.header.base_offset >= self.first and self.batch.header.last_offset < self.limit
 
 

@@ -112,7 +112,6 @@ def max_transaction_timeout_ms(wire: Wire) -> int | Skipped:
 
 
 def topic_facts_or_skipped(wire: Wire, topic: str) -> TopicFacts | Skipped:
-    """The topic with its settings."""
     try:
         facts = topic_facts(wire, [topic])[topic]
     except NotAuthorized as error:

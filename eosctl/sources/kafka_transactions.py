@@ -257,7 +257,6 @@ def _unlisted(listings: TransactionListings, lost: tuple[int, ...] | Skipped) ->
 def listed_transactions(
     wire: Wire, *, states: Iterable[TransactionState] = (), producer_ids: Iterable[int] = ()
 ) -> ListedTransactions:
-    """What `list_transactional_ids` answers, with the reasons why IDs may be missing."""
     found = list_transactional_ids(wire, states=states, producer_ids=producer_ids)
     unanswered = {node_id: error.message for node_id, error in found.unanswered.items()}
     lost = leaderless_log_partitions(wire)

@@ -231,7 +231,6 @@ def _read(file: BufferedReader, place: int, size: int) -> bytes:
 
 
 def _is_zero(file: BufferedReader, place: int) -> bool:
-    """Whether the file holds nothing but zeros from there on."""
     while data := _read(file, place, CHUNK):
         if data.strip(ZERO):
             return False
@@ -492,7 +491,6 @@ class SegmentSource(LogSource):
         """There is nothing to close."""
 
     def read(self, plan: AuditPlan, offsets: OffsetRange) -> Iterator[LogItem]:
-        """Everything in the range, in offset order."""
         mine = next(each for each in self.segments if each.topic_partition == offsets.topic_partition)
         return read_segments(mine, offsets)
 
@@ -503,7 +501,6 @@ class OpenSegments(Struct, frozen=True):
     segments: tuple[PartitionSegments, ...]
 
     def __call__(self) -> SegmentSource:
-        """A source of its own."""
         return SegmentSource(self.segments)
 
 
@@ -536,7 +533,6 @@ class LiveLog:
         self._wire = wire
 
     def partitions(self, topic: str) -> Sequence[TopicPartition]:
-        """By the cluster's metadata."""
         return sorted(partition_leaders(self._wire, [topic]))
 
     def bounds(self, place: TopicPartition) -> PartitionOffsets:
@@ -575,27 +571,22 @@ class SegmentLog:
 
     @cached_property
     def all(self) -> Mapping[TopicPartition, tuple[Path, ...]]:
-        """Every partition there, with its segments."""
         return find_segments(self._directories)
 
     def partitions(self, topic: str) -> Sequence[TopicPartition]:
-        """Those that lie there."""
         found = [each for each in self.all if each.topic == topic]
         if not found:
             raise UsageError(f"no segment of topic {topic} in {', '.join(map(str, self._directories))}")
         return found
 
     def bounds(self, place: TopicPartition) -> PartitionOffsets:
-        """As the files end: there the high watermark is taken to be."""
         segments = self._segments(place)
         return PartitionOffsets(place, segments.log_start_offset, segments.last_stable_offset, segments.end_offset)
 
     def cut_bytes(self, place: TopicPartition) -> int:
-        """At the end of the last segment."""
         return self._segments(place).cut_bytes
 
     def read(self, offsets: OffsetRange) -> Iterator[LogItem]:
-        """From the files."""
         return read_segments(self._segments(offsets.topic_partition), offsets)
 
     def offset_at(self, place: TopicPartition, time_ms: int) -> tuple[int, int] | None:

@@ -149,7 +149,6 @@ def read_live_owners(access: ClusterAccess, unused: Iterable[NoLiveOwner]) -> Li
 
 
 def read_entries(access: Access, new_fold: NewFold, side: Side, topic: str, connector: str) -> Sequence[Entry]:
-    """What the topic holds of the connector now."""
     return entries_by_connector(read_offsets_topic(access(side), topic, new_fold)).get(connector, ())
 
 

@@ -68,7 +68,6 @@ class ProjectFile(NamedTuple):
 
 
 def find_project_file() -> Path | None:
-    """The nearest `.eosctl.yaml` of this directory and those above it."""
     try:
         here = Path.cwd()
     except FileNotFoundError:  # the directory was deleted
