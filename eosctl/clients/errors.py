@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from confluent_kafka import KafkaError
 
 
-# Kafka's error codes: the names that eosctl acts on, and the name of any.
-
-
 UNKNOWN_SERVER_ERROR: Final = -1
 UNKNOWN_TOPIC_OR_PARTITION: Final = 3
 COORDINATOR_LOAD_IN_PROGRESS: Final = 14
@@ -53,9 +50,6 @@ def code_name(code: int) -> str:
         return "UNKNOWN_SERVER_ERROR"
     name = str(kafka.errors.for_code(code).message)
     return f"UNKNOWN_ERROR_{code}" if name == "UNKNOWN" and code > 0 else name
-
-
-# What OpenSSL's words about a failed handshake mean to the user.
 
 
 LISTENER_HINT: Final = "does security.protocol match the listener at this address?"

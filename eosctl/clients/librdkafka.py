@@ -199,9 +199,6 @@ def _silent(settings: Configuration) -> dict[str, Any]:
     return {**settings, "logger": logger, "log_level": 0}
 
 
-# One transaction of records whose partitions the caller has chosen, over librdkafka's transactional producer.
-
-
 QUEUE: Final = 10_000_000
 """queue.buffering.max.messages, librdkafka's greatest: the whole transaction may wait for the broker."""
 
@@ -353,9 +350,6 @@ def _interrupted_later() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
         if caught:
             handler(*caught[0])
-
-
-# Creating a topic, with librdkafka's admin client.
 
 
 def create_topic(

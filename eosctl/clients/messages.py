@@ -230,9 +230,6 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
     return topics
 
 
-# Requests about ACLs (KIP-140), as values that can be sent to any broker.
-
-
 ANY = 1
 """In a filter: any resource type, pattern type, operation or permission."""
 WITH_USERS = 3
@@ -308,9 +305,6 @@ def _version_for(bindings: list[AclBinding]) -> int:
     return WITH_USERS if any(each.pattern.resource_type is ResourceType.USER for each in bindings) else 1
 
 
-# Requests about consumer groups, as values that can be sent to any broker.
-
-
 ONE_GROUP: Final = 7
 """OffsetFetch v8 (KIP-709) asks for several groups; up to 7 a request is about one group, which all brokers answer."""
 GROUP_COORDINATOR: Final = 0
@@ -367,9 +361,6 @@ def cluster_operations() -> Request:
     return Request(DescribeClusterRequest, {"include_cluster_authorized_operations": True}, since="2.8")
 
 
-# Requests about the producers that partitions remember (KIP-664), as values that can be sent to any broker.
-
-
 MARKERS_WITHOUT_TRANSACTION_VERSION: Final = 1
 """From WriteTxnMarkers v2 (KIP-1228) a marker may ask for the check of transaction.version 2, which wants an epoch
 above that of the data. A marker that ends a hanging transaction carries the epoch of the data."""
@@ -422,9 +413,6 @@ def write_abort_marker(
         max_version=MARKERS_WITHOUT_TRANSACTION_VERSION,
         since="2.8",
     )
-
-
-# Requests of a transactional producer (KIP-98), as values that can be sent to any broker in the version it speaks.
 
 
 FOR_CLIENTS: Final = 3
@@ -497,9 +485,6 @@ def end_transaction(
     if raises_epoch:
         return Request(EndTxnRequest, fields, END_TXN_RAISES_EPOCH, END_TXN_RAISES_EPOCH, since="4.0")
     return Request(EndTxnRequest, fields, max_version=END_TXN_WITHOUT_BUMP)
-
-
-# Requests about many names, or many partitions, are sent in pieces: a broker answers a request as a whole.
 
 
 T = TypeVar("T")

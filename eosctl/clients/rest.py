@@ -269,9 +269,6 @@ def _is_ambiguous(path: str, status: int) -> bool:
     return status == 400 and any(escape in path for escape in ("%2F", "%5C", "%25"))
 
 
-# Connectors as a worker keeps them: their configs and states.
-
-
 PATHS: Final = {"info": "", "status": "/status"}
 NOT_TEXT: Final = "cannot be cast to class java.lang.String"
 """What a worker says of a connector whose class is no text (Herder.connectorInfo): it cannot even name its type."""
@@ -329,9 +326,6 @@ def _one_by_one(rest: RestClient, kinds: tuple[str, ...]) -> dict[str, dict[str,
 
 def _is_control(char: str) -> bool:
     return unicodedata.category(char) == "Cc"
-
-
-# A connector's offsets as a worker answers them (KIP-875).
 
 
 def answered_offsets(rest: RestClient, connector: str) -> tuple[ConnectorOffset, ...] | None:

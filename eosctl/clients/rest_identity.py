@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     import ssl
 
 
-# What a peer answers over HTTP, taken apart: a value of the expected shape or Undecodable, and its words masked.
-
-
 MAX_ANSWER_BYTES: Final = 32 << 20
 """The connectors of a large cluster, with configs and traces of failed tasks, are some MiB."""
 
@@ -98,9 +95,6 @@ def said(text: object) -> str:
     words = str(text)
     cut = words if len(words) <= MAX_WORDS else f"{words[:MAX_WORDS]}…"
     return "".join(char if char.isprintable() else " " for char in mask_text(cut)).strip()
-
-
-# Which IP addresses lead to this machine, or nowhere outside of its link, in each way of writing them.
 
 
 _TRANSLATED: Final = IPv6Network("64:ff9b::/96")

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from cryptography.x509 import Certificate
 
 
-# The stores that `ssl.truststore.*` and `ssl.keystore.*` name, read into memory. Nothing is written to disk.
-
-
 JCEKS_MAGIC: Final = b"\xce\xce\xce\xce"
 
 

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from kafka.net.manager import KafkaConnectionManager
 
 
-# Many requests in flight at once: a bounded number per broker, answers as they arrive, failures as values.
-
-
 Item = TypeVar("Item", bound=Hashable)
 
 LONGEST_WAIT_S = 1.0

@@ -22,9 +22,6 @@ from eosctl.model.client_properties import (
 )
 from eosctl.model.hidden_fields import HiddenFields
 
-# References to config providers in property values: `${provider:path:key}` and `${provider:key}` (KIP-297).
-
-
 Lookup = Callable[[str, str, str], str]
 """(class of the provider, path, key) -> the value; raises ConfigError."""
 
@@ -69,9 +66,6 @@ def resolve_references(properties: Mapping[str, str], lookup: Lookup, *, origin:
     return {
         key: value if key.startswith("config.providers") else resolved(key, value) for key, value in properties.items()
     }
-
-
-# The value of sasl.jaas.config: login modules with their options, in the syntax of JAAS configuration files.
 
 
 CONTROL_FLAGS: Final = frozenset({"required", "requisite", "sufficient", "optional"})

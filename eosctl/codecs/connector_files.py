@@ -276,9 +276,6 @@ def _connector(properties: Mapping[str, str], source: str, target: str, kind: st
     return connector_of(config, f"{origin} ({flow[:-1]})", name=kind)
 
 
-# The settings in a worker's file, as far as the rules need it: nothing that may be a secret is kept.
-
-
 _KEPT: Final = re.compile(
     r"group\.id|(?:config|offset|status)\.storage\.topic|bootstrap\.servers|connect\.protocol|clusters"
     r"|(?:.+->.+\.|.+\.)?exactly\.once\.source\.support|exactly\.once\.source\.enabled|offset\.flush\.interval\.ms"

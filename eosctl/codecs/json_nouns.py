@@ -27,9 +27,6 @@ from eosctl.model.plan import kind_of
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 
-# How values of one shape are written as JSON, in the types of the json module, and read again.
-
-
 SKIPPED: Final = "skipped"
 REASON: Final = "reason"
 KIND: Final = "kind"
@@ -354,9 +351,6 @@ class _Forms:
 
     def _apart(self, kind: type) -> Mapping[str, object]:
         return self._elsewhere.get(kind, {})
-
-
-# The kind and version that each of eosctl's own files begins with.
 
 
 def check_version(head: object, noun: str, kind: str, version: int, other: Undecodable) -> None:

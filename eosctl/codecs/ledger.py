@@ -179,9 +179,6 @@ def marks(columns: str, more: int = 0) -> str:
     return ", ".join("?" * (columns.count(",") + 1 + more))
 
 
-# The report of an audit's last run, as its ledger keeps it: JSON text -> EarlierAudit.
-
-
 def decode_earlier_audit(text: str, run_number: int) -> EarlierAudit | None:
     """What the run concluded; None where the text is no report, so that nothing is taken for known."""
     findings: dict[tuple[str, str], tuple[EarlierFinding, ...]] = {}

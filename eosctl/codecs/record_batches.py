@@ -452,9 +452,6 @@ def _reason(error: BaseException, most_bytes: int) -> str:
     return error.reason if isinstance(error, Undecodable) else "its records cannot be decoded"
 
 
-# Where batches begin again behind bytes that are none.
-
-
 MOST_SKIPPED: Final = 1 << 31  # a segment's indexes have 32 bits for an offset
 
 
@@ -494,9 +491,6 @@ def next_batch(data: bytes, place: int, offset: int) -> int | None:
     return None
 
 
-# What a Fetch shows of one record, and how its transaction ended.
-
-
 def decode_shown(
     records: bytes | None, aborted: Iterable[tuple[int, int]], offset: int, producer: ProducerIdAndEpoch
 ) -> Shown:
@@ -520,9 +514,6 @@ def decode_ending(records: bytes | None, offset: int, producer: ProducerIdAndEpo
             if marker is not None and marker.producer_id == producer.producer_id:
                 return marker.type.name
     return None
-
-
-# One record in a batch of a transaction, in message format 2, as a producer sends it.
 
 
 def encode_transactional_batch(

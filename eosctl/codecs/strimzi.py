@@ -661,9 +661,6 @@ def _annotated(text: str, home: Home, name: str, operation: str) -> str:
     return text if home.kind == KAFKA_CONNECTOR else set_value(text, HERE, CONNECTOR_ANNOTATION, name)
 
 
-# ACLs merged into the KafkaUsers of a file: missing rules are added behind the others, the rest of the text stays.
-
-
 AUTHORIZATION: Final = ("spec", "authorization")
 
 

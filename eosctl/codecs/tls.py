@@ -264,9 +264,6 @@ class _Reader:
         return taken
 
 
-# PEM text as Java clients take it (KIP-651): certificates and a private key, also on one line.
-
-
 _BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
 
 

@@ -239,9 +239,6 @@ def await_state(
             )
 
 
-# Creating a connector STOPPED with the config in a file, and deleting such a one. Each can be repeated.
-
-
 ReadConfig = Callable[[str], str]
 """The text of the file at this absolute path."""
 
@@ -283,9 +280,6 @@ def delete_connector(step: DeleteConnector, _: Recheck, *, access: ClusterAccess
         return f"connector {step.connector} deleted"
 
     return access.ask_worker(delete)
-
-
-# Waiting for the operator of a connector, which changes it as its resource says. It can be repeated.
 
 
 APPLIED: Final = "was it applied, and does the operator run? `kubectl describe` shows what it did; then "

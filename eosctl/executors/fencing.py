@@ -274,9 +274,6 @@ def _unanswered(progress: StepProgress, unsent: Collection[str]) -> FenceResult:
     return progress.end(FenceOutcome.FAILED, None, FenceError("INTERRUPTED", message))
 
 
-# Fencing as a step of a plan.
-
-
 Describe = Callable[[ClusterAccess, Sequence[str]], Mapping[str, TransactionDescription]]
 """Descriptions of those of the IDs that their coordinators know."""
 

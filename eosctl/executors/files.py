@@ -46,9 +46,6 @@ def _quoted(name: str) -> str:
     return "'" + name.replace("'", "''") + "'"
 
 
-# The record that the user trusts a project's file of profiles.
-
-
 def record_trust(record: Path, digests: Mapping[str, str]) -> None:
     """Writes the SHA-256 of each file by its path, in the form of sha256sum."""
     if any("\n" in path for path in digests):
@@ -64,16 +61,10 @@ def remove_trust(record: Path) -> None:
         raise ConfigError(f"cannot remove {record}: {error.strerror or error}") from error
 
 
-# Resources to apply, written to files that only their owner may read: they may hold secrets.
-
-
 def write_resource_file(path: Path, text: str) -> None:
     """Writes the text to `path`, whose directory is made; ConfigError where that cannot be done."""
     make_directory(path.parent)
     write_atomic_file(path, text)
-
-
-# Writing snapshot files.
 
 
 def write_snapshot_file(path: Path, lines: Iterable[str]) -> int:
@@ -81,9 +72,6 @@ def write_snapshot_file(path: Path, lines: Iterable[str]) -> int:
     with atomic_file(path) as file:
         file.writelines(f"{line}\n".encode() for line in lines)
     return path.stat().st_size
-
-
-# Writing what spark-submit needs to run an audit: eosctl as a zip, the program, and how to get the libraries there.
 
 
 PACKAGE: Final = "eosctl"

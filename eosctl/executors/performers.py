@@ -43,8 +43,6 @@ from eosctl.model.plan import (
 from eosctl.model.preconditions import OffsetsNow
 from eosctl.model.text import counted
 
-# Creating topics that a plan needs.
-
 
 def create_offsets_topic(step: CreateTopic, _: Recheck, *, access: ClusterAccess) -> str:
     """Creates the topic where it is missing; one that exists was found fit by the step's preconditions.

@@ -59,9 +59,6 @@ from eosctl.model.ledger import (
 )
 from eosctl.model.names import TopicPartition
 
-# Reading a ledger: where a job stands, what it carries, its history. Each function is one transaction of its own.
-
-
 RUNS_OF_JOB = f"SELECT {RUN_COLUMNS} FROM audit_run WHERE job = ? ORDER BY run_number DESC"
 
 
@@ -175,9 +172,6 @@ def read_report(store: LedgerStore, job: str, run_id: str | None = None) -> str 
     return found[0] if found else None
 
 
-# Making the tables of a ledger, and bringing those of an older eosctl up to date.
-
-
 def prepare_ledger(store: LedgerStore, *, create: bool, schema: tuple[Step, ...] = SCHEMA) -> None:
     """The store has the tables of `schema` when this returns; nothing is written where it had them.
 
@@ -220,9 +214,6 @@ def _migrate(connection: LedgerConnection, version: int, schema: tuple[Step, ...
         for statement in step:
             connection.define(statement)
     connection.change("UPDATE audit_schema SET version = ?", [(len(schema),)])
-
-
-# Compare and set: a run moves the job and its cursors only from where they stood when it was planned.
 
 
 AS_PLANNED: Final = "WHERE job = ? AND topic = ? AND topic_partition = ? AND topic_id = ? AND next_offset = ?"
@@ -437,9 +428,6 @@ def _is_committed(store: LedgerStore, committed: Committed) -> bool:
     with store.connect() as connection:
         connection.begin_writing(lock_of(committed.job))
         return _find_run(connection, committed.run_id) is not None
-
-
-# Which database a store URL names.
 
 
 LONGEST_SCHEME: Final = 12

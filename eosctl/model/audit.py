@@ -207,9 +207,6 @@ class StateRow(NamedTuple):
     payload: bytes
 
 
-# What the last run of the same audit concluded: what it found already is not new.
-
-
 WORDS: Final = frozenset({"reason"})
 """Evidence in words, which may say how long something has lasted."""
 AMOUNTS: Final = frozenset({"count", "records", "tombstones", "keys"})

@@ -192,6 +192,8 @@ class PairVerdict(Struct, frozen=True):
 
 
 class MirrorReport(Answer, frozen=True):
+    """The same records give the same report."""
+
     plan: MirrorPlan
     pairs: tuple[PairVerdict, ...]
     findings: tuple[Finding, ...]

@@ -26,9 +26,6 @@ def lasting(duration_ms: float) -> str:
     return f"{duration_ms:.0f} ms"
 
 
-# The cluster's clock beside the one that eosctl judges ages by.
-
-
 TOLERANCE_MS: Final = 60_000
 """Clocks that differ by more show no age: a minute is little beside the quarter of an hour that a transaction has."""
 

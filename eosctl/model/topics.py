@@ -73,9 +73,6 @@ class TopicDescription(Struct, frozen=True):
     settings: Mapping[str, str] | Skipped
 
 
-# Partitions of a source cluster, how far they are mirrored, and how long the source keeps the rest.
-
-
 class MirroredPartition(NamedTuple):
     """A source partition of a MirrorSource connector.
 

@@ -33,9 +33,6 @@ class CommitFacts(Struct, frozen=True):
     live: LiveOwners
 
 
-# Aborting open transactions of one partition: what the user requests.
-
-
 class AbortRequest(Struct, frozen=True):
     """What to abort, how old it must be (ms), and whether to do so although it does not hang."""
 

@@ -12,9 +12,6 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.text import some
 from eosctl.model.transactions import Ownership, TransactionState
 
-# When a transactional ID committed: its last commit, and how long its intervals between two commits were.
-
-
 DAY_MS: Final = 86_400_000
 KEPT_DAYS: Final = 28
 """How many days before the last commit a history reaches back at most: four weeks."""

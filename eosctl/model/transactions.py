@@ -13,8 +13,6 @@ from eosctl.model.report import Answer
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.text import counted
 
-# Producers as a partition's leader remembers them (DescribeProducers, KIP-664).
-
 
 class ActiveProducer(Struct, frozen=True):
     """One idempotent producer that wrote to a partition and is not forgotten yet.
@@ -317,9 +315,6 @@ class ProducerList(Answer, frozen=True, kw_only=True):
     def failure(self) -> EosctlError | None:
         """Unreachable where partitions are left out because no leader answers."""
         return no_leader_answers(self.not_searched)
-
-
-# What coordinators answered about transactional IDs, looked up.
 
 
 def known(described: Mapping[str, Described]) -> dict[str, TransactionDescription]:

@@ -16,8 +16,6 @@ from eosctl.model.skipped import Cause, Coverage, Skipped, Unread
 from eosctl.model.transaction_log import LogReading
 from eosctl.model.transactions import TransactionList
 
-# Metrics: what is measured of a cluster, in the terms of Prometheus.
-
 
 class Metric(Struct, frozen=True):
     """One gauge. bound is the most series that it has of one cluster; further ones are left out and counted."""

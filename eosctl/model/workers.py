@@ -102,9 +102,6 @@ def is_loopback(place: str) -> bool:
     return host in {"localhost", "[::1]"} or host.startswith("127.")
 
 
-# What nobody named and the Kafka cluster shows: the one Connect group on it, and the workers that are its members.
-
-
 NAME_IT = "name it: --group-id (or set EOSCTL_GROUP_ID)"
 
 

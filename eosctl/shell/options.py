@@ -303,9 +303,6 @@ def _property(text: str) -> tuple[str, str]:
     return key.strip(), value
 
 
-# The end of every command: show the answer, then end with its exit code.
-
-
 A = TypeVar("A", bound=Answer)
 
 

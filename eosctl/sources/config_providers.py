@@ -36,9 +36,6 @@ def look_up(provider: str, path: str, key: str) -> str:
     raise ConfigError(f"config provider {provider} is not known here", hint=f"known are {', '.join(KNOWN.values())}")
 
 
-# The subject of the certificate that a client of Connect shows, read from the keystore that its properties name.
-
-
 NAME_IT: Final = "name the principal instead: --principal ROLE=User:NAME"
 
 

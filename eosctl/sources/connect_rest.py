@@ -163,9 +163,6 @@ def _active_topics(rest: RestClient, connector: str) -> tuple[str, ...] | Skippe
         return Skipped.of(error)
 
 
-# What Connect's REST interface says about where offsets are kept: connector configs, and exactly-once support.
-
-
 T = TypeVar("T")
 Infos = Mapping[str, Mapping[str, Any]]
 """Type and config of each connector, by name."""

@@ -81,9 +81,6 @@ def _binding(resource: Response, acl: Response) -> AclBinding:
     return AclBinding(acl.principal, operation, pattern, permission, acl.host)
 
 
-# What the cluster says about ACLs: its bindings, which topics exist, and how its brokers take clients.
-
-
 DESCRIBE_PRODUCERS: Final = 61
 """The API that brokers know since 2.8; older ones check IdempotentWrite (KIP-679)."""
 LIST_TRANSACTIONS: Final = 66

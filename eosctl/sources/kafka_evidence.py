@@ -119,9 +119,6 @@ def read_transaction_log(wire: "Wire") -> TransactionLog | None:
     return TransactionLog(facts, {place.partition: node for place, node in leaders.items()})
 
 
-# The time that the cluster has. No request asks for it; a KRaft quorum's answer has it as a by-product.
-
-
 def read_clock(wire: Wire, now: Callable[[], int]) -> ClusterClock:
     """The active controller's clock beside `now` (ms since the epoch).
 
@@ -143,9 +140,6 @@ def read_clock(wire: Wire, now: Callable[[], int]) -> ClusterClock:
     if partition.error_code or not times or times[0] < 0:
         raise Undecodable("the quorum does not report its leader's time")
     return ClusterClock(partition.leader_id, times[0] - (before + after) // 2, after - before)
-
-
-# What is read before a probe: API versions, features, and what the principal may do on the cluster.
 
 
 def read_before_probe(wire: "Wire") -> Observations:

@@ -226,9 +226,6 @@ class _Reading:
         self._found[group_id] = Skipped.of(error)
 
 
-# The groups that Connect workers form, as their coordinators describe them.
-
-
 GROUP_ID_NOT_FOUND: Final = 69
 RETRIABLE_ERRORS: Final = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR})
 STABLE: Final = "Stable"
@@ -372,9 +369,6 @@ def _tasks(metadata: bytes, assignment: bytes) -> tuple[ConnectorTaskId, ...] | 
         return None
 
 
-# Share groups (KIP-932): by which isolation level they read, and from where, as brokers answer.
-
-
 NOT_REPORTED: Final = Skipped(f"the broker does not report {SHARE_ISOLATION}")
 
 
@@ -411,9 +405,6 @@ def _require(wire: Wire, answer: Response, group_id: str) -> None:
     if answer.error_code:
         resource = f"Group {group_id}"
         raise protocol_error(answer.error_code, principal=wire.principal, operation="Describe", resource=resource)
-
-
-# Offset commits that an open transaction wrote into `__consumer_offsets`: whose are they?
 
 
 FETCH_BYTES: Final = 1 << 20

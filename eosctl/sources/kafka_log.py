@@ -30,9 +30,6 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets
 from eosctl.sources.kafka_topics import topic_facts, topic_facts_or_skipped
 
-# Fetches of one partition, one ahead of the consumer: whole batches with the answer that they came in.
-
-
 FETCH_BYTES: Final = 1 << 20
 MOST_BYTES: Final = 1 << 27
 """No batch is larger: message.max.bytes is less than what a broker's answer may take."""
@@ -193,9 +190,6 @@ def are_in_order(batches: Sequence[Batch], position: int) -> bool:
             return False
         behind = header[0] + header[6] + 1
     return not batches or batches[0].header.last_offset >= position
-
-
-# The offsets that bound what readers of a partition see, from the partition leaders (ListOffsets).
 
 
 PAUSE_S: Final = 0.1
@@ -453,9 +447,6 @@ def _stated(reader: LogReader, batch: Batch, state: RecordState) -> StatedBatch:
     return StatedBatch(batch, state, reader.first, reader.limit)
 
 
-# The first batch at an offset: when was it written?
-
-
 MOST_KEYS: Final = 10
 
 
@@ -485,9 +476,6 @@ def first_keys(wire: Wire, partitions: Iterable[TopicPartition]) -> Iterator[byt
     for partition in partitions:
         for record in islice(read_log(wire, partition), MOST_KEYS):
             yield record.key
-
-
-# Offsets topics, each partition folded as it is read.
 
 
 AHEAD: Final = 8

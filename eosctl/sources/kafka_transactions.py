@@ -51,8 +51,6 @@ from eosctl.sources.kafka_acls import probes_of
 from eosctl.sources.kafka_log import LEADERLESS_PATIENCE_S, LogReader, offsets_or_skipped, partition_offsets, read_log
 from eosctl.sources.kafka_topics import topic_facts
 
-# Who leads the partitions of the transaction log, and so coordinates the IDs in them.
-
 
 def transaction_log_leaders(wire: Wire) -> Mapping[int, int]:
     """Partition of the transaction log to the node ID of its leader, which coordinates the IDs in it (-1: none).
@@ -339,9 +337,6 @@ def transactional_id_access(wire: Wire) -> TransactionalIdAccess:
     return TransactionalIdAccess(tuple(denied), probes.unknown)
 
 
-# Producers of partitions (DescribeProducers, KIP-664), from all leaders at once.
-
-
 PARTITIONS_PER_REQUEST: Final = 500
 IN_FLIGHT: Final = 4
 PAUSE_S: Final = 0.1
@@ -478,9 +473,6 @@ def _producer(partition: TopicPartition, answer: Response) -> ActiveProducer:
     )
 
 
-# Open transactions with what their coordinators know of them, from the wire.
-
-
 def join_with_coordinators(wire: Wire, candidates: Collection[ActiveProducer]) -> tuple[OpenTransaction, ...]:
     """Producers with an open transaction, joined with their transactional IDs and these with their descriptions.
 
@@ -515,9 +507,6 @@ def read_open_now(wire: Wire, topic_partition: TopicPartition, producer_id: int)
     except EosctlError as error:
         return OpenNow(start_offset, Skipped.of(error))
     return OpenNow(start_offset, transaction.reason is not None)
-
-
-# The transaction log of a live cluster, read as its bytes lie in `__transaction_state`.
 
 
 KEY_OF_ANY_ID: Final = KEY_VERSION.to_bytes(2, "big")
@@ -621,9 +610,6 @@ def count_transactional_ids(wire: Wire) -> int:
         if isinstance(record, TransactionLogRecord):
             (live.discard if record.value is None else live.add)(record.transactional_id)
     return len(live)
-
-
-# One transactional ID as it is now: at its coordinator, in its partitions, and the markers that ended it.
 
 
 def read_transaction_now(wire: Wire, transactional_id: str) -> TransactionNow:

@@ -504,9 +504,6 @@ class OpenSegments(Struct, frozen=True):
         return SegmentSource(self.segments)
 
 
-# Batches of partitions wherever a trace may begin: at their leaders, or in log directories without a broker.
-
-
 class RecordLog(Protocol):
     """Partitions that can be read in ranges of offsets."""
 

@@ -253,9 +253,6 @@ def _from_config_topic(state: ConnectorState | None) -> ConnectorFacts:
     return ConnectorFacts(target.value, len(state.visible_tasks))
 
 
-# Which Kafka cluster workers keep their topics in, which one a connector produces to, and what a connector was.
-
-
 def read_worker_cluster(access: ClusterAccess) -> str | Skipped:
     """The ID of the Kafka cluster that the workers keep their topics in, as a worker says it (`GET /`)."""
 

@@ -32,9 +32,6 @@ def _text(lines: Iterator[bytes]) -> Iterator[str]:
             raise Undecodable(f"line {number} is not UTF-8, so this is no snapshot") from error
 
 
-# A file of config topic records, as a snapshot that holds nothing else of its cluster.
-
-
 NOT_LIVE: Final = not_asked("records were read from a file")
 
 
