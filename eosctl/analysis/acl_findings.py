@@ -18,9 +18,9 @@ from eosctl.model.acl_plan import AclDifference, AclRequest, PlannedBinding
 from eosctl.model.acls import ALLOW_EVERYONE, SUPER_USERS, AclBinding, PatternType, topic
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
 from eosctl.model.names import is_topic_name, leader_transactional_id, stem_and_task
-from eosctl.model.report import Doubt, Finding, FindingKind, Severity
+from eosctl.model.report import Finding, FindingKind, Severity, Uncertainty
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 
 # Transactional IDs that two owners would share, and prefixes that hold the IDs of another owner.
 #
@@ -169,16 +169,16 @@ def find_missing(planned: Iterable[PlannedBinding]) -> Iterator[Finding]:
         more = f"; and {len(bindings) - SHOWN} more" if len(bindings) > SHOWN else ""
         yield kinds.REQUIRED_MISSING.finding(
             name,
-            f"{counted(len(bindings), 'required ACL is', 'required ACLs are')} missing: "
+            f"{pluralize(len(bindings), 'required ACL is', 'required ACLs are')} missing: "
             f"{'; '.join(named[:SHOWN])}{more}",
             {"bindings": named, "count": len(bindings)},
         )
 
 
-def find_unchecked(difference: AclDifference) -> Iterator[Doubt]:
+def find_unchecked(difference: AclDifference) -> Iterator[Uncertainty]:
     """Why it is not known of some bindings whether they are missing: those of other clusters."""
     for reason in dict.fromkeys(each.status.reason for each in difference.compared if isinstance(each.status, Skipped)):
-        yield Doubt(kinds.REQUIRED_MISSING.id, reason, needed=False)
+        yield Uncertainty(kinds.REQUIRED_MISSING.id, reason, needed=False)
 
 
 def _equal(collision: Collision) -> Finding:

@@ -56,7 +56,7 @@ from eosctl.model.config_topic import (
 from eosctl.model.connectors import ClusterConfigState, ConnectorState, Properties, Reader, SessionKey, TargetState
 from eosctl.model.names import ProducerIdAndEpoch
 from eosctl.model.records import IsolationLevel, RecordState
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.versions import NEWEST, KafkaVersion
 
 MOST_FOREIGN: Final = 10_000
@@ -539,9 +539,9 @@ def _summary(record: ConfigRecord) -> str:
         case TaskConfigRecord():
             summary = f"config of task {record.task}, waiting for a commit"
         case TaskCommitRecord():
-            summary = f"commit of {counted(record.tasks, 'task')}"
+            summary = f"commit of {pluralize(record.tasks, 'task')}"
         case TaskCountRecord():
-            summary = f"fencing done, {counted(record.task_count, 'task')} recorded"
+            summary = f"fencing done, {pluralize(record.task_count, 'task')} recorded"
         case TargetStateRecord():
             summary = "target state removed" if record.removed else f"target state {record.state_v2 or record.state}"
         case _:

@@ -26,7 +26,7 @@ from eosctl.model.connectors import ConnectorState, ConnectorType, TargetState, 
 from eosctl.model.names import ConnectorTaskId, task_transactional_id
 from eosctl.model.report import Finding, FindingKind, Severity, worst_first
 from eosctl.model.skipped import Skipped, not_asked
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.whole_numbers import MOST_TASKS
@@ -95,7 +95,7 @@ def _pending_with_running_tasks(case: _Case) -> Finding | None:
         return None
     return case.finding(
         kinds.PENDING_FENCING_WITH_RUNNING_TASKS,
-        f"{counted(case.running, 'task runs', 'tasks run')} although the task commit at offset {state.commit_offset} "
+        f"{pluralize(case.running, 'task runs', 'tasks run')} although the task commit at offset {state.commit_offset} "
         "was not followed by a task count record: they started without a round of fencing, so older tasks may still "
         "write",
         cure="make sure that every worker has exactly.once.source.support=enabled (`eosctl upgrade-check --to "
@@ -113,7 +113,7 @@ def _count_mismatch(case: _Case) -> Finding | None:
     applies = state.known and not state.pending_fencing and state.commit_offset is not None
     if not applies or state.task_count_record is None or state.task_count_record == state.task_count:
         return None
-    fenced, running = (counted(each or 0, "producer") for each in (state.task_count_record, state.task_count))
+    fenced, running = (pluralize(each or 0, "producer") for each in (state.task_count_record, state.task_count))
     return case.finding(
         kinds.TASK_COUNT_MISMATCH,
         f"the task count record says {state.task_count_record} and the task commit before it {state.task_count}: the "
@@ -127,7 +127,7 @@ def _commit_without_record(case: _Case) -> Finding | None:
     started = state.target_state is TargetState.STARTED and bool(state.task_count)
     if case.connector.type is not ConnectorType.SOURCE or not (unrecorded and started and case.cluster_has_records):
         return None
-    tasks = counted(state.task_count or 0, "task was", "tasks were")
+    tasks = pluralize(state.task_count or 0, "task was", "tasks were")
     return case.finding(
         kinds.COMMIT_WITHOUT_TASK_COUNT_RECORD,
         f"{tasks} committed at offset {state.commit_offset} but no task count record exists, "
@@ -343,7 +343,7 @@ def record_findings(topic: str, survey: Survey) -> Iterator[Finding]:
     for malformed in census.malformed:
         yield _malformed_finding(malformed)
     if census.invalid_keys.count:
-        records = counted(census.invalid_keys.count, "record has", "records have")
+        records = pluralize(census.invalid_keys.count, "record has", "records have")
         yield kinds.INVALID_KEYS.finding(
             topic,
             f"{records} a key that no worker knows; workers log and ignore them",

@@ -36,9 +36,9 @@ from eosctl.model.offsets import (
     StorePlace,
     WorkerSettings,
 )
-from eosctl.model.report import Evidence, Finding, Severity, worst_first
+from eosctl.model.report import Details, Finding, Severity, worst_first
 from eosctl.model.skipped import Skipped, not_asked
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.versions import EXACTLY_ONCE_SOURCES, STOPPED_STATE, KafkaVersion
 
 # Findings about offsets topics, each with what to do.
@@ -96,7 +96,7 @@ def not_an_offsets_topic(subject: str, records: ByKey, keys: Keys) -> Finding | 
     count = sum(each.records for lies in records.values() for each in lies)
     return kinds.NOT_AN_OFFSETS_TOPIC.finding(
         subject,
-        f"none of the {counted(count, 'record')} has a key of Kafka Connect's offsets topic: this is another topic",
+        f"none of the {pluralize(count, 'record')} has a key of Kafka Connect's offsets topic: this is another topic",
         {"records": count, "keys": len(keys)},
     )
 
@@ -127,7 +127,7 @@ def _open_transactions(subject: str, topic: OffsetsTopic, as_of: int, committed:
             subject,
             f"partition {part.topic_partition.partition}: an open transaction at offset "
             f"{part.offsets.last_stable_offset}{age} (producer {', '.join(producers) or 'unknown'}) hides "
-            f"{counted(part.offsets.held_back, 'offset')} from read_committed consumers: {waits}",
+            f"{pluralize(part.offsets.held_back, 'offset')} from read_committed consumers: {waits}",
             {
                 "partition": part.topic_partition.partition,
                 "last_stable_offset": part.offsets.last_stable_offset,
@@ -162,8 +162,8 @@ def _malformed_keys(subject: str, records: ByKey, keys: Keys, version: KafkaVers
     ]
     yield kinds.MALFORMED_OFFSETS_KEY.finding(
         subject,
-        f"{counted(count, 'record')} under {counted(len(found), 'key')}: not offsets of a source connector (the first: "
-        f"partition {places[0]['partition']} offset {places[0]['offset']}, {places[0]['reason']}): {effect}",
+        f"{pluralize(count, 'record')} under {pluralize(len(found), 'key')}: not offsets of a source connector (the "
+        f"first: partition {places[0]['partition']} offset {places[0]['offset']}, {places[0]['reason']}): {effect}",
         {"records": count, "keys": len(found), "examples": places},
         severity=Severity.ERROR if loses else Severity.WARNING,
     )
@@ -196,7 +196,7 @@ def _in_two(subject: str, records: ByKey, keys: Keys, found: list[bytes], severi
     ]
     return kinds.KEY_IN_TWO_PARTITIONS.finding(
         subject,
-        f"{counted(len(found), 'key lies', 'keys lie')} in more than one partition {effect} "
+        f"{pluralize(len(found), 'key lies', 'keys lie')} in more than one partition {effect} "
         f"(the first: {_text(first)}{owner} in {places})",
         {"keys": len(found), "examples": examples},
         severity=severity,
@@ -216,8 +216,8 @@ def _logical_duplicates(
     if found:
         yield kinds.LOGICAL_DUPLICATES.finding(
             subject,
-            f"{counted(len(found), 'key stands', 'keys stand')} there more than once, as the same JSON in other bytes "
-            f"(the first: {' and '.join(map(_text, found[0]))}): a connector finds only the one that it "
+            f"{pluralize(len(found), 'key stands', 'keys stand')} there more than once, as the same JSON in other "
+            f"bytes (the first: {' and '.join(map(_text, found[0]))}): a connector finds only the one that it "
             "writes itself, the REST interface perhaps the other",
             {"keys": len(found), "examples": [[base64_of(raw) for raw in same] for same in found[:EXAMPLES]]},
         )
@@ -257,7 +257,7 @@ def connector_findings(connector: ConnectorOffsets, version: KafkaVersion) -> It
         yield from _written_elsewhere(connector.name, each)
 
 
-def _evidence(offsets: list[MergedOffset]) -> Evidence:
+def _evidence(offsets: list[MergedOffset]) -> Details:
     return {"offsets": len(offsets), "keys_base64": [base64_of(each.key.raw) for each in offsets[:EXAMPLES]]}
 
 
@@ -276,7 +276,7 @@ def _shadowed(
 
 
 def _have(found: Sequence[MergedOffset]) -> str:
-    return counted(len(found), "source partition has", "source partitions have")
+    return pluralize(len(found), "source partition has", "source partitions have")
 
 
 def _out_of_the_shadow(name: str, stores: tuple[OffsetStores, ...], version: KafkaVersion) -> str:
@@ -359,7 +359,7 @@ def _malformed(connector: ConnectorOffsets, version: KafkaVersion) -> Iterator[F
         _, store, value = found[0]
         yield kinds.MALFORMED_OFFSET.finding(
             connector.name,
-            f"{counted(len(found), 'offset')} cannot be used (the first: {store.topic_partition} offset "
+            f"{pluralize(len(found), 'offset')} cannot be used (the first: {store.topic_partition} offset "
             f"{store.record.offset}, {value.reason}): the connector is answered as if there were none",
             _evidence([each for each, _, _ in found]),
             cure=for_connector(kinds.MALFORMED_OFFSET.fix_for(version), connector.name),
@@ -394,7 +394,7 @@ def _orphan(connector: ConnectorOffsets) -> Iterator[Finding]:
     if live:
         yield kinds.ORPHAN_OFFSETS.finding(
             connector.name,
-            f"{counted(len(live), 'offset remains', 'offsets remain')} of a connector that does not "
+            f"{pluralize(len(live), 'offset remains', 'offsets remain')} of a connector that does not "
             "exist: one of this name would begin there",
             _evidence(live),
             cure=for_connector(kinds.ORPHAN_OFFSETS.fix, connector.name),
@@ -468,8 +468,8 @@ def uncommitted_offsets(connector: ConnectorOffsets, worker: WorkerSettings) -> 
     first = found[0][1]
     yield UNCOMMITTED_OFFSET.finding(
         connector.name,
-        f"{counted(len(found), 'source partition')}: the last offset is of a transaction that was aborted or is open. "
-        f"Workers that are not enabled begin from it, in the first {_shown(first.not_enabled)} instead of "
+        f"{pluralize(len(found), 'source partition')}: the last offset is of a transaction that was aborted or is "
+        f"open. Workers that are not enabled begin from it, in the first {_shown(first.not_enabled)} instead of "
         f"{_shown(first.enabled)}, and skip what lies between{gone}",
         {"offsets": len(found), "examples": [_example(row, phases) for row, phases in found[:SHOWN]]},
         cure=for_connector(cure, connector.name),

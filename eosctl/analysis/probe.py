@@ -26,7 +26,7 @@ from eosctl.model.probe import (
 )
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Cause, Skipped
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.transactions import TransactionDescription, TransactionState
 
 # The questions of a probe: what Kafka does, and what it means where a cluster does it or does otherwise.
@@ -466,7 +466,7 @@ def _producers(ask: _Asker, seen: Observations) -> ProbeAnswer:
         return ProbeAnswer(PRODUCERS, YES, f"open from {seen.opened}")
     if starts:
         return ProbeAnswer(PRODUCERS, DIFFERENT, f"open from {starts[0]}, not from {seen.opened}")
-    return ProbeAnswer(PRODUCERS, NO, f"{counted(len(seen.producers), 'producer')}, none with an open transaction")
+    return ProbeAnswer(PRODUCERS, NO, f"{pluralize(len(seen.producers), 'producer')}, none with an open transaction")
 
 
 def _version(ask: _Asker, seen: Observations) -> ProbeAnswer:

@@ -19,7 +19,7 @@ from eosctl.analysis.catalogue import transactions as kinds
 from eosctl.model.names import coordinator_partition
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.transaction_log import (
     DAY_MS,
     KEPT_DAYS,
@@ -253,7 +253,7 @@ def _initialised(before: TransactionLogValue | None, now: TransactionLogValue, *
 def _ongoing(before: TransactionLogValue | None, now: TransactionLogValue) -> str:
     there = len(now.partitions or ())
     if before is None or before.state is not TransactionState.ONGOING:
-        return f"transaction in progress in {counted(there, 'partition')}"
+        return f"transaction in progress in {pluralize(there, 'partition')}"
     return f"{there - len(before.partitions or ())} partitions added"
 
 

@@ -23,10 +23,10 @@ from eosctl.analysis.phases import worker_phases
 from eosctl.analysis.rules.registry import EXPECTED_WHILE_ROLLING, RULES, diagnose
 from eosctl.model.evidence import Evidence
 from eosctl.model.offsets import SourceSupport
-from eosctl.model.report import Doubt, Finding, Severity
+from eosctl.model.report import Finding, Severity, Uncertainty
 from eosctl.model.rules import Diagnosis, Phase, RollingStep, Rule, UpgradeCheck, Verdict, WorkerPhase
 from eosctl.model.skipped import Coverage, Skipped
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 
 NOTHING: Final = Coverage()
 RANK: Final = {Phase.DISABLED: 0, Phase.PREPARING: 1, Phase.ENABLED: 2}
@@ -65,7 +65,7 @@ def check_upgrade(evidence: Evidence, target: Phase, coverage: Coverage = NOTHIN
         consequences=tuple(_consequences(evidence, workers, target)),
         kinds=(TWO_STEPS_AWAY, *(rule.kind for rule in REPORTED if rule.kind.severity is not Severity.INFO)),
         doubts=(
-            *(Doubt(TWO_STEPS_AWAY.id, each, needed=True) for each in unknown_phases),
+            *(Uncertainty(TWO_STEPS_AWAY.id, each, needed=True) for each in unknown_phases),
             *_doubts(others, target),
         ),
         coverage=coverage,
@@ -141,11 +141,11 @@ def _unknown_rules(diagnosis: Diagnosis) -> Iterator[str]:
             yield f"{answer.rule.id}: {answer.rule.question} {'; '.join(unknown)}"
 
 
-def _doubts(diagnosis: Diagnosis, target: Phase) -> Iterator[Doubt]:
+def _doubts(diagnosis: Diagnosis, target: Phase) -> Iterator[Uncertainty]:
     for answer in diagnosis.answers:
         for reason in answer.cannot_tell:
             needed = target in answer.rule.blocks and _stands_in_the_way(answer.rule, reason)
-            yield Doubt(answer.rule.id, reason, needed=needed)
+            yield Uncertainty(answer.rule.id, reason, needed=needed)
 
 
 def _stands_in_the_way(rule: Rule, reason: str) -> bool:
@@ -204,7 +204,7 @@ def _consequences(evidence: Evidence, workers: tuple[WorkerPhase, ...], target: 
     recorded = [each.state.name for each in states if each.state.task_count_record is not None and each.state.known]
     if recorded:
         yield (
-            f"task count records of {counted(len(recorded), 'connector')} ({', '.join(recorded[:10])}) become stale; "
+            f"task count records of {pluralize(len(recorded), 'connector')} ({', '.join(recorded[:10])}) become stale; "
             "they do no harm, and the first start after enabling again fences by them"
         )
     for name in evidence.sources():

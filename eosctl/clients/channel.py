@@ -12,7 +12,7 @@ from eosctl.clients.errors import DAMAGED_HINT, Peer, connection_error
 from eosctl.clients.messages import Request, Response
 from eosctl.clients.request_log import RequestLog
 from eosctl.errors import EosctlError, Throttled, TimedOut, Undecodable, Unsupported
-from eosctl.model.text import some
+from eosctl.model.text import first_few
 
 if TYPE_CHECKING:
     from kafka.net.connection import KafkaConnection
@@ -190,7 +190,7 @@ def _torn(request: Request, response: Response) -> str | None:
     for topic in response.topics if request.name == "Metadata" else ():
         indexes = sorted(part.partition_index for part in topic.partitions)
         if not topic.error_code and indexes != list(range(len(indexes) or 1)):
-            return f"topic {topic.name} has the partitions {some(indexes) or 'none'}"
+            return f"topic {topic.name} has the partitions {first_few(indexes) or 'none'}"
     return None
 
 

@@ -13,7 +13,7 @@ from eosctl.clients.wire import Wire
 from eosctl.errors import ConfigError, EosctlError, NotAuthorized, TimedOut, Unreachable
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.connection_check import CheckedStep, CheckOutcome, CheckStep
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 
 DESCRIBE = "DESCRIBE"
 
@@ -102,12 +102,12 @@ def _handshake(properties: ClientProperties, host: str, port: int, timeout_s: fl
 
 def _wire(properties: ClientProperties, timeout_s: float) -> str:
     with Wire(properties, timeout_s=timeout_s) as wire:
-        return f"cluster {wire.cluster_id}, {counted(len(wire.brokers()), 'broker')}, as {properties.principal}"
+        return f"cluster {wire.cluster_id}, {pluralize(len(wire.brokers()), 'broker')}, as {properties.principal}"
 
 
 def _librdkafka(properties: ClientProperties, timeout_s: float) -> str:
     cluster = _described(properties, timeout_s, authorized=False)
-    return f"cluster {cluster.cluster_id}, {counted(len(cluster.nodes), 'broker')}, as {properties.principal}"
+    return f"cluster {cluster.cluster_id}, {pluralize(len(cluster.nodes), 'broker')}, as {properties.principal}"
 
 
 def _acl(properties: ClientProperties, timeout_s: float) -> str:

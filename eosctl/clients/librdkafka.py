@@ -17,7 +17,7 @@ from eosctl.clients.wire import Wire
 from eosctl.codecs.tls import TLS_1_2, decode_tls_limits
 from eosctl.errors import ConfigError, EosctlError, Refused, TimedOut, Unsupported
 from eosctl.model.client_properties import ClientProperties
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Producer
@@ -291,7 +291,9 @@ class TransactionalProducer:
         except KafkaException as error:
             raise self._meaning(error.args[0], f"Topic {topic}") from error
         if left:
-            raise TimedOut(f"{counted(left, 'record')} for topic {topic} not acknowledged within {self._timeout_s:g} s")
+            raise TimedOut(
+                f"{pluralize(left, 'record')} for topic {topic} not acknowledged within {self._timeout_s:g} s"
+            )
 
     def commit(self, topic: str) -> None:
         """Commit: all records become visible together. Asked again while that is safe, until the time is up.

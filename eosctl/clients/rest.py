@@ -19,7 +19,7 @@ from eosctl.clients.rest_identity import (
     decoding,
     list_of,
     object_of,
-    said,
+    sanitized,
     texts_of,
 )
 from eosctl.codecs.secrets import mask_url
@@ -56,7 +56,7 @@ class InternalAddress(Refused):
     """A discovered address leads to this machine, or to its link: it is not connected to."""
 
 
-class Answer(Struct, frozen=True):
+class RestResponse(Struct, frozen=True):
     """Status, decoded JSON body (None where it is empty) and Location (empty: none) of one request."""
 
     status: int
@@ -66,7 +66,7 @@ class Answer(Struct, frozen=True):
     @property
     def message(self) -> str | None:
         message = self.body.get("message") if isinstance(self.body, dict) else None
-        return said(message) if message else None
+        return sanitized(message) if message else None
 
     @property
     def is_for_now(self) -> bool:
@@ -106,7 +106,7 @@ class RestClient:
     def get(self, path: str) -> object:
         return self.request("GET", path).body
 
-    def request(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Answer:
+    def request(self, method: str, path: str, body: Mapping[str, object] | None = None) -> RestResponse:
         """The answer to one request; a status of 400 or more raises, naming method, URL and Connect's own message.
 
         Raises Refused for a request that is not sent: one that is not a plain GET to a discovered address, and one that
@@ -134,14 +134,14 @@ class RestClient:
             self._identify(answer)
         return answer
 
-    def _identify(self, root: Answer) -> None:
+    def _identify(self, root: RestResponse) -> None:
         """Compares its Kafka cluster, where it names one: what is in front of a worker may pass on other paths only."""
         found = root.body.get("kafka_cluster_id") if isinstance(root.body, dict) else None
         if root.status < 300 and isinstance(found, str):
             self._address.require_cluster(found)
         self._is_identified = True
 
-    def _exchange(self, method: str, path: str, body: Mapping[str, object] | None, deadline: float) -> Answer:
+    def _exchange(self, method: str, path: str, body: Mapping[str, object] | None, deadline: float) -> RestResponse:
         import httpx
 
         from eosctl.clients.http_transport import NotConnected, TooLarge, exchange
@@ -169,11 +169,11 @@ class RestClient:
             failure = tls_failure(str(error))
             if failure is not None:
                 raise tls_error(failure, self.url, self._address.identity.principal) from error
-            what = f"no Connect worker answers at {self.url}: {plain_reason(said(error))}"
+            what = f"no Connect worker answers at {self.url}: {plain_reason(sanitized(error))}"
             raise Unreachable(what, hint=CHECK_HINT) from error
         except NotConnected as error:
             raise InternalAddress(f"{self.url} is not asked: {error}") from error
-        return Answer(answer.status, self._decode(path, answer), answer.location)
+        return RestResponse(answer.status, self._decode(path, answer), answer.location)
 
     def _followed(
         self, http: "httpx.Client", request: "httpx.Request", send: Callable[["httpx.Request"], "HttpAnswer"]
@@ -203,7 +203,7 @@ class RestClient:
         return onward if answer.location and is_same and not onward.userinfo else None
 
     def _not_followed(self, what: str, location: str) -> Refused:
-        onward = said(mask_url(location)) or "no address"
+        onward = sanitized(mask_url(location)) or "no address"
         return Refused(
             f"{what}: a redirect to {onward}, which is not followed",
             hint="a redirect of a GET is followed to the same scheme, host and port only; "
@@ -237,13 +237,13 @@ class RestClient:
             # A proxy in front of the worker answers for it with a page.
             if answer.status >= 300:
                 return None
-            kind = said(answer.content_type) or "no content type"
+            kind = sanitized(answer.content_type) or "no content type"
             raise Undecodable(
-                f"{self.url}{path} answered {answer.status} with {kind} instead of JSON: {said(error)}",
+                f"{self.url}{path} answered {answer.status} with {kind} instead of JSON: {sanitized(error)}",
                 hint="is this the address of a Connect worker's REST interface?",
             ) from error
 
-    def _refusal(self, request: str, answer: Answer) -> EosctlError:
+    def _refusal(self, request: str, answer: RestResponse) -> EosctlError:
         """The error that a status of 400 or more stands for."""
         if answer.status in {401, 403}:
             who, where = self._address.identity.principal, f"{self.url} ({answer.status})"

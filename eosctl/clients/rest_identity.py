@@ -90,7 +90,7 @@ def task_number(value: object) -> int:
     return value
 
 
-def said(text: object) -> str:
+def sanitized(text: object) -> str:
     """What a peer says, as an error repeats it: on one line, cut, without what looks like a secret."""
     words = str(text)
     cut = words if len(words) <= MAX_WORDS else f"{words[:MAX_WORDS]}…"

@@ -29,7 +29,7 @@ Item = TypeVar("Item", bound=Hashable)
 LONGEST_WAIT_S = 1.0
 
 
-class Answer(NamedTuple, Generic[Item]):
+class Reply(NamedTuple, Generic[Item]):
     """What became of one item: the broker asked, and either its response or the reason there is none."""
 
     item: Item
@@ -82,7 +82,7 @@ class Window(Generic[Item]):
         self._delayed: list[tuple[float, int, _Queued[Item]]] = []
         self._flying: dict[int, _Queued[Item]] = {}
         self._flying_on: defaultdict[tuple[int, int], int] = defaultdict(int)
-        self._answers: deque[Answer[Item]] = deque()
+        self._answers: deque[Reply[Item]] = deque()
         self._tickets = count()
         self._channels: dict[int, Channel] = {}
         self._stopped = False
@@ -126,7 +126,7 @@ class Window(Generic[Item]):
         self._timeout_s = within_s
         self._deadline = min(self._deadline, monotonic() + within_s)
 
-    def __iter__(self) -> Iterator[Answer[Item]]:
+    def __iter__(self) -> Iterator[Reply[Item]]:
         while True:
             while self._answers:
                 yield self._answers.popleft()
@@ -157,7 +157,7 @@ class Window(Generic[Item]):
             try:
                 channel = self._wire.channel(node_id, self._deadline, lane)
             except EosctlError as error:
-                self._answers.extend(Answer(queued.item, node_id, None, error) for queued in queue)
+                self._answers.extend(Reply(queued.item, node_id, None, error) for queued in queue)
                 queue.clear()
                 return
             if channel is not None:
@@ -175,7 +175,7 @@ class Window(Generic[Item]):
         def landed(response: Response | None, error: EosctlError | None) -> None:
             if self._flying.pop(ticket, None) is not None:
                 self._flying_on[place] -= 1
-                self._answers.append(Answer(queued.item, queued.node_id, response, error))
+                self._answers.append(Reply(queued.item, queued.node_id, response, error))
 
         self._flying[ticket] = queued
         self._flying_on[place] += 1
@@ -189,7 +189,7 @@ class Window(Generic[Item]):
         self._flying.clear()
         self._flying_on.clear()
         for queued in left:
-            self._answers.append(Answer(queued.item, queued.node_id, None, self._lateness(queued)))
+            self._answers.append(Reply(queued.item, queued.node_id, None, self._lateness(queued)))
 
     def _lateness(self, queued: _Queued[Item]) -> EosctlError:
         channel = self._channels.get(queued.node_id)

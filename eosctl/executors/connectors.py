@@ -10,7 +10,7 @@ from msgspec import Struct
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.deadline import Deadline
 from eosctl.clients.rest import RestClient, answered_offsets, config_of, expanded_connectors
-from eosctl.clients.rest_identity import decoding, list_of, object_of, said, task_number, text_of
+from eosctl.clients.rest_identity import decoding, list_of, object_of, sanitized, task_number, text_of
 from eosctl.codecs.connector_files import config_digest, decode_connector
 from eosctl.errors import Refused, Unsupported, WaitTimedOut
 from eosctl.executors.apply import Recheck
@@ -25,7 +25,7 @@ from eosctl.model.plan import (
     Side,
     StopConnector,
 )
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.versions import INITIAL_STATE, STOPPED_STATE, KafkaVersion
 
 POLL_S: Final = 0.2
@@ -105,7 +105,7 @@ def resume_connector(step: ResumeConnector, _: Recheck, *, access: ClusterAccess
         tasks = await_state(
             rest, step.connector, partial(is_running, is_restarted=checks.is_restarted), "to run", access.timeout_s
         )
-        return f"connector {step.connector} runs with {counted(len(tasks), 'task')}"
+        return f"connector {step.connector} runs with {pluralize(len(tasks), 'task')}"
 
     return access.ask_worker(resume)
 
@@ -209,7 +209,7 @@ def is_running(connector: str, state: str, tasks: Tasks, *, is_restarted: IsRest
     """Whether all tasks are RUNNING; Refused where one is FAILED, unless Connect itself starts it again."""
     for number, task_state, trace in tasks:
         if task_state == "FAILED" and not is_restarted(trace):
-            cause = said(trace.strip().splitlines()[0]) if trace.strip() else "no trace"
+            cause = sanitized(trace.strip().splitlines()[0]) if trace.strip() else "no trace"
             raise Refused(f"task {number} of connector {connector} FAILED: {cause}")
     return state == "RUNNING" and bool(tasks) and all(task_state == "RUNNING" for _, task_state, _ in tasks)
 
@@ -234,7 +234,7 @@ def await_state(
         if not deadline.pause(POLL_S):
             raise WaitTimedOut(
                 f"waited {timeout_s:g} s for connector {connector} {what}; it is {state} with "
-                f"{counted(len(tasks), 'task')}",
+                f"{pluralize(len(tasks), 'task')}",
                 hint="a longer --timeout helps where tasks take long to end",
             )
 
@@ -306,7 +306,7 @@ def await_operator(
             return f"connector {step.connector} is STOPPED without tasks, as {file} says"
         running = partial(is_running, is_restarted=checks.is_restarted)
         tasks = await_state(rest, step.connector, running, what, access.timeout_s, began)
-        return f"connector {step.connector} is {step.state} with {counted(len(tasks), 'task')}, as {file} says"
+        return f"connector {step.connector} is {step.state} with {pluralize(len(tasks), 'task')}, as {file} says"
 
     try:
         return access.ask_worker(wait)

@@ -20,7 +20,7 @@ from eosctl.clients import errors
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.errors import code_name
 from eosctl.clients.messages import Response, end_transaction, find_coordinators, in_pieces, init_producer_id
-from eosctl.clients.wire import Answer, Window, Wire
+from eosctl.clients.wire import Reply, Window, Wire
 from eosctl.errors import EosctlError, TimedOut, Unreachable, denial
 from eosctl.executors.apply import Recheck
 from eosctl.model.fencing import (
@@ -35,7 +35,7 @@ from eosctl.model.fencing import (
 )
 from eosctl.model.names import ProducerIdAndEpoch
 from eosctl.model.plan import FenceProducers
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.transactions import TransactionDescription
 
 SAME_COORDINATOR: Final = frozenset({errors.COORDINATOR_LOAD_IN_PROGRESS, errors.CONCURRENT_TRANSACTIONS})
@@ -154,7 +154,7 @@ class FencingRun:
         for ids in in_pieces(transactional_ids, IDS_PER_LOOKUP):
             self._window.put(Lookup(ids), node_id, find_coordinators(ids), delay_s=delay_s)
 
-    def _receive(self, answer: Answer[Item]) -> None:
+    def _receive(self, answer: Reply[Item]) -> None:
         names = _names(answer.item)
         if answer.response is None:
             for name in names if isinstance(answer.item, Fence) else ():
@@ -291,8 +291,8 @@ def fence_producers(step: FenceProducers, _: Recheck, *, access: ClusterAccess, 
         failure = failure_of(outcome, access.wire.principal)
         if failure is not None:
             raise failure
-    unknown = f"; {counted(missing, 'ID was', 'IDs were')} never used or expired" if missing else ""
-    return counted(len(steps), "producer") + unknown
+    unknown = f"; {pluralize(missing, 'ID was', 'IDs were')} never used or expired" if missing else ""
+    return pluralize(len(steps), "producer") + unknown
 
 
 # Ask coordinators, in the name of fenced producers, to abort: proof that they are refused.

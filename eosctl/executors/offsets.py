@@ -26,7 +26,7 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.plan import Side, VerifyOffsets, WriteOffsets
 from eosctl.model.preconditions import OffsetsNow
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 
 POLL_S: Final = 0.05
 COMMITTED: Final = "interrupted; the transaction was committed before"
@@ -108,8 +108,8 @@ def _interrupted(producer: TransactionalProducer) -> str:
 def _told(step: WriteOffsets) -> str:
     tombstones = sum(1 for each in step.records if each.value is None)
     values = len(step.records) - tombstones
-    deleted = f" and {counted(tombstones, 'deletion')}" if tombstones else ""
-    return f"{counted(values, 'offset')}{deleted} in one transaction as {step.transactional_id}"
+    deleted = f" and {pluralize(tombstones, 'deletion')}" if tombstones else ""
+    return f"{pluralize(values, 'offset')}{deleted} in one transaction as {step.transactional_id}"
 
 
 def verify_offsets(step: VerifyOffsets, _: Recheck, *, access: ClusterAccess, read_offsets: ReadOffsets) -> str:

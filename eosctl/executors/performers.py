@@ -41,7 +41,7 @@ from eosctl.model.plan import (
     WriteOffsets,
 )
 from eosctl.model.preconditions import OffsetsNow
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 
 
 def create_offsets_topic(step: CreateTopic, _: Recheck, *, access: ClusterAccess) -> str:
@@ -58,7 +58,7 @@ def create_offsets_topic(step: CreateTopic, _: Recheck, *, access: ClusterAccess
         timeout_s=access.timeout_s,
     )
     await_topic(access.wire, step.topic, timeout_s=access.timeout_s)
-    return f"topic {step.topic} with {counted(step.partitions, 'partition')}" + (
+    return f"topic {step.topic} with {pluralize(step.partitions, 'partition')}" + (
         "" if created else " was there already"
     )
 

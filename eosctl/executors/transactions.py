@@ -35,7 +35,7 @@ from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.plan import AbortTransaction, CommitTransaction, TransactionNow, TransactionUnchanged, why_changed
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import some
+from eosctl.model.text import first_few
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transactions import TransactionState
 
@@ -274,12 +274,13 @@ class _Commit:
         wrong = [f"{place}: {why}" for place, each in markers.items() if (why := self._fault(each)) is not None]
         if wrong:
             raise PartlyApplied(
-                f"{self._step.transactional_id} is CompleteCommit, and not all partitions show it: {some(wrong, '; ')}",
+                f"{self._step.transactional_id} is CompleteCommit, and not all partitions show it: "
+                f"{first_few(wrong, '; ')}",
                 hint="`eosctl transactions hanging` shows what is open there; a consumer that reads committed skips "
                 "what is aborted",
             )
         words = [self._words(place, each, before.get(place), after[place]) for place, each in markers.items()]
-        return f"commit markers: {some(words)}"
+        return f"commit markers: {first_few(words)}"
 
     def _words(
         self,

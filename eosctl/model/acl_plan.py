@@ -15,10 +15,10 @@ from eosctl.errors import EosctlError, NotAuthorized, Unsupported
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType
 from eosctl.model.client_roles import ClientRole, ConnectCluster
 from eosctl.model.offsets import SourceSupport
-from eosctl.model.report import Answer, Doubt, Finding, FindingKind, unread_doubts
+from eosctl.model.report import Finding, FindingKind, Result, Uncertainty, unread_doubts
 from eosctl.model.skipped import Skipped
 from eosctl.model.strimzi import API_VERSIONS, CLUSTER_LABEL, KAFKA_USER
-from eosctl.model.text import counted, shell_word
+from eosctl.model.text import pluralize, shell_word
 from eosctl.model.versions import NEWEST, KafkaVersion
 
 
@@ -167,7 +167,7 @@ class LeftOut(Struct, frozen=True):
     hint: str | None
 
 
-class AclReport(Answer, frozen=True, kw_only=True):
+class AclReport(Result, frozen=True, kw_only=True):
     """The plan for Connect clusters with these group IDs, against the ACLs of the Kafka cluster.
 
     cluster is how configs name that cluster; planned_for the phases of the plan; phases are all those that need each of
@@ -187,7 +187,7 @@ class AclReport(Answer, frozen=True, kw_only=True):
     phases: Phases | None = None
     beyond: Mapping[SourceSupport, int] = field(default_factory=dict)
     missing: tuple[Finding, ...] = ()
-    unchecked: tuple[Doubt, ...] = ()
+    unchecked: tuple[Uncertainty, ...] = ()
     is_for_tools: bool = False
     kinds: tuple[FindingKind, ...] = ()
     config_files: Mapping[str, str] = field(default_factory=dict)
@@ -199,7 +199,7 @@ class AclReport(Answer, frozen=True, kw_only=True):
         needed = [each for each in self.left_out if not each.planned.is_optional]
         if not needed:
             return None
-        lacking = counted(len(needed), "needed binding is", "needed bindings are")
+        lacking = pluralize(len(needed), "needed binding is", "needed bindings are")
         return Unsupported(f"{lacking} left out of the text", hint=needed[0].hint)
 
     @property
@@ -207,7 +207,7 @@ class AclReport(Answer, frozen=True, kw_only=True):
         return (*self.missing, *self.difference.findings)
 
     @property
-    def doubts(self) -> tuple[Doubt, ...]:
+    def doubts(self) -> tuple[Uncertainty, ...]:
         return (*self.unchecked, *unread_doubts(self.coverage))
 
     def fails(self, finding: Finding) -> bool:

@@ -7,9 +7,9 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct, field
 
 from eosctl.model.names import TopicPartition
-from eosctl.model.report import SEVERITIES, Answer, Doubt, Finding, FindingKind, Severity, unread_doubts
+from eosctl.model.report import SEVERITIES, Finding, FindingKind, Result, Severity, Uncertainty, unread_doubts
 from eosctl.model.skipped import Coverage, Skipped, Unread, not_asked
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.whole_numbers import whole
 
 BUCKETS: Final = 64
@@ -125,7 +125,7 @@ def longest_transaction_ms(settings: Iterable[Mapping[str, str]]) -> int:
 LONGEST_TRANSACTION_MS: Final = longest_transaction_ms(())
 
 
-class AuditPlan(Answer, frozen=True):
+class AuditPlan(Result, frozen=True):
     """All that an audit will read, resolved once; a task never asks for an offset that is not here.
 
     as_of is in ms since the epoch. Last stable offsets were all read before the first high watermark: what belongs to
@@ -307,7 +307,7 @@ def count_words(count: RecordCount, what: str) -> tuple[str, ...]:
         return ()
     if most is None and not least:
         return (f"an unknown number of records may have been {what}",)
-    number = f"at least {counted(least, 'record')}" if most is None else counted(most, "record")
+    number = f"at least {pluralize(least, 'record')}" if most is None else pluralize(most, "record")
     if most is not None and least < most:
         number = f"{least:,} to {number}"
     return (f"{number} {'was' if least == most == 1 else 'were'} {what}",)
@@ -431,7 +431,7 @@ class Stall(NamedTuple):
     connector: str | None
 
 
-class AuditReport(Answer, frozen=True):
+class AuditReport(Result, frozen=True):
     """The whole answer of an audit. The same ranges give the same report, whatever engine read them.
 
     sinks are connectors in the timeline that write to no topic of Kafka. earlier is the last run of the same job in the
@@ -453,14 +453,14 @@ class AuditReport(Answer, frozen=True):
     kinds: tuple[FindingKind, ...] = ()
 
     @property
-    def doubts(self) -> tuple[Doubt, ...]:
+    def doubts(self) -> tuple[Uncertainty, ...]:
         unknown = [
             f"cannot tell whether exactly-once held for {each.name}: {'; '.join(each.reasons)}"
             for each in self.connectors
             if each.verdict is AuditVerdict.CANNOT_TELL
         ]
         judged = [] if self.connectors else ["no connector was judged"]
-        reasons = (Doubt(None, each, needed=True) for each in (*judged, *unknown))
+        reasons = (Uncertainty(None, each, needed=True) for each in (*judged, *unknown))
         return (*reasons, *unread_doubts(self.coverage))
 
     @property

@@ -47,7 +47,7 @@ class KeyWriter(NamedTuple):
     before: tuple[int, int] | None
 
 
-class Return(NamedTuple):
+class ReturnedProducer(NamedTuple):
     """A producer wrote a key again after another one had: a zombie, unless it began a new session in between.
 
     last is its last offset before, other and other_offset the writer in between, offset where it came back.
@@ -63,7 +63,7 @@ class Return(NamedTuple):
     epoch: int
 
 
-class Run(NamedTuple):
+class WriteRun(NamedTuple):
     """Writes of one key that follow each other, by one producer, in transactions or all of them outside: how many."""
 
     first: Write
@@ -71,7 +71,7 @@ class Run(NamedTuple):
     records: int
 
 
-class Setbacks(NamedTuple):
+class Regressions(NamedTuple):
     """Writes after which no field is higher and a number is lower than before: how many, and the first of them."""
 
     total: int = 0
@@ -99,12 +99,12 @@ class KeyState(NamedTuple):
     first_plain: Write | None
     first_plain_after: Write | None
     last_plain: Write | None
-    setbacks: Setbacks
-    plain_setbacks: Setbacks
+    setbacks: Regressions
+    plain_setbacks: Regressions
     repeats: tuple[Change, ...]
     writers: tuple[KeyWriter, ...]
-    returns: tuple[Return, ...]
-    runs: tuple[Run, ...] = ()
+    returns: tuple[ReturnedProducer, ...]
+    runs: tuple[WriteRun, ...] = ()
     snapshots: tuple[Change, ...] = ()
 
 
@@ -243,7 +243,7 @@ class ConfigEvent(NamedTuple):
     malformed: bool
 
 
-class Part(NamedTuple):
+class TransactionPart(NamedTuple):
     """What one transaction left in one partition. marker_offset None: it is open there.
 
     offsets is whether the partition is one of an offsets topic. records is 0 where compaction left the marker only.

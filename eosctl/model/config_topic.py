@@ -10,7 +10,7 @@ from eosctl.errors import EosctlError, UsageError
 from eosctl.model.connectors import ClusterConfigState, ConnectorState, ConnectorType, Properties, Reader, TargetState
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch
 from eosctl.model.records import RecordState
-from eosctl.model.report import Answer, Finding
+from eosctl.model.report import Finding, Result
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.versions import STOPPED_STATE, KafkaVersion
@@ -332,7 +332,7 @@ class TimelineEntry(Struct, frozen=True):
     inconsistent: bool | None
 
 
-class ConfigTopicHistory(Answer, frozen=True):
+class ConfigTopicHistory(Result, frozen=True):
     """The answer of inspect-config --history; entries may be a stream that can be read once.
 
     as_of is in ms since the epoch, None where the records are from a file.
@@ -388,7 +388,7 @@ class Inspection(Struct, frozen=True):
     skipped: Mapping[str, Skipped]
 
 
-class InspectedConfigTopic(Answer, frozen=True):
+class InspectedConfigTopic(Result, frozen=True):
     """The answer of inspect-config: the topic as `reader` reads it.
 
     as_of is in ms since the epoch, None where the records are from a file; group_id is the Connect cluster's.

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from eosctl.model.report import Answer
+from eosctl.model.report import Result
 
 
 class CheckStep(StrEnum):
@@ -37,7 +37,7 @@ class CheckedStep(Struct, frozen=True):
     hint: str | None = None
 
 
-class ConnectionCheck(Answer, frozen=True):
+class ConnectionCheck(Result, frozen=True):
     steps: tuple[CheckedStep, ...]
 
     @property

@@ -11,7 +11,7 @@ from eosctl.model.groups import ConnectGroup, Groups, ShareGroups
 from eosctl.model.hanging import ProducersFacts
 from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.model.offsets import SOURCE_SUPPORT, OffsetsFacts, SourceSupport
-from eosctl.model.report import Answer, Finding
+from eosctl.model.report import Finding, Result
 from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, not_asked, unread_in
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import MirroredPartition, TopicFacts
@@ -274,6 +274,6 @@ class Snapshot(Struct, frozen=True):
         return Coverage(tuple(sections), tuple(unread))
 
 
-class SnapshotFile(Answer, frozen=True):
+class SnapshotFile(Result, frozen=True):
     snapshot: Snapshot
     file: str

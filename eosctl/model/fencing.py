@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from eosctl.errors import EosctlError, Interrupted, NotAuthorized, PartlyApplied, Refused, TimedOut
 from eosctl.model.names import ProducerIdAndEpoch
-from eosctl.model.report import Answer, Finding
+from eosctl.model.report import Finding, Result
 from eosctl.model.transactions import Owner, TransactionDescription
 
 
@@ -127,7 +127,7 @@ class FencingOutcome(Struct, frozen=True):
         return sum(1 for result in self.results if result.outcome is outcome)
 
 
-class PlannedFencing(Answer, frozen=True, kw_only=True):
+class PlannedFencing(Result, frozen=True, kw_only=True):
     """A plan, and the cluster and time (ms since the epoch) it was made for."""
 
     plan: FencingPlan
@@ -169,7 +169,7 @@ class Proof(Struct, frozen=True):
         return not self.open and self.moved and self.refusal != ""
 
 
-class Fenced(Answer, frozen=True, kw_only=True):
+class Fenced(Result, frozen=True, kw_only=True):
     """What became of a plan: the outcome of each ID, its proof, and findings where a proof does not hold.
 
     principal is who fenced, as the brokers name the user.

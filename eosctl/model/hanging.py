@@ -9,9 +9,9 @@ from msgspec import Struct, field
 from eosctl.errors import EosctlError, NotAuthorized, Unreachable
 from eosctl.model.groups import ListedGroup
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.report import Answer
+from eosctl.model.report import Result
 from eosctl.model.skipped import Cause, Skipped
-from eosctl.model.text import counted, some
+from eosctl.model.text import first_few, pluralize
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transactions import (
@@ -55,7 +55,7 @@ class TransactionalIdAccess(Struct, frozen=True):
                 operation="Describe",
                 resource="TransactionalId *",
                 hint="without it every open transaction of an ID that may not be seen would look as if it hung; "
-                f"refused: {some(self.denied, most=3)}",
+                f"refused: {first_few(self.denied, most=3)}",
             )
 
 
@@ -140,7 +140,7 @@ class Verdict(Struct, frozen=True):
         return self.reason is not None
 
 
-class Undated(Struct, frozen=True):
+class UnknownAge(Struct, frozen=True):
     """An open transaction that no coordinator will end, and the reason why it is not known how old it is."""
 
     transaction: OpenTransaction
@@ -203,7 +203,7 @@ def waiting_groups(
     return tuple(sorted(waiting, key=lambda each: (-each.lag, each.group_id)))
 
 
-class HangingTransactions(Answer, frozen=True, kw_only=True):
+class HangingTransactions(Result, frozen=True, kw_only=True):
     """What a search for hanging transactions found; as_of is in ms since the epoch.
 
     verdicts are those on transactions that are old enough, held_back what each keeps from readers; undecided those that
@@ -219,7 +219,7 @@ class HangingTransactions(Answer, frozen=True, kw_only=True):
     held_back: Mapping[Place, HeldBack]
     undecided: tuple[OpenTransaction, ...]
     undecided_reasons: tuple[str, ...]
-    undated: tuple[Undated, ...]
+    undated: tuple[UnknownAge, ...]
     clock: ClusterClock | Skipped | None
     owners: Mapping[str, Ownership]
     access: TransactionalIdAccess
@@ -238,14 +238,14 @@ class HangingTransactions(Answer, frozen=True, kw_only=True):
             return None
         if self.undecided:
             return Unreachable(
-                f"of {counted(len(self.undecided), 'open transaction')} it is not known whether they hang: "
+                f"of {pluralize(len(self.undecided), 'open transaction')} it is not known whether they hang: "
                 f"{'; '.join(self.undecided_reasons)}",
                 hint="bring the brokers of these coordinators back first, then run the command again",
             )
         if self.not_searched:
             return Unreachable(
                 "nothing hangs where it could be seen, but no leader answers for "
-                f"{counted(len(self.not_searched), 'partition')}"
+                f"{pluralize(len(self.not_searched), 'partition')}"
             )
         return None
 
@@ -348,7 +348,7 @@ class GroupReading(Struct, frozen=True):
         return offsets.held_back > 0 and committed is not None and committed <= offsets.last_stable_offset
 
 
-class LastStableOffsets(Answer, frozen=True, kw_only=True):
+class LastStableOffsets(Result, frozen=True, kw_only=True):
     """Partitions with what holds their last stable offsets back; as_of is in ms since the epoch.
 
     free counts the partitions that nothing is held back in, not_searched are those that no leader answers for; owners

@@ -13,7 +13,7 @@ from msgspec import Struct
 from eosctl.errors import Bug
 from eosctl.model.audit import StateKind, StateRow
 from eosctl.model.names import TopicPartition
-from eosctl.model.report import Answer
+from eosctl.model.report import Result
 
 STATE_VERSION: Final = 2
 """The layout of carried payloads and the number of buckets: raised when this eosctl cannot go on with older ones."""
@@ -207,7 +207,7 @@ class JobStatus(NamedTuple):
     ranges: tuple[CommittedRange, ...]
 
 
-class LedgerStatus(Answer, frozen=True):
+class LedgerStatus(Result, frozen=True):
     """All jobs of a ledger at as_of (ms since the epoch); store is its URL without a password."""
 
     as_of: int
@@ -220,7 +220,7 @@ class LedgerStatus(Answer, frozen=True):
         return any(each.summary.last_run.verdict in {"broken", "altered"} for each in self.jobs)
 
 
-class LedgerHistory(Answer, frozen=True):
+class LedgerHistory(Result, frozen=True):
     """The runs of one job, the last one first."""
 
     as_of: int

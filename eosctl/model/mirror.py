@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from eosctl.model.audit import WORST_FIRST, AuditedTopic, AuditVerdict, PartitionBounds
 from eosctl.model.plan import Side
 from eosctl.model.records import IsolationLevel
-from eosctl.model.report import Answer, Finding, FindingKind
+from eosctl.model.report import Finding, FindingKind, Result
 from eosctl.model.skipped import Skipped
 
 NO_TIME: Final = -1
@@ -191,7 +191,7 @@ class PairVerdict(Struct, frozen=True):
     reasons: tuple[str, ...] = ()
 
 
-class MirrorReport(Answer, frozen=True):
+class MirrorReport(Result, frozen=True):
     """The same records give the same report."""
 
     plan: MirrorPlan

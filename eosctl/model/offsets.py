@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from eosctl.errors import EosctlError, UsageError
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel, Record
-from eosctl.model.report import Answer, Finding
+from eosctl.model.report import Finding, Result
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.versions import NEWEST, KafkaVersion
@@ -240,7 +240,7 @@ class ConnectorOffsets(Struct, frozen=True):
     offsets: tuple[MergedOffset, ...]
 
 
-class OffsetsReport(Answer, frozen=True):
+class OffsetsReport(Result, frozen=True):
     """The answer of `offsets show`: offsets as of as_of (ms since the epoch), by the settings of the workers.
 
     topics are those that were to be read: None for one that does not exist. absent are connectors asked for that
@@ -348,7 +348,7 @@ class ExportedFile(Struct, frozen=True):
     left_out: tuple[str, ...]
 
 
-class OffsetsExport(Answer, frozen=True):
+class OffsetsExport(Result, frozen=True):
     """The files that were written, with the offsets of `store` as of as_of (ms since the epoch)."""
 
     files: tuple[ExportedFile, ...]
@@ -389,7 +389,7 @@ class OffsetChange(Struct, frozen=True):
     source_b: AtSource | Skipped | None = None
 
 
-class OffsetsDifference(Answer, frozen=True):
+class OffsetsDifference(Result, frozen=True):
     """What differs between A and B; same counts the offsets that do not."""
 
     a: str

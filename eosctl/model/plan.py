@@ -25,7 +25,7 @@ class Side(StrEnum):
     TARGET = "target"
 
 
-class Place(Struct, frozen=True):
+class PlanTarget(Struct, frozen=True):
     """One side's brokers, workers' REST addresses without user and password, and config topic (None: not named)."""
 
     side: Side
@@ -506,7 +506,7 @@ class Plan(Struct, frozen=True):
     kind: str
     as_of: int
     steps: tuple[PlannedStep, ...]
-    places: tuple[Place, ...] = ()
+    places: tuple[PlanTarget, ...] = ()
     operated: OperatedConnectors | None = None
 
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 from eosctl.errors import EosctlError, Refused
 from eosctl.model.plan import AwaitOperator, ManualStep, Plan, PlannedStep, Step, StopConnector
 from eosctl.model.preconditions import Check
-from eosctl.model.report import Answer, Finding
+from eosctl.model.report import Finding, Result
 from eosctl.model.skipped import Skipped
 
 
@@ -40,7 +40,7 @@ class ApplyOutcome(Struct, frozen=True):
         return sum(1 for result in self.results if result.outcome is outcome)
 
 
-class Planned(Answer, frozen=True, kw_only=True):
+class Planned(Result, frozen=True, kw_only=True):
     """A plan for the source cluster with this ID, what was found on the way, and why it must not be applied, if so.
 
     checks are its preconditions as they are now, None: nobody asked. hint says what to do about the objections;
@@ -71,7 +71,7 @@ class Planned(Answer, frozen=True, kw_only=True):
         return Refused("; ".join(self.objections), hint=self.hint) if self.objections else self.error
 
 
-class Applied(Answer, frozen=True, kw_only=True):
+class Applied(Result, frozen=True, kw_only=True):
     """A plan that was applied: what became of each step, its file, the undo file, and the error that it ended with.
 
     cluster_id is empty where the cluster no longer answers. finished_by and undone_by are command lines,
@@ -125,7 +125,7 @@ class KeptPlan(Struct, frozen=True):
         return bool(steps) and all(isinstance(each.step, StopConnector) for each in steps)
 
 
-class KeptPlans(Answer, frozen=True, kw_only=True):
+class KeptPlans(Result, frozen=True, kw_only=True):
     directory: str
     plans: tuple[KeptPlan, ...] = ()
 

@@ -47,7 +47,7 @@ from eosctl.model.plan import (
 )
 from eosctl.model.skipped import Skipped
 from eosctl.model.strimzi import STOP_BY_RESOURCE
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.topics import TopicFacts
 from eosctl.model.workers import LiveOwners
 
@@ -117,12 +117,12 @@ def needed_first(steps: Iterable[PlannedStep]) -> tuple[Precondition, ...]:
     for planned in steps:
         earlier.append(planned.step)
         for precondition in planned.preconditions:
-            if not any(brings_about(step, precondition) for step in earlier):
+            if not any(establishes(step, precondition) for step in earlier):
                 needed[precondition] = None
     return tuple(needed)
 
 
-def brings_about(step: Step, precondition: Precondition) -> bool:
+def establishes(step: Step, precondition: Precondition) -> bool:
     """Whether the precondition need not hold before `step` because it is the step's purpose."""
     match step, precondition:
         case StopConnector() | AwaitOperator(stops=True), ConnectorStopped():
@@ -178,7 +178,7 @@ def _standing(
     is_needed: bool,
 ) -> tuple[Standing, str]:
     if not is_needed:
-        causes = [number for number, planned in steps if brings_about(planned.step, precondition)]
+        causes = [number for number, planned in steps if establishes(planned.step, precondition)]
         return Standing.LATER, f"step {causes[0]} brings it about" if causes else "planned again after the stop"
     if isinstance(facts, Skipped):
         return Standing.UNKNOWN, facts.reason
@@ -304,7 +304,7 @@ def _connector(wanted: ConnectorStopped, facts: PlanFacts) -> str | None:
         return f"whether connector {wanted.connector} is stopped is unknown: {now.reason}"
     if now.state is None or (now.state == "STOPPED" and now.tasks == 0):
         return None
-    return f"connector {wanted.connector} is {now.state} with {counted(now.tasks, 'task')}, not STOPPED with none"
+    return f"connector {wanted.connector} is {now.state} with {pluralize(now.tasks, 'task')}, not STOPPED with none"
 
 
 def _config(wanted: ConnectorConfigIs, facts: PlanFacts) -> str | None:

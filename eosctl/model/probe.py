@@ -9,7 +9,7 @@ from msgspec import Struct
 from eosctl.errors import EosctlError, Interrupted, PartlyApplied
 from eosctl.model.acls import Operation
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.report import Answer, Severity
+from eosctl.model.report import Result, Severity
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.transactions import ActiveProducer, TransactionDescription, TransactionState
 
@@ -168,7 +168,7 @@ class ProbePlan(Struct, frozen=True):
         )
 
 
-class PlannedProbe(Answer, frozen=True, kw_only=True):
+class PlannedProbe(Result, frozen=True, kw_only=True):
     plan: ProbePlan
     cluster_id: str
     objections: tuple[str, ...] = ()
@@ -248,7 +248,7 @@ class Left(NamedTuple):
     reason: str
 
 
-class Probed(Answer, frozen=True, kw_only=True):
+class Probed(Result, frozen=True, kw_only=True):
     """All answers; as_of is in ms since the epoch.
 
     left is what remains in the cluster; undeleted names the topic if it may still be there, with the reason. init_ms

@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 from eosctl.model.client_properties import Property
 from eosctl.model.hidden_fields import HiddenFields
-from eosctl.model.report import Answer, Waiver
+from eosctl.model.report import Result, Waiver
 
 
 class Profile(HiddenFields, frozen=True):
@@ -74,7 +74,7 @@ class EffectiveSetting(Struct, frozen=True):
     source: str
 
 
-class EffectiveSettings(Answer, frozen=True):
+class EffectiveSettings(Result, frozen=True):
     """The answer of `profile explain`: every setting that a command would connect with."""
 
     settings: tuple[EffectiveSetting, ...]

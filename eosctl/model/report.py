@@ -41,8 +41,8 @@ class AppliedWaiver(NamedTuple):
     expired: bool
 
 
-Evidence = Mapping[str, object]
-NO_EVIDENCE: Final[Evidence] = MappingProxyType({})
+Details = Mapping[str, object]
+NO_EVIDENCE: Final[Details] = MappingProxyType({})
 
 
 class Severity(StrEnum):
@@ -103,7 +103,7 @@ class FindingKind(Struct, frozen=True):
         self,
         subject: str,
         message: str,
-        evidence: Evidence = NO_EVIDENCE,
+        evidence: Details = NO_EVIDENCE,
         *,
         cure: str | None = None,
         severity: Severity | None = None,
@@ -116,7 +116,7 @@ class FindingKind(Struct, frozen=True):
         return Finding(self, severity or self.severity, subject, message, fix, evidence)
 
 
-def _filled(fix: str, evidence: Evidence) -> str:
+def _filled(fix: str, evidence: Details) -> str:
     places = evidence.get("places")
     first = places[0] if isinstance(places, list) and places else {}
     for name, value in {**first, **evidence}.items() if "<" in fix else ():
@@ -137,7 +137,7 @@ class Finding(Struct, frozen=True):
     subject: str
     message: str
     cure: str
-    evidence: Evidence = field(default_factory=dict)
+    evidence: Details = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.kind.severity.reaches(self.severity):
@@ -186,7 +186,7 @@ class Triage(Struct, frozen=True):
         return finding.severity.reaches(self.fail_on or Severity.WARNING) and not self.waives(finding)
 
 
-class Doubt(NamedTuple):
+class Uncertainty(NamedTuple):
     """Why it is not known whether there is more: of the kind with this ID, or of any kind (None).
 
     needed: whether the answer is incomplete for it.
@@ -197,7 +197,7 @@ class Doubt(NamedTuple):
     needed: bool
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class Result(Struct, frozen=True, kw_only=True):
     """What an operation returns: a Report, a Plan that is shown, or an Outcome. Subclasses add what was found.
 
     coverage is what was asked of the cluster, and what of it was not read; triage how the user wants findings treated.
@@ -215,7 +215,7 @@ class Answer(Struct, frozen=True, kw_only=True):
         return ()
 
     @property
-    def doubts(self) -> tuple[Doubt, ...]:
+    def doubts(self) -> tuple[Uncertainty, ...]:
         """Why findings may have been missed; by default one for each fact that was needed and not read."""
         return unread_doubts(self.coverage)
 
@@ -253,15 +253,15 @@ class Answer(Struct, frozen=True, kw_only=True):
         return replace(self, triage=triage)
 
 
-def unread_doubts(coverage: Coverage) -> tuple[Doubt, ...]:
-    return tuple(Doubt(None, str(each), needed=True) for each in coverage.gaps)
+def unread_doubts(coverage: Coverage) -> tuple[Uncertainty, ...]:
+    return tuple(Uncertainty(None, str(each), needed=True) for each in coverage.gaps)
 
 
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)))
 
 
-def exit_code(answer: Answer) -> int:
+def exit_code(answer: Result) -> int:
     """The exit code of every command: its failure's, 1 where something was found, 3 where it is incomplete, or 0."""
     if answer.failure is not None:
         return answer.failure.exit_code
@@ -337,7 +337,7 @@ class Gate(Struct, frozen=True):
         return self.failure is None and not self.lacking and not any(each.unknown for each in self.questions)
 
 
-def gate_of(command: str, answer: Answer) -> Gate:
+def gate_of(command: str, answer: Result) -> Gate:
     """What a command with this answer has to say to a pipeline; findings that --severity hides only if they fail."""
     doubts = answer.doubts
     general = [each for each in doubts if each.kind_id is None]
@@ -359,7 +359,7 @@ def failed_gate(command: str, failure: EosctlError) -> Gate:
     return Gate(command, failure.exit_code, failure=failure)
 
 
-def _questions(answer: Answer, of_all: tuple[str, ...]) -> Iterator[Question]:
+def _questions(answer: Result, of_all: tuple[str, ...]) -> Iterator[Question]:
     found: dict[str, list[Reported]] = {}
     for each in _reported(answer):
         found.setdefault(each.finding.id, []).append(each)
@@ -373,7 +373,7 @@ def _questions(answer: Answer, of_all: tuple[str, ...]) -> Iterator[Question]:
         yield Question(kind, tuple(found.get(name, ())), *reasons)
 
 
-def _reported(answer: Answer) -> Iterator[Reported]:
+def _reported(answer: Result) -> Iterator[Reported]:
     triage = answer.triage
     first = next(iter(answer.config_files.values()), None)
     for finding in answer.reported:
@@ -427,7 +427,7 @@ class Explanation(Struct, frozen=True):
     reported_by: tuple[str, ...] = ()
 
 
-class Explained(Answer, frozen=True, kw_only=True):
+class Explained(Result, frozen=True, kw_only=True):
     """All that a text shows, the more special first; one that shows nothing ends with exit code 1.
 
     near are IDs and names that are spelt much like a word of a text that shows nothing.
@@ -442,7 +442,7 @@ class Explained(Answer, frozen=True, kw_only=True):
         return not self.explanations
 
 
-class KnownExplanations(Answer, frozen=True, kw_only=True):
+class KnownExplanations(Result, frozen=True, kw_only=True):
     """All that can be explained: kinds of findings by theme, errors, and Kafka's own classes of errors."""
 
     findings: Mapping[str, tuple[FindingKind, ...]]

@@ -6,9 +6,9 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from eosctl.model.evidence import Evidence
-from eosctl.model.report import Answer, Doubt, Finding, FindingKind, worst_first
+from eosctl.model.report import Finding, FindingKind, Result, Uncertainty, worst_first
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.versions import KafkaVersion
 
 Check = Callable[[Evidence], Iterable[Finding | Skipped]]
@@ -84,7 +84,7 @@ class RuleAnswer(Struct, frozen=True):
         return "cannot tell" if self.cannot_tell else "fine"
 
 
-class Diagnosis(Answer, frozen=True):
+class Diagnosis(Result, frozen=True):
     """The answers of all rules that were asked of the evidence, in the order of the registry."""
 
     evidence: Evidence
@@ -96,9 +96,9 @@ class Diagnosis(Answer, frozen=True):
         return tuple(answer.rule.kind for answer in self.answers)
 
     @property
-    def doubts(self) -> tuple[Doubt, ...]:
+    def doubts(self) -> tuple[Uncertainty, ...]:
         return tuple(
-            Doubt(answer.rule.id, reason, needed=not answer.complete)
+            Uncertainty(answer.rule.id, reason, needed=not answer.complete)
             for answer in self.answers
             for reason in answer.cannot_tell
         )
@@ -158,7 +158,7 @@ class RollingStep(Struct, frozen=True):
     action: str
 
 
-class UpgradeCheck(Answer, frozen=True):
+class UpgradeCheck(Result, frozen=True):
     """The answer of upgrade-check to the evidence.
 
     done says whether every worker is at the target already (None: not known). blockers are findings that stand in the
@@ -177,7 +177,7 @@ class UpgradeCheck(Answer, frozen=True):
     steps: tuple[RollingStep, ...]
     consequences: tuple[str, ...]
     kinds: tuple[FindingKind, ...] = ()
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[Uncertainty, ...] = ()
     config_files: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -202,6 +202,6 @@ class UpgradeCheck(Answer, frozen=True):
                 return f"yes: every worker is {self.target} already"
             return f"yes: the roll to {self.target} may go on, one worker after the other"
         if self.verdict is Verdict.NO:
-            stand = counted(len(self.blockers), "finding stands", "findings stand")
+            stand = pluralize(len(self.blockers), "finding stands", "findings stand")
             return f"no: {stand} in the way of {self.target}: {self.blockers[0].message}"
         return f"cannot tell, which is not a yes: {self.unknown[0]}"

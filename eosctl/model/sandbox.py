@@ -5,13 +5,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from eosctl.model.report import Answer
+from eosctl.model.report import Result
 
 State = Mapping[str, Any]
 """The kept state of a ready sandbox, as its file holds it: addresses, users with passwords, versions, processes."""
 
 
-class StartedSandbox(Answer, frozen=True):
+class StartedSandbox(Result, frozen=True):
     """A sandbox that is up; already_up: as it was started before.
 
     other_options are those in which it is not what was asked for, silent the processes that do not answer.
@@ -27,7 +27,7 @@ class StartedSandbox(Answer, frozen=True):
         return bool(self.other_options or self.silent)
 
 
-class StoppedSandbox(Answer, frozen=True):
+class StoppedSandbox(Result, frozen=True):
     """A sandbox that is down: was_up says whether one was up, removed whether its directory is gone."""
 
     directory: str
@@ -35,7 +35,7 @@ class StoppedSandbox(Answer, frozen=True):
     removed: bool
 
 
-class SandboxStatus(Answer, frozen=True):
+class SandboxStatus(Result, frozen=True):
     """The sandbox of a directory at as_of (ms since the epoch); state None: none is up; ready by process name."""
 
     as_of: int
@@ -48,7 +48,7 @@ class SandboxStatus(Answer, frozen=True):
         return self.state is None or not all(self.ready.values())
 
 
-class SandboxEnvironment(Answer, frozen=True):
+class SandboxEnvironment(Result, frozen=True):
     state: State
 
 
@@ -60,7 +60,7 @@ class DemoStep(Struct, frozen=True):
     elapsed_s: float
 
 
-class DemoReport(Answer, frozen=True, kw_only=True):
+class DemoReport(Result, frozen=True, kw_only=True):
     """All steps, on Kafka and Connect of this version."""
 
     kafka_version: str

@@ -63,7 +63,7 @@ def not_asked(reason: str) -> Skipped:
     return Skipped(reason, Cause.NOT_ASKED)
 
 
-def or_skipped(read: Callable[[], T | Skipped]) -> T | Skipped:
+def read_or_skip(read: Callable[[], T | Skipped]) -> T | Skipped:
     try:
         return read()
     except EosctlError as error:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from eosctl.model.report import Answer
+from eosctl.model.report import Result
 
 
 class SparkOptions(Struct, frozen=True):
@@ -20,7 +20,7 @@ class SparkOptions(Struct, frozen=True):
     source_executor_properties: str | None = None
 
 
-class SparkBundle(Answer, frozen=True):
+class SparkBundle(Result, frozen=True):
     """Each file that was written, with its size in bytes."""
 
     sizes: Mapping[str, int]

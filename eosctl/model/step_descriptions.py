@@ -41,7 +41,7 @@ from eosctl.model.plan import (
     VerifyOffsets,
     WriteOffsets,
 )
-from eosctl.model.text import counted, some
+from eosctl.model.text import first_few, pluralize
 
 
 def describe_step(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912  # one line for each kind of step
@@ -52,14 +52,14 @@ def describe_step(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912  # one lin
         case ReadAgain(side, connector):
             return f"read the offsets of connector {connector}{_where(side)} again, and go on with those"
         case FenceProducers(side, transactional_ids):
-            return f"fence the producers of {some(transactional_ids)}{_where(side)}"
+            return f"fence the producers of {first_few(transactional_ids)}{_where(side)}"
         case CreateTopic(_, topic, partitions, replication_factor):
             factor = "the default" if replication_factor < 0 else str(replication_factor)
-            return f"create topic {topic}, compact, {counted(partitions, 'partition')}, replication factor {factor}"
+            return f"create topic {topic}, compact, {pluralize(partitions, 'partition')}, replication factor {factor}"
         case WriteOffsets():
             deleted = sum(1 for each in step.records if each.value is None)
             counts = {"write": len(step.records) - deleted, "delete": deleted}
-            what = " and ".join(f"{verb} {counted(count, 'offset')}" for verb, count in counts.items() if count)
+            what = " and ".join(f"{verb} {pluralize(count, 'offset')}" for verb, count in counts.items() if count)
             return (
                 f"{what or 'write no offset'} of connector {step.connector} in topic {step.topic} in one transaction "
                 f"as {step.transactional_id}"
@@ -88,9 +88,9 @@ def describe_step(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912  # one lin
         case CommitTransaction(_, transactional_id, producer_id, epoch, _, _, parts):
             return f"commit the transaction of {transactional_id}, producer {producer_id}/{epoch}, in {_parts(parts)}"
         case CreateAcls(side, bindings):
-            return f"create {some([str(each) for each in bindings])}{_where(side)}"
+            return f"create {first_few([str(each) for each in bindings])}{_where(side)}"
         case DeleteAcls(side, bindings):
-            return f"remove {some([str(each) for each in bindings])}{_where(side)}"
+            return f"remove {first_few([str(each) for each in bindings])}{_where(side)}"
         case ManualStep(instruction):
             return f"by hand: {instruction}"
     assert_never(step)
@@ -108,11 +108,13 @@ def describe_precondition(precondition: Precondition) -> str:  # noqa: C901, PLR
             return f"connector {connector}{where} has the config of the plan, or does not exist"
         case NoLiveOwner(_, transactional_ids, besides):
             group = "" if besides is None else f" of another Connect cluster than {besides}"
-            return f"no task{group} has {some(transactional_ids)}{where}"
+            return f"no task{group} has {first_few(transactional_ids)}{where}"
         case TopicIsCompact(_, topic, partitions):
-            return f"topic {topic}{where} is compact, with {counted(partitions, 'partition')}, and the same topic still"
+            return (
+                f"topic {topic}{where} is compact, with {pluralize(partitions, 'partition')}, and the same topic still"
+            )
         case TopicIsCompactOrAbsent(_, topic, partitions):
-            return f"topic {topic}{where} does not exist, or is compact with {counted(partitions, 'partition')}"
+            return f"topic {topic}{where} does not exist, or is compact with {pluralize(partitions, 'partition')}"
         case OffsetsUnchanged(_, topic, connector):
             return f"the offsets of connector {connector} in topic {topic}{where} are those that were read"
         case NoOpenTransaction(_, topic, connector):
@@ -124,12 +126,12 @@ def describe_precondition(precondition: Precondition) -> str:  # noqa: C901, PLR
             what = f"the transaction of {transactional_id}{where}, producer {producer_id}/{epoch}"
             return f"{what}, is Ongoing without a further record, or committed"
         case AclsPresent(_, bindings):
-            return f"{some([str(each) for each in bindings])}{where} are there"
+            return f"{first_few([str(each) for each in bindings])}{where} are there"
     assert_never(precondition)
 
 
 def _parts(parts: Sequence[OpenPart]) -> str:
-    return some([str(each.topic_partition) for each in parts])
+    return first_few([str(each.topic_partition) for each in parts])
 
 
 def _created(connector: str, copied_from: str) -> str:

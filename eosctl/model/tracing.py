@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.records import RecordState
-from eosctl.model.report import Answer
+from eosctl.model.report import Result
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import NO_OWNER, Ownership
 
@@ -136,7 +136,7 @@ class LoggedTransaction(Struct, frozen=True):
         return self.decided_ms is not None and self.decided_ms - slack_ms <= time_ms and not after
 
 
-class Trace(Answer, frozen=True, kw_only=True):
+class Trace(Result, frozen=True, kw_only=True):
     """One record, its transaction, and all that this touched.
 
     transactional_id is None where nobody knows who held the producer ID. logged is the transaction in the transaction

@@ -7,9 +7,9 @@ from msgspec import Struct, field
 
 from eosctl.errors import EosctlError, Unreachable
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.report import Answer, Finding
+from eosctl.model.report import Finding, Result
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import some
+from eosctl.model.text import first_few
 from eosctl.model.transactions import Ownership, TransactionState
 
 DAY_MS: Final = 86_400_000
@@ -190,7 +190,7 @@ class HistoryEntry(Struct, frozen=True):
     words: str
 
 
-class LogAnswer(Answer, frozen=True, kw_only=True):
+class LogAnswer(Result, frozen=True, kw_only=True):
     """What the two answers about the transaction log have in common; as_of is in ms since the epoch.
 
     unread says of partitions why they could not be read; notes say what makes the answer less certain.
@@ -215,7 +215,7 @@ class LogAnswer(Answer, frozen=True, kw_only=True):
 
     @property
     def _reasons(self) -> str:
-        return some([each.reason for each in self.unread.values()], most=REASONS_SHOWN)
+        return first_few([each.reason for each in self.unread.values()], most=REASONS_SHOWN)
 
 
 class TransactionLogReport(LogAnswer, frozen=True, kw_only=True):

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from eosctl.errors import EosctlError, NotAuthorized, Unreachable
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
-from eosctl.model.report import Answer
+from eosctl.model.report import Result
 from eosctl.model.skipped import Cause, Skipped
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 
 
 class ActiveProducer(Struct, frozen=True):
@@ -42,7 +42,7 @@ def no_leader_answers(partitions: tuple[TopicPartition, ...]) -> Unreachable | N
     """The error of an answer that lacks these partitions; None where it lacks none."""
     if not partitions:
         return None
-    return Unreachable(f"no leader answers for {counted(len(partitions), 'partition')}, {partitions[0]} first")
+    return Unreachable(f"no leader answers for {pluralize(len(partitions), 'partition')}, {partitions[0]} first")
 
 
 REASONS_SHOWN: Final = 3
@@ -118,7 +118,7 @@ def why_undescribed(descriptions: Descriptions) -> Skipped | None:
         return None
     reasons = list(dict.fromkeys(each.reason for each in skipped))
     more = f"; and {len(reasons) - REASONS_SHOWN} more reasons" if len(reasons) > REASONS_SHOWN else ""
-    ids = counted(len(skipped), "transactional ID is", "transactional IDs are")
+    ids = pluralize(len(skipped), "transactional ID is", "transactional IDs are")
     return Skipped(f"{ids} unknown: {'; '.join(reasons[:REASONS_SHOWN])}{more}", skipped[0].cause)
 
 
@@ -257,7 +257,7 @@ class HiddenIds(Struct, frozen=True):
     uncertain: str | None
 
 
-class TransactionList(Answer, frozen=True, kw_only=True):
+class TransactionList(Result, frozen=True, kw_only=True):
     """The transactional IDs that a selection keeps, those with the oldest open transaction first.
 
     as_of is in ms since the epoch. unanswered are brokers that did not list their IDs, missing the reasons why IDs may
@@ -282,7 +282,7 @@ class TransactionList(Answer, frozen=True, kw_only=True):
         )
 
 
-class TransactionDescriptions(Answer, frozen=True, kw_only=True):
+class TransactionDescriptions(Result, frozen=True, kw_only=True):
     """Each transactional ID that was asked for, in the order given; errors are those of IDs without an answer."""
 
     as_of: int
@@ -300,7 +300,7 @@ class TransactionDescriptions(Answer, frozen=True, kw_only=True):
         return next(iter(sorted(self.errors, key=lambda each: not isinstance(each, NotAuthorized))), None)
 
 
-class ProducerList(Answer, frozen=True, kw_only=True):
+class ProducerList(Result, frozen=True, kw_only=True):
     """The producers of partitions, the transactional IDs that hold their producer IDs, and the owners of these."""
 
     as_of: int
@@ -317,7 +317,7 @@ class ProducerList(Answer, frozen=True, kw_only=True):
         return no_leader_answers(self.not_searched)
 
 
-def known(described: Mapping[str, Described]) -> dict[str, TransactionDescription]:
+def require_described(described: Mapping[str, Described]) -> dict[str, TransactionDescription]:
     """Those that are known; raises the first error among them."""
     found = {}
     for name, answer in described.items():

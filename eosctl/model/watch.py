@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from eosctl.model.hanging import HangingTransactions, LastStableOffsets
 from eosctl.model.ledger import JobSummary
 from eosctl.model.offsets import OffsetsReport
-from eosctl.model.report import Answer
+from eosctl.model.report import Result
 from eosctl.model.rules import Diagnosis
 from eosctl.model.skipped import Cause, Coverage, Skipped, Unread
 from eosctl.model.transaction_log import LogReading
@@ -132,11 +132,11 @@ class Answers(Struct, frozen=True):
         for command, answer in self.by_command.items():
             if isinstance(answer, Skipped) and answer.cause.is_gap:
                 yield command, Unread("the whole answer", answer.reason, answer.cause)
-            elif isinstance(answer, Answer):
+            elif isinstance(answer, Result):
                 yield from ((command, each) for each in answer.coverage.gaps or _lacking(answer))
 
 
-def _lacking(answer: Answer) -> tuple[Unread, ...]:
+def _lacking(answer: Result) -> tuple[Unread, ...]:
     """What an answer lacks whose coverage names nothing, as where a rule cannot decode a record."""
     if answer.complete and answer.failure is None:
         return ()
@@ -159,7 +159,7 @@ class Cycle(Struct, frozen=True):
 NO_CYCLE_IN_TIME: Final = Unread("a cycle that ended in time", "no cycle ended for long", Cause.UNKNOWN)
 
 
-class Observation(Answer, frozen=True, kw_only=True):
+class Observation(Result, frozen=True, kw_only=True):
     """What one cycle found, as samples; the coverage names what each command lacks.
 
     profile is the name of the cluster's profile, empty where it has none. when_stale are the samples that stay true
@@ -194,7 +194,7 @@ class Emitted(StrEnum):
         return self in {Emitted.SYSTEMD, Emitted.KUBERNETES}
 
 
-class WatchFile(Answer, frozen=True, kw_only=True):
+class WatchFile(Result, frozen=True, kw_only=True):
     """What a file to install is made of.
 
     rows are those of the dashboard; each_cluster is a metric that every cluster has after every cycle. profiles are

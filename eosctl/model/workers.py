@@ -9,7 +9,7 @@ from eosctl.errors import UsageError
 from eosctl.model.groups import CONNECT_PROTOCOL, ConnectGroup, GroupMember, Groups, ListedGroup
 from eosctl.model.names import LEADER_PREFIX, ConnectorTaskId, leader_transactional_id, stem_and_task
 from eosctl.model.skipped import Cause, Skipped, not_asked
-from eosctl.model.text import some
+from eosctl.model.text import first_few
 from eosctl.model.versions import KafkaVersion
 
 
@@ -87,7 +87,7 @@ def oldest_version(workers: Iterable[WorkerFacts | Skipped]) -> KafkaVersion | S
     return min(known, default=unknown[-1] if unknown else not_asked("no worker was asked for its version"))
 
 
-def place_of(url: str) -> str:
+def host_port(url: str) -> str:
     """Host and port of a REST address, as far as two spellings of it are the same."""
     scheme, separator, rest = url.rpartition("://")
     host = rest.partition("/")[0].rpartition("@")[2].lower()
@@ -115,7 +115,7 @@ def only_connect_group(listed: Mapping[str, ListedGroup], hidden: Skipped | None
     found = sorted((each for each in listed.values() if each.is_connect), key=lambda each: each.group_id)
     if len(found) > 1:
         names = [each.group_id + (f" ({each.state})" if each.state == "Empty" else "") for each in found]
-        raise UsageError(f"the Kafka cluster has {len(found)} Connect groups: {some(names)}", hint=NAME_IT)
+        raise UsageError(f"the Kafka cluster has {len(found)} Connect groups: {first_few(names)}", hint=NAME_IT)
     if hidden is None:
         return found[0].group_id if found else None
     what = f"{found[0].group_id} may not be the only Connect group" if found else "there may be Connect groups"
@@ -152,14 +152,14 @@ def workers_to_ask(group: ConnectGroup, named: Collection[str], trust: WorkerTru
     or certificate. Where the user has one, a member is asked only if the user opted in. By its member ID where it has
     no address.
     """
-    known = {place_of(url) for url in named}
+    known = {host_port(url) for url in named}
     found: dict[str, Skipped | None] = {}
     for member in group.members:
         url = (member.url or "").rstrip("/")
         if not url:
             found[member.member_id] = Skipped(f"the group does not show its address while it is {group.state}")
-        elif place_of(url) not in known:
-            known.add(place_of(url))
+        elif host_port(url) not in known:
+            known.add(host_port(url))
             found[url] = _against(url, trust)
     return found
 
@@ -261,7 +261,7 @@ class LiveOwners(Struct, frozen=True):
                 for group_id in self.unknown_of(each)
                 if group_id != besides and (why := self.unknown[group_id])
             ]
-        return some(reasons, "; ") if reasons else None
+        return first_few(reasons, "; ") if reasons else None
 
     @property
     def connectors(self) -> dict[str, set[str]]:

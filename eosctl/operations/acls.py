@@ -36,9 +36,9 @@ from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfi
 from eosctl.model.connectors import ConnectorState
 from eosctl.model.names import did_you_mean
 from eosctl.model.offsets import SourceSupport
-from eosctl.model.plan import Place, Side
+from eosctl.model.plan import PlanTarget, Side
 from eosctl.model.skipped import Cause, Skipped, not_asked
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.versions import KafkaVersion
 from eosctl.operations.plan_files import keep_plan
 from eosctl.operations.session import Session
@@ -547,7 +547,7 @@ def _keep(session: Session, report: AclReport, acls: ClusterAcls, path: Path, *,
     changes = plan_acl_changes(
         report.difference, report.plan, acls.bindings, acls.cluster_id, report.as_of, prune=prune
     )
-    here = Place(Side.SOURCE, session.client_properties.bootstrap_servers)
+    here = PlanTarget(Side.SOURCE, session.client_properties.bootstrap_servers)
     keep_plan(replace(changes, places=(here,)), path)
     words = ["eosctl", "apply", str(path), *session.options.words]
     session.options.console.narrate(f"the plan is in {path}; `{shlex.join(words)}` carries it out")
@@ -581,7 +581,7 @@ def _name_other_clusters(
     if elsewhere:
         there = "; ".join(sorted({", ".join(sorted(each)) for each in elsewhere}))
         session.options.console.warn(
-            f"{counted(len(elsewhere), 'binding')} of other clusters not checked ({there}): {hint}"
+            f"{pluralize(len(elsewhere), 'binding')} of other clusters not checked ({there}): {hint}"
         )
 
 

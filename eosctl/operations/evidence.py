@@ -29,8 +29,8 @@ from eosctl.model.evidence import (
 from eosctl.model.groups import CONNECT_PROTOCOL, Groups, ListedGroup, ShareGroups
 from eosctl.model.names import ConnectorTaskId, TopicPartition, leader_transactional_id, task_transactional_id
 from eosctl.model.offsets import OffsetsReport, SourceSupport, StoredOffset
-from eosctl.model.skipped import Cause, Skipped, not_asked, or_skipped
-from eosctl.model.text import some
+from eosctl.model.skipped import Cause, Skipped, not_asked, read_or_skip
+from eosctl.model.text import first_few
 from eosctl.model.topics import MirroredPartition, TopicDescription
 from eosctl.model.transaction_log import LogReading
 from eosctl.model.transactions import (
@@ -234,7 +234,7 @@ def with_transactions(reader: ClusterReader, known: Evidence, earlier: LogReadin
     if not ids:
         none = NO_GROUP
         return replace(known, transactions=none, leaderless=none, logged=none, idle_since=none, commits=none)
-    transactions = or_skipped(lambda: descriptions(reader, ids))
+    transactions = read_or_skip(lambda: descriptions(reader, ids))
     known = _with_log(reader, known, ids, earlier)
     if isinstance(transactions, Skipped):
         return replace(known, transactions=transactions, leaderless=transactions)
@@ -300,7 +300,7 @@ def _with_log(reader: ClusterReader, known: Evidence, ids: Sequence[str], earlie
             log_reading=LogReading(frozenset(ids), log.ends, values, commits, cluster_id),
         )
 
-    found = or_skipped(read)
+    found = read_or_skip(read)
     return replace(known, logged=found, idle_since=found, commits=found) if isinstance(found, Skipped) else found
 
 
@@ -332,7 +332,7 @@ def read_mirrors(
     found: list[MirroredPartition | Skipped] = []
     for name in mirrors:
         stored = _stored(offsets, name)
-        read = or_skipped(partial(_of_connector, session, request, name, known.config(name), stored))
+        read = read_or_skip(partial(_of_connector, session, request, name, known.config(name), stored))
         found += [read] if isinstance(read, Skipped) else [_named(each, name) for each in read]
         found += [each for each in stored.values() if isinstance(each, Skipped)]
     return tuple(found)
@@ -390,7 +390,7 @@ def _partitions(
     }
     written, following = reader.first_timestamps(there, leaders), reader.first_timestamps(behind, leaders)
     if gone := sorted({place.topic for place in offsets} - topics.keys()):
-        yield Skipped(f"mirrored topics do not exist in the source, or may not be described there: {some(gone)}")
+        yield Skipped(f"mirrored topics do not exist in the source, or may not be described there: {first_few(gone)}")
     for place, position in positions.items():
         described = topics[place.topic]
         yield MirroredPartition(
@@ -460,8 +460,8 @@ def read_evidence(session: Session, request: EvidenceRequest) -> Evidence:
     known = replace(known, cluster_id=cluster_id, clock=reader.clock())
     topics = topics_of(request, known, reader.worker_offsets_topic())
     known = _with_brokers(reader, known, topics, answered.version)
-    offsets = or_skipped(lambda: _offsets(reader, known, topics, answered.version))
-    acls = or_skipped(lambda: read_acl_differences(session, request, principals, topics, answered.workers))
+    offsets = read_or_skip(lambda: _offsets(reader, known, topics, answered.version))
+    acls = read_or_skip(lambda: read_acl_differences(session, request, principals, topics, answered.workers))
     known = replace(
         known,
         internal_topics=_taken_rightly(known, offsets),
@@ -477,7 +477,7 @@ def read_evidence(session: Session, request: EvidenceRequest) -> Evidence:
 def _read_workers(reader: ClusterReader, request: EvidenceRequest) -> _Workers:
     workers = reader.worker_evidence()
     preflight = reader.preflight() if request.preflight else not_asked("--no-preflight")
-    return _Workers(workers, reader.connector_statuses(), preflight, or_skipped(reader.connect_version))
+    return _Workers(workers, reader.connector_statuses(), preflight, read_or_skip(reader.connect_version))
 
 
 def _with_brokers(
@@ -489,10 +489,10 @@ def _with_brokers(
     def look_again() -> Inspection:
         return look(replace(known, statuses=reader.connector_statuses()))
 
-    inspection = or_skipped(lambda: settled(reader, look(known), look_again))
+    inspection = read_or_skip(lambda: settled(reader, look(known), look_again))
     if not isinstance(inspection, Skipped):
         topics = {**topics, "config": inspection.topic}
-    listed, groups = or_skipped(reader.transactional_ids), reader.groups()
+    listed, groups = read_or_skip(reader.transactional_ids), reader.groups()
     group_id = known.group_id
     return replace(
         known,
@@ -508,7 +508,7 @@ def _with_brokers(
         if isinstance(listed, Skipped)
         else tuple(each.transactional_id for each in listed.transactions),
         unlisted=() if isinstance(listed, Skipped) else listed.unlisted,
-        open_transactions=listed if isinstance(listed, Skipped) else or_skipped(lambda: _ongoing(reader, listed)),
+        open_transactions=listed if isinstance(listed, Skipped) else read_or_skip(lambda: _ongoing(reader, listed)),
         groups=_protocols(groups),
     )
 
@@ -547,13 +547,13 @@ def read_cluster_evidence(
     reader: ClusterReader, request: EvidenceRequest, transactions: Descriptions | Skipped
 ) -> ClusterEvidence:
     """What a snapshot keeps for the rules; `transactions` are those of the same snapshot."""
-    workers = or_skipped(reader.worker_evidence)
+    workers = read_or_skip(reader.worker_evidence)
     files = worker_files_of(request, workers)
     group_id = group_id_of(reader.group_id, files)
     known = Evidence(as_of=reader.now(), worker_files=files, group_id=group_id, statuses=reader.connector_statuses())
     topics = topics_of(request, known, None)
-    version, groups = or_skipped(reader.connect_version), reader.groups()
-    inspection = or_skipped(lambda: inspection_of(reader.config_topic(topics["config"]), known, version))
+    version, groups = read_or_skip(reader.connect_version), reader.groups()
+    inspection = read_or_skip(lambda: inspection_of(reader.config_topic(topics["config"]), known, version))
     known = replace(known, inspection=inspection, groups=_protocols(groups))
     active = read_active_topics(reader, known)
     known = with_connectors(reader, known, active)

@@ -19,10 +19,10 @@ from eosctl.model.evidence import Evidence, WorkerEvidence
 from eosctl.model.offsets import SourceSupport
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.strimzi import StrimziResource
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.transaction_log import LogReading
 from eosctl.model.versions import NEWEST, KafkaVersion
-from eosctl.model.workers import place_of
+from eosctl.model.workers import host_port
 from eosctl.operations.offset_stores import DECIDING, OffsetsRequest
 
 NO_GROUP = not_asked("no --group-id was given")
@@ -151,7 +151,7 @@ def worker_files_of(
     """
     if not request.worker_files:
         return NO_FILES
-    urls = {} if isinstance(workers, Skipped) else {place_of(url): url for url in workers}
+    urls = {} if isinstance(workers, Skipped) else {host_port(url): url for url in workers}
     found: dict[str, Mapping[str, str]] = {}
     for path in request.worker_files:
         text = read_text(path, WORKER_CONFIG)
@@ -161,7 +161,7 @@ def worker_files_of(
             found |= dict.fromkeys(urls.values() or (str(path),), properties)
             continue
         address = advertised_address(properties)
-        name = str(path) if address is None else urls.get(place_of(address), str(path))
+        name = str(path) if address is None else urls.get(host_port(address), str(path))
         if name in found:
             raise UsageError(f"two files are of the worker at {name}: {path} is the second")
         found[name] = properties
@@ -177,8 +177,8 @@ def _require_running(resource: StrimziResource, workers: int) -> None:
         )
     if workers > resource.replicas:
         raise ConfigError(
-            f"{resource.place} has {counted(resource.replicas, 'replica')}, and {workers} workers were asked: it does "
-            "not describe all of them",
+            f"{resource.place} has {pluralize(resource.replicas, 'replica')}, and {workers} workers were asked: it "
+            "does not describe all of them",
             hint="does a worker outside of Kubernetes have the same group.id? Name each worker once with --connect-url",
         )
 

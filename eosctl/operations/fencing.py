@@ -16,8 +16,8 @@ from eosctl.model.fencing import Candidate, Fenced, FenceOutcome, FencingOutcome
 from eosctl.model.groups import no_such_group
 from eosctl.model.names import TopicPartition, not_in_config_topic
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import counted
-from eosctl.model.transactions import TransactionDescription, known
+from eosctl.model.text import pluralize
+from eosctl.model.transactions import TransactionDescription, require_described
 from eosctl.model.workers import ConnectorStatus, LiveOwners, possible_groups
 from eosctl.operations.agreement import Show, agree
 from eosctl.operations.session import Session
@@ -43,7 +43,7 @@ def fence(
     if not planned.plan.steps:
         _require(planned)
         return fence_and_prove(session, planned)
-    agree(session, planned, f"Fence {counted(len(planned.plan.steps), 'transactional ID')}?", show)
+    agree(session, planned, f"Fence {pluralize(len(planned.plan.steps), 'transactional ID')}?", show)
     if not session.options.yes:
         now = read_and_plan(session, request, config_topic)
         _require(now)
@@ -93,7 +93,7 @@ def read_and_plan(session: Session, request: FencingRequest, config_topic: str) 
     # Names of other groups make some IDs ambiguous: those are no leftovers of a connector's for certain.
     names = KnownNames.of(live.connectors | own)
     candidates = select_candidates(request, group_id or "", counts, listed, names)
-    descriptions = known(reader.describe([each.transactional_id for each in candidates]))
+    descriptions = require_described(reader.describe([each.transactional_id for each in candidates]))
     if group_id is not None and request.names_connectors and candidates and not descriptions:
         _require_group(session, group_id)
     longest = cluster if isinstance(cluster, Skipped) else cluster.transaction_max_timeout_ms
@@ -230,4 +230,4 @@ def fence_and_prove(session: Session, planned: PlannedFencing) -> Fenced:
 def _prove(session: Session, outcome: FencingOutcome) -> tuple[Proof, ...]:
     fenced = [each.step.transactional_id for each in outcome.results if each.outcome is FenceOutcome.FENCED]
     refusals = challenge_old_producers(session.wire, outcome, session.options.timeout_s)
-    return prove(outcome, known(session.reader.describe(fenced)), refusals)
+    return prove(outcome, require_described(session.reader.describe(fenced)), refusals)

@@ -29,13 +29,13 @@ from eosctl.model.hanging import (
     OpenTransaction,
     Place,
     TransactionalIdAccess,
-    Undated,
+    UnknownAge,
     Verdict,
     WaitingGroup,
     join_answers,
 )
 from eosctl.model.names import TopicPartition, coordinator_partition, did_you_mean
-from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, or_skipped
+from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, read_or_skip
 from eosctl.model.times import ClusterClock
 from eosctl.model.transactions import ActiveProducer, transactional_ids_by_producer
 from eosctl.operations.offset_stores import DEFAULT_OFFSETS_TOPIC
@@ -70,7 +70,7 @@ class Searched(Struct, frozen=True):
     as_of: int
     verdicts: tuple[Verdict, ...]
     joined: JoinedTransactions
-    undated: tuple[Undated, ...]
+    undated: tuple[UnknownAge, ...]
     clock: ClusterClock | Skipped | None
     unanswered: tuple[TopicPartition, ...]
     access: TransactionalIdAccess
@@ -109,7 +109,7 @@ def find_hanging(reader: ClusterReader, request: HangingRequest) -> HangingTrans
     )
 
 
-def _ages(undated: Collection[Undated]) -> Coverage:
+def _ages(undated: Collection[UnknownAge]) -> Coverage:
     """The ages that the answer lacks."""
     what = {each: f"age of the transaction in {each.transaction.topic_partition}" for each in undated}
     unread = (
@@ -144,7 +144,7 @@ def search(reader: ClusterReader, leaders: Mapping[TopicPartition, int], max_tim
         verdicts = still_open(verdicts, again.producers)
         unanswered |= set(again.unanswered)
     doubtful = tuple(
-        Undated(each.transaction, reason)
+        UnknownAge(each.transaction, reason)
         for each in verdicts
         if each.hangs and (reason := reasons.get(each.transaction.active)) is not None
     )
@@ -169,7 +169,7 @@ def _connect_topics(reader: ClusterReader, connect: ConnectNames, request: Hangi
     if group_id is None:
         return None
     connectors = {} if isinstance(connect.connectors, Skipped) else connect.connectors
-    known = request.worker_offsets_topic or or_skipped(reader.worker_offsets_topic)
+    known = request.worker_offsets_topic or read_or_skip(reader.worker_offsets_topic)
     offsets_topic = known if isinstance(known, str) else DEFAULT_OFFSETS_TOPIC
     return ConnectTopics(group_id, connect.config_topic, offsets_topic, connectors)
 

@@ -53,7 +53,7 @@ from eosctl.model.offsets import (
     StorePlace,
     WorkerSettings,
 )
-from eosctl.model.skipped import Coverage, Skipped, or_skipped, unread_in
+from eosctl.model.skipped import Coverage, Skipped, read_or_skip, unread_in
 from eosctl.operations.offset_stores import OffsetsRequest, source_connectors, worker_settings, worker_version
 from eosctl.operations.session import Session
 from eosctl.operations.transactions import require_group
@@ -115,7 +115,7 @@ def show_offsets(session: Session, request: OffsetsRequest) -> OffsetsReport:
     """All offsets merged, with findings. Raises as read_offsets, report_of and require_group do."""
     reader = session.reader
     with reader.adding(), reader.sparing_workers():
-        require_group(reader, or_skipped(reader.connect))
+        require_group(reader, read_or_skip(reader.connect))
     return report_of(read_offsets(reader, request), request).covering(reader.coverage)
 
 
@@ -183,7 +183,7 @@ DEFAULT_SLOT: Final = "debezium"
 def read_source(dsn: str, timeout_s: float) -> SourceServer | Skipped:
     """The slots of the database at a libpq URL; Skipped where it does not answer. UsageError for a password in it."""
     store = postgresql_store(dsn, look_up, timeout_s, CALLED)
-    return or_skipped(lambda: _read_position(store))
+    return read_or_skip(lambda: _read_position(store))
 
 
 def _read_position(store: PostgresqlStore) -> SourceServer:
@@ -326,7 +326,7 @@ def _asking_the_source(
     session: Session, request: OffsetsRequest, difference: OffsetsDifference, source_dsn: str
 ) -> OffsetsDifference:
     server = read_source(source_dsn, session.options.timeout_s)
-    connectors = or_skipped(
+    connectors = read_or_skip(
         lambda: (
             source_connectors(
                 session.reader, request, worker_version(session.reader, request.worker_version).version

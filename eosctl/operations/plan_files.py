@@ -17,8 +17,8 @@ from eosctl.model.plan import (
     ClusterIs,
     CreateConnector,
     ManualStep,
-    Place,
     Plan,
+    PlanTarget,
     ResumeConnector,
     SetConnectorConfig,
     Side,
@@ -191,16 +191,16 @@ class PlanPlaces:
         self.session.__exit__(kind, error, traceback)
 
 
-def _servers(place: Place, named_by: str) -> PlannedServers | None:
+def _servers(place: PlanTarget, named_by: str) -> PlannedServers | None:
     return PlannedServers(place.bootstrap_servers, named_by) if place.bootstrap_servers else None
 
 
-def _urls(place: Place, named_by: str) -> tuple[WorkerUrl, ...]:
+def _urls(place: PlanTarget, named_by: str) -> tuple[WorkerUrl, ...]:
     return tuple(WorkerUrl(each, named_by=named_by) for each in place.connect_urls)
 
 
-def _place(plan: Plan, side: Side) -> Place:
-    return next((each for each in plan.places if each.side is side), Place(side, ()))
+def _place(plan: Plan, side: Side) -> PlanTarget:
+    return next((each for each in plan.places if each.side is side), PlanTarget(side, ()))
 
 
 # Plans of connectors that were begun by this user on this machine, and cut short.

@@ -33,10 +33,10 @@ from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.plan import AwaitOperator, ClusterIs, ConnectorStopped, ManualStep, Plan, Side, StopConnector
 from eosctl.model.planned import Applied, ApplyOutcome, Planned
 from eosctl.model.preconditions import Standing, moved_again
-from eosctl.model.skipped import Skipped, or_skipped
+from eosctl.model.skipped import Skipped, read_or_skip
 from eosctl.model.step_descriptions import describe_step, lacking
-from eosctl.model.text import counted, some
-from eosctl.model.transactions import TransactionDescription, known
+from eosctl.model.text import first_few, pluralize
+from eosctl.model.transactions import TransactionDescription, require_described
 from eosctl.operations.agreement import Show, agree
 from eosctl.operations.connector_operator import NOBODY, ConnectorOperator, still_operated
 from eosctl.operations.plan_files import PlanFile, keep_plan, own_plan_path, short_name, steps_done
@@ -73,7 +73,7 @@ def performers_on(
 
 def describe_known(access: ClusterAccess, transactional_ids: Sequence[str]) -> Mapping[str, TransactionDescription]:
     """Descriptions of the IDs that coordinators know; raises the error of one that did not answer."""
-    return known(describe_transactional_ids(access.wire, transactional_ids))
+    return require_described(describe_transactional_ids(access.wire, transactional_ids))
 
 
 BY_WORKERS: Final = (*OVER_REST, AwaitOperator)
@@ -93,7 +93,7 @@ def plan_and_apply(
     show: Show[Planned],
     *,
     plan_file: Path | None,
-    question: Callable[[Plan], str] = lambda plan: f"Apply {counted(len(plan.steps), 'step')}?",
+    question: Callable[[Plan], str] = lambda plan: f"Apply {pluralize(len(plan.steps), 'step')}?",
     operator: ConnectorOperator = NOBODY,
 ) -> Planned | Applied:
     """The plan where it is only to be shown or kept in plan_file, otherwise what became of its steps."""
@@ -155,7 +155,7 @@ def _no_worker(session: Session, clusters: SourceAndTarget, plan: Plan) -> Refus
     hint = "give " + " and ".join("--connect-url" if side is Side.SOURCE else "--to-connect-url" for side in lacking)
     if Side.SOURCE in lacking and (found := session.advertised_workers()):
         one = hint.replace("--connect-url", f"--connect-url {found[0]}", 1)
-        hint = f"{one}, if it is a worker of yours: members of the Connect group advertise {some(found)}"
+        hint = f"{one}, if it is a worker of yours: members of the Connect group advertise {first_few(found)}"
     return Refused("; ".join(what), hint=hint)
 
 
@@ -196,7 +196,7 @@ def _stop_and(session: Session, clusters: SourceAndTarget, planned: Planned, pla
     """What `plan_again` plans once the plan's connectors are stopped; what ends it says that they are."""
     stop_plan = replace(planned.plan, steps=planned.stops, as_of=session.now())
     stopped = [each.step for each in planned.stops if isinstance(each.step, StopConnector | AwaitOperator)]
-    session.options.console.narrate(f"stopping connector {some([step.connector for step in stopped])}")
+    session.options.console.narrate(f"stopping connector {first_few([step.connector for step in stopped])}")
     _, failure = run_plan(session, clusters, keep_plan(stop_plan, own_plan_path(stop_plan)), narrated=False)
     if failure is not None:
         if isinstance(failure, Interrupted):
@@ -368,7 +368,7 @@ def _confirm_addresses(
 def apply_plan(session: Session, clusters: SourceAndTarget, file: PlanFile) -> Applied:
     """What became of each step, and the error that the run ended with, if any."""
     outcome, error = run_plan(session, clusters, file)
-    cluster_id = or_skipped(lambda: clusters.access(Side.SOURCE).wire.cluster_id)
+    cluster_id = read_or_skip(lambda: clusters.access(Side.SOURCE).wire.cluster_id)
     return Applied(
         plan=file.plan,
         cluster_id="" if isinstance(cluster_id, Skipped) else cluster_id,

@@ -23,7 +23,7 @@ from eosctl.files import COMMAND_CONFIG, read_content
 from eosctl.model.acl_plan import granting_command
 from eosctl.model.client_properties import keys_not_followed, unknown_keys
 from eosctl.model.groups import ConnectGroup
-from eosctl.model.text import some
+from eosctl.model.text import first_few
 from eosctl.operations.session_options import SessionOptions
 from eosctl.sources.config_providers import look_up
 
@@ -134,9 +134,9 @@ class Session:
             by_origin.setdefault(given.origin, []).append(key)
         for origin, found in by_origin.items():
             if unknown := unknown_keys(found):
-                yield f"{origin}: no Kafka client knows {some(unknown)}; not used"
+                yield f"{origin}: no Kafka client knows {first_few(unknown)}; not used"
             if ignored := keys_not_followed(found):
-                yield f"{origin}: {some(ignored)} can only be followed in Java; not used"
+                yield f"{origin}: {first_few(ignored)} can only be followed in Java; not used"
         if properties.security_protocol.uses_tls:
             with suppress(ConfigError):  # reported where it is connected with
                 limits = decode_tls_limits(properties)

@@ -15,7 +15,7 @@ from eosctl.model.evidence import Snapshot, SnapshotFile
 from eosctl.model.hanging import NO_LEADER, PartitionProducers, PendingCommit, ProducersFacts, join_open_transactions
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import OffsetsFacts
-from eosctl.model.skipped import Skipped, or_skipped
+from eosctl.model.skipped import Skipped, read_or_skip
 from eosctl.model.transaction_log import TransactionLogFacts
 from eosctl.model.transactions import ActiveProducer
 from eosctl.operations.evidence import descriptions, read_cluster_evidence
@@ -60,11 +60,11 @@ def take_snapshot(session: Session, request: SnapshotRequest) -> Snapshot:
     as_of, cluster = reader.now(), reader.cluster()
     if isinstance(cluster, Skipped):
         session.options.need_bootstrap_servers()
-    first = or_skipped(lambda: _first_producers(reader))
-    listed = or_skipped(reader.transactional_ids)
+    first = read_or_skip(lambda: _first_producers(reader))
+    listed = read_or_skip(reader.transactional_ids)
     ids = () if isinstance(listed, Skipped) else [each.transactional_id for each in listed.transactions]
-    transactions = listed if isinstance(listed, Skipped) else or_skipped(lambda: descriptions(reader, ids))
-    producers = first if isinstance(first, Skipped) else or_skipped(lambda: _producers_facts(reader, first))
+    transactions = listed if isinstance(listed, Skipped) else read_or_skip(lambda: descriptions(reader, ids))
+    producers = first if isinstance(first, Skipped) else read_or_skip(lambda: _producers_facts(reader, first))
     files = () if request.worker_config is None else (request.worker_config,)
     topics = {"config": request.config_topic, "offsets": request.worker_offsets_topic}
     return Snapshot(
@@ -73,11 +73,11 @@ def take_snapshot(session: Session, request: SnapshotRequest) -> Snapshot:
         group_id=reader.group_id,
         config_topic=_config_topic(reader, request.config_topic),
         transactions=transactions,
-        connect=or_skipped(reader.connect),
-        offsets=or_skipped(lambda: _offsets_facts(reader, request)),
-        transaction_log=or_skipped(lambda: _log_facts(reader)),
+        connect=read_or_skip(reader.connect),
+        offsets=read_or_skip(lambda: _offsets_facts(reader, request)),
+        transaction_log=read_or_skip(lambda: _log_facts(reader)),
         producers=producers,
-        evidence=or_skipped(lambda: read_cluster_evidence(reader, EvidenceRequest(topics, files), transactions)),
+        evidence=read_or_skip(lambda: read_cluster_evidence(reader, EvidenceRequest(topics, files), transactions)),
         clock=reader.clock(),
         unlisted=(*(() if isinstance(listed, Skipped) else listed.unlisted), *_hidden_topics(reader)),
     )
@@ -85,7 +85,7 @@ def take_snapshot(session: Session, request: SnapshotRequest) -> Snapshot:
 
 def _config_topic(reader: ClusterReader, topic: str) -> ConfigTopicLog | Skipped:
     """The topic, whose records end with UsageError where it is another one: a snapshot is of one Connect cluster."""
-    log = or_skipped(lambda: reader.config_topic(topic))
+    log = read_or_skip(lambda: reader.config_topic(topic))
     return log if isinstance(log, Skipped) else replace(log, records=of_a_config_topic(log.records))
 
 

@@ -22,8 +22,8 @@ from eosctl.model.groups import CONSUMER_OFFSETS
 from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartition
 from eosctl.model.offsets import MalformedValue, OffsetKey
 from eosctl.model.records import Record, RecordState
-from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, or_skipped
-from eosctl.model.text import some
+from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, read_or_skip
+from eosctl.model.text import first_few
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.tracing import (
     Absence,
@@ -462,7 +462,7 @@ def _nothing(log: RecordLog, places: Sequence[TopicPartition], wish: Wish, limit
     longer = [each for each in map(log.bounds, places) if each.high_watermark - each.log_start_offset > limit]
     cut = wish.key is not None and bool(longer)
     within = f" within {limit} offsets (--within)" if cut else ""
-    reason = f"no record{what}{when} was found{within} in {some(places)}"
+    reason = f"no record{what}{when} was found{within} in {first_few(places)}"
     return NoRecord(places[0], -1, Absence.NOT_FOUND if cut else Absence.NOT_WRITTEN, reason)
 
 
@@ -631,7 +631,7 @@ class _Tracing:
         for other in touched:
             if other != place and (ending is not None or is_open):
                 known = logged if isinstance(logged, LoggedTransaction) else None
-                found = or_skipped(partial(others.alike, other, ending, known))
+                found = read_or_skip(partial(others.alike, other, ending, known))
                 if isinstance(found, Skipped):
                     unread[other] = found
                 elif found.found is not Found.NONE or isinstance(logged, LoggedTransaction):
@@ -669,7 +669,7 @@ class _Tracing:
     ) -> tuple[Sequence[TopicPartition], dict[TopicPartition, Skipped]]:
         if isinstance(logged, LoggedTransaction):
             return logged.partitions, {}
-        touched = or_skipped(partial(self._places.known_to, producer.producer_id))
+        touched = read_or_skip(partial(self._places.known_to, producer.producer_id))
         if isinstance(touched, Skipped):
             return (), {
                 place: Skipped(f"in which other partitions it wrote is not known: {touched.reason}", touched.cause)
@@ -682,7 +682,7 @@ class _Tracing:
         found: list[CommittedOffset] = []
         lost: dict[TopicPartition, Skipped] = {}
         for each in extents:
-            read = or_skipped(partial(committed_offsets, self._places.log, each, producer))
+            read = read_or_skip(partial(committed_offsets, self._places.log, each, producer))
             if isinstance(read, Skipped):
                 lost[each.topic_partition] = read
             else:

@@ -9,7 +9,7 @@ from eosctl.analysis.transactions import ownership
 from eosctl.errors import EosctlError, Unreachable
 from eosctl.model.plan import ConnectorStopped, NoLiveOwner, Parts, Plan, Side, TransactionNow
 from eosctl.model.planned import Applied, Planned
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.transaction_ends import AbortRequest, CommitFacts, CommitRequest
 from eosctl.model.transaction_log import TransactionLogRecord, TransactionLogValue
 from eosctl.model.transactions import AnsweredProducers, TransactionDescription, TransactionState
@@ -115,7 +115,7 @@ def abort(
         make_plan,
         show,
         plan_file=plan_file,
-        question=lambda plan: f"Abort {counted(len(plan.steps), 'transaction')}?",
+        question=lambda plan: f"Abort {pluralize(len(plan.steps), 'transaction')}?",
     )
 
 

@@ -15,8 +15,8 @@ from eosctl.errors import EosctlError, Unreachable, UsageError
 from eosctl.model.connectors import ConnectorState
 from eosctl.model.groups import no_such_group
 from eosctl.model.names import TRANSACTION_LOG, coordinator_partition, did_you_mean
-from eosctl.model.skipped import Coverage, Skipped, not_asked, or_skipped
-from eosctl.model.text import counted
+from eosctl.model.skipped import Coverage, Skipped, not_asked, read_or_skip
+from eosctl.model.text import pluralize
 from eosctl.model.transaction_log import (
     LogRecord,
     NewerLogRecord,
@@ -70,8 +70,8 @@ def read_connect_names(reader: ClusterReader, config_topic: str, *, needed: bool
     """
     with nullcontext() if needed else reader.adding():
         groups, group_id = reader.groups(), reader.group_id
-        connect = or_skipped(reader.connect)
-        found = or_skipped(lambda: _read_connectors(reader, config_topic))
+        connect = read_or_skip(reader.connect)
+        found = read_or_skip(lambda: _read_connectors(reader, config_topic))
         absent = group_id is not None and not isinstance(groups, Skipped) and group_id not in groups
         if absent:
             require_group(reader, connect)
@@ -201,7 +201,7 @@ def _hidden_notes(principal: str, hidden: HiddenIds | Skipped) -> tuple[str, ...
     if hidden.may_see_all:
         unsure = hidden.uncertain
         return () if unsure is None else (f"whether all IDs are shown is not certain: {unsure}",)
-    how_many = "how many is unknown" if isinstance(hidden.count, Skipped) else counted(hidden.count, "ID")
+    how_many = "how many is unknown" if isinstance(hidden.count, Skipped) else pluralize(hidden.count, "ID")
     return (f"{principal} lacks Describe on some transactional IDs, and brokers leave them out: {how_many}",)
 
 
@@ -360,7 +360,7 @@ def _read_cluster(session: Session, request: LogRequest) -> _Log:
 def _left_out(log: TransactionLogRecords) -> tuple[str, ...]:
     if not log.left_out:
         return ()
-    records = counted(log.left_out, "record of the log was", "records of the log were")
+    records = pluralize(log.left_out, "record of the log was", "records of the log were")
     return (f"{records} not kept: the snapshot has the last of each ID",)
 
 

@@ -13,7 +13,7 @@ from eosctl.analysis.config_topic import connector_states
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.model.connectors import ConnectorState
-from eosctl.model.plan import Place, Side
+from eosctl.model.plan import PlanTarget, Side
 from eosctl.model.skipped import Skipped
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import PlannedServers, as_words, typed_urls
@@ -119,11 +119,11 @@ class SourceAndTarget:
         return (each for each in every if isinstance(each, WorkerUrl))
 
     @property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[PlanTarget, ...]:
         """How the sides are reached, as a plan keeps it: without secrets. The target's where it is another."""
         options, target = self._session.options, self._target
         found = [
-            Place(
+            PlanTarget(
                 Side.SOURCE,
                 self._session.client_properties.bootstrap_servers,
                 tuple(map(str, options.connect_urls)),
@@ -133,7 +133,7 @@ class SourceAndTarget:
         if target != TargetOptions():
             servers = self._target_session.client_properties.bootstrap_servers if target.other_cluster else ()
             urls = tuple(map(str, self._target_urls))
-            found.append(Place(Side.TARGET, servers, urls, target.config_topic))
+            found.append(PlanTarget(Side.TARGET, servers, urls, target.config_topic))
         return tuple(found)
 
     def connector_states(self, side: Side) -> States:

@@ -30,7 +30,7 @@ from eosctl.exporter.server import MetricsServer, address_of
 from eosctl.model.report import Severity
 from eosctl.model.rules import Diagnosis
 from eosctl.model.skipped import Coverage, Skipped, not_asked
-from eosctl.model.text import some
+from eosctl.model.text import first_few
 from eosctl.model.transaction_log import LogReading
 from eosctl.model.transactions import Selection
 from eosctl.model.watch import Answers, Cycle, Emitted, Observation, WatchFile
@@ -345,7 +345,7 @@ class _Watch:
         by_reason: dict[str, list[str]] = {}
         for each in found.coverage.gaps:
             by_reason.setdefault(each.reason, []).append(each.what)
-        lacks = {f"{name and f'{name}: '}not read: {some(what)}: {why}" for why, what in by_reason.items()}
+        lacks = {f"{name and f'{name}: '}not read: {first_few(what)}: {why}" for why, what in by_reason.items()}
         for line in sorted(lacks - lacked):
             self._once.voice.warn(line)
         if lacked and not lacks:

@@ -26,7 +26,7 @@ from eosctl.model.client_roles import ClientConfig, ClientRole, ConnectorConfig,
 from eosctl.model.connectors import connector_path
 from eosctl.model.names import ConnectorTaskId, leader_transactional_id, task_transactional_id
 from eosctl.model.offsets import SourceSupport
-from eosctl.model.text import some
+from eosctl.model.text import first_few
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.whole_numbers import MOST_TASKS
 
@@ -94,7 +94,7 @@ class PrincipalBook:
         ]
         role = next(iter(self._unresolved))[0]
         raise ConfigError(
-            f"no principal is known for {some(parts, '; ', 3)}", hint=f"name it: --principal {role}=User:NAME"
+            f"no principal is known for {first_few(parts, '; ', 3)}", hint=f"name it: --principal {role}=User:NAME"
         )
 
 

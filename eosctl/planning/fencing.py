@@ -22,7 +22,7 @@ from eosctl.model.connectors import connector_path
 from eosctl.model.fencing import Candidate, FenceStep, FencingPlan, FencingRequest, Objection, SkippedCandidate
 from eosctl.model.names import ConnectorTaskId, TopicPartition, stem_and_task, task_transactional_id
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import counted, some
+from eosctl.model.text import first_few, pluralize
 from eosctl.model.transactions import LeaderOwner, Owner, TaskOwner, TransactionDescription, TransactionState
 from eosctl.model.whole_numbers import task_numbers
 from eosctl.model.workers import LiveOwner, LiveOwners
@@ -61,8 +61,8 @@ def object_to_live(
 def _of_connector(group_id: str, connector: str, owners: Sequence[LiveOwner]) -> Objection:
     restart = restart_tasks(connector, [each.task.task for each in owners if each.task is not None])
     what = (
-        f"connector {connector} of Connect cluster {group_id} has {counted(len(owners), 'task')} at work "
-        f"({some(list(map(_described, owners)))})"
+        f"connector {connector} of Connect cluster {group_id} has {pluralize(len(owners), 'task')} at work "
+        f"({first_few(list(map(_described, owners)))})"
     )
     return Objection(
         f"{what}; their open transactions would be aborted and the tasks would turn FAILED, which Connect does not fix",
@@ -80,7 +80,8 @@ def _described(owner: LiveOwner) -> str:
 def _of_unknown(live: LiveOwners, unknown: Mapping[str, Sequence[str]]) -> Iterator[Objection]:
     for group_id, ids in sorted(unknown.items()):
         yield Objection(
-            f"whether a task of Connect group {group_id} has {some(ids)} is unknown: {live.unknown[group_id].reason}",
+            f"whether a task of Connect group {group_id} has {first_few(ids)} is unknown: "
+            f"{live.unknown[group_id].reason}",
             "let the group be described (Describe on it, or on the cluster if there is no such group; its "
             "coordinator up and no rebalance); or, if none of its workers can have these IDs, fence with --force",
         )
@@ -176,7 +177,7 @@ def _object_to_missing(missing: Sequence[str]) -> list[Objection]:
         return []
     return [
         Objection(
-            f"{counted(len(missing), 'transactional ID')} not known to any coordinator: {some(missing)}",
+            f"{pluralize(len(missing), 'transactional ID')} not known to any coordinator: {first_few(missing)}",
             "check the spelling with `eosctl fence --prefix … --dry-run`; --create-missing fences them all the same, "
             "which creates each in state Empty for transactional.id.expiration.ms (7 days by default)",
         )
@@ -199,8 +200,8 @@ def _warn_of_two_phase(steps: Sequence[FenceStep]) -> Iterator[str]:
     names = [step.transactional_id for step in opened if step.before and step.before.is_two_phase]
     if names:
         yield (
-            f"{counted(len(names), 'transactional ID')} ({some(names)}) with an open transaction of two-phase commit "
-            "(KIP-939): it is aborted, although its application may have decided to commit"
+            f"{pluralize(len(names), 'transactional ID')} ({first_few(names)}) with an open transaction of two-phase "
+            "commit (KIP-939): it is aborted, although its application may have decided to commit"
         )
 
 
@@ -215,8 +216,9 @@ def _object_to_leaderless(steps: Sequence[FenceStep], leaderless: Collection[Top
     partitions = sorted(set[TopicPartition]().union(*lost.values()))
     return [
         Objection(
-            f"{counted(len(names), 'transactional ID')} ({some(names)}) with an open transaction on partitions that "
-            f"have no leader: {some(list(map(str, partitions)))}. Kafka 4.3 ends such a transaction without "
+            f"{pluralize(len(names), 'transactional ID')} ({first_few(names)}) with an open transaction on "
+            "partitions that "
+            f"have no leader: {first_few(list(map(str, partitions)))}. Kafka 4.3 ends such a transaction without "
             "their markers, so that it hangs there; up to 4.2 it waits for the leaders",
             "start the brokers that hold the partitions first; or fence with --force, and when they are back end what "
             f"hangs: eosctl transactions abort --topic {partitions[0].topic} --partition {partitions[0].partition}",

@@ -80,7 +80,7 @@ from eosctl.model.preconditions import (
 from eosctl.model.records import java_partition
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.planning.operated import configured_by_hand, created_by_hand, deleted_by_hand, resumed_by_hand
 from eosctl.planning.producing_elsewhere import find_clusters
 
@@ -293,8 +293,8 @@ def contradiction(answer: Sequence[ConnectorOffset], entries: Iterable[Entry], *
     unheard = sorted(held.live - answered.keys())
     begun = [] if nulls else sorted(partition for partition in held.found if answered.get(partition) is None)
     lost = unheard or begun
-    wrong = counted(len(others), "offset that is not there", "offsets that are not there")
-    for found, what in ((others, wrong), (lost, f"none for {counted(len(lost), 'source partition')}")):
+    wrong = pluralize(len(others), "offset that is not there", "offsets that are not there")
+    for found, what in ((others, wrong), (lost, f"none for {pluralize(len(lost), 'source partition')}")):
         if found:
             example = found[0] if len(found[0]) <= SHOWN else found[0][:SHOWN] + "…"
             return f"{what} (the first: {example})"
@@ -394,7 +394,7 @@ def _foreign_keys(request: MigrationRequest, facts: MigrationFacts, topic: str) 
     raws = () if held is None else held.raw_keys()
     foreign = sum(1 for raw in raws if isinstance(decode_offsets_key(raw), MalformedKey))
     if foreign:
-        keys = f"topic {topic} holds {counted(foreign, 'key that is', 'keys that are')} not of source offsets"
+        keys = f"topic {topic} holds {pluralize(foreign, 'key that is', 'keys that are')} not of source offsets"
         oldest = facts.worker_version
         ignored = not request.elsewhere and not isinstance(oldest, Skipped) and oldest > LOSES_THE_REST[-1][1]
         yield kinds.FOREIGN_KEYS.finding(
@@ -481,7 +481,7 @@ def _too_few_brokers(request: MigrationRequest, facts: MigrationFacts) -> Iterat
         if facts.topics[Side.TARGET, topic] is None and brokers is not None and factor > brokers:
             yield (
                 f"topic {topic} is to be created with replication factor {factor}, and the target cluster has "
-                f"{counted(brokers, 'broker')}",
+                f"{pluralize(brokers, 'broker')}",
                 f"give --replication-factor {brokers}, or start the other brokers first",
             )
 

@@ -64,7 +64,7 @@ from eosctl.model.preconditions import IN_USE_HINT, ConnectorFacts, PlanFacts, h
 from eosctl.model.records import java_partition
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.versions import INITIAL_STATE
 from eosctl.planning.migration import after_writing, text, unused_ids
 from eosctl.planning.operated import resumed_by_hand
@@ -127,7 +127,7 @@ def objections_to(
     for topic, held in entries.items():
         left = _left(held, wanted)
         if left and not new.overwrite:
-            what = counted(left, "offset that is", "offsets that are")
+            what = pluralize(left, "offset that is", "offsets that are")
             yield (
                 f"topic {topic} holds {what} not those of the file, of a connector {new.name} that was deleted",
                 "`eosctl offsets show` shows them; --force writes over those that the file names and keeps the others; "
@@ -223,8 +223,8 @@ def _shape(partition: SourcePartition, before: SourceOffset, after: SourceOffset
     needs = before.keys() if reader is None else reader.needs
     gone, more = sorted(before.keys() - after.keys()), sorted(after.keys() - before.keys())
     if gone or more:
-        counted = ((f"lacks {', '.join(gone)}", gone), (f"has {', '.join(more)} more", more))
-        return f"the offset {' and '.join(what for what, names in counted if names)}", bool(needs & set(gone))
+        differing = ((f"lacks {', '.join(gone)}", gone), (f"has {', '.join(more)} more", more))
+        return f"the offset {' and '.join(what for what, names in differing if names)}", bool(needs & set(gone))
     both = ((name, before[name], after[name]) for name in before if None not in (before[name], after[name]))
     for name, was, now in both:
         if type(was) is not type(now):

@@ -33,7 +33,7 @@ from eosctl.model.plan import (
     why_moved,
 )
 from eosctl.model.planned import Planned
-from eosctl.model.text import counted, some
+from eosctl.model.text import first_few, pluralize
 from eosctl.model.times import rfc3339
 from eosctl.model.transaction_ends import AbortRequest, CommitFacts, CommitRequest
 from eosctl.model.transaction_log import TransactionLogValue
@@ -114,7 +114,7 @@ def _not_read_alike(name: str, described: TransactionDescription, logged: Transa
         return
     hidden = sorted(set(logged.partitions or ()) - set(described.partitions))
     if hidden:
-        yield f"what {name} has in {some(hidden)} may not be described: Describe on the topic is missing"
+        yield f"what {name} has in {first_few(hidden)} may not be described: Describe on the topic is missing"
 
 
 def _at_work(request: CommitRequest, facts: CommitFacts) -> Iterator[str]:
@@ -181,8 +181,8 @@ def _warnings(step: CommitTransaction, facts: CommitFacts) -> Iterator[str]:
     empty = [each.topic_partition for each in step.parts if each.is_empty]
     if empty:
         yield (
-            f"nothing of it is in {some(empty)}: the partition was added to the transaction and no record came, so "
-            "perhaps its client ended before it had flushed"
+            f"nothing of it is in {first_few(empty)}: the partition was added to the transaction and no record came, "
+            "so perhaps its client ended before it had flushed"
         )
     described = facts.described
     assert described is not None
@@ -190,7 +190,7 @@ def _warnings(step: CommitTransaction, facts: CommitFacts) -> Iterator[str]:
     if facts.as_of < ends_ms:
         yield f"its coordinator aborts it at {rfc3339(ends_ms)}, when its timeout has passed"
     else:
-        late = counted((facts.as_of - ends_ms) // 1000, "second")
+        late = pluralize((facts.as_of - ends_ms) // 1000, "second")
         yield f"its timeout has passed {late} ago: its coordinator may abort it at any moment"
 
 

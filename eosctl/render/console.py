@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from eosctl.atomic_write import atomic_file
 from eosctl.errors import ConfigError, EosctlError, OutputLost, Refused, UsageError
-from eosctl.model.report import Answer, Gate, failed_gate, gate_of
+from eosctl.model.report import Gate, Result, failed_gate, gate_of
 from eosctl.model.text import escaped_in_lines
 from eosctl.render.cells import escape_controls
 from eosctl.render.document import Document, error_envelope
@@ -254,7 +254,7 @@ class Console:
             self._write(self._terminal.stdout, pieces)
         self._answered = True
 
-    def report(self, answer: Answer) -> None:
+    def report(self, answer: Result) -> None:
         """Write the answer to each file for a pipeline, whole or not at all."""
         if self._gates:
             self._write_gates(gate_of(self._options.command, answer))

@@ -11,7 +11,7 @@ from typing import Any, Final, assert_never
 
 from msgspec.structs import replace
 
-from eosctl.model.text import UNSEEN, counted, escaped_in_json, escaped_in_yaml
+from eosctl.model.text import UNSEEN, escaped_in_json, escaped_in_yaml, pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.cells import as_text, cell, escape_controls
 from eosctl.render.document import (
@@ -135,7 +135,7 @@ def findings_lines(data: object, block: Findings, page: Page) -> Iterator[str]:
     if isinstance(left_out, int) and left_out:
         if rows:
             yield ""
-        what = counted(left_out, "finding of lower severity is", "findings of lower severity are")
+        what = pluralize(left_out, "finding of lower severity is", "findings of lower severity are")
         yield page.paint(f"{what} not shown", Tone.FAINT)
 
 

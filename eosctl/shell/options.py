@@ -20,7 +20,7 @@ import typer
 
 from eosctl.errors import ConfigError, OutputLost, Refused, UsageError
 from eosctl.model.client_properties import CLIENT_KEYS, REFERENCE
-from eosctl.model.report import Answer, Triage, exit_code
+from eosctl.model.report import Result, Triage, exit_code
 from eosctl.operations.session_options import SessionOptions
 from eosctl.render.console import ColourChoice, Console, OutputOptions, Terminal
 from eosctl.render.gates import junit, sarif
@@ -303,7 +303,7 @@ def _property(text: str) -> tuple[str, str]:
     return key.strip(), value
 
 
-A = TypeVar("A", bound=Answer)
+A = TypeVar("A", bound=Result)
 
 
 def answer(options: "GlobalOptions", result: A, view: "Callable[[A], Document | str]") -> int:

@@ -19,7 +19,7 @@ from eosctl.clients.wire import Wire
 from eosctl.errors import EosctlError, UsageError
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
-from eosctl.model.skipped import Coverage, Skipped, or_skipped, unread_in
+from eosctl.model.skipped import Coverage, Skipped, read_or_skip, unread_in
 from eosctl.model.topics import PartitionOffsets, TopicDescription
 
 if TYPE_CHECKING:
@@ -452,7 +452,7 @@ class OtherClusters:
 
     def cluster_id(self, servers: Servers) -> str | Skipped:
         """The ID of the cluster behind these servers."""
-        return or_skipped(lambda: self._cluster_id(servers))
+        return read_or_skip(lambda: self._cluster_id(servers))
 
     def _cluster_id(self, servers: Servers) -> str:
         try:

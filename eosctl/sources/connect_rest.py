@@ -18,7 +18,7 @@ from eosctl.clients.rest_identity import (
     decoding,
     list_of,
     object_of,
-    said,
+    sanitized,
     task_number,
     text_of,
     texts_of,
@@ -31,7 +31,7 @@ from eosctl.model.client_roles import class_name
 from eosctl.model.connectors import connector_path
 from eosctl.model.evidence import Preflight, WorkerEvidence
 from eosctl.model.offsets import SourceSupport
-from eosctl.model.skipped import Cause, Skipped, or_skipped
+from eosctl.model.skipped import Cause, Skipped, read_or_skip
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, TaskStatus, WorkerFacts, version_of
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _last_cause(trace: object) -> str | None:
     causes = [line for line in trace.splitlines() if line.startswith(CAUSED_BY)]
     last = causes[-1] if causes else trace.strip().splitlines()[0]
     name, colon, message = last.removeprefix(CAUSED_BY).partition(": ")
-    return f"{said(name)}{colon}{said(message)}"
+    return f"{sanitized(name)}{colon}{sanitized(message)}"
 
 
 def read_active_topics(
@@ -221,7 +221,7 @@ def read_answers(
     found: dict[str, tuple[ConnectorOffset, ...] | Skipped] = {}
     for name, facts in connectors.items() if access.connect_urls else ():
         if isinstance(facts, preconditions.ConnectorFacts) and facts.state == "STOPPED" and not facts.tasks:
-            answer = or_skipped(partial(access.ask_worker, partial(rest.answered_offsets, connector=name)))
+            answer = read_or_skip(partial(access.ask_worker, partial(rest.answered_offsets, connector=name)))
             found |= {} if answer is None else {name: answer}
     return found
 
@@ -334,7 +334,10 @@ def _worker(url: str, timeout_s: float, probed: Mapping[str, bool]) -> WorkerEvi
     enabled: bool | Skipped | None = probed.get(url)
     if enabled is None:
         enabled = NOT_PROBED if isinstance(url, DiscoveredUrl) else probe_source_support(url, timeout_s)
-    names, plugins = or_skipped(lambda: _connector_names(url, timeout_s)), or_skipped(lambda: _plugins(url, timeout_s))
+    names, plugins = (
+        read_or_skip(lambda: _connector_names(url, timeout_s)),
+        read_or_skip(lambda: _plugins(url, timeout_s)),
+    )
     return WorkerEvidence(url, version, facts.kafka_cluster_id, enabled, names, plugins)
 
 
@@ -370,10 +373,10 @@ def read_preflight(urls: Sequence[str], timeout_s: float) -> Mapping[str, Prefli
     clients = {url: RestClient(url, timeout_s) for url in urls}
     try:
         with ThreadPoolExecutor(max_workers=PARALLEL) as pool:
-            known = pool.map(lambda url: or_skipped(lambda: _plugins(url, timeout_s)), urls if len(urls) > 1 else ())
+            known = pool.map(lambda url: read_or_skip(lambda: _plugins(url, timeout_s)), urls if len(urls) > 1 else ())
             plugins = dict(zip(urls, known, strict=False))
             asked = [
-                (name, url, pool.submit(or_skipped, lambda rest=clients[url], config=config: _messages(rest, config)))
+                (name, url, pool.submit(read_or_skip, lambda rest=clients[url], config=config: _messages(rest, config)))
                 for number, (name, config) in enumerate(configs.items())
                 for url in _unlike(plugins, str(config.get("connector.class", "")), number) or urls
             ]
@@ -406,4 +409,4 @@ def _messages(rest: RestClient, config: Mapping[str, object]) -> tuple[str, ...]
     values = validated_values(body, rest.url)
     with decoding(f"{rest.url} answered the validation of a config with something else"):
         errors = [text for value in values if value.get("name") in PREFLIGHT_FIELDS for text in value["errors"]]
-    return tuple(said(text) for text in errors if NOT_ENABLED not in text)
+    return tuple(sanitized(text) for text in errors if NOT_ENABLED not in text)

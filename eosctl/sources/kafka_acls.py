@@ -24,7 +24,7 @@ from eosctl.model.acls import (
     ResourcePattern,
     ResourceType,
 )
-from eosctl.model.skipped import Cause, Skipped, not_asked, or_skipped
+from eosctl.model.skipped import Cause, Skipped, not_asked, read_or_skip
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.sources.kafka_topics import broker_settings, topic_facts
 
@@ -128,7 +128,7 @@ def _topics_that_exist(wire: Wire, names: list[str]) -> Mapping[str, bool | Skip
     try:
         return {name: facts is not None for name, facts in topic_facts(wire, names).items()} if names else {}
     except NotAuthorized:
-        return {name: or_skipped(partial(_exists, wire, name)) for name in names}
+        return {name: read_or_skip(partial(_exists, wire, name)) for name in names}
 
 
 def _exists(wire: Wire, name: str) -> bool:

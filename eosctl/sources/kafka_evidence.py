@@ -15,7 +15,7 @@ from eosctl.model.acls import OPERATION_CODES, Operation
 from eosctl.model.evidence import InternalTopic, Topics, TransactionLog
 from eosctl.model.names import TRANSACTION_LOG, TopicPartition
 from eosctl.model.probe import Observations, VersionRange
-from eosctl.model.skipped import Cause, Skipped, or_skipped
+from eosctl.model.skipped import Cause, Skipped, read_or_skip
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import TopicFacts
 from eosctl.model.versions import KafkaVersion, Release
@@ -51,13 +51,13 @@ T = TypeVar("T")
 def read_broker_settings(wire: "Wire") -> Mapping[int, Mapping[str, str] | Skipped]:
     """The settings of every live broker that the rules ask for, by node ID."""
     nodes = [broker.node_id for broker in wire.brokers()]
-    return {node: or_skipped(partial(broker_settings, wire, node, BROKER_KEYS)) for node in nodes}
+    return {node: read_or_skip(partial(broker_settings, wire, node, BROKER_KEYS)) for node in nodes}
 
 
 def read_broker_releases(wire: "Wire") -> Mapping[int, Release | Skipped]:
     """What the API versions of every live broker show of its release, by node ID."""
     nodes = [broker.node_id for broker in wire.brokers()]
-    return {node: or_skipped(partial(_release, wire, node)) for node in nodes}
+    return {node: read_or_skip(partial(_release, wire, node)) for node in nodes}
 
 
 def read_finalized_features(wire: "Wire") -> Mapping[str, int] | Skipped:
@@ -90,19 +90,19 @@ def read_topics(wire: "Wire", names: Iterable[str]) -> Topics:
     """Each topic with its settings, those of one after the other; Skipped where Describe on it is missing."""
     found: dict[str, TopicFacts | Skipped | None] = {}
     for name in sorted(set(names)):
-        found[name] = or_skipped(partial(_or_none, wire, name))
+        found[name] = read_or_skip(partial(_or_none, wire, name))
     return found
 
 
 def read_internal_topic(wire: "Wire", role: str, name: str) -> InternalTopic:
-    facts = or_skipped(lambda: _or_none(wire, name))
+    facts = read_or_skip(lambda: _or_none(wire, name))
     is_there = role == "status" and isinstance(facts, TopicFacts)
     return InternalTopic(role, name, facts, is_there and _has_no_status(wire, name))
 
 
 def _has_no_status(wire: "Wire", topic: str) -> bool:
     """Whether none of the first keys is one of KafkaStatusBackingStore; False where they may not be read."""
-    keys = or_skipped(lambda: tuple(first_keys(wire, [TopicPartition(topic, 0)])))
+    keys = read_or_skip(lambda: tuple(first_keys(wire, [TopicPartition(topic, 0)])))
     return not isinstance(keys, Skipped) and keys != () and not any((key or b"").startswith(STATUS) for key in keys)
 
 
@@ -147,9 +147,9 @@ def read_before_probe(wire: "Wire") -> Observations:
     nodes = [broker.node_id for broker in wire.brokers()]
     return Observations(
         principal=wire.principal,
-        versions={node_id: or_skipped(partial(_versions, wire, node_id)) for node_id in nodes},
-        features=or_skipped(lambda: read_finalized_features(wire)),
-        rights=or_skipped(lambda: _rights(wire)),
+        versions={node_id: read_or_skip(partial(_versions, wire, node_id)) for node_id in nodes},
+        features=read_or_skip(lambda: read_finalized_features(wire)),
+        rights=read_or_skip(lambda: _rights(wire)),
     )
 
 

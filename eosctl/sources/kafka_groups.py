@@ -50,8 +50,8 @@ from eosctl.model.groups import (
 from eosctl.model.hanging import OpenTransaction, PendingCommit
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel, RecordState
-from eosctl.model.skipped import Cause, Skipped, or_skipped
-from eosctl.model.text import some
+from eosctl.model.skipped import Cause, Skipped, read_or_skip
+from eosctl.model.text import first_few
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.workers import NO_MEMBERS
 from eosctl.sources.kafka_acls import Probes, probes_of
@@ -111,7 +111,7 @@ def without_coordinator(wire: Wire) -> Skipped | None:
     gone = sorted(each.partition_index for each in topic.partitions if each.leader_id < 0)
     if not gone:
         return None
-    places = some([f"{CONSUMER_OFFSETS}-{each}" for each in gone], most=1)
+    places = first_few([f"{CONSUMER_OFFSETS}-{each}" for each in gone], most=1)
     return Skipped(f"groups of {places} have no coordinator: no broker leads the partition", Cause.UNREACHABLE)
 
 
@@ -374,11 +374,11 @@ NOT_REPORTED: Final = Skipped(f"the broker does not report {SHARE_ISOLATION}")
 
 def read_share_groups(wire: Wire, group_ids: Collection[str]) -> Mapping[str, ShareGroup]:
     """Each of these groups; what may not be read of one is Skipped."""
-    return {each: ShareGroup(_isolation(wire, each), or_skipped(partial(_starts, wire, each))) for each in group_ids}
+    return {each: ShareGroup(_isolation(wire, each), read_or_skip(partial(_starts, wire, each))) for each in group_ids}
 
 
 def _isolation(wire: Wire, group_id: str) -> str | Skipped:
-    settings = or_skipped(partial(_settings, wire, group_id))
+    settings = read_or_skip(partial(_settings, wire, group_id))
     return settings if isinstance(settings, Skipped) else settings.get(SHARE_ISOLATION, NOT_REPORTED)
 
 
@@ -472,7 +472,7 @@ SHOWN: Final = 3
 
 def hidden_topics(wire: Wire) -> Skipped | None:
     """Why topics may be missing from the metadata of all; None where none can be."""
-    return or_skipped(lambda: _hidden_topics(wire))
+    return read_or_skip(lambda: _hidden_topics(wire))
 
 
 def _hidden_topics(wire: Wire) -> Skipped | None:
@@ -484,7 +484,7 @@ def _hidden_topics(wire: Wire) -> Skipped | None:
 
 def hidden_groups(wire: Wire) -> Skipped | None:
     """Why groups may be missing from ListGroups; None where none can be."""
-    return or_skipped(lambda: _hidden_groups(wire))
+    return read_or_skip(lambda: _hidden_groups(wire))
 
 
 def _hidden_groups(wire: Wire) -> Skipped | None:
@@ -501,5 +501,5 @@ def _hidden(wire: Wire, probes: Probes, denied: list[str]) -> Skipped | None:
     if denied:
         names = sorted(probes.names[each] for each in denied)
         what = f"{wire.principal} lacks Describe on some of them, and brokers leave the others out"
-        return Skipped(f"{what}; refused: {some(names, most=SHOWN)}", Cause.DENIED)
+        return Skipped(f"{what}; refused: {first_few(names, most=SHOWN)}", Cause.DENIED)
     return None if probes.unknown is None else Skipped(probes.unknown, Cause.DENIED)

@@ -12,7 +12,7 @@ from eosctl.clients.deadline import Deadline
 from eosctl.clients.errors import UNKNOWN_TOPIC_OR_PARTITION, protocol_error
 from eosctl.clients.leaders import MOVED, NO_LEADER, partition_leaders
 from eosctl.clients.messages import EARLIEST, LATEST, Response, fetch, list_offsets
-from eosctl.clients.wire import Answer, Wire
+from eosctl.clients.wire import Reply, Wire
 from eosctl.codecs.record_batches import (
     Batch,
     MarkerType,
@@ -221,7 +221,7 @@ def partition_offsets(
     """
     patience = wire.timeout_s if timeout_s is None else timeout_s
     wanted = set(partitions)
-    found, hopeless = _until(wire, wanted, patience, patience)
+    found, hopeless = _poll_until_answered(wire, wanted, patience, patience)
     if throttled := [each for each in hopeless.values() if isinstance(each, Throttled)]:
         raise throttled[0]
     if missing := sorted(wanted - found.keys()):
@@ -238,14 +238,14 @@ def offsets_or_skipped(
     """
     patience = wire.timeout_s if timeout_s is None else timeout_s
     wanted = set(partitions)
-    found, hopeless = _until(wire, wanted, patience, min(patience / 2, LEADERLESS_PATIENCE_S))
+    found, hopeless = _poll_until_answered(wire, wanted, patience, min(patience / 2, LEADERLESS_PATIENCE_S))
     return dict(found) | {
         each: Skipped.of(hopeless.get(each) or Unreachable(f"no leader answered for {each}"))
         for each in sorted(wanted - found.keys())
     }
 
 
-def _until(
+def _poll_until_answered(
     wire: Wire, wanted: set[TopicPartition], patience: float, leaderless_patience: float
 ) -> tuple[dict[TopicPartition, PartitionOffsets], Mapping[TopicPartition, EosctlError]]:
     """What was answered in time, and why some of the others cannot be: no leader, or one that takes no request."""
@@ -306,7 +306,7 @@ def _in_order(offsets: PartitionOffsets) -> PartitionOffsets:
     )
 
 
-def _read(wire: Wire, answer: Answer[_Bound]) -> Mapping[TopicPartition, int]:
+def _read(wire: Wire, answer: Reply[_Bound]) -> Mapping[TopicPartition, int]:
     """Offsets in one answer, without the partitions to ask again."""
     if answer.error is not None:
         if isinstance(answer.error, Unreachable):

@@ -13,7 +13,7 @@ from eosctl.clients.messages import BROKER_RESOURCE, TOPIC_RESOURCE, Response, d
 from eosctl.clients.wire import Wire
 from eosctl.errors import NotAuthorized, denial
 from eosctl.model.names import TopicPartition, is_topic_name
-from eosctl.model.skipped import Cause, Skipped, or_skipped
+from eosctl.model.skipped import Cause, Skipped, read_or_skip
 from eosctl.model.topics import TopicFacts
 from eosctl.model.whole_numbers import whole_number
 
@@ -118,7 +118,7 @@ def topic_facts_or_skipped(wire: Wire, topic: str) -> TopicFacts | Skipped:
         return Skipped.of(error)
     if facts is None:
         return Skipped(f"topic {topic} was deleted meanwhile")
-    return replace(facts, settings=or_skipped(lambda: topic_settings(wire, topic)))
+    return replace(facts, settings=read_or_skip(lambda: topic_settings(wire, topic)))
 
 
 def id_expiration_ms(wire: Wire) -> int | Skipped:
@@ -129,7 +129,7 @@ def id_expiration_ms(wire: Wire) -> int | Skipped:
 def _least_setting(wire: Wire, key: str) -> int | Skipped:
     found = []
     for broker in wire.brokers():
-        settings = or_skipped(partial(broker_settings, wire, broker.node_id, [key]))
+        settings = read_or_skip(partial(broker_settings, wire, broker.node_id, [key]))
         if isinstance(settings, Skipped):
             return settings
         if key not in settings:

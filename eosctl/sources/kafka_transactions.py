@@ -22,7 +22,7 @@ from eosctl.clients.messages import (
     list_transactions,
     topics_metadata,
 )
-from eosctl.clients.wire import Answer, Window, Wire
+from eosctl.clients.wire import Reply, Window, Wire
 from eosctl.codecs.record_batches import EndTransactionMarker, decode_marker
 from eosctl.codecs.transaction_log import KEY_VERSION, decode_log_record, encode_transaction_log_key
 from eosctl.errors import EosctlError, NotAuthorized, Throttled, TimedOut, Unreachable, UsageError
@@ -32,8 +32,8 @@ from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartiti
 from eosctl.model.plan import CommitTransaction, TransactionNow
 from eosctl.model.preconditions import OpenNow
 from eosctl.model.records import IsolationLevel, Record
-from eosctl.model.skipped import Skipped, or_skipped
-from eosctl.model.text import some
+from eosctl.model.skipped import Skipped, read_or_skip
+from eosctl.model.text import first_few
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transaction_log import LogEnd, LogRecord, TransactionLogRecord, TransactionLogValue
 from eosctl.model.transactions import (
@@ -196,7 +196,7 @@ class _Describing:
                 self._found[state.transactional_id] = _description(state, node_id)
         self._look_up(again, self._pause_s(again))
 
-    def _receive_nothing(self, answer: Answer[_Lookup | _Describe]) -> None:
+    def _receive_nothing(self, answer: Reply[_Lookup | _Describe]) -> None:
         names = answer.item.transactional_ids
         assert answer.error is not None
         if answer.error.retriable and not self._window.over:
@@ -247,7 +247,7 @@ def _unlisted(listings: TransactionListings, lost: tuple[int, ...] | Skipped) ->
     )
     if isinstance(lost, Skipped) or not lost:
         return tuple(silent)
-    partitions = some([f"{TRANSACTION_LOG}-{each}" for each in lost], most=SHOWN)
+    partitions = first_few([f"{TRANSACTION_LOG}-{each}" for each in lost], most=SHOWN)
     no_leader = "has no leader, so its" if len(lost) == 1 else "have no leader, so their"
     return (*silent, f"{partitions} {no_leader} transactional IDs are not listed")
 
@@ -384,7 +384,7 @@ def active_producers(
     patience = wire.timeout_s if timeout_s is None else timeout_s
     answer = answering_producers(wire, leaders, on_answer=on_answer, timeout_s=patience)
     if answer.unanswered:
-        raise TimedOut(f"no leader answered for {some(answer.unanswered)} within {patience:g} s")
+        raise TimedOut(f"no leader answered for {first_few(answer.unanswered)} within {patience:g} s")
     return answer.producers
 
 
@@ -652,7 +652,7 @@ def read_markers(
 
     Needs Read on the topics; what could not be read is Skipped.
     """
-    return {place: or_skipped(partial(_marker, wire, step, place, start)) for place, start in since.items()}
+    return {place: read_or_skip(partial(_marker, wire, step, place, start)) for place, start in since.items()}
 
 
 def _marker(wire: Wire, step: CommitTransaction, place: TopicPartition, start: int) -> EndTransactionMarker | None:

@@ -22,7 +22,7 @@ from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog
 from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.groups import ConnectGroup, Groups, no_such_group
 from eosctl.model.names import TopicPartition, coordinator_partition
-from eosctl.model.skipped import Cause, Skipped, not_asked, or_skipped
+from eosctl.model.skipped import Cause, Skipped, not_asked, read_or_skip
 from eosctl.model.topics import PartitionOffsets, TopicDescription
 from eosctl.model.transactions import AnsweredProducers
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, FoundWorkers, oldest_version
@@ -256,13 +256,13 @@ class LiveCluster(CoverageLog):
     def connector_statuses(self) -> Mapping[str, ConnectorStatus] | Skipped:
         """From the first worker that answers."""
         urls, timeout_s = self._speakers, self._timeout_s
-        return or_skipped(lambda: connect_rest.read_first_connectors(urls, timeout_s)) if urls else self._nobody
+        return read_or_skip(lambda: connect_rest.read_first_connectors(urls, timeout_s)) if urls else self._nobody
 
     @asked("preflight of connector")
     def preflight(self) -> Mapping[str, Preflight] | Skipped:
         """Each config is validated by one of the workers; nothing is created."""
         urls, timeout_s = self._named, self._timeout_s
-        return or_skipped(lambda: connect_rest.read_preflight(urls, timeout_s)) if urls else self._nobody
+        return read_or_skip(lambda: connect_rest.read_preflight(urls, timeout_s)) if urls else self._nobody
 
     @asked("the workers' exactly.once.source.support", once=True)
     def source_support(self) -> SourceSupport | Skipped:
@@ -323,7 +323,7 @@ class LiveCluster(CoverageLog):
         """From the first worker that answers."""
         urls, timeout_s = self._answering, self._timeout_s
         return (
-            or_skipped(lambda: connect_rest.read_active_topics(urls, connectors, timeout_s)) if urls else self._nobody
+            read_or_skip(lambda: connect_rest.read_active_topics(urls, connectors, timeout_s)) if urls else self._nobody
         )
 
     @asked("offsets of")
@@ -343,17 +343,17 @@ class LiveCluster(CoverageLog):
 
     def clock(self) -> ClusterClock | Skipped:
         """By one request; it is no gap where it fails, for what needs it says so."""
-        return or_skipped(lambda: kafka_evidence.read_clock(self._connections.wire, self._connections.now))
+        return read_or_skip(lambda: kafka_evidence.read_clock(self._connections.wire, self._connections.now))
 
     @asked("broker releases")
     def broker_releases(self) -> Mapping[int, Release | Skipped] | Skipped:
         """Of every live broker, from the first answer on each connection."""
-        return or_skipped(lambda: kafka_evidence.read_broker_releases(self._connections.wire))
+        return read_or_skip(lambda: kafka_evidence.read_broker_releases(self._connections.wire))
 
     @asked("finalized features")
     def finalized_features(self) -> Mapping[str, int] | Skipped:
         """From the broker that answers first."""
-        return or_skipped(lambda: kafka_evidence.read_finalized_features(self._connections.wire))
+        return read_or_skip(lambda: kafka_evidence.read_finalized_features(self._connections.wire))
 
     @asked("share group")
     def share_groups(self, group_ids: Collection[str]) -> ShareGroups | Skipped:
@@ -406,7 +406,7 @@ class LiveCluster(CoverageLog):
             return groups
         states = {each.group_id: each.state for each in groups.values() if not each.is_connect}
         consumers = [each for each in states if not groups[each].is_share]
-        committed = or_skipped(lambda: kafka_groups.committed_offsets(self._connections.wire, consumers, offsets))
+        committed = read_or_skip(lambda: kafka_groups.committed_offsets(self._connections.wire, consumers, offsets))
         if isinstance(committed, Skipped):
             return committed
         self.note("committed offsets of group", committed)
@@ -451,25 +451,25 @@ class LiveCluster(CoverageLog):
     @asked("members of group {0}", once=True)
     def _member_ids(self, group_id: str) -> frozenset[str] | None:
         """None where the group has no members, or does not show them."""
-        group = or_skipped(lambda: kafka_groups.read_connect_group(self._connections.wire, group_id))
+        group = read_or_skip(lambda: kafka_groups.read_connect_group(self._connections.wire, group_id))
         return None if isinstance(group, Skipped) else frozenset(each.member_id for each in group.members) or None
 
     def connect_group(self, group_id: str) -> ConnectGroup | Skipped:
         """As its coordinator describes it. The coverage names the group that may be meant, where there is no such."""
-        found = or_skipped(lambda: kafka_groups.read_connect_group(self._connections.wire, group_id))
+        found = read_or_skip(lambda: kafka_groups.read_connect_group(self._connections.wire, group_id))
         absent = isinstance(found, ConnectGroup) and found.lacking
         self.note(f"group {group_id}", self._absent(group_id) if absent else found)
         return found
 
     def _absent(self, group_id: str) -> Skipped:
-        groups = or_skipped(lambda: listed_groups(self._connections.wire))
+        groups = read_or_skip(lambda: listed_groups(self._connections.wire))
         known = [] if isinstance(groups, Skipped) else [each.group_id for each in groups.values() if each.is_connect]
         return no_such_group(group_id, known)
 
     @asked("Connect groups")
     def connect_groups(self, group_ids: Collection[str]) -> Groups | Skipped:
         """In one round, however many they are."""
-        return or_skipped(lambda: kafka_groups.read_connect_groups(self._connections.wire, group_ids))
+        return read_or_skip(lambda: kafka_groups.read_connect_groups(self._connections.wire, group_ids))
 
     @property
     def _wire(self) -> Wire:
@@ -518,7 +518,7 @@ class LiveCluster(CoverageLog):
     @asked("broker settings")
     def broker_settings(self) -> Mapping[int, Mapping[str, str] | Skipped] | Skipped:
         """Of every live broker."""
-        return or_skipped(lambda: kafka_evidence.read_broker_settings(self._wire))
+        return read_or_skip(lambda: kafka_evidence.read_broker_settings(self._wire))
 
     @asked("{0} topic {1}")
     def internal_topic(self, role: str, name: str) -> InternalTopic:
@@ -528,18 +528,18 @@ class LiveCluster(CoverageLog):
     @asked("settings of topic")
     def topic_facts(self, names: Collection[str]) -> Topics | Skipped:
         """Two requests for each."""
-        return or_skipped(lambda: kafka_evidence.read_topics(self._wire, names))
+        return read_or_skip(lambda: kafka_evidence.read_topics(self._wire, names))
 
     @asked("the transaction log's partitions")
     def transaction_log_topic(self) -> TransactionLog | Skipped | None:
         """None before the first transactional ID is used."""
-        return or_skipped(lambda: kafka_evidence.read_transaction_log(self._wire))
+        return read_or_skip(lambda: kafka_evidence.read_transaction_log(self._wire))
 
     @asked("groups", once=True)
     def groups(self) -> Mapping[str, ListedGroup] | Skipped:
         """As all brokers list them."""
         self.note("all groups", hidden_groups(self._wire))
-        return or_skipped(lambda: kafka_groups.listed_groups(self._wire))
+        return read_or_skip(lambda: kafka_groups.listed_groups(self._wire))
 
     @asked("ACLs")
     def acls(self, topics: Collection[str]) -> ClusterAcls:
@@ -581,7 +581,7 @@ class LiveCluster(CoverageLog):
             if isinstance(there, Skipped):
                 found[name] = there
             elif there != self.cluster_id:
-                found[name] = or_skipped(partial(self._group_at, place, group_id))
+                found[name] = read_or_skip(partial(self._group_at, place, group_id))
         self.note("the group elsewhere of connector", found)
         return found
 
@@ -629,7 +629,7 @@ class LiveCluster(CoverageLog):
     @asked("the number of transactional IDs in the transaction log")
     def logged_ids(self) -> int | Skipped:
         """Counted in the transaction log; needs Read on it."""
-        return or_skipped(lambda: kafka_transactions.count_transactional_ids(self._wire))
+        return read_or_skip(lambda: kafka_transactions.count_transactional_ids(self._wire))
 
     @asked("the transaction log")
     def transaction_log(
@@ -656,4 +656,4 @@ class LiveCluster(CoverageLog):
     @asked("leaders of open partitions")
     def leaderless(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition] | Skipped:
         """By their metadata."""
-        return or_skipped(lambda: kafka_topics.leaderless(self._wire, partitions))
+        return read_or_skip(lambda: kafka_topics.leaderless(self._wire, partitions))

@@ -38,7 +38,7 @@ from eosctl.model.plan import (
 )
 from eosctl.model.preconditions import ConnectorFacts, OffsetsNow, PlanFacts, TopicNow
 from eosctl.model.records import RecordState
-from eosctl.model.skipped import Skipped, not_asked, or_skipped
+from eosctl.model.skipped import Skipped, not_asked, read_or_skip
 from eosctl.model.workers import LiveOwners, possible_groups
 from eosctl.sources.cluster_reader import trusting
 from eosctl.sources.connect_rest import read_connectors
@@ -127,7 +127,7 @@ def _transactions(
     access: Access, wanted: Sequence[TransactionUnchanged]
 ) -> Mapping[tuple[Side, str], TransactionNow | Skipped]:
     return {
-        (each.side, each.transactional_id): or_skipped(
+        (each.side, each.transactional_id): read_or_skip(
             partial(read_transaction_now, access(each.side).wire, each.transactional_id)
         )
         for each in wanted

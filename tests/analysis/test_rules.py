@@ -16,7 +16,7 @@ from eosctl.model.report import Severity, exit_code
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transactions import TransactionState
-from eosctl.model.workers import ConnectorStatus, TaskStatus, place_of
+from eosctl.model.workers import ConnectorStatus, TaskStatus, host_port
 from tests.analysis.config_records import Log
 from tests.analysis.evidence import (
     BROKER,
@@ -266,7 +266,7 @@ def test_the_cures_of_missing_acls_name_the_principal_and_the_prefix_with_its_da
     ],
 )
 def test_spellings_of_one_address_are_the_same_place(url: str, place: str) -> None:
-    assert place_of(url) == place
+    assert host_port(url) == place
 
 
 def test_each_id_has_one_rule() -> None:

@@ -14,9 +14,9 @@ from eosctl.model.plan import (
     DeleteAcls,
     FenceProducers,
     NoLiveOwner,
-    Place,
     Plan,
     PlannedStep,
+    PlanTarget,
     SetConnectorConfig,
     Side,
     TransactionHangs,
@@ -97,12 +97,12 @@ def test_there_are_plans_to_forge():
 
 
 def test_a_connect_cluster_that_could_not_be_seen_is_no_reason_to_refuse():
-    plan = replace(GOOD[0], places=(Place(S, ("b:1",)), Place(T, ("c:1",))))
+    plan = replace(GOOD[0], places=(PlanTarget(S, ("b:1",)), PlanTarget(T, ("c:1",))))
     place = next(number for number, each in enumerate(plan.steps) if isinstance(each.step, WriteOffsets))
     step = replace(plan.steps[place].step, connector="renamed")
     elsewhere = replace(plan, steps=(PlannedStep(step, plan.steps[place].preconditions),))
     assert lacking(elsewhere) == ()
-    assert lacking(replace(elsewhere, places=(Place(S, ("b:1",)),))) != ()
+    assert lacking(replace(elsewhere, places=(PlanTarget(S, ("b:1",)),))) != ()
     [reason] = lacking(without(elsewhere, 0, ConnectorStopped))
     assert reason.endswith("lacks the precondition that connector renamed is stopped")
 

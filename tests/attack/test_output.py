@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from eosctl.errors import OutputLost, PartlyApplied
-from eosctl.model.report import Answer, Triage
+from eosctl.model.report import Result, Triage
 from eosctl.render.console import Console, OutputOptions, Stream, Terminal, write_output_file
 from eosctl.render.streams import answer_stream, talk_stream
 from eosctl.shell.options import answer
@@ -81,7 +81,7 @@ def test_a_word_on_the_way_that_is_lost_stops_nothing():
 
 
 def test_what_became_of_a_plan_is_not_hidden_by_a_lost_answer():
-    class Failed(Answer):
+    class Failed(Result):
         @property
         def failure(self) -> PartlyApplied:
             return PartlyApplied("1 of 2 steps are done")

@@ -16,7 +16,7 @@ from eosctl.codecs.client_properties import client_properties
 from eosctl.commands.offsets.options import REQUEST_OPTIONS, about_offsets
 from eosctl.errors import Refused
 from eosctl.executors.apply import write_plan_file
-from eosctl.model.plan import Place, Side
+from eosctl.model.plan import PlanTarget, Side
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import SessionOptions
 from eosctl.planning.migration import plan_migration
@@ -81,7 +81,7 @@ def victim() -> Iterator[Listener]:
 
 def evil(path, victim, *, undo=False, urls=()):
     """A plan of eosctl's whose brokers, and workers, are somebody else's, with a digest that fits."""
-    plan = replace(plan_migration(WISH, FACTS).plan, places=(Place(Side.SOURCE, (victim.address,), urls),))
+    plan = replace(plan_migration(WISH, FACTS).plan, places=(PlanTarget(Side.SOURCE, (victim.address,), urls),))
     write_plan_file(path, undo_plan(plan) if undo else plan)
     return path
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from eosctl.clients.rest import Answer, NotFound
+from eosctl.clients.rest import NotFound, RestResponse
 from eosctl.codecs.connector_files import config_digest, decode_connector
 from eosctl.codecs.offsets_topic import offsets_now
 from eosctl.codecs.plan import plan_digest
@@ -66,30 +66,30 @@ class Connect:
     def get(self, path: str) -> object:
         return self.request("GET", path).body
 
-    def request(self, method: str, path: str, body: dict[str, Any] | None = None) -> Answer:  # noqa: PLR0911
+    def request(self, method: str, path: str, body: dict[str, Any] | None = None) -> RestResponse:  # noqa: PLR0911
         match method, path:
             case "GET", "/":
-                return Answer(200, {"version": self.version})
+                return RestResponse(200, {"version": self.version})
             case "GET", "/connectors":
-                return Answer(200, list(self.configs))
+                return RestResponse(200, list(self.configs))
             case "GET", "/connectors?expand=status":
                 status = {name: {"connector": {"state": state}, "tasks": []} for name, state in self.states.items()}
-                return Answer(200, {name: {"status": each} for name, each in status.items()})
+                return RestResponse(200, {name: {"status": each} for name, each in status.items()})
             case "GET", "/connectors/orders/config":
-                return Answer(200, self.configs["orders"])
+                return RestResponse(200, self.configs["orders"])
             case "POST", "/connectors":
                 assert body is not None
                 self.configs[body["name"]] = body["config"]
                 self.states[body["name"]] = body["initial_state"]
-                return Answer(201, {"type": self.type})
+                return RestResponse(201, {"type": self.type})
             case "DELETE", "/connectors/orders":
                 del self.configs["orders"], self.states["orders"]
-                return Answer(204, None)
+                return RestResponse(204, None)
             case "PUT", "/connectors/orders/stop":
                 if "orders" not in self.configs:
                     raise NotFound("unknown connector")
                 self.states["orders"] = "STOPPED"
-                return Answer(204, None)
+                return RestResponse(204, None)
         raise AssertionError((method, path))
 
     def resume(self) -> str:

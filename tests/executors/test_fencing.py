@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from eosctl.clients.messages import Request
-from eosctl.clients.wire import Answer
+from eosctl.clients.wire import Reply
 from eosctl.errors import EosctlError, TimedOut, Unreachable
 from eosctl.executors.fencing import Fence, FencingRun, Lookup
 from eosctl.model.fencing import Candidate, FenceOutcome, FenceResult, FenceStep, FencingOutcome, FencingPlan
@@ -59,17 +59,17 @@ class Script:
         self.dropped += [entry[0] for entry in self.sent[self.given :]]
         del self.sent[self.given :]
 
-    def __iter__(self) -> Iterator[Answer[Any]]:
+    def __iter__(self) -> Iterator[Reply[Any]]:
         while self.given < len(self.sent):
             item, node_id, _, _ = self.sent[self.given]
             self.given += 1
             answer = self.answers[type(item).__name__].popleft()
             if isinstance(answer, EosctlError):
-                yield Answer(item, node_id, None, answer)
+                yield Reply(item, node_id, None, answer)
             elif isinstance(answer, BaseException):
                 raise answer
             else:
-                yield Answer(item, node_id, answer, None)
+                yield Reply(item, node_id, answer, None)
 
 
 def code(number: int) -> SimpleNamespace:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from eosctl.analysis.explanations import is_overtaken
-from eosctl.clients.rest import Answer, RestClient
+from eosctl.clients.rest import RestClient, RestResponse
 from eosctl.codecs.connector_files import connector_of, worker_of
 from eosctl.codecs.properties import decode_properties
 from eosctl.errors import EosctlError, TimedOut
@@ -177,7 +177,7 @@ class Site:
         tasks = [task for each in connectors.values() for task in each["status"]["tasks"]]
         return {each["state"] for each in tasks} == {"RUNNING"} and len({each["worker_id"] for each in tasks}) == 2
 
-    def rest(self, step: str, method: str, path: str, body: Mapping[str, object] | None = None) -> Answer:
+    def rest(self, step: str, method: str, path: str, body: Mapping[str, object] | None = None) -> RestResponse:
         """The answer of the worker; Broken with Connect's own message where it is an error."""
         try:
             with RestClient(self.sandbox.connect_url(self.worker_number[0]), max(STEP_S, self.patience_s)) as client:

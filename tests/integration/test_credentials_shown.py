@@ -9,7 +9,7 @@ from eosctl.clients.access import ClusterAccess
 from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.executors.apply import write_plan_file
-from eosctl.model.plan import ManualStep, Place, Plan, PlannedStep, Side
+from eosctl.model.plan import ManualStep, Plan, PlannedStep, PlanTarget, Side
 from eosctl.model.skipped import Skipped
 from eosctl.sources.cluster_reader import OtherClusters, trusting
 from eosctl.sources.plan_facts import read_producer_cluster
@@ -96,7 +96,7 @@ def test_the_target_of_a_move_is_asked_as_the_target_s_user_and_never_as_the_sou
 
 def test_without_credentials_the_question_has_the_addresses_that_only_the_plan_names(sandbox, at_terminal, tmp_path):
     servers = sandbox.bootstrap_servers
-    plan = Plan("migrate-offsets", 1, (PlannedStep(ManualStep("restart it")),), (Place(Side.SOURCE, (servers,)),))
+    plan = Plan("migrate-offsets", 1, (PlannedStep(ManualStep("restart it")),), (PlanTarget(Side.SOURCE, (servers,)),))
     write_plan_file(tmp_path / "a.plan", plan)
     asked = at_terminal(answer="n\n").run("apply", str(tmp_path / "a.plan"))
     assert asked.exit_code == 8

@@ -3,7 +3,7 @@
 import pytest
 
 from eosctl.model.groups import ConnectGroup
-from eosctl.model.report import Answer, exit_code
+from eosctl.model.report import Result, exit_code
 from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, not_asked, unread_in
 from eosctl.model.topics import TopicFacts
 from eosctl.render.document import INCOMPLETE, Document
@@ -12,7 +12,7 @@ from tests.fake_cluster import FakeCluster
 DENIED = Skipped("User:a lacks Read on topic t", Cause.DENIED)
 
 
-class Finds(Answer, frozen=True, kw_only=True):
+class Finds(Result, frozen=True, kw_only=True):
     finds: bool = False
 
     @property

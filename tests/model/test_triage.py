@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from eosctl.analysis.catalogue.internal_topics import ORPHAN_OFFSETS, SHADOWED_OFFSET
 from eosctl.analysis.upgrade import check_upgrade
 from eosctl.errors import EXIT_FINE, EXIT_FOUND
-from eosctl.model.report import Answer, Finding, Severity, Triage, Waiver, exit_code
+from eosctl.model.report import Finding, Result, Severity, Triage, Waiver, exit_code
 from eosctl.model.rules import Phase, Verdict
 from tests.analysis.evidence import HEALTHY, A, B, worker
 
@@ -18,7 +18,7 @@ WARNING = replace(ERROR, severity=Severity.WARNING)
 INFO = ORPHAN_OFFSETS.finding("gone", "offsets of nobody")
 
 
-class Report(Answer, frozen=True, kw_only=True):
+class Report(Result, frozen=True, kw_only=True):
     """An answer with these findings, of which it knows `known` from before."""
 
     findings: tuple[Finding, ...]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from eosctl.codecs.plan import decode_plan, encode_plan
 from eosctl.errors import Refused, UsageError
 from eosctl.executors.apply import write_plan_file
-from eosctl.model.plan import AwaitOperator, ManualStep, Place, Plan, PlannedStep, Side, StopConnector
+from eosctl.model.plan import AwaitOperator, ManualStep, Plan, PlannedStep, PlanTarget, Side, StopConnector
 from eosctl.model.planned import Planned
 from eosctl.model.profile import Profile
 from eosctl.model.report import exit_code
@@ -23,7 +23,7 @@ from tests.fake_cluster import FakeCluster
 from tests.operations.conversation import Conversation, session_on
 from tests.sources.fake_connect import FakeWorker, serve
 
-HERE = (Place(Side.SOURCE, ("b:9092",), ("http://w:8083",), "connect-configs"),)
+HERE = (PlanTarget(Side.SOURCE, ("b:9092",), ("http://w:8083",), "connect-configs"),)
 PLAN = Plan("migrate-offsets", 1, (PlannedStep(ManualStep("restart it")),), HERE)
 STOPPING = Plan("migrate-offsets", 1, (PlannedStep(StopConnector(Side.SOURCE, "orders")),), HERE)
 AT = {"bootstrap_servers": "b:9092", "connect_urls": ("http://me:secret@w:8083/",)}
@@ -148,7 +148,7 @@ def test_a_plan_that_needs_a_worker_is_refused_before_anything_is_done() -> None
 
 
 def test_a_plan_is_carried_out_where_it_was_made() -> None:
-    there = Place(Side.TARGET, ("far:9092",), ("http://v:8083",), "far-configs")
+    there = PlanTarget(Side.TARGET, ("far:9092",), ("http://v:8083",), "far-configs")
     plan = replace(PLAN, places=(*HERE, there))
     file = PlanFile(plan, Path("a.plan"))
     with PlanPlaces(SessionOptions(Conversation()), file, None, TargetOptions()) as (session, clusters):
@@ -159,7 +159,7 @@ def test_a_plan_is_carried_out_where_it_was_made() -> None:
 def test_what_the_user_says_wins_over_the_plan() -> None:
     options = SessionOptions(Conversation(), bootstrap_servers="mine:9092", connect_urls=("http://x:1",))
     with PlanPlaces(options, PlanFile(PLAN, Path("a.plan")), "my-configs", TargetOptions()) as (_, clusters):
-        assert clusters.places == (Place(Side.SOURCE, ("mine:9092",), ("http://x:1",), "my-configs"),)
+        assert clusters.places == (PlanTarget(Side.SOURCE, ("mine:9092",), ("http://x:1",), "my-configs"),)
 
 
 def test_an_undo_file_of_another_plan_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ from eosctl.model.audit import (
 from eosctl.model.audit_states import KEPT_PLACES, LogState, ProducerState, SessionStart
 from eosctl.model.report import Finding, FindingKind, Severity
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 
 # How the kinds of anomalies are reported: the kind of finding, and the sentence that counts what was found.
@@ -192,7 +192,7 @@ def change_words(changes: Sequence[OffsetsChange]) -> str:
     altered = sum(each.offsets for each in changes)
     when = ", ".join(rfc3339(each.timestamp) for each in changes[:3]) + (" and later" if changes[3:] else "")
     were = "was" if altered == 1 else "were"
-    said = f"{counted(altered, 'source offset')} {were} altered while the connector was stopped ({when})"
+    said = f"{pluralize(altered, 'source offset')} {were} altered while the connector was stopped ({when})"
     done = [
         *count_words(total_records(each.repeated for each in changes), "written to its topics once more"),
         *count_words(total_records(each.left_out for each in changes), "left out"),
@@ -578,7 +578,7 @@ def removed_findings(evidence: Evidence) -> Iterator[Finding]:
     """Source offsets that were removed, as somebody asked or the connector did: a start there finds none."""
     for keys in evidence.keys.connectors:
         if keys.connector is not None and keys.tombstones:
-            times = counted(keys.tombstones, "time")
+            times = pluralize(keys.tombstones, "time")
             message = f"{times} a source offset was removed: a start finds none there"
             yield OFFSETS_REMOVED.finding(
                 keys.connector, message, {"connectors": [keys.connector], "tombstones": keys.tombstones}
@@ -711,7 +711,7 @@ def _plain_data(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
         if producer.plain_records and later and producer.last_plain_timestamp >= upgraded:
             count = producer.plain_records
             message = (
-                f"{counted(count, 'record')} in {log.topic}-{log.partition} outside any transaction "
+                f"{pluralize(count, 'record')} in {log.topic}-{log.partition} outside any transaction "
                 f"(producer ID {producer.producer_id}), the last at offset {producer.last_plain}"
             )
             facts: dict[str, object] = {
@@ -743,7 +743,7 @@ def _open(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
             yield _hanging(each, evidence)
     if not any(each.hangs for each in mine):
         held = bounds.high_watermark - bounds.last_stable_offset
-        waiting = counted(held, "offset waits", "offsets wait")
+        waiting = pluralize(held, "offset waits", "offsets wait")
         message = f"a transaction is open from offset {bounds.last_stable_offset}: {waiting} for it"
         subject = f"{log.topic}-{log.partition}"
         facts: dict[str, object] = {

@@ -36,7 +36,7 @@ from eosctl.model.config_topic import (
 from eosctl.model.connectors import Reader
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.records import RecordState
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.transaction_log import LogRecord, TransactionLogRecord
 from eosctl.model.transactions import TransactionState
 from eosctl.model.versions import KafkaVersion
@@ -97,7 +97,7 @@ def summarize_config(events: Sequence[ConfigEvent]) -> ConfigSummary:
     for name, state in sorted(states.items()):
         if state.known and state.inconsistent and name in last:
             missing = ", ".join(map(str, state.missing_tasks[:10]))
-            tasks = counted(state.task_count or 0, "task")
+            tasks = pluralize(state.task_count or 0, "task")
             words = f"the last commit counts {tasks}, but the configs of tasks {missing} are missing"
             commit = last[name]
             anomalies.append(

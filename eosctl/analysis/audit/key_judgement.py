@@ -41,7 +41,16 @@ from eosctl.model.audit import (
     OffsetsWrite,
     OutputPart,
 )
-from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, ReadKey, Return, Run, Setbacks, Write
+from eosctl.model.audit_states import (
+    KEPT_PLACES,
+    Change,
+    KeyState,
+    ReadKey,
+    Regressions,
+    ReturnedProducer,
+    Write,
+    WriteRun,
+)
 from eosctl.model.names import TopicPartition
 
 # What can be wrong with a key of an offsets topic, and how a place is reported in words.
@@ -208,14 +217,14 @@ class KeyStores:
 
     def changes(self) -> Iterator[StoreChange]:
         """Changes of the store after which the connector did not begin with the last offset (rules 1 to 3)."""
-        before: tuple[TopicPartition, Run] | None = None
+        before: tuple[TopicPartition, WriteRun] | None = None
         for place, run in self._transactional:
             if before is None or before[0].topic != place.topic:
                 yield from self._change(before, place, run)
             before = place, run
 
     def _change(
-        self, before: tuple[TopicPartition, Run] | None, place: TopicPartition, run: Run
+        self, before: tuple[TopicPartition, WriteRun] | None, place: TopicPartition, run: WriteRun
     ) -> Iterator[StoreChange]:
         was, first = self._left_at(before, place, run.first), run.first
         held = self._held(place, first)
@@ -226,7 +235,7 @@ class KeyStores:
         yield StoreChange(was, held, PlacedWrite(place, first))
 
     def _left_at(
-        self, before: tuple[TopicPartition, Run] | None, place: TopicPartition, first: Write
+        self, before: tuple[TopicPartition, WriteRun] | None, place: TopicPartition, first: Write
     ) -> PlacedWrite | None:
         """The last write elsewhere before `first`; a plain one only if it is known to be later (rule 4)."""
         left = None if before is None else PlacedWrite(before[0], before[1].last)
@@ -271,7 +280,7 @@ class KeyStores:
         return tuple(run for run in plain if not self.is_copy_of_own(place, run.first))
 
 
-def _beginning(found: tuple[TopicPartition, Run]) -> tuple[int, TopicPartition, int]:
+def _beginning(found: tuple[TopicPartition, WriteRun]) -> tuple[int, TopicPartition, int]:
     place, run = found
     return run.first.timestamp, place, run.first.offset
 
@@ -416,10 +425,10 @@ class _OfOne:
 
     def setbacks_without_place(self) -> int:
         """How many there are beyond those whose places are kept; of plain ones only if rule 8 holds for all."""
-        plain = self._state.plain_setbacks if self._state.first_transactional is None else Setbacks()
+        plain = self._state.plain_setbacks if self._state.first_transactional is None else Regressions()
         return sum(each.total - len(each.places) for each in (self._state.setbacks, plain))
 
-    def _was_disturbed(self, each: Return) -> bool:
+    def _was_disturbed(self, each: ReturnedProducer) -> bool:
         """Rule 7: whether the one writer in between only wrote plainly, or an offset back."""
         between = [
             writer

@@ -25,7 +25,16 @@ from eosctl.analysis.audit.batches import (
     snapshot_change,
 )
 from eosctl.analysis.audit.sessions import Sessions
-from eosctl.model.audit_states import KEPT_PLACES, Change, KeyState, KeyWriter, Return, Run, Setbacks, Write
+from eosctl.model.audit_states import (
+    KEPT_PLACES,
+    Change,
+    KeyState,
+    KeyWriter,
+    Regressions,
+    ReturnedProducer,
+    Write,
+    WriteRun,
+)
 
 # The runs of a key: what a connector with several offset stores wrote, divided where one of its tasks may have begun.
 #
@@ -40,7 +49,7 @@ RESTART_MS: Final = 20
 PLAIN_PAUSE_MS: Final = 200
 MOST_RUNS: Final = 2_000
 
-Runs = tuple[Run, ...]
+Runs = tuple[WriteRun, ...]
 
 
 def begins_run(before: Write, after: Write) -> bool:
@@ -66,9 +75,9 @@ def runs_of(state: KeyState) -> Runs:
     found = []
     if state.first_transactional is not None and state.last_transactional is not None:
         many = state.records - state.plain_records
-        found.append(Run(state.first_transactional, state.last_transactional, many))
+        found.append(WriteRun(state.first_transactional, state.last_transactional, many))
     if state.first_plain is not None and state.last_plain is not None:
-        found.append(Run(state.first_plain, state.last_plain, state.plain_records))
+        found.append(WriteRun(state.first_plain, state.last_plain, state.plain_records))
     return tuple(sorted(found, key=lambda run: run.first.offset))
 
 
@@ -82,11 +91,11 @@ def join_runs(left: KeyState, right: KeyState) -> Runs:
     return thinned((*before, *after))
 
 
-def _both(before: Run, after: Run) -> Run:
-    return Run(before.first, after.last, before.records + after.records)
+def _both(before: WriteRun, after: WriteRun) -> WriteRun:
+    return WriteRun(before.first, after.last, before.records + after.records)
 
 
-def thinned(runs: Sequence[Run], most: int = MOST_RUNS) -> Runs:
+def thinned(runs: Sequence[WriteRun], most: int = MOST_RUNS) -> Runs:
     """Rule 4."""
     pause = 1
     while len(runs) > most and pause < 1 << 20:
@@ -95,8 +104,8 @@ def thinned(runs: Sequence[Run], most: int = MOST_RUNS) -> Runs:
     return tuple(runs)
 
 
-def _joined_runs(runs: Iterable[Run], *, restart_ms: int, plain_ms: int) -> list[Run]:
-    joined: list[Run] = []
+def _joined_runs(runs: Iterable[WriteRun], *, restart_ms: int, plain_ms: int) -> list[WriteRun]:
+    joined: list[WriteRun] = []
     for run in runs:
         last = joined[-1].last if joined else None
         same = last is not None and _is_same_writer(last, run.first)
@@ -107,9 +116,9 @@ def _joined_runs(runs: Iterable[Run], *, restart_ms: int, plain_ms: int) -> list
     return joined
 
 
-def by_session(runs: Iterable[Run], sessions: Sessions) -> Runs:
+def by_session(runs: Iterable[WriteRun], sessions: Sessions) -> Runs:
     """The runs with those that follow each other in one session of a producer as one."""
-    joined: list[Run] = []
+    joined: list[WriteRun] = []
     for run in runs:
         last = joined[-1].last if joined else None
         if last is not None and last.transactional and _is_same_writer(last, run.first):
@@ -135,7 +144,7 @@ MOST_RETURNS: Final = 2 * (KEPT_PLACES + KEPT_UNCERTAIN)
 def merge_keys(left: KeyState, right: KeyState, decode: Decode) -> KeyState:
     """The state of both ranges together, `right` being the later one."""
     change = Change(left.last, right.first)
-    back = Setbacks(1, (change,)) if is_back(change, left.key, decode) else Setbacks()
+    back = Regressions(1, (change,)) if is_back(change, left.key, decode) else Regressions()
     writers, returns = _merge_writers(left, right)
     transactional = left.first_transactional is not None
     return KeyState(
@@ -151,9 +160,9 @@ def merge_keys(left: KeyState, right: KeyState, decode: Decode) -> KeyState:
         first_plain=left.first_plain or right.first_plain,
         first_plain_after=left.first_plain_after or (right.first_plain if transactional else right.first_plain_after),
         last_plain=right.last_plain or left.last_plain,
-        setbacks=_joined(left.setbacks, back if left.last.transactional else Setbacks(), right.setbacks),
+        setbacks=_joined(left.setbacks, back if left.last.transactional else Regressions(), right.setbacks),
         plain_setbacks=_joined(
-            left.plain_setbacks, Setbacks() if left.last.transactional else back, right.plain_setbacks
+            left.plain_setbacks, Regressions() if left.last.transactional else back, right.plain_setbacks
         ),
         repeats=(left.repeats + ((change,) if _repeats(change) else ()) + right.repeats)[:KEPT_PLACES],
         writers=writers,
@@ -163,9 +172,9 @@ def merge_keys(left: KeyState, right: KeyState, decode: Decode) -> KeyState:
     )
 
 
-def _joined(*setbacks: Setbacks) -> Setbacks:
+def _joined(*setbacks: Regressions) -> Regressions:
     places = tuple(change for each in setbacks for change in each.places)
-    return Setbacks(sum(each.total for each in setbacks), places[:KEPT_PLACES])
+    return Regressions(sum(each.total for each in setbacks), places[:KEPT_PLACES])
 
 
 def _snapshots(left: KeyState, right: KeyState, change: Change, decode: Decode) -> tuple[Change, ...]:
@@ -185,7 +194,7 @@ def _repeats(change: Change) -> bool:
     return change.after.value is not None and change.before.value == change.after.value
 
 
-def _merge_writers(left: KeyState, right: KeyState) -> tuple[tuple[KeyWriter, ...], tuple[Return, ...]]:
+def _merge_writers(left: KeyState, right: KeyState) -> tuple[tuple[KeyWriter, ...], tuple[ReturnedProducer, ...]]:
     writers: dict[int, KeyWriter] = {writer.producer_id: writer for writer in left.writers}
     returns = [*left.returns, *right.returns]
     for writer in right.writers:
@@ -197,11 +206,11 @@ def _merge_writers(left: KeyState, right: KeyState) -> tuple[tuple[KeyWriter, ..
         writers[writer.producer_id] = known._replace(last=writer.last, last_epoch=writer.last_epoch)
         if writer.producer_id >= 0 and before[0] != writer.producer_id:
             place = writer.first, writer.first_timestamp, writer.first_epoch
-            returns.append(Return(writer.producer_id, known.last, known.last_epoch, *before, *place))
+            returns.append(ReturnedProducer(writer.producer_id, known.last, known.last_epoch, *before, *place))
     return tuple(writers.values()), first_returns(returns)
 
 
-def first_returns(returns: Iterable[Return]) -> tuple[Return, ...]:
+def first_returns(returns: Iterable[ReturnedProducer]) -> tuple[ReturnedProducer, ...]:
     """The first KEPT_PLACES with the same epoch, and the first KEPT_UNCERTAIN with another, by offset."""
     ordered = sorted(returns, key=lambda each: each.offset)
     same = [each for each in ordered if each.epoch == each.last_epoch][:KEPT_PLACES]
@@ -332,12 +341,12 @@ class _Slot(_Last):
         self.first_plain: Write | None = None
         self.first_plain_after: Write | None = None
         self.last_plain: tuple[Entry, BatchWriter] | None = None
-        self.setbacks, self.plain_setbacks = Setbacks(), Setbacks()
+        self.setbacks, self.plain_setbacks = Regressions(), Regressions()
         self.repeats: list[Change] = []
         self.writers: dict[int, list[int]] = {}
-        self.returns: list[Return] = []
+        self.returns: list[ReturnedProducer] = []
         self.snapshots: tuple[Change, ...] = ()
-        self.runs: list[Run] | None = None
+        self.runs: list[WriteRun] | None = None
         self.run, self.ahead = self.first, 0
 
 
@@ -399,7 +408,7 @@ class KeyScan:
         if snapshot:
             slot.snapshots = kept_snapshots((*slot.snapshots, Change(before, after)), self._decode)
         if slot.runs is not None:
-            slot.runs.append(Run(slot.run, before, slot.records - slot.ahead))
+            slot.runs.append(WriteRun(slot.run, before, slot.records - slot.ahead))
             slot.run, slot.ahead = after, slot.records
             if len(slot.runs) > 2 * MOST_RUNS:
                 slot.runs = list(thinned(slot.runs))
@@ -446,7 +455,7 @@ class KeyScan:
             self._before[slot.entry.key, now] = before, slot.entry.offset
         elif now >= 0:
             place = entry.offset, entry.timestamp, writer.producer_epoch
-            slot.returns.append(Return(now, known[3], known[4], before, slot.entry.offset, *place))
+            slot.returns.append(ReturnedProducer(now, known[3], known[4], before, slot.entry.offset, *place))
             if len(slot.returns) > MOST_RETURNS:
                 slot.returns = list(first_returns(slot.returns))
 
@@ -489,8 +498,8 @@ class KeyScan:
         )
 
 
-def _runs(slot: _Slot, last: Write) -> tuple[Run, ...]:
-    return () if slot.runs is None else thinned((*slot.runs, Run(slot.run, last, slot.records - slot.ahead)))
+def _runs(slot: _Slot, last: Write) -> tuple[WriteRun, ...]:
+    return () if slot.runs is None else thinned((*slot.runs, WriteRun(slot.run, last, slot.records - slot.ahead)))
 
 
 def _mind_transactions(slot: _Slot, entry: Entry, writer: BatchWriter) -> None:
@@ -518,9 +527,9 @@ def _set_back(slot: _Slot, change: Change) -> None:
         slot.plain_setbacks = _one_more(slot.plain_setbacks, change)
 
 
-def _one_more(setbacks: Setbacks, change: Change) -> Setbacks:
+def _one_more(setbacks: Regressions, change: Change) -> Regressions:
     kept = setbacks.places if len(setbacks.places) == KEPT_PLACES else (*setbacks.places, change)
-    return Setbacks(setbacks.total + 1, kept)
+    return Regressions(setbacks.total + 1, kept)
 
 
 def _keep(places: list[Change], slot: _Slot, entry: Entry, writer: BatchWriter) -> None:

@@ -40,7 +40,7 @@ from eosctl.model.audit import (
     Tally,
     TransactionSummary,
 )
-from eosctl.model.audit_states import KEPT_PLACES, ItemKind, Part, ProducerItems, TransactionItem
+from eosctl.model.audit_states import KEPT_PLACES, ItemKind, ProducerItems, TransactionItem, TransactionPart
 from eosctl.model.names import TopicPartition
 
 # Transactions of one producer ID, put together from what they left in each partition.
@@ -57,14 +57,14 @@ from eosctl.model.names import TopicPartition
 TOGETHER_MS: Final = 5
 """Markers of one transaction were seen 1 ms apart at most where the brokers share a clock."""
 
-NOTHING_MATCHED: Final[Mapping[Part, LoggedTransaction]] = {}
+NOTHING_MATCHED: Final[Mapping[TransactionPart, LoggedTransaction]] = {}
 
-Transaction = tuple[Part, ...]
+Transaction = tuple[TransactionPart, ...]
 
 
 def parts_of(
     topic_partition: TopicPartition, producer_id: int, items: Iterable[TransactionItem], *, offsets: bool
-) -> Iterator[Part]:
+) -> Iterator[TransactionPart]:
     """The parts that a producer ID's transactions left in one partition, in offset order; the last may be open."""
     data: TransactionItem | None = None
     for item in items:
@@ -87,10 +87,10 @@ def _part(
     marker: TransactionItem | None,
     *,
     offsets: bool,
-) -> Part:
+) -> TransactionPart:
     known = data or marker
     assert known is not None
-    return Part(
+    return TransactionPart(
         topic=place.topic,
         partition=place.partition,
         offsets=offsets,
@@ -108,7 +108,7 @@ def _part(
     )
 
 
-def raises_epochs(parts: Iterable[Part]) -> bool | None:
+def raises_epochs(parts: Iterable[TransactionPart]) -> bool | None:
     """Whether the producer's commits raise its epoch (transaction.version 2); None where no commit shows it."""
     for part in parts:
         if part.committed and part.records:
@@ -116,14 +116,16 @@ def raises_epochs(parts: Iterable[Part]) -> bool | None:
     return None
 
 
-def join_parts(parts: Iterable[Part], matched: Mapping[Part, LoggedTransaction] = NOTHING_MATCHED) -> list[Transaction]:
+def join_parts(
+    parts: Iterable[TransactionPart], matched: Mapping[TransactionPart, LoggedTransaction] = NOTHING_MATCHED
+) -> list[Transaction]:
     """Parts of one producer ID, each put to those of the same transaction; in the order of their markers."""
     ended = [part for part in parts if part.marker_offset is not None]
     opened = [part for part in parts if part.marker_offset is None]
-    by_epoch: dict[int, list[Part]] = {}
-    clocked: list[Part] = []
+    by_epoch: dict[int, list[TransactionPart]] = {}
+    clocked: list[TransactionPart] = []
     raising = {epoch for epoch, group in _by_epoch(ended).items() if raises_epochs(group)}
-    by_log: dict[LoggedTransaction, list[Part]] = {}
+    by_log: dict[LoggedTransaction, list[TransactionPart]] = {}
     for part in ended:
         if part in matched:
             by_log.setdefault(matched[part], []).append(part)
@@ -142,16 +144,16 @@ def join_parts(parts: Iterable[Part], matched: Mapping[Part, LoggedTransaction] 
     return sorted(joined, key=_order)
 
 
-def _by_epoch(parts: Iterable[Part]) -> Mapping[int, list[Part]]:
-    groups: dict[int, list[Part]] = {}
+def _by_epoch(parts: Iterable[TransactionPart]) -> Mapping[int, list[TransactionPart]]:
+    groups: dict[int, list[TransactionPart]] = {}
     for part in parts:
         groups.setdefault(part.producer_epoch, []).append(part)
     return groups
 
 
-def _join_by_clock(parts: list[Part]) -> list[Transaction]:
+def _join_by_clock(parts: list[TransactionPart]) -> list[Transaction]:
     parts.sort(key=lambda part: (part.marker_timestamp, not part.offsets, part.topic, part.partition, part.first))
-    groups: list[list[Part]] = []
+    groups: list[list[TransactionPart]] = []
     taken: set[tuple[str, int]] = set()
     for part in parts:
         place = part.topic, part.partition
@@ -186,20 +188,20 @@ def _order(transaction: Transaction) -> tuple[int, str, int, int]:
 SETTLED_MS: Final = 10_000
 CLOCKS_DIFFER_MS: Final = 60_000
 
-Matched = Mapping[Part, LoggedTransaction]
+Matched = Mapping[TransactionPart, LoggedTransaction]
 
 
-def match_parts(parts: Iterable[Part], logged: Sequence[LoggedTransaction], as_of: int) -> Matched:
+def match_parts(parts: Iterable[TransactionPart], logged: Sequence[LoggedTransaction], as_of: int) -> Matched:
     """Parts with their transactions, those that could be matched."""
     sessions: dict[int, list[LoggedTransaction]] = {}
     for transaction in logged:
         if transaction.committed:
             sessions.setdefault(transaction.producer_epoch, []).append(transaction)
-    places: dict[tuple[int, TopicPartition], list[Part]] = {}
+    places: dict[tuple[int, TopicPartition], list[TransactionPart]] = {}
     for part in parts:
         if part.committed and part.marker_epoch == part.producer_epoch:
             places.setdefault((part.producer_epoch, TopicPartition(part.topic, part.partition)), []).append(part)
-    matched: dict[Part, LoggedTransaction] = {}
+    matched: dict[TransactionPart, LoggedTransaction] = {}
     for (epoch, place), mine in places.items():
         theirs = [each for each in sessions.get(epoch, ()) if place in each.partitions]
         settled = sum(each.completed_ms is not None and each.completed_ms <= as_of - SETTLED_MS for each in theirs)
@@ -209,12 +211,12 @@ def match_parts(parts: Iterable[Part], logged: Sequence[LoggedTransaction], as_o
     return matched
 
 
-def _may_be_of(part: Part, logged: LoggedTransaction) -> bool:
+def _may_be_of(part: TransactionPart, logged: LoggedTransaction) -> bool:
     after = logged.completed_ms is not None and part.marker_timestamp > logged.completed_ms + CLOCKS_DIFFER_MS
     return part.marker_timestamp >= logged.decided_ms - CLOCKS_DIFFER_MS and not after
 
 
-def _first(part: Part) -> int:
+def _first(part: TransactionPart) -> int:
     return part.first
 
 
@@ -242,7 +244,9 @@ class JudgementInputs(NamedTuple):
     longest_ms: int = LONGEST_TRANSACTION_MS
 
 
-def judge_producer(parts: Sequence[Part], inputs: JudgementInputs) -> Iterator[tuple[Transaction, tuple[Anomaly, ...]]]:
+def judge_producer(
+    parts: Sequence[TransactionPart], inputs: JudgementInputs
+) -> Iterator[tuple[Transaction, tuple[Anomaly, ...]]]:
     """Each transaction of one producer ID with its anomalies."""
     logged = inputs.logged.get(parts[0].producer_id, ()) if parts else ()
     matched = match_parts(parts, logged, inputs.as_of) if logged else {}
@@ -298,12 +302,12 @@ class _Others:
         )
         self._ends = sorted(ended for each in transactions if (ended := ended_ms(each)) >= 0)
 
-    def decided_since(self, data: Sequence[Part]) -> int:
+    def decided_since(self, data: Sequence[TransactionPart]) -> int:
         """Rule 1: when data was decided at the earliest, in ms since the epoch."""
         before = bisect_left(self._ends, ended_ms(tuple(data)))
         return max(0, _begun_ms(data), self._ends[before - 1] if before else 0)
 
-    def may_hold(self, data: Sequence[Part]) -> bool:
+    def may_hold(self, data: Sequence[TransactionPart]) -> bool:
         """Rule 5, for data without offsets."""
         ended, begun, places = ended_ms(tuple(data)), _begun_ms(data), set(_places(data))
         first, last = ended - CLOCKS_DIFFER_MS, ended + CLOCKS_DIFFER_MS
@@ -333,16 +337,16 @@ def _ended(other: _Other) -> int:
     return other.ended
 
 
-def _places(parts: Iterable[Part]) -> Places:
+def _places(parts: Iterable[TransactionPart]) -> Places:
     return tuple((part.topic, part.partition) for part in parts)
 
 
-def _without_offsets(data: Sequence[Part], inputs: JudgementInputs, beside: _Beside) -> Iterator[Anomaly]:
+def _without_offsets(data: Sequence[TransactionPart], inputs: JudgementInputs, beside: _Beside) -> Iterator[Anomaly]:
     kind = None if beside.pending else _kind(data, inputs, beside)
     yield from () if kind is None else (_trouble(kind, part) for part in data)
 
 
-def _kind(data: Sequence[Part], inputs: JudgementInputs, beside: _Beside) -> AnomalyKind | None:
+def _kind(data: Sequence[TransactionPart], inputs: JudgementInputs, beside: _Beside) -> AnomalyKind | None:
     if inputs.whole_since is None or beside.others.decided_since(data) <= inputs.whole_since:
         return AnomalyKind.UNJUDGED
     logged = next((beside.matched[part] for part in data if part in beside.matched), None)
@@ -354,7 +358,7 @@ def _kind(data: Sequence[Part], inputs: JudgementInputs, beside: _Beside) -> Ano
     return AnomalyKind.UNCLEAR if unclear else AnomalyKind.DATA_WITHOUT_OFFSETS
 
 
-def _trouble(kind: AnomalyKind, part: Part) -> Anomaly:
+def _trouble(kind: AnomalyKind, part: TransactionPart) -> Anomaly:
     return Anomaly(
         kind.value,
         (),
@@ -373,11 +377,11 @@ def _is_committed(transaction: Transaction) -> bool:
     return any(part.committed for part in transaction)
 
 
-def _data(transaction: Transaction) -> list[Part]:
+def _data(transaction: Transaction) -> list[TransactionPart]:
     return [part for part in transaction if not part.offsets and part.records]
 
 
-def _offsets(transaction: Transaction) -> list[Part]:
+def _offsets(transaction: Transaction) -> list[TransactionPart]:
     return [part for part in transaction if part.offsets]
 
 
@@ -386,7 +390,7 @@ def ended_ms(transaction: Transaction) -> int:
     return max((part.marker_timestamp for part in transaction if part.marker_offset is not None), default=-1)
 
 
-def _begun_ms(transaction: Iterable[Part]) -> int:
+def _begun_ms(transaction: Iterable[TransactionPart]) -> int:
     return min(part.first_timestamp for part in transaction)
 
 
@@ -438,7 +442,7 @@ class AskedWrites:
         """Those of earlier audits that this one asks for, too."""
         return tuple(each for each in committed if each.write in self._all)
 
-    def _inside(self, part: Part) -> Sequence[OffsetsWrite]:
+    def _inside(self, part: TransactionPart) -> Sequence[OffsetsWrite]:
         mine = self._of.get((part.producer_id, part.topic, part.partition), ())
         return mine[bisect_left(mine, part.first, key=_offset) : bisect_right(mine, part.last, key=_offset)]
 
@@ -682,7 +686,7 @@ def _by_producer(places: ProducerPlaces) -> Items:
 
 def _parts(
     producer_id: int, items: Mapping[TopicPartition, tuple[TransactionItem, ...]], offsets_topics: frozenset[str]
-) -> Iterable[Part]:
+) -> Iterable[TransactionPart]:
     for place in sorted(items):
         yield from parts_of(place, producer_id, items[place], offsets=place.topic in offsets_topics)
 

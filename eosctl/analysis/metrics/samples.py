@@ -14,7 +14,7 @@ from eosctl.model.evidence import Evidence
 from eosctl.model.hanging import HangingTransactions, LastStableOffsets, OpenTransaction
 from eosctl.model.ledger import JobSummary
 from eosctl.model.offsets import OffsetsReport, StoredOffset
-from eosctl.model.report import Answer, FindingKind, Severity
+from eosctl.model.report import FindingKind, Result, Severity
 from eosctl.model.rules import Diagnosis, RuleAnswer
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import NO_OWNER, Ownership, TaskOwner, TransactionList, TransactionState
@@ -98,7 +98,7 @@ NEAR_EXHAUSTION: Final = 32_000
 """Of the 32,767 epochs that a producer ID has (TransactionMetadata.isProducerEpochExhausted)."""
 
 
-def counted(answer: Answer, metric: Metric, labels: tuple[str, ...], count: int) -> Iterator[Sample]:
+def counted(answer: Result, metric: Metric, labels: tuple[str, ...], count: int) -> Iterator[Sample]:
     """The count; none where it is 0 and something that it needs was not read."""
     if count or (answer.complete and answer.failure is None):
         yield Sample(metric, labels, count)

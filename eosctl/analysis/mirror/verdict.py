@@ -31,7 +31,7 @@ from eosctl.model.plan import Side
 from eosctl.model.records import IsolationLevel
 from eosctl.model.report import Finding, FindingKind, Severity
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 
 MOST_PLACES: Final = 20
 NEAR: Final = 0.5
@@ -125,7 +125,7 @@ def _held(found: Alignment) -> str:
 
 
 def _total(stretches: Sequence[Stretch]) -> str:
-    return counted(sum(each.records for each in stretches), "record")
+    return pluralize(sum(each.records for each in stretches), "record")
 
 
 def _from(stretches: Sequence[Stretch]) -> str:
@@ -137,7 +137,7 @@ def _judge_damage(judged: _Judgement, found: Alignment) -> None:
     for each in found.damages[:MOST_PLACES]:
         judged.open.append(f"{each.side.value} offsets {each.start} to {each.end - 1} were not read: {each.reason}")
     if found.more:
-        judged.open.append(f"{counted(found.more, 'difference')} more are not listed")
+        judged.open.append(f"{pluralize(found.more, 'difference')} more are not listed")
 
 
 def _judge_order(judged: _Judgement, found: Alignment) -> None:
@@ -281,7 +281,7 @@ def _judge_checkpoints(judged: _Judgement, found: Alignment) -> None:
         if each.behind < 0:
             group, _, _, upstream, downstream = each.checkpoint
             what = f"group {group} at source offset {upstream} would go on at target offset {downstream}"
-            judged.add(kinds.CHECKPOINT_AHEAD, f"{what} and skip {counted(-each.behind, 'record')}")
+            judged.add(kinds.CHECKPOINT_AHEAD, f"{what} and skip {pluralize(-each.behind, 'record')}")
 
 
 # Whether a comparison can go on where an earlier one ended: only where nothing that it rests on has changed.

@@ -18,7 +18,7 @@ from typing import Final
 from eosctl.analysis.positions.reader import PositionReader, by_members, order_of
 from eosctl.model.migration import ReplicationSlot, SourceServer
 from eosctl.model.offsets import AtSource, Order, Served, SourceOffset
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 
 # Debezium for MongoDB: the time and order of an operation, and the resume token of its change stream.
@@ -296,7 +296,7 @@ def _compared(offset: SourceOffset, slot: ReplicationSlot, server: SourceServer,
             Served.GONE, f"{ahead}: is it another server, or was it restored? Changes up to there are skipped"
         )
     if lsn < confirmed:
-        left = counted(confirmed - lsn, "byte")
+        left = pluralize(confirmed - lsn, "byte")
         return AtSource(
             Served.LEFT_BEHIND,
             f"{state} is {left} further: Debezium streams from confirmed_flush_lsn whatever the offset says, so "
@@ -316,7 +316,7 @@ def _at(offset: SourceOffset) -> str:
 
 
 def _state(slot: ReplicationSlot, server: SourceServer) -> str:
-    lag = counted(max(0, server.current_lsn - (slot.confirmed_flush_lsn or 0)), "byte")
+    lag = pluralize(max(0, server.current_lsn - (slot.confirmed_flush_lsn or 0)), "byte")
     wal = "" if slot.wal_status in {None, "reserved", "extended"} else f", wal_status {slot.wal_status}"
     return (
         f"{'in use' if slot.active else 'not in use'}, restart_lsn {lsn_text(slot.restart_lsn)}, confirmed_flush_lsn "

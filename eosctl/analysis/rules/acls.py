@@ -17,7 +17,7 @@ from eosctl.model.evidence import UNKNOWN_PRINCIPAL, Evidence
 from eosctl.model.report import Finding
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped, not_asked
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 
 NEEDS: Final = ("acl_differences",)
 ANONYMOUS: Final = "User:ANONYMOUS"
@@ -50,7 +50,7 @@ def _missing(evidence: Evidence, concerns: Callable[[PlannedBinding], bool]) -> 
             unsure.append(place[1])
     if unsure:
         assert isinstance(in_force, Skipped), "one phase is not in doubt about its own bindings"
-        more = counted(len(unsure), "binding that is missing is", "bindings that are missing are")
+        more = pluralize(len(unsure), "binding that is missing is", "bindings that are missing are")
         yield not_asked(f"whether {more} needed ({unsure[0]}): {in_force.reason}")
 
 

@@ -12,7 +12,7 @@ from eosctl.model.names import ConnectorTaskId, leader_transactional_id, task_tr
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule, Versions, Whose
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import counted, some
+from eosctl.model.text import first_few, pluralize
 from eosctl.model.topics import MIN_ISR, TopicFacts
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import TransactionState
@@ -113,7 +113,7 @@ def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
     wanted = min(3, len(brokers))
     if factor < wanted:
         risk = LOST_WITH_ONE if factor > 1 and minimum == 1 else "a broker that fails stops transactions"
-        message = f"{LOG} has replication factor {factor} on {counted(len(brokers), 'broker')}: {risk}"
+        message = f"{LOG} has replication factor {factor} on {pluralize(len(brokers), 'broker')}: {risk}"
         raised = f"raise its replication factor to {wanted} with kafka-reassign-partitions.sh"
         yield kinds.THIN.finding(LOG, message, figures, cure=kinds.THIN.fix if wanted == 3 else raised)
     elif isinstance(minimum, Skipped):
@@ -262,8 +262,8 @@ def _logged_old(evidence: Evidence) -> Iterator[Finding | Skipped]:
         old = [name for name in ids if _speaks_old(logged.get(name))]
         if old:
             message = (
-                f"the last transaction of {some(old, most=SHOWN)} was of the protocol before KIP-890, which keeps one "
-                "epoch for all"
+                f"the last transaction of {first_few(old, most=SHOWN)} was of the protocol before KIP-890, which "
+                "keeps one epoch for all"
             )
             tasks = [task for name in old if (task := ids[name]) is not None]
             cure = restart_tasks(owner, tasks) if tasks else RESTART_LEADER

@@ -19,7 +19,7 @@ from eosctl.model.names import ConnectorTaskId, task_transactional_id
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule, Versions, Whose
 from eosctl.model.skipped import Cause, Skipped, not_asked
-from eosctl.model.text import counted, some
+from eosctl.model.text import first_few, pluralize
 from eosctl.model.times import ClusterClock, lasting
 from eosctl.model.topics import MIN_ISR, TopicFacts
 from eosctl.model.transaction_log import CommitHistory
@@ -234,7 +234,7 @@ def _failed(evidence: Evidence) -> Iterator[Finding]:
         if failed and name in evidence.sources():
             causes = tuple(dict.fromkeys(task.cause for task in status.tasks if task.task in failed and task.cause))
             why = f": {causes[0]}" if causes else ""
-            others = f" (and {counted(len(causes) - 1, 'other cause')})" if len(causes) > 1 else ""
+            others = f" (and {pluralize(len(causes) - 1, 'other cause')})" if len(causes) > 1 else ""
             message = f"{len(failed)} of its {len(status.tasks)} tasks are FAILED{why}{others}"
             read = _explained(causes[0]) if causes else f"read why: GET {connector_path(name)}/status"
             cure = f"{read}; then restart them: {restart_tasks(name, failed)}"
@@ -373,11 +373,11 @@ def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
         thin = {topic.name: why for topic in topics if (why := _why_thin(topic, brokers))}
         weak = [topic.name for topic in topics if topic.name not in thin and _is_weak(topic)]
         if thin:
-            message = f"what it committed may be lost: {some([f'{topic} ({why})' for topic, why in thin.items()])}"
+            message = f"what it committed may be lost: {first_few([f'{topic} ({why})' for topic, why in thin.items()])}"
             raised = any(topic.replication_factor == 1 for topic in topics if topic.name in thin)
             yield kinds.THIN.finding(name, message, {"topics": dict(thin)}, cure=None if raised else kinds.CLEAN)
         if weak:
-            message = f"{MIN_ISR} is 1, so the last writes may be in one replica alone: {some(weak)}"
+            message = f"{MIN_ISR} is 1, so the last writes may be in one replica alone: {first_few(weak)}"
             yield kinds.THIN.finding(name, message, {"topics": weak}, severity=Severity.INFO, cure=kinds.TWO_IN_SYNC)
 
 
@@ -403,13 +403,13 @@ def _unwritable(evidence: Evidence) -> Iterator[Finding | Skipped]:
         yield from (topic.settings for topic in topics if isinstance(topic.settings, Skipped))
         wrong = {topic.name: why for topic in topics if (why := _why_unwritable(topic))}
         if wrong:
-            message = f"nothing can be written to {some([f'{topic} ({why})' for topic, why in wrong.items()])}"
+            message = f"nothing can be written to {first_few([f'{topic} ({why})' for topic, why in wrong.items()])}"
             yield kinds.UNWRITABLE.finding(name, message, {"topics": dict(wrong)})
 
 
 def _why_unwritable(topic: TopicFacts) -> str:
     if topic.leaderless:
-        return f"no leader of partition {some(list(map(str, topic.leaderless)))}"
+        return f"no leader of partition {first_few(list(map(str, topic.leaderless)))}"
     return topic.shortage if isinstance(topic.shortage, str) else ""
 
 
@@ -445,7 +445,7 @@ def _uncommitted(evidence: Evidence) -> Iterator[Finding | Skipped]:
     if consumers:
         # No request asks for it, so no answer lacks it.
         yield not_asked(
-            f"no broker reports a consumer's isolation.level; there are {counted(len(consumers), 'consumer group')}: "
+            f"no broker reports a consumer's isolation.level; there are {pluralize(len(consumers), 'consumer group')}: "
             f"{_few(consumers)}"
         )
     yield from _share_groups(evidence, sorted(name for name, kind in known.items() if kind == SHARE_PROTOCOL))
@@ -456,7 +456,9 @@ def _share_groups(evidence: Evidence, names: list[str]) -> Iterator[Finding | Sk
     shares, outputs = evidence.share_groups, evidence.outputs
     lacking = next((each for each in (shares, outputs) if isinstance(each, Skipped)), None)
     if names and lacking is not None:
-        yield Skipped(f"how {counted(len(names), 'share group')} ({_few(names)}) read: {lacking.reason}", lacking.cause)
+        yield Skipped(
+            f"how {pluralize(len(names), 'share group')} ({_few(names)}) read: {lacking.reason}", lacking.cause
+        )
     if isinstance(shares, Skipped) or isinstance(outputs, Skipped):
         return
     yield from (each for each in outputs.values() if isinstance(each, Skipped) and names)
@@ -498,7 +500,7 @@ def _held_back(evidence: Evidence) -> Iterator[Finding]:
         began = evidence.as_of if each.start_ms is None else each.start_ms
         lasted_s = (evidence.as_of - began) // 1000
         if lasted_s >= LONG_S and each.partitions:
-            held = counted(len(each.partitions), "partition is", "partitions are")
+            held = pluralize(len(each.partitions), "partition is", "partitions are")
             ends = "" if each.is_two_phase else f"; it times out {each.timeout_ms // 1000} s after it began"
             message = f"{held} held back by a transaction in progress for {lasted_s} s{ends}"
             facts = {"transactional_id": each.transactional_id, "partitions": list(map(str, each.partitions[:SHOWN]))}
@@ -626,14 +628,14 @@ def _finding(connector: str, tasks: Sequence[tuple[int, CommitHistory, Quietness
 def _too_short(tasks: Iterable[TaskCommits]) -> str:
     words = [f"{each.connector} task {each.task} ({_left(each.history)})" for each in tasks]
     needed = f"a history takes {ENOUGH} intervals and a day"
-    whose = counted(len(words), "RUNNING task commits", "RUNNING tasks commit")
-    return f"{whose} nothing now and too little is known of before: {some(words)}; {needed}"
+    whose = pluralize(len(words), "RUNNING task commits", "RUNNING tasks commit")
+    return f"{whose} nothing now and too little is known of before: {first_few(words)}; {needed}"
 
 
 def _left(history: CommitHistory | None) -> str:
     if history is None:
         return NEVER
-    return f"{counted(history.intervals, 'interval')} in {lasting(history.span_ms)}"
+    return f"{pluralize(history.intervals, 'interval')} in {lasting(history.span_ms)}"
 
 
 PROGRESS_RULES: Final = (

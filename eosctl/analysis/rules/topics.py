@@ -15,7 +15,7 @@ from eosctl.model.evidence import Evidence, InternalTopic
 from eosctl.model.report import Finding, FindingKind, Severity
 from eosctl.model.rules import Check, Rule, Versions, Whose
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import counted, some
+from eosctl.model.text import first_few, pluralize
 from eosctl.model.times import lasting
 from eosctl.model.topics import MirroredPartition, TopicFacts
 from eosctl.model.versions import NEWEST, KafkaVersion
@@ -108,7 +108,7 @@ def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
     brokers = 0 if isinstance(evidence.brokers, Skipped) else len(evidence.brokers)
     for topic, facts in _read(evidence):
         if facts.replication_factor < min(3, brokers):
-            factor = f"replication factor {facts.replication_factor} on {counted(brokers, 'broker')}"
+            factor = f"replication factor {facts.replication_factor} on {pluralize(brokers, 'broker')}"
             message = f"the {topic.role} topic has {factor}"
             yield kinds.THIN.finding(
                 topic.name, message, {"replication_factor": facts.replication_factor, "brokers": brokers}
@@ -322,7 +322,9 @@ def _check(kind: FindingKind, why: Why, what: str) -> Callable[[Evidence], Itera
             elif said is not None and isinstance(each, MirroredPartition):
                 found.setdefault(each.connector, []).append(f"{each.bounds.topic_partition} {said}")
         for name, places in found.items():
-            yield kind.finding(name, f"{what}: {some(places, '; ')}", {"partitions": places}, severity=Severity.WARNING)
+            yield kind.finding(
+                name, f"{what}: {first_few(places, '; ')}", {"partitions": places}, severity=Severity.WARNING
+            )
 
     return check
 

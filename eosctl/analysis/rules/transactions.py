@@ -16,7 +16,7 @@ from eosctl.model.offsets import SourceSupport
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule, Versions, Whose
 from eosctl.model.skipped import Skipped, not_asked
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.times import ClusterClock
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.versions import NEWEST, KafkaVersion
@@ -74,7 +74,7 @@ def _no_task_id(evidence: Evidence) -> Iterator[Finding | Skipped]:
         lost = [task for task, each in ids.items() if each not in known]
         if lost:
             message = (
-                f"{counted(len(lost), 'task has', 'tasks have')} a producer on workers that are enabled, but no "
+                f"{pluralize(len(lost), 'task has', 'tasks have')} a producer on workers that are enabled, but no "
                 f"coordinator "
                 f"knows {'its ID' if len(lost) == 1 else 'their IDs'} ({ids[lost[0]]}): expired, or "
                 "the tasks write to another Kafka cluster"
@@ -303,7 +303,7 @@ def _elsewhere(evidence: Evidence) -> Iterator[Finding | Skipped]:
         if isinstance(group, Skipped):
             yield group
         elif group.members and group.protocol_type == CONNECT_PROTOCOL:
-            there = counted(len(group.members), "member")
+            there = pluralize(len(group.members), "member")
             message = (
                 f"it writes to another Kafka cluster, and a group {evidence.group_id} of workers is there: {there}"
             )

@@ -18,7 +18,7 @@ from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import EXACTLY_ONCE_SOURCES, SEVERAL_PLUGIN_VERSIONS, KafkaVersion
-from eosctl.model.workers import TaskStatus, is_loopback, place_of
+from eosctl.model.workers import TaskStatus, host_port, is_loopback
 
 ALL: Final = frozenset({"preparing", "enabled", "disabled"})
 DRAFT_SETTING: Final = "exactly.once.source.enabled"
@@ -257,11 +257,11 @@ def no_group(group_id: str, group: ConnectGroup, *, workers_answer: bool) -> Fin
 def _unnamed(evidence: Evidence) -> Iterator[Finding | Skipped]:
     if isinstance(evidence.group, Skipped) or isinstance(evidence.workers, Skipped):
         return
-    given = {place_of(url) for url in evidence.workers}
+    given = {host_port(url) for url in evidence.workers}
     for member in evidence.group.members:
         if member.url is None:
             yield Skipped(f"member {member.member_id} of the group does not report its address")
-        elif place_of(member.url) not in given:
+        elif host_port(member.url) not in given:
             message = f"the group has a member at {member.url} that is not among the given workers"
             cure = f"add --connect-url {member.url.rstrip('/')}: nothing is known about this worker"
             yield kinds.UNNAMED.finding(member.url, message, {"member_id": member.member_id}, cure=cure)
@@ -318,9 +318,9 @@ def _places_that_left(evidence: Evidence) -> frozenset[str]:
     group, statuses = evidence.group, evidence.statuses
     if isinstance(group, Skipped) or isinstance(statuses, Skipped) or group.state != "Stable" or not group.members:
         return frozenset()
-    members = [None if member.url is None else place_of(member.url) for member in group.members]
+    members = [None if member.url is None else host_port(member.url) for member in group.members]
     said = {task.worker_id for each in statuses.values() for task in each.tasks}
-    return frozenset() if None in members else frozenset(each for each in said if place_of(each) not in members)
+    return frozenset() if None in members else frozenset(each for each in said if host_port(each) not in members)
 
 
 def _waits(task: TaskStatus, gone: frozenset[str]) -> bool:
@@ -330,7 +330,7 @@ def _waits(task: TaskStatus, gone: frozenset[str]) -> bool:
 def _one_address(evidence: Evidence) -> Iterator[Finding]:
     members = () if isinstance(evidence.group, Skipped) else evidence.group.members
     urls = [member.url for member in members if member.url is not None]
-    places = Counter(place_of(url) for url in urls)
+    places = Counter(host_port(url) for url in urls)
     for place, count in places.items():
         if count > 1:
             message = f"{count} members of the group advertise {place}"

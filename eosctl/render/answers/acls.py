@@ -31,7 +31,7 @@ from eosctl.model.acl_plan import (
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType
 from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import UNSEEN, counted, escaped_in_json, escaped_in_lines, shell_word
+from eosctl.model.text import UNSEEN, escaped_in_json, escaped_in_lines, pluralize, shell_word
 from eosctl.model.times import rfc3339
 from eosctl.render.answers.findings import ShownFindings, SkippedRow, findings_of
 from eosctl.render.cells import as_text
@@ -468,7 +468,7 @@ def emit_acl_plan(
     narrate(planned_for(report))
     elsewhere = len(report.plan.bindings) - len(here)
     if elsewhere:
-        warn(f"{counted(elsewhere, 'binding belongs', 'bindings belong')} to other clusters: see --cluster")
+        warn(f"{pluralize(elsewhere, 'binding belongs', 'bindings belong')} to other clusters: see --cluster")
     for each in report.difference.findings:
         if each.counts:
             warn(f"{each.subject}: {each.message}")
@@ -588,7 +588,7 @@ def _counts(difference: AclDifference) -> BindingCounts:
 def _verdict(difference: AclDifference) -> str:
     counts = _counts(difference)
     total = len(difference.compared)
-    bindings = counted(total, "binding is", "bindings are")
+    bindings = pluralize(total, "binding is", "bindings are")
     if counts["unknown"] == total and total:
         status = difference.compared[0].status
         reason = status.reason if isinstance(status, Skipped) else ""
@@ -617,5 +617,5 @@ def _explanation(rows: Sequence[BindingRow], beyond: Mapping[SourceSupport, int]
     yield "Write and Read imply Describe on the same resource; Describe is planned only where it stands alone."
     for phase, count in beyond.items():
         if count:
-            more = counted(count, "more binding", "more bindings")
+            more = pluralize(count, "more binding", "more bindings")
             yield f"{phase} needs {more}: --phase {phase}. Grant them before the workers are rolled; they do no harm."

@@ -35,7 +35,7 @@ from eosctl.model.ledger import (
     RunSummary,
 )
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.answers.findings import ShownFindings, findings_of
 from eosctl.render.cells import cell
@@ -295,10 +295,9 @@ def view_audit_plan(plan: AuditPlan) -> Document:
 
 def _summary(plan: AuditPlan) -> str:
     settled, behind = (sum(each.size for each in plan.ranges if each.settled is kind) for kind in (True, False))
-    topics, partitions = counted(len(plan.topics), "topic"), counted(len(plan.bounds), "partition")
-    return (
-        f"{topics}, {partitions}: {counted(settled, 'offset')} to read, and {behind:,} behind the last stable offsets."
-    )
+    topics, partitions = pluralize(len(plan.topics), "topic"), pluralize(len(plan.bounds), "partition")
+    offsets = pluralize(settled, "offset")
+    return f"{topics}, {partitions}: {offsets} to read, and {behind:,} behind the last stable offsets."
 
 
 def plan_data(plan: AuditPlan) -> AuditPlanData:
@@ -467,11 +466,11 @@ def summary(report: AuditReport) -> str:
 def _read(report: AuditReport) -> str:
     """How many records the answer rests on; of an audit that goes on, how many of them its earlier runs read."""
     records, partitions = sum(each.records for each in report.ranges), len(report.ranges)
-    of = f"of {counted(partitions, 'partition')}"
+    of = f"of {pluralize(partitions, 'partition')}"
     if report.newly_read is None:
-        return f"{counted(records, 'record')} {of} were read"
+        return f"{pluralize(records, 'record')} {of} were read"
     before = max(0, records - report.newly_read)
-    return f"{counted(report.newly_read, 'record')} {of} were read in this run, {before:,} in earlier ones"
+    return f"{pluralize(report.newly_read, 'record')} {of} were read in this run, {before:,} in earlier ones"
 
 
 def _changed(report: AuditReport) -> str:
@@ -490,7 +489,7 @@ def _since(report: AuditReport) -> str:
     counting = [each for each in report.findings if each.counts]
     new = sum(report.is_new(each) is not False for each in counting)
     since = f"run {report.earlier.run_number} ({report.earlier.as_of})"
-    return f" New since {since}: {new:,} of {counted(len(counting), 'error or warning', 'errors and warnings')}."
+    return f" New since {since}: {new:,} of {pluralize(len(counting), 'error or warning', 'errors and warnings')}."
 
 
 def connector_rows(report: AuditReport) -> list[VerdictRow]:

@@ -12,7 +12,7 @@ from eosctl.model.planned import Planned
 from eosctl.model.sandbox import DemoReport
 from eosctl.model.skipped import Skipped
 from eosctl.model.spark import SparkBundle
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.model.transaction_log import TransactionLogFacts
 from eosctl.model.transactions import Descriptions, why_undescribed
@@ -105,11 +105,11 @@ def view_snapshot(answer: SnapshotFile) -> Document:
 
 def _sections(snapshot: Snapshot) -> list[SectionRow]:
     seen: dict[str, str | Skipped] = {
-        "cluster": _or_reason(snapshot.cluster, lambda it: f"{it.cluster_id}, {counted(len(it.brokers), 'broker')}"),
+        "cluster": _or_reason(snapshot.cluster, lambda it: f"{it.cluster_id}, {pluralize(len(it.brokers), 'broker')}"),
         "connect": _or_reason(snapshot.connect, _connect),
         "transactions": _or_reason(snapshot.transactions, lambda it: _transactions(it, snapshot.unlisted)),
         "config-topic": _or_reason(
-            snapshot.config_topic, lambda it: f"{it.topic}: {counted(len(list(it.records)), 'record')}"
+            snapshot.config_topic, lambda it: f"{it.topic}: {pluralize(len(list(it.records)), 'record')}"
         ),
         "offsets": _or_reason(snapshot.offsets, _offsets),
         "transaction-log": _or_reason(snapshot.transaction_log, _log),
@@ -120,30 +120,30 @@ def _sections(snapshot: Snapshot) -> list[SectionRow]:
 
 
 def _connect(facts: ConnectFacts) -> str:
-    return f"{counted(len(facts.workers), 'worker')}, {counted(len(facts.connectors), 'connector')}"
+    return f"{pluralize(len(facts.workers), 'worker')}, {pluralize(len(facts.connectors), 'connector')}"
 
 
 def _evidence(evidence: ClusterEvidence) -> str:
     asked = {"worker": evidence.workers, "broker": evidence.brokers}
-    known = [counted(len(each), name) for name, each in asked.items() if not isinstance(each, Skipped)]
-    return ", ".join((*known, counted(len(evidence.internal_topics), "internal topic")))
+    known = [pluralize(len(each), name) for name, each in asked.items() if not isinstance(each, Skipped)]
+    return ", ".join((*known, pluralize(len(evidence.internal_topics), "internal topic")))
 
 
 def _transactions(descriptions: Descriptions, unlisted: Sequence[str]) -> str:
     unknown = why_undescribed(descriptions)
     reasons = () if unknown is None else (unknown.reason,)
-    return "; ".join((counted(len(descriptions), "transactional ID"), *reasons, *unlisted))
+    return "; ".join((pluralize(len(descriptions), "transactional ID"), *reasons, *unlisted))
 
 
 def _log(log: TransactionLogFacts) -> str:
-    read = f"{counted(log.read, 'record')}, of which {len(log.records):,} are here"
-    return f"{read}; {counted(len(log.unread), 'partition')} could not be read" if log.unread else read
+    read = f"{pluralize(log.read, 'record')}, of which {len(log.records):,} are here"
+    return f"{read}; {pluralize(len(log.unread), 'partition')} could not be read" if log.unread else read
 
 
 def _producers(facts: ProducersFacts) -> str:
     count = sum(len(each.producers) for each in facts.partitions.values())
     lost = sum(1 for each in facts.partitions.values() if each.leader == NO_LEADER)
-    known = f"{count:,} in {counted(len(facts.partitions), 'partition')}"
+    known = f"{count:,} in {pluralize(len(facts.partitions), 'partition')}"
     return f"{known}; {lost} of them had no leader that answered" if lost else known
 
 
@@ -153,7 +153,7 @@ def _offsets(facts: OffsetsFacts) -> str:
         for place, topic in facts.topics.items()
         if isinstance(topic, OffsetsTopic)
     }
-    return ", ".join(f"{place}: {counted(count, 'key')}" for place, count in keys.items()) or "no topic"
+    return ", ".join(f"{place}: {pluralize(count, 'key')}" for place, count in keys.items()) or "no topic"
 
 
 def _or_reason(value: T | Skipped, describe: Callable[[T], str]) -> str | Skipped:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
-from eosctl.model.report import Answer, AppliedWaiver, Finding, Severity
+from eosctl.model.report import AppliedWaiver, Finding, Result, Severity
 
 
 class WaiverRow(TypedDict):
@@ -43,7 +43,7 @@ class ShownFindings(TypedDict):
 # Findings as rows: the same shape in every command's data.
 
 
-def findings_of(answer: Answer) -> ShownFindings:
+def findings_of(answer: Result) -> ShownFindings:
     """`data.findings[]` of the severities that the user wants to see, and `data.findings_left_out`: how many others."""
     shown = [each for each in answer.reported if each.severity.reaches(answer.triage.shown_from)]
     rows = [_row(each, _waiver_row(answer.triage.waiver_of(each)), answer.is_new(each)) for each in shown]

@@ -14,12 +14,12 @@ from eosctl.model.hanging import (
     LastStableOffsets,
     OpenTransaction,
     PartitionStability,
-    Undated,
+    UnknownAge,
     Verdict,
     WaitingGroup,
 )
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import counted, some
+from eosctl.model.text import first_few, pluralize
 from eosctl.model.times import ClusterClock, rfc3339
 from eosctl.model.transactions import NO_OWNER, Ownership, TransactionState
 from eosctl.render.answers.transactions import (
@@ -216,7 +216,7 @@ def _undecided_row(transaction: OpenTransaction, found: HangingTransactions) -> 
     return {**_transaction_fields(transaction, found), **_timed_fields(transaction, found), "reason": reason}
 
 
-def _undated_row(undated: Undated, found: HangingTransactions) -> UndatedRow:
+def _undated_row(undated: UnknownAge, found: HangingTransactions) -> UndatedRow:
     """One of `data.undated[]`."""
     transaction = undated.transaction
     return {
@@ -302,7 +302,7 @@ def view_hanging(found: HangingTransactions) -> Document:
     lost = [str(each) for each in found.not_searched]
     unsure = [] if found.access.unknown is None else [f"not certain: {found.access.unknown}"]
     unsure += [f"not searched, because no leader answers for them: {', '.join(lost)}"] if lost else []
-    count = counted(found.searched, "partition")
+    count = pluralize(found.searched, "partition")
     data: HangingData = {
         "transactions": hanging,
         "in_progress": waiting,
@@ -324,7 +324,7 @@ def view_hanging(found: HangingTransactions) -> Document:
             *([UNDECIDED] if undecided else []),
             *([UNDATED] if undated else []),
         ),
-        prose=(f"{counted(len(hanging), 'hanging transaction')} in {count} searched.",),
+        prose=(f"{pluralize(len(hanging), 'hanging transaction')} in {count} searched.",),
         notes=(*steps, *_who_waits(hanging), *_in_progress(found), *unsure, *found.notes),
     )
 
@@ -464,14 +464,14 @@ def _of_the_group(group: GroupReading, found: LastStableOffsets) -> Iterator[str
     else:
         places = [each.offsets for each in found.partitions if each.offsets.topic_partition in group.committed]
         waits = sum(map(group.is_held_back, places))
-        read = counted(len(places), "partition")
+        read = pluralize(len(places), "partition")
         yield f"{name} may wait for a transaction in {waits:,} of the {read} that it reads."
     if isinstance(group.pending, Skipped):
         yield f"Whether a transaction commits offsets of the group is not known: {group.pending.reason}."
     elif group.pending:
         yield (
-            f"Its offsets in {some(group.pending)} are in a transaction that is not decided (in {CONSUMER_OFFSETS}): "
-            "a member that reads committed does not begin there before it ends."
+            f"Its offsets in {first_few(group.pending)} are in a transaction that is not decided (in "
+            f"{CONSUMER_OFFSETS}): a member that reads committed does not begin there before it ends."
         )
 
 

@@ -14,7 +14,7 @@ from eosctl.model.config_topic import (
 from eosctl.model.connectors import ConnectorType, TargetState
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.answers.findings import ShownFindings, findings_of
 from eosctl.render.document import MOST, Column, Document, Findings, Table, Tone, figure
@@ -209,9 +209,9 @@ def _summary(inspection: Inspection) -> str:
     fences = [each.next_start.fences for each in inspection.connectors if each.next_start.fences]
     starts = "no connector fences any producer"
     if fences:
-        who = counted(len(fences), "connector fences", "connectors fence")
-        starts = f"{who} {counted(sum(fences), 'producer')}"
-    records = counted(inspection.census.records, "record")
+        who = pluralize(len(fences), "connector fences", "connectors fence")
+        starts = f"{who} {pluralize(sum(fences), 'producer')}"
+    records = pluralize(inspection.census.records, "record")
     return f"{inspection.topic}: {records}; connectors: {known}; next start: {starts}."
 
 

@@ -8,7 +8,7 @@ from eosctl.model.audit import WORST_FIRST, AuditVerdict
 from eosctl.model.mirror import Compared, MirrorReport, PairVerdict, Stretch, Translated
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.answers.audit import VERDICT_TONES, time_of
 from eosctl.render.answers.findings import ShownFindings, findings_of
@@ -170,7 +170,7 @@ def summary(report: MirrorReport) -> str:
     count = Counter(each.verdict for each in report.pairs)
     said = ", ".join(f"{count[each]:,} {each.value}" for each in (*WORST_FIRST,) if count[each])
     matched = sum(each.alignment.matched for each in report.pairs)
-    what = f"{counted(matched, 'source record')} found in the target"
+    what = f"{pluralize(matched, 'source record')} found in the target"
     aligned = " and ".join(report.plan.aligned_by)
     return f"Once and in order, by partition: {said or 'none was compared'}; {what}, aligned by {aligned}."
 

@@ -26,7 +26,7 @@ from eosctl.model.offsets import (
     WorkerSettings,
 )
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.answers.findings import ShownFindings, SkippedRow, findings_of
 from eosctl.render.cells import brief_of
@@ -213,7 +213,7 @@ def view_offsets(report: OffsetsReport, *, tombstones: bool = False) -> Document
     hidden = len(rows) - len(shown)
     notes = [f"not checked: {name}: {each.reason}" for name, each in sorted(report.skipped.items())]
     if hidden:
-        notes.append(f"{counted(hidden, 'key holds', 'keys hold')} nothing but tombstones: --tombstones shows them")
+        notes.append(f"{pluralize(hidden, 'key holds', 'keys hold')} nothing but tombstones: --tombstones shows them")
     summary = _summary(report, len(shown))
     data: OffsetsData = {
         "worker": _worker(report.worker),
@@ -331,14 +331,14 @@ def _stores(candidates: tuple[OffsetStores, ...]) -> StoresRow:
 
 def _summary(report: OffsetsReport, shown: int) -> str:
     topics = ", ".join(
-        f"{place} ({counted(topic.records, 'record')})"
+        f"{place} ({pluralize(topic.records, 'record')})"
         for place, topic in report.topics.items()
         if isinstance(topic, OffsetsTopic)
     )
     shadowed = sum(1 for each in report.connectors for merged in each.offsets if merged.shadowed)
     hidden = "is hidden from its connector" if shadowed == 1 else "are hidden from their connectors"
     start = f"; {shadowed} of them {hidden}" if shadowed else ""
-    return f"{topics}: {counted(shown, 'offset')} of {counted(len(report.connectors), 'connector')}{start}."
+    return f"{topics}: {pluralize(shown, 'offset')} of {pluralize(len(report.connectors), 'connector')}{start}."
 
 
 # Offsets exported, and two sets of them compared.
@@ -411,8 +411,8 @@ def view_difference(difference: OffsetsDifference) -> Document:
         data=data,
         blocks=(CHANGES,),
         prose=(
-            f"{counted(len(difference.changes), 'offset differs', 'offsets differ')} between {difference.a} and "
-            f"{difference.b}; {counted(difference.same, 'is', 'are')} the same.",
+            f"{pluralize(len(difference.changes), 'offset differs', 'offsets differ')} between {difference.a} and "
+            f"{difference.b}; {pluralize(difference.same, 'is', 'are')} the same.",
         ),
         notes=(*_rewinds(difference), *_sources(difference)),
     )

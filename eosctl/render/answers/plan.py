@@ -10,9 +10,9 @@ from eosctl.model.plan import (
     AbortTransaction,
     CommitTransaction,
     OffsetsWrite,
-    Place,
     Plan,
     PlannedStep,
+    PlanTarget,
     Precondition,
     Side,
     Step,
@@ -23,7 +23,7 @@ from eosctl.model.planned import Applied, KeptPlan, KeptPlans, Planned, PlanStat
 from eosctl.model.preconditions import Check, Standing
 from eosctl.model.skipped import Skipped
 from eosctl.model.step_descriptions import demanded_steps, describe_precondition, describe_step
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.answers.findings import FindingRow, finding_rows
 from eosctl.render.document import Column, Document, Findings, Table, Tone, figure
@@ -211,11 +211,11 @@ def _counts(plan: Plan) -> list[str]:
     ]
     deleted = sum(1 for each in records if each.value is None)
     counts = {"to write": len(records) - deleted, "to delete": deleted}
-    offsets = [f"{counted(count, 'offset')} {what}" for what, count in counts.items() if count]
-    return [counted(len(plan.steps), "step") if plan.steps else "no step can be planned", *offsets]
+    offsets = [f"{pluralize(count, 'offset')} {what}" for what, count in counts.items() if count]
+    return [pluralize(len(plan.steps), "step") if plan.steps else "no step can be planned", *offsets]
 
 
-def _made_at(place: Place) -> str:
+def _made_at(place: PlanTarget) -> str:
     """Where it was made, and is carried out unless options say otherwise."""
     named = (
         ("brokers", ", ".join(place.bootstrap_servers)),

@@ -5,7 +5,7 @@ from typing import TypedDict
 from eosctl.model.probe import PlannedProbe, ProbeAnswer, Probed, ProbedApi, Verdict
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.document import Column, Document, Table, Tone, figure
 
@@ -189,6 +189,6 @@ def _conclusion(probed: Probed) -> str:
     if failing:
         return f"Not as Kafka in what matters: {', '.join(failing)} ({counts})."
     if unknown:
-        without = counted(unknown, "question has", "questions have")
+        without = pluralize(unknown, "question has", "questions have")
         return f"As Kafka as far as it is known; {without} no answer ({counts})."
     return f"As Kafka in all that matters ({counts})."

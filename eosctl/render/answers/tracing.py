@@ -4,7 +4,7 @@ from typing import Final, NotRequired, TypedDict
 
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.model.tracing import (
     Absence,
@@ -249,7 +249,7 @@ def _what_became(where: str, record: TracedRecord) -> str:
 
 
 def _how_known(traced: Trace) -> str:
-    logged, count = traced.logged, counted(len(traced.extents), "partition")
+    logged, count = traced.logged, pluralize(len(traced.extents), "partition")
     if isinstance(logged, LoggedTransaction):
         times = [("begun", logged.started_ms), ("decided", logged.decided_ms), ("complete", logged.completed_ms)]
         said = ", ".join(f"{what} {rfc3339(when)}" for what, when in times if when is not None)

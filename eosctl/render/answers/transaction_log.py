@@ -3,7 +3,7 @@
 from typing import Final, TypedDict
 
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.model.transaction_log import (
     LoggedId,
@@ -191,7 +191,7 @@ def view_transaction_log(found: TransactionLogReport) -> Document:
         data=data,
         blocks=(IDS, Findings(most=MOST)),
         prose=(
-            f"{counted(log.records, 'record')} of {counted(len(log.ids), 'transactional ID')}, "
+            f"{pluralize(log.records, 'record')} of {pluralize(len(log.ids), 'transactional ID')}, "
             f"{live:,} of them known to coordinators.",
         ),
         notes=found.all_notes,

@@ -5,7 +5,7 @@ from typing import TypedDict
 
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.model.transactions import (
     NO_OWNER,
@@ -298,7 +298,9 @@ def view_transactions(found: TransactionList) -> Document:
         cluster_id=found.cluster_id,
         data=data,
         blocks=(LISTED,),
-        prose=(f"{counted(len(found.transactions), 'transactional ID')}, {open_now} with a transaction in progress.",),
+        prose=(
+            f"{pluralize(len(found.transactions), 'transactional ID')}, {open_now} with a transaction in progress.",
+        ),
         notes=(*found.missing, *found.notes),
     )
 
@@ -363,7 +365,7 @@ def view_producers(found: ProducerList) -> Document:
         cluster_id=found.cluster_id,
         data=data,
         blocks=(PRODUCERS,),
-        prose=(f"{counted(len(found.producers), 'producer')}, {open_now} with a transaction open in the partition.",),
+        prose=(f"{pluralize(len(found.producers), 'producer')}, {open_now} with a transaction open in the partition.",),
         notes=(*unseen(found.not_searched), *found.notes),
     )
 

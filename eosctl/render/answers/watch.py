@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypedDict
 
 from eosctl.model.report import Severity
-from eosctl.model.text import counted, some
+from eosctl.model.text import first_few, pluralize
 from eosctl.model.times import lasting, rfc3339
 from eosctl.model.watch import Observation
 from eosctl.render.document import Column, Document, Fields, Table, Tone, figure
@@ -189,17 +189,17 @@ class _Read:
         due = [labels["connector"] for labels, value in series if value]
         if not series:
             return NOT_KNOWN if self._found.coverage.gaps else "none of enabled workers", None
-        return (f"{words} {some(due)}", Tone.WARN) if due else ("none pending", None)
+        return (f"{words} {first_few(due)}", Tone.WARN) if due else ("none pending", None)
 
     def _offsets(self) -> tuple[str, Tone | None]:
         ages = sorted(((value, labels["connector"]) for labels, value in self._all("source_offset_age_seconds")))
         shadows = [labels["connector"] for labels, value in self._all("null_shadows") if value]
         parts = (
-            [f"of {counted(len(ages), 'connector')}, the oldest {lasting(1000 * ages[-1][0])} ({ages[-1][1]})"]
+            [f"of {pluralize(len(ages), 'connector')}, the oldest {lasting(1000 * ages[-1][0])} ({ages[-1][1]})"]
             if ages
             else []
         )
-        parts += [f"shadowed offsets of {some(shadows)}"] if shadows else []
+        parts += [f"shadowed offsets of {first_few(shadows)}"] if shadows else []
         return "; ".join(parts) or NOT_KNOWN, Tone.BAD if shadows else None
 
     def _quiet(self) -> tuple[str, Tone | None]:
@@ -208,7 +208,7 @@ class _Read:
             return "no commit of a RUNNING task is known", None
         newest, oldest = (lasting(1000 * ends(value for _, value in tasks)) for ends in (min, max))
         quiet = int(sum(value for labels, value in self._all("findings") if labels["rule"] == QUIET))
-        words = f"; {counted(quiet, 'connector')} quieter than ever ({QUIET})" if quiet else ""
+        words = f"; {pluralize(quiet, 'connector')} quieter than ever ({QUIET})" if quiet else ""
         return f"last commits {newest} to {oldest} ago{words}", Tone.WARN if quiet else None
 
     def _findings(self) -> tuple[str, Tone | None]:
@@ -219,7 +219,7 @@ class _Read:
         if not self._all("findings"):
             return NOT_KNOWN, Tone.WARN
         parts = [
-            f"{counted(int(sum(rules[each].values())), each)} ({some(sorted(rules[each]))})"
+            f"{pluralize(int(sum(rules[each].values())), each)} ({first_few(sorted(rules[each]))})"
             for each in map(str, Severity)
             if each in rules
         ]

@@ -12,7 +12,7 @@ from eosctl import __version__
 from eosctl.errors import ConfigError
 from eosctl.model.audit import WORST_FIRST, AuditPlan, AuditReport, TopicRole
 from eosctl.model.report import Finding
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.answers.audit import at_most_words, connector_rows, range_row, statistics_row, summary
 from eosctl.render.audit_page.figure import NONE, Figure, duration_words, named_words, shown, size_words
@@ -72,7 +72,7 @@ def _range(place: Mapping[str, object], outputs: Mapping[str, object]) -> Iterat
         return
     where = f"offset {first}" if first == last else f"offsets {first} to {last}" if isinstance(last, int) else ""
     records, kind = place.get("records"), place.get("committed_with")
-    amount = f", {counted(records, 'record')}" if isinstance(records, int) else ""
+    amount = f", {pluralize(records, 'record')}" if isinstance(records, int) else ""
     beside = f", committed with the source offset {kind}" if kind else ""
     yield f"{topic}-{partition}: {where or f'from offset {first} on'}{amount}{beside}"
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from eosctl.model.audit import AuditReport, EpochPoint, Growth, Stall, TimelineEvent, TransactionStatistics
 from eosctl.model.audit_states import bucket_bounds
-from eosctl.model.text import counted
+from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.answers.audit import connector_rows
 from eosctl.render.audit_page.figure import (
@@ -141,11 +141,11 @@ def _row(name: str, events: Sequence[TimelineEvent], is_sink: bool) -> Row:
 
 def _summary(report: AuditReport, connectors: int) -> str:
     count = Counter(map(kind_of, report.timeline))
-    sinks = f" ({counted(len(report.sinks), 'sink')} among them)" if report.sinks else ""
+    sinks = f" ({pluralize(len(report.sinks), 'sink')} among them)" if report.sinks else ""
     return (
-        f"{counted(connectors, 'connector')}{sinks}: {counted(count['commit'], 'task commit')}, "
-        f"{counted(count['fencing'], 'round')} of fencing, {counted(count['session'], 'producer')} began, "
-        f"{counted(count['stop'], 'stop')}."
+        f"{pluralize(connectors, 'connector')}{sinks}: {pluralize(count['commit'], 'task commit')}, "
+        f"{pluralize(count['fencing'], 'round')} of fencing, {pluralize(count['session'], 'producer')} began, "
+        f"{pluralize(count['stop'], 'stop')}."
     )
 
 
@@ -196,7 +196,7 @@ def epochs_figure(report: AuditReport) -> Figure:
         caption="Every restart fences the producer of before and takes the next epoch: the numbers should rise to the "
         "right. A red square is an epoch lower than one before it: a zombie that still wrote, or records whose "
         "timestamps are not the time of writing.",
-        summary=f"{counted(len(order), 'producer ID')}; of {back:,} of them an epoch went back.",
+        summary=f"{pluralize(len(order), 'producer ID')}; of {back:,} of them an epoch went back.",
         headers=("Producer ID", "Connector", "Epochs", "Highest", "Went back", "First seen", "Last new epoch"),
         rows=tuple(_epoch_row(each, producers[each], steps[each]) for each in order[:LISTED]),
         traces=tuple(_epoch_traces([steps[each] for each in drawn])),
@@ -324,8 +324,8 @@ def growth_figure(report: AuditReport) -> Figure:
         short="Growth",
         title="Growth and tombstones",
         caption="Records a partition got (above), and how many of them were tombstones, which delete a key (below).",
-        summary=f"{counted(records.total(), 'record')} and {counted(tombstones.total(), 'tombstone')} "
-        f"in {counted(len(largest), 'partition')}.",
+        summary=f"{pluralize(records.total(), 'record')} and {pluralize(tombstones.total(), 'tombstone')} "
+        f"in {pluralize(len(largest), 'partition')}.",
         headers=("Partition", "Records", "Tombstones"),
         rows=tuple((_growth_words(each), records[each], tombstones[each]) for each in largest[:LISTED]),
         traces=tuple(_growth_traces(found, drawn, width)),
@@ -422,7 +422,7 @@ def stalls_figure(report: AuditReport) -> Figure:
             "Behind the first record of an open transaction, read_committed consumers get nothing. "
             "Beginnings are the records' times, which MirrorSource takes from the source."
         ),
-        summary=f"{counted(len(order), 'transaction')} open for long, {still_open:,} of them still open.",
+        summary=f"{pluralize(len(order), 'transaction')} open for long, {still_open:,} of them still open.",
         headers=("Partition", "Offset", "From", "For", "Whose"),
         rows=tuple(_stall_row(each, report) for each in order[:MOST_STALLS]),
         traces=tuple(_stall_traces(drawn, lines, report)),
@@ -573,9 +573,9 @@ def _histogram(
 def _transactions_summary(found: Sequence[TransactionStatistics], transactions: int) -> str:
     """Whose transactions are drawn; what no known task wrote is no connector."""
     named = sum(each.connector is not None for each in found)
-    whose = [counted(named, "connector")] if named or len(found) == named else []
+    whose = [pluralize(named, "connector")] if named or len(found) == named else []
     whose += ["producers of no known task"] if len(found) > named else []
-    return f"{counted(transactions, 'committed transaction')} of {' and of '.join(whose)}."
+    return f"{pluralize(transactions, 'committed transaction')} of {' and of '.join(whose)}."
 
 
 def _bucket_words(bucket: int, words: Callable[[int], str]) -> str:

@@ -30,7 +30,7 @@ from eosctl.model.audit import (
     TransactionSummary,
     longest_transaction_ms,
 )
-from eosctl.model.audit_states import ItemKind, Part, ProducerItems, TransactionItem
+from eosctl.model.audit_states import ItemKind, ProducerItems, TransactionItem, TransactionPart
 from eosctl.model.names import TopicPartition
 from tests.analysis.audit.test_log_scan import header
 
@@ -57,7 +57,7 @@ def items(*texts: str) -> tuple[TransactionItem, ...]:
     return tuple(found)
 
 
-def parts(**texts: str) -> list[Part]:
+def parts(**texts: str) -> list[TransactionPart]:
     """Parts of producer ID 7, by place: offsets, data, data2."""
     places = {"offsets": OFFSETS, "data": DATA, "data2": DATA2}
     return [
@@ -67,11 +67,11 @@ def parts(**texts: str) -> list[Part]:
     ]
 
 
-def shape(found: Iterable[tuple[Part, ...]]) -> list[list[str]]:
+def shape(found: Iterable[tuple[TransactionPart, ...]]) -> list[list[str]]:
     return [sorted(f"{part.topic}-{part.partition}@{part.first}" for part in transaction) for transaction in found]
 
 
-def kinds(found: list[Part], inputs: JudgementInputs = BENCH) -> list[tuple[str, str, int]]:
+def kinds(found: list[TransactionPart], inputs: JudgementInputs = BENCH) -> list[tuple[str, str, int]]:
     unnamed = (anomaly for _, each in judge_producer(found, inputs) for anomaly in each)
     anomalies = [named for each in unnamed if (named := name_trouble(each, inputs.owners)) is not None]
     return [(each.kind, f"{each.topic}-{each.partition}", each.first) for each in anomalies]
@@ -169,7 +169,7 @@ def test_data_of_producers_and_topics_of_nobody_is_not_judged():
     assert kinds(parts(data="d3@1 c4@9"), BENCH._replace(owners=Owners({}, {}))) == []
 
 
-def summary(found: list[Part]) -> TransactionSummary:
+def summary(found: list[TransactionPart]) -> TransactionSummary:
     totals = Totals()
     for transaction, anomalies in judge_producer(found, BENCH):
         totals.add_transaction(transaction, anomalies, (), BENCH)
