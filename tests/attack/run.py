@@ -112,7 +112,7 @@ class Counted:
 
 
 class Brokers:
-    """A real Kafka, started when the first input asks for it."""
+    """A real Kafka, started when the first class asks for it."""
 
     def __init__(self, stack: ExitStack) -> None:
         self._stack = stack
@@ -517,9 +517,14 @@ CLASSES: Final = (
 
 @contextmanager
 def _home() -> Iterator[Path]:
+    before = dict(os.environ)
     with tempfile.TemporaryDirectory(prefix="eosctl-attack-") as directory:
         os.environ |= {"XDG_CONFIG_HOME": directory, "XDG_STATE_HOME": directory, "HOME": directory}
-        yield Path(directory)
+        try:
+            yield Path(directory)
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
 
 
 def campaign(seed: int, inputs: int, names: tuple[str, ...] = ()) -> dict[str, Counted]:
@@ -529,8 +534,11 @@ def campaign(seed: int, inputs: int, names: tuple[str, ...] = ()) -> dict[str, C
         brokers = Brokers(stack)
         for make in [each for each in CLASSES if not names or each.__name__ in names]:
             counted = found[make.__name__] = Counted()
+            # Started in the user's home, where Kafka's jars are: the home of an input is removed with the input.
             if make in {answers, bombs}:
-                damaged_site()  # started in the user's home, where Kafka's jars are: that of an input goes with it
+                damaged_site()
+            if make in {redirects, discovered_workers}:
+                _ = brokers.sandbox
             for number in range(inputs):
                 with _home() as home:
                     make(Attack(home, counted, brokers), random.Random(f"{make.__name__} {seed} {number}"))
