@@ -30,10 +30,12 @@ _SECRET: Final = re.compile(
 _USER_INFO: Final = re.compile(r"://[^/\s]*@")
 
 _TOLD: Final = re.compile(
-    r"""(?P<before>[\w.\-]*(?:pass|pwd|secret|token|credential|passphrase|user\.info|authorization)[\w.\-]*["']?\s*[=:]\s*)
-        (?:\\?"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?:basic|bearer)\s+\S+|[^\s,;&)}\]]+)""",
-    re.IGNORECASE | re.VERBOSE,
+    r"""(?<![\w.\-])(?=[\w.\-]*?(?:pass|pwd|secret|token|credential|passphrase|user\.info|authorization))
+        (?P<before>[\w.\-]++["']?\s*+[=:]\s*+)
+        (?:\\?"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|'(?:[^'\\]|\\.)*+(?:'|\\?\Z)|(?:basic|bearer)\s+\S+|[^\s,;&)}\]]+)""",
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
+"""Each character is looked at once: peers choose texts. A quotation that does not end hides all that follows."""
 _KNOWN_SCHEME: Final = re.compile(r"(?:https?|sqlite|postgres(?:ql)?|sc|file)://", re.IGNORECASE)
 _NO_PORT: Final = re.compile(r"^([^:/?#]*):(?!\d{1,5}(?:[/?#,]|$)).*", re.DOTALL)
 _PRIVATE_KEY: Final = re.compile(r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(?=-----END|\Z)", re.DOTALL)

@@ -470,9 +470,14 @@ GROUP_AUTHORIZATION_FAILED: Final = 30
 SHOWN: Final = 3
 
 
-def hidden_topics(wire: Wire) -> Skipped | None:
-    """Why topics may be missing from the metadata of all; None where none can be."""
-    return read_or_skip(lambda: _hidden_topics(wire))
+NO_TOPICS: Final = Skipped("the broker names no topic: the cluster has none, or the broker did not read which it has")
+"""A broker that starts answers so until it has replayed the controllers' log."""
+
+
+def hidden_topics(wire: Wire, listed: Collection[object] | None = None) -> Skipped | None:
+    """Why topics may be missing from the metadata of all; None where none can be. listed are the topics in it."""
+    hidden = read_or_skip(lambda: _hidden_topics(wire))
+    return NO_TOPICS if hidden is None and listed is not None and not listed else hidden
 
 
 def _hidden_topics(wire: Wire) -> Skipped | None:

@@ -44,6 +44,12 @@ def _metadata(wire: Wire, topics: Iterable[str]) -> Sequence[Response]:
     return found
 
 
+def listed_topics(wire: Wire, names: Iterable[str] = ()) -> Sequence[Response]:
+    """The topics of a Metadata response for these names; without names all that Describe allows, internal ones too."""
+    found: Sequence[Response] = wire.request_any(topics_metadata(sorted(set(names)) or None)).topics
+    return found
+
+
 def _facts(wire: Wire, topic: Response) -> TopicFacts | None:
     if topic.error_code == UNKNOWN_TOPIC_OR_PARTITION:
         return None

@@ -343,18 +343,17 @@ PAUSE_S: Final = 0.1
 
 
 def cluster_partitions(
-    wire: Wire, topics: Iterable[str] | None, *, broker: int | None = None
+    wire: Wire, topics: Iterable[Response], *, broker: int | None = None
 ) -> Mapping[TopicPartition, int]:
-    """Every partition of `topics` (None: all that the principal may Describe, internal ones too) and its leader.
+    """Every partition of these topics of a Metadata response, and its leader.
 
     broker keeps the partitions that have a replica there. NO_LEADER stands where there is no leader. Raises UsageError
     for a topic that does not exist, NotAuthorized where Describe on a named topic is missing.
     """
-    names = None if topics is None else sorted(set(topics))
     if broker is not None and broker not in {each.node_id for each in wire.brokers()}:
         raise UsageError(f"the cluster has no live broker {broker}", hint=f"it has {_numbers(wire)}")
     found: dict[TopicPartition, int] = {}
-    for topic in wire.request_any(topics_metadata(names)).topics:
+    for topic in topics:
         if topic.error_code == UNKNOWN_TOPIC_OR_PARTITION:
             raise unknown_topic(wire, topic.name)
         if topic.error_code and not topic.partitions:

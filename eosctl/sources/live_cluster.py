@@ -297,8 +297,9 @@ class LiveCluster(CoverageLog):
     @asked("topics")
     def topic_names(self) -> frozenset[str]:
         """By their metadata."""
-        self.note(ALL_TOPICS, hidden_topics(self._connections.wire))
-        return frozenset(name for name, facts in kafka_topics.topic_facts(self._connections.wire).items() if facts)
+        facts = kafka_topics.topic_facts(self._connections.wire)
+        self.note(ALL_TOPICS, hidden_topics(self._connections.wire, facts))
+        return frozenset(name for name, each in facts.items() if each)
 
     @asked("topics")
     def topics(self, names: Collection[str], settings: Collection[str]) -> ReadTopics:
@@ -363,9 +364,11 @@ class LiveCluster(CoverageLog):
     @asked("partitions")
     def partitions(self, wanted: Wanted, broker: int | None = None) -> Mapping[TopicPartition, int]:
         """Internal topics are among them. Brokers leave out what may not be described."""
+        wire = self._connections.wire
+        topics = kafka_topics.listed_topics(wire, wanted)
         if not wanted:
-            self.note(ALL_TOPICS, hidden_topics(self._connections.wire))
-        leaders = kafka_transactions.cluster_partitions(self._connections.wire, wanted or None, broker=broker)
+            self.note(ALL_TOPICS, hidden_topics(wire, topics))
+        leaders = kafka_transactions.cluster_partitions(wire, topics, broker=broker)
         return wanted_of(leaders, wanted)
 
     def producers(self, leaders: Mapping[TopicPartition, int], *, quiet: bool = False) -> AnsweredProducers:

@@ -15,6 +15,7 @@ Answer = Callable[[str, str], bytes]
 """What is sent for a request, given its method and its path."""
 
 CANARY: Final = "canary-7f3a"
+CLIENT_HELLO: Final = b"\x16\x03\x01"
 LOOPBACK: Final = (
     *("127.0.0.1", "localhost", "LOCALHOST", "localhost.", "127.1", "127.0.1", "2130706433", "0x7f.1", "0x7f000001"),
     *("017700000001", "0177.0.0.1", "0", "0.0.0.0", "00000", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]"),
@@ -108,7 +109,9 @@ def hostile_url(port: int, chance: random.Random) -> str:
 
 
 def beyond_a_plain_get(request: bytes) -> bool:
-    """Whether it is another method, has a body, or shows who the user is."""
+    """Whether it is another method, has a body, or shows who the user is. The begin of a TLS handshake is none."""
+    if request.startswith(CLIENT_HELLO):  # a certificate would follow the server's answer
+        return CANARY.encode() in request
     head, _, body = request.partition(b"\r\n\r\n")
     names = {line.partition(b":")[0].strip().lower() for line in head.split(b"\r\n")[1:]}
     shown = {b"authorization", b"cookie", b"proxy-authorization", b"referer"}

@@ -1,5 +1,7 @@
 """Which property values are shown."""
 
+import time
+
 import pytest
 
 from eosctl.codecs.secrets import HIDDEN, mask_properties, mask_text
@@ -79,6 +81,7 @@ def test_everything_else_is_hidden(key, value):
         "basic.auth.user.info=tool:geheim",
         f"-----BEGIN ENCRYPTED {KEY}-----\ngeheim\ngeheim\n-----END ENCRYPTED {KEY}-----",
         f"-----BEGIN {KEY}----- geheim",
+        'password="ge heim, geheim',
     ],
 )
 def test_a_traceback_s_text_keeps_no_secret(told):
@@ -90,3 +93,12 @@ def test_a_traceback_s_text_keeps_no_secret(told):
 def test_text_without_secrets_stays_as_it_is():
     text = 'File "x.py", line 3, in read\n    raise ValueError(passed)\nValueError: topic a: partition 3 = bad'
     assert mask_text(text) == text
+
+
+@pytest.mark.parametrize(
+    "told", ["a" * 60_000, "pass" * 15_000, 'pass=\\"a ' * 7_000, "pass=" * 12_000, "a.pass-" * 9_000]
+)
+def test_the_time_does_not_grow_with_the_square_of_a_text(told):
+    began = time.process_time()
+    mask_text(told)
+    assert time.process_time() - began < 1

@@ -6,11 +6,13 @@ import sys
 from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from eosctl.sources.snapshot_file import read_snapshot_file
 from tests.faults.commands import COMMANDS, GROUP, Command, run_command
+from tests.faults.damaged_answers import Altered
 from tests.faults.denials import DENIALS, run_as_tool, try_denials
 from tests.faults.kafka_proxy import Fault
 from tests.faults.matrix import Cell, FaultMatrix, Outcome, fault_matrix, table
@@ -23,6 +25,7 @@ from tests.shared_sandboxes import SharedSandboxes
 
 pytestmark = pytest.mark.kafka
 
+METADATA = 3
 SAMPLE = 8
 """Requests of each command in the short form."""
 SHADOWED = ("EOS080", CONNECTOR)
@@ -72,6 +75,22 @@ def test_a_damaged_answer_is_no_bug_and_hides_nothing(matrix: FaultMatrix, comma
     matrix.try_damages(command, random.Random(command.name), SAMPLE)
     assert not lies(matrix.cells)
     assert Outcome.NAMED in {each.outcome for each in matrix.cells}
+
+
+@pytest.mark.parametrize(
+    "words", [LSO.words, ("transactions", "hanging", *GROUP), ("snapshot", "save", "{directory}/none.snapshot")]
+)
+def test_a_broker_that_names_no_topic_leaves_the_answer_incomplete(matrix: FaultMatrix, words: tuple[str, ...]):
+    matrix.kafka.plan(None, None)
+    # Names that do not exist are asked for, too: those answers stay as they are.
+    matrix.kafka.other = Altered(METADATA, ("topics",), lambda given: [] if _has_existing(given) else given)
+    found = matrix.run(Command(words))
+    assert (found.exit_code, found.names_gap) == (3, True)
+    assert any("names no topic" in each["reason"] for each in found.data["unread"])
+
+
+def _has_existing(topics: list[Any]) -> bool:
+    return len(topics) > 1 and any(not each.error_code for each in topics)
 
 
 def test_with_its_only_worker_down_doctor_reports_what_it_has(site: Site):
