@@ -8,8 +8,8 @@ import typer
 from eosctl.commands.options import ConfigTopic
 from eosctl.model.fencing import FencingRequest
 from eosctl.operations.session import Session
-from eosctl.render.answers.fencing import view_fencing_answer, view_fencing_plan
-from eosctl.shell.options import GlobalOptions, answer, previewing, writing
+from eosctl.render.answers.fencing import PLAN_TABLE, RESULT_TABLE, view_fencing_answer, view_fencing_plan
+from eosctl.shell.options import GlobalOptions, answer, previewing, showing, writing
 
 app = typer.Typer()
 
@@ -52,6 +52,7 @@ TransactionTimeout: TypeAlias = Annotated[
 
 
 @app.command()
+@showing(PLAN_TABLE, RESULT_TABLE)
 @writing
 def fence(
     options: GlobalOptions,
@@ -83,22 +84,6 @@ def fence(
       eosctl fence -b broker:9092 --group-id connect-cluster --connector orders --connect-url http://worker:8083
       eosctl fence -b broker:9092 --group-id connect-cluster --transactional-id connect-cluster-orders-0 --yes
       eosctl fence -b broker:9092 --ids-file ids.txt --yes -o json
-
-    Columns:
-      TRANSACTIONAL-ID  the ID whose producer is fenced
-      STATE             its state at the coordinator now; - if no coordinator knows it
-      PRODUCER-ID       the producer that holds it now
-      EPOCH             the producer's epoch, which fencing raises
-      PARTITIONS        partitions in its open transaction
-      OWNER             who uses it, as far as the group ID and the config topic show
-      EFFECT            what fencing it does
-      OUTCOME           fenced, skipped or failed
-      BEFORE            producer ID/epoch before
-      AFTER             producer ID/epoch now
-      ATTEMPTS          how often InitProducerId was answered
-      ELAPSED-MS        from queueing the first request to the last answer
-      PROOF             what was seen afterwards
-      ERROR             why it failed or was skipped
     """
     from eosctl.operations import fencing
 

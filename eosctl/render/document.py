@@ -4,14 +4,15 @@ A view builds `data` once. A block names a place in that tree by path (`connecto
 only look values up: whatever a person reads in a table, a script reads in the JSON, and the two cannot differ.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from enum import Enum, StrEnum
+from functools import cache
 from json import dumps
-from typing import Any, Final, TypeAlias
+from typing import Annotated, Any, Final, NotRequired, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
-from msgspec import Struct, field
-from msgspec.structs import force_setattr
+from msgspec import UNSET, Struct, field
+from msgspec.structs import asdict, force_setattr
 
 from eosctl.errors import UsageError
 from eosctl.model.skipped import Coverage, Skipped
@@ -62,6 +63,85 @@ class Column(Struct, frozen=True):
 def figure(header: str, path: str, meaning: str = "") -> Column:
     """A column of figures, aligned right."""
     return Column(header, path, meaning, align=Align.RIGHT)
+
+
+# What the field of a row says of itself, once: tables, help and JSON Schemas take it from there.
+#
+#     class StepRow(Struct, frozen=True):
+#         transactional_id: Annotated[str, "the ID to fence"]
+#         producer_epoch: Annotated[int, col("the producer's epoch, which fencing raises", "EPOCH")]
+
+
+class Explained(Struct, frozen=True):
+    """What a field means, the header of its column where that is not its name in capitals, and how a cell looks."""
+
+    meaning: str = ""
+    header: str = ""
+    tones: Mapping[str, Tone] = {}
+    brief: Callable[[Tree], str] | None = None
+
+
+def col(
+    meaning: str,
+    header: str = "",
+    *,
+    tones: Mapping[str, Tone] | None = None,
+    brief: Callable[[Tree], str] | None = None,
+) -> Explained:
+    """What `Annotated` holds of a field that needs more than an explanation, which is a text."""
+    return Explained(meaning, header, tones or {}, brief)
+
+
+@cache
+def hints_of(row: Hashable) -> Mapping[str, Any]:
+    """The types of the row's fields, with all that is said of them."""
+    return get_type_hints(row, include_extras=True)
+
+
+def unfolded(hint: Any) -> tuple[Any, Explained]:  # noqa: ANN401  # types, unions and generic aliases
+    """A field's type, and what is said of it."""
+    if get_origin(hint) is NotRequired:
+        return unfolded(get_args(hint)[0])
+    if get_origin(hint) is not Annotated:
+        return hint, Explained()
+    kind, said, *_ = get_args(hint)
+    return kind, Explained(said) if isinstance(said, str) else said
+
+
+def columns(row: type, *shown: str | Column) -> tuple[Column, ...]:
+    """The columns of a table of such rows: the fields at these paths, several in one text, in this order.
+
+    A path with dots leads into nested rows. A Column stands where the table means something else than the field says.
+    """
+    each = (part for place in shown for part in ([place] if isinstance(place, Column) else place.split()))
+    return tuple(part if isinstance(part, Column) else _column(row, part) for part in each)
+
+
+def _column(row: type, path: str) -> Column:
+    kinds: tuple[Any, ...] = (row,)
+    said, name = Explained(), ""
+    for name in path.split("."):
+        found = next((hints_of(kind)[name] for kind in kinds if _has(kind, name)), None)
+        if found is None:
+            raise TypeError(f"{row.__name__} has no field {path}")
+        hint, said = unfolded(found)
+        kinds = get_args(hint) or (hint,)
+    is_figure = {int, float} & {*kinds} and not {str, bool} & {*kinds}
+    align = Align.RIGHT if is_figure else Align.LEFT
+    header = said.header or name.upper().replace("_", "-")
+    return Column(header, path, said.meaning, align, said.tones, said.brief)
+
+
+def _has(kind: Any, name: str) -> bool:  # noqa: ANN401  # types and generic aliases
+    return isinstance(kind, type) and not issubclass(kind, str | int | float) and name in hints_of(kind)
+
+
+R = TypeVar("R", bound=Struct)
+
+
+def row_of(kind: type[R], source: object, **more: object) -> R:
+    """A row with the values that source has under the names of its fields, and with `more`."""
+    return kind(**more, **{name: getattr(source, name) for name in kind.__struct_fields__ if name not in more})
 
 
 class Table(Struct, frozen=True):
@@ -117,7 +197,7 @@ class Document(Struct, frozen=True):
     """
 
     kind: str
-    data: Mapping[str, Any]
+    data: Any
     as_of: str | None = None
     cluster_id: str | None = None
     blocks: tuple[Block, ...] = ()
@@ -183,7 +263,7 @@ class Document(Struct, frozen=True):
             "version": self.version,
             "as_of": self.as_of,
             "cluster_id": self.cluster_id,
-            "data": self.data,  # type: ignore[dict-item]  # made a Tree when built
+            "data": self.data,  # made a Tree when built
         }
 
 
@@ -259,13 +339,14 @@ def tree(value: object) -> Tree:
             return tree(value.value)
         case Skipped():
             return {"skipped": value.reason}
+        case Struct():
+            named = asdict(value).items()
+            return {key: item if type(item) in _LEAVES else tree(item) for key, item in named if item is not UNSET}
         case list() | tuple() | frozenset() | set():
             return tree(value._asdict()) if hasattr(value, "_asdict") else _items(value)
         case dict() | Mapping():
             pairs = ((key if type(key) is str else _key(key), item) for key, item in value.items())
             return {key: item if type(item) in _LEAVES else tree(item) for key, item in pairs}
-    if isinstance(value, Struct):
-        return {name: tree(getattr(value, name)) for name in value.__struct_fields__}
     raise TypeError(f"{type(value).__name__} has no JSON form: {value!r}")
 
 

@@ -10,7 +10,7 @@ A command runs an operation, shows its answer, and ends with its exit code.
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from types import MappingProxyType
@@ -36,7 +36,7 @@ from eosctl.shell.shared_options import (
 
 if TYPE_CHECKING:
     from eosctl.model.profile import Profile
-    from eosctl.render.document import Document
+    from eosctl.render.document import Document, Fields, Table
 
 
 # Where the value of an option comes from, first wins: flag, -X, EOSCTL_ variable, profile, worker file, default.
@@ -328,6 +328,30 @@ def answer(options: "GlobalOptions", result: A, view: "Callable[[A], Document | 
     if result.failure is not None:
         raise result.failure
     return exit_code(result)
+
+
+C = TypeVar("C", bound=Callable[..., object])
+
+
+def showing(*blocks: "Table | Fields", **under: "Sequence[Table | Fields]") -> Callable[[C], C]:
+    """What ends a command's help with `Columns:`: the columns of these blocks, and of those that an option shows.
+
+    A header that two of them have is one line, which says both if they mean different things.
+    """
+    meanings: dict[str, dict[str, None]] = {}
+    for option, shown in ("", blocks), *((f"(--{name.replace('_', '-')}) ", each) for name, each in under.items()):
+        for column in (column for block in shown for column in block.columns):
+            said = meanings.setdefault(column.header, {})
+            if column.meaning not in said:
+                said[f"{option}{column.meaning}"] = None
+    width = max(map(len, meanings))
+    lines = (f"  {header:{width}}  {'; or '.join(said)}" for header, said in meanings.items())
+
+    def explained(command: C) -> C:
+        command.__doc__ = "\n".join((f"{inspect.cleandoc(command.__doc__ or '')}\n\nColumns:", *lines))
+        return command
+
+    return explained
 
 
 def previewing(options: "GlobalOptions", view: "Callable[[A], Document]") -> Callable[[A], None]:

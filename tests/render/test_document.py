@@ -2,15 +2,16 @@
 
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from typing import Annotated
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
-from eosctl.render.document import Column, Document, Fields, Table, look_up, tree
+from eosctl.render.document import Align, Column, Document, Fields, Table, Tone, col, columns, look_up, row_of, tree
 
 
 class State(StrEnum):
@@ -96,3 +97,41 @@ def test_times_are_rfc_3339_in_utc(timestamp_ms, text):
 def test_a_time_reads_back_as_itself(timestamp_ms):
     read = datetime.fromisoformat(rfc3339(timestamp_ms))
     assert divmod(read - datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)) == (timestamp_ms, timedelta())
+
+
+class Producer(Struct, frozen=True):
+    epoch: Annotated[int | None, "its epoch"]
+    state: Annotated[State, col("what it does", "DOES", tones={"open": Tone.WARN})]
+
+
+class Row(Struct, frozen=True):
+    topic_name: Annotated[str, "the topic"]
+    is_open: Annotated[bool, "whether a transaction is open"]
+    producers: Producer | Skipped | None = None
+    offset: int | UnsetType = UNSET
+
+
+def test_columns_take_header_meaning_side_and_colours_from_the_fields():
+    own = Column("OWN", "is_open", "the table's sense")
+    assert columns(Row, "producers.epoch topic_name", own, "producers.state") == (
+        Column("EPOCH", "producers.epoch", "its epoch", align=Align.RIGHT),
+        Column("TOPIC-NAME", "topic_name", "the topic"),
+        own,
+        Column("DOES", "producers.state", "what it does", tones={"open": Tone.WARN}),
+    )
+
+
+def test_a_flag_is_no_figure():
+    assert [each.align for each in columns(Row, "is_open")] == [Align.LEFT]
+
+
+@pytest.mark.parametrize("path", ["gone", "producers.gone", "topic_name.upper"])
+def test_a_table_shows_no_field_that_rows_lack(path):
+    with pytest.raises(TypeError, match=f"Row has no field {path}"):
+        columns(Row, path)
+
+
+def test_a_row_takes_values_of_the_same_name_and_leaves_out_what_is_unset():
+    made = row_of(Row, Place("orders", 3), topic_name="orders", is_open=True, producers=None)
+    assert tree(made) == {"topic_name": "orders", "is_open": True, "producers": None, "offset": 3}
+    assert tree(Row("orders", is_open=False)) == {"topic_name": "orders", "is_open": False, "producers": None}

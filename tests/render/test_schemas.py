@@ -7,10 +7,11 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple, NotRequired, TypedDict
+from typing import Annotated, NamedTuple, NotRequired, TypedDict
 
 import jsonschema
 import pytest
+from msgspec import UNSET, Struct, UnsetType
 
 from eosctl.cli import PROGRAM, root_command
 from eosctl.model.hanging import Advice
@@ -97,6 +98,22 @@ def test_fields_are_described_by_the_glossary_and_objects_by_their_types():
     assert row["properties"]["name"] == {"type": "string", "description": "what it is called"}
     assert row["description"] == "One of the rows."
     assert row["required"] == ["name", "age_s", "advice", "places"]
+
+
+class Found(Struct, frozen=True):
+    """What was found."""
+
+    name: Annotated[str, "what it is called"]
+    more: Annotated[int | UnsetType, "how many more"] = UNSET
+
+
+def test_a_struct_is_described_by_its_fields_and_may_leave_out_what_is_unset():
+    schema = document_schema("things", 1, Found, completed=False)["properties"]["data"]
+    assert schema["properties"] == {
+        "name": {"type": "string", "description": "what it is called"},
+        "more": {"type": "integer", "description": "how many more"},
+    }
+    assert schema["required"] == ["name"]
 
 
 def test_a_type_that_json_cannot_hold_has_no_schema():

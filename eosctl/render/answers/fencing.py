@@ -1,7 +1,9 @@
 """Fencing: the plan before it is confirmed, and what came of it."""
 
 from collections.abc import Sequence
-from typing import TypedDict
+from typing import Annotated
+
+from msgspec import Struct
 
 from eosctl.model.fencing import (
     Candidate,
@@ -17,86 +19,90 @@ from eosctl.model.fencing import (
 from eosctl.model.times import rfc3339
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.render.answers.findings import FindingRow, finding_rows
-from eosctl.render.document import Column, Document, Findings, Table, Tone, figure
+from eosctl.render.document import Column, Document, Findings, Table, Tone, col, columns, row_of
 
 # What `fence` answers.
 
-
-class BeforeRow(TypedDict):
-    """What the coordinator said of the ID before it was fenced."""
-
-    state: TransactionState
-    producer_id: int
-    producer_epoch: int
-    identity: str
-    partitions: int
+OUTCOME_TONES = {"fenced": Tone.GOOD, "failed": Tone.BAD, "skipped": Tone.FAINT}
+STATE_TONES = {"Ongoing": Tone.WARN, "PrepareCommit": Tone.WARN, "PrepareAbort": Tone.WARN}
+PROOF_TONES = {"proved": Tone.GOOD, "not proved": Tone.BAD}
 
 
-class FenceStepRow(TypedDict):
+class IdentityRow(Struct, frozen=True):
+    """A producer ID with its epoch."""
+
+    producer_id: Annotated[int, "the producer that holds the ID now"]
+    producer_epoch: Annotated[int, col("the producer's epoch, which fencing raises", "EPOCH")]
+    identity: Annotated[str, "producer ID/epoch"]
+
+
+class BeforeRow(Struct, frozen=True):
+    """The ID at its coordinator before it was fenced."""
+
+    state: Annotated[TransactionState, col("its state at the coordinator now; - if none knows it", tones=STATE_TONES)]
+    producer_id: Annotated[int, "the producer that holds the ID now"]
+    producer_epoch: Annotated[int, col("the producer's epoch, which fencing raises", "EPOCH")]
+    identity: Annotated[str, "producer ID/epoch"]
+    partitions: Annotated[int, "partitions in its open transaction"]
+
+
+class FenceStepRow(Struct, frozen=True):
     """An ID to fence; before is null where its coordinator does not know it."""
 
-    transactional_id: str
-    owner: str
+    transactional_id: Annotated[str, "the ID whose producer is fenced"]
+    owner: Annotated[str, "who uses the ID, as far as the group ID and the config topic show"]
     before: BeforeRow | None
-    effect: str
+    effect: Annotated[str, "what fencing it does"]
 
 
-class SkippedIdRow(TypedDict):
+class SkippedIdRow(Struct, frozen=True):
     """An ID that is not fenced, and why."""
 
     transactional_id: str
     reason: str
 
 
-class ObjectionRow(TypedDict):
+class ObjectionRow(Struct, frozen=True):
     """What speaks against the plan, so that it is refused."""
 
     message: str
     hint: str | None
 
 
-class FencePlanData(TypedDict):
+class FencePlanData(Struct, frozen=True):
     """Which IDs would be fenced, and what that does."""
 
     steps: list[FenceStepRow]
     skipped: list[SkippedIdRow]
     objections: list[ObjectionRow]
-    warnings: list[str]
+    warnings: tuple[str, ...]
     transaction_timeout_ms: int
 
 
-class IdentityRow(TypedDict):
-    """A producer ID with its epoch."""
-
-    producer_id: int
-    producer_epoch: int
-    identity: str
-
-
-class ProofRow(TypedDict):
+class ProofRow(Struct, frozen=True):
     """What was seen after an ID was fenced: proved or not proved."""
 
-    verdict: str
+    verdict: Annotated[str, col("what was seen afterwards", "PROOF", tones=PROOF_TONES)]
     open: bool
     moved: bool
     old_producer: str
 
 
-class FenceResultRow(TypedDict):
+class FenceResultRow(Struct, frozen=True, kw_only=True):
     """What became of an ID."""
 
-    transactional_id: str
-    outcome: FenceOutcome
+    transactional_id: Annotated[str, "the ID whose producer is fenced"]
+    outcome: Annotated[FenceOutcome, col("fenced, skipped or failed", tones=OUTCOME_TONES)]
     owner: str
-    before: BeforeRow | None
-    after: IdentityRow | None
-    attempts: int
-    elapsed_ms: float
-    error: str | None
-    proof: ProofRow | None
+    before: BeforeRow | None = None
+    after: IdentityRow | None = None
+    attempts: Annotated[int, "how often InitProducerId was answered"] = 0
+    elapsed_ms: Annotated[float, "from queueing the first request to the last answer"] = 0.0
+    error: Annotated[str | None, "why it failed or was skipped"] = None
+    proof: ProofRow | None = None
 
 
-class FencedData(TypedDict):
+class FencedData(Struct, frozen=True):
     """Each ID with its outcome, in the order of the plan; skipped ones last."""
 
     results: list[FenceResultRow]
@@ -105,38 +111,23 @@ class FencedData(TypedDict):
     findings: list[FindingRow]
 
 
-OUTCOME_TONES = {"fenced": Tone.GOOD, "failed": Tone.BAD, "skipped": Tone.FAINT}
-STATE_TONES = {"Ongoing": Tone.WARN, "PrepareCommit": Tone.WARN, "PrepareAbort": Tone.WARN}
-
 PLAN_TABLE = Table(
     "steps",
-    (
-        Column("TRANSACTIONAL-ID", "transactional_id", "the ID whose producer is fenced"),
-        Column(
-            "STATE", "before.state", "the coordinator's state of it now; - if it knows no such ID", tones=STATE_TONES
-        ),
-        figure("PRODUCER-ID", "before.producer_id", "the producer that holds the ID now"),
-        figure("EPOCH", "before.producer_epoch", "its epoch; fencing raises it"),
-        figure("PARTITIONS", "before.partitions", "partitions in its open transaction"),
-        Column("OWNER", "owner", "who uses the ID, as far as the group ID and the config topic show"),
-        Column("EFFECT", "effect", "what fencing it does"),
+    columns(
+        FenceStepRow,
+        "transactional_id before.state before.producer_id before.producer_epoch before.partitions owner effect",
     ),
     empty="nothing to fence",
 )
 
 RESULT_TABLE = Table(
     "results",
-    (
-        Column("TRANSACTIONAL-ID", "transactional_id", "the ID"),
-        Column("OUTCOME", "outcome", "fenced, skipped or failed", tones=OUTCOME_TONES),
+    columns(
+        FenceResultRow,
+        "transactional_id outcome",
         Column("BEFORE", "before.identity", "producer ID/epoch before"),
         Column("AFTER", "after.identity", "producer ID/epoch now: the old producer is behind it"),
-        figure("ATTEMPTS", "attempts", "how often InitProducerId was sent"),
-        figure("ELAPSED-MS", "elapsed_ms", "from the first attempt to the answer"),
-        Column(
-            "PROOF", "proof.verdict", "what was seen afterwards", tones={"proved": Tone.GOOD, "not proved": Tone.BAD}
-        ),
-        Column("ERROR", "error", "why it failed or was skipped", tones={}),
+        "attempts elapsed_ms proof.verdict error",
     ),
     empty="nothing to fence",
 )
@@ -150,15 +141,13 @@ def view_fencing_answer(answer: PlannedFencing | Fenced) -> Document:
 def view_fencing_plan(planned: PlannedFencing) -> Document:
     """The plan, for `--dry-run` and before the question."""
     plan = planned.plan
-    data: FencePlanData = {
-        "steps": [_step_row(step) for step in plan.steps],
-        "skipped": [
-            {"transactional_id": each.candidate.transactional_id, "reason": each.reason} for each in plan.skipped
-        ],
-        "objections": [{"message": each.message, "hint": each.hint} for each in plan.objections],
-        "warnings": list(plan.warnings),
-        "transaction_timeout_ms": plan.transaction_timeout_ms,
-    }
+    data = FencePlanData(
+        steps=[_step_row(step) for step in plan.steps],
+        skipped=[SkippedIdRow(each.candidate.transactional_id, each.reason) for each in plan.skipped],
+        objections=[row_of(ObjectionRow, each) for each in plan.objections],
+        warnings=plan.warnings,
+        transaction_timeout_ms=plan.transaction_timeout_ms,
+    )
     return Document(
         kind="fence.plan",
         as_of=rfc3339(planned.as_of),
@@ -176,12 +165,7 @@ def view_fenced(fenced: Fenced) -> Document:
     proved = {proof.transactional_id: proof for proof in fenced.proofs}
     rows = [_result_row(result, proved.get(result.step.transactional_id)) for result in outcome.results]
     rows += [_skipped_row(each.candidate, each.reason) for each in plan.skipped]
-    data: FencedData = {
-        "results": rows,
-        "elapsed_ms": round(outcome.elapsed_ms, 3),
-        "interrupted": outcome.interrupted,
-        "findings": finding_rows(fenced.findings),
-    }
+    data = FencedData(rows, round(outcome.elapsed_ms, 3), outcome.interrupted, finding_rows(fenced.findings))
     return Document(
         kind="fence",
         as_of=rfc3339(fenced.planned.as_of),
@@ -193,24 +177,16 @@ def view_fenced(fenced: Fenced) -> Document:
 
 
 def _step_row(step: FenceStep) -> FenceStepRow:
-    return {
-        "transactional_id": step.transactional_id,
-        "owner": _owner(step.candidate),
-        "before": _before(step.before),
-        "effect": effect(step.before),
-    }
+    return FenceStepRow(step.transactional_id, _owner(step.candidate), _before(step.before), effect(step.before))
 
 
 def _before(description: TransactionDescription | None) -> BeforeRow | None:
     if description is None:
         return None
-    return {
-        "state": description.state,
-        "producer_id": description.producer.producer_id,
-        "producer_epoch": description.producer.producer_epoch,
-        "identity": str(description.producer),
-        "partitions": len(description.partitions),
-    }
+    producer = description.producer
+    return row_of(
+        BeforeRow, producer, state=description.state, identity=str(producer), partitions=len(description.partitions)
+    )
 
 
 def effect(before: TransactionDescription | None) -> str:
@@ -244,42 +220,35 @@ def _summary(plan: FencingPlan) -> str:
 
 def _result_row(result: FenceResult, proof: Proof | None) -> FenceResultRow:
     after = result.after
-    return {
-        "transactional_id": result.step.transactional_id,
-        "outcome": result.outcome,
-        "owner": _owner(result.step.candidate),
-        "before": _before(result.step.before),
-        "after": None
-        if after is None
-        else {"producer_id": after.producer_id, "producer_epoch": after.producer_epoch, "identity": str(after)},
-        "attempts": result.attempts,
-        "elapsed_ms": round(result.elapsed_ms, 3),
-        "error": None if result.error is None else f"{result.error.name}: {result.error.message}",
-        "proof": None if proof is None else _proof(proof),
-    }
+    return FenceResultRow(
+        transactional_id=result.step.transactional_id,
+        outcome=result.outcome,
+        owner=_owner(result.step.candidate),
+        before=_before(result.step.before),
+        after=None if after is None else row_of(IdentityRow, after, identity=str(after)),
+        attempts=result.attempts,
+        elapsed_ms=round(result.elapsed_ms, 3),
+        error=None if result.error is None else f"{result.error.name}: {result.error.message}",
+        proof=None if proof is None else _proof(proof),
+    )
 
 
 def _proof(proof: Proof) -> ProofRow:
-    return {
-        "verdict": "proved" if proof.holds else "not proved",
-        "open": proof.open,
-        "moved": proof.moved,
-        "old_producer": "not asked" if proof.refusal is None else proof.refusal or "not refused",
-    }
+    return ProofRow(
+        verdict="proved" if proof.holds else "not proved",
+        open=proof.open,
+        moved=proof.moved,
+        old_producer="not asked" if proof.refusal is None else proof.refusal or "not refused",
+    )
 
 
 def _skipped_row(candidate: Candidate, reason: str) -> FenceResultRow:
-    return {
-        "transactional_id": candidate.transactional_id,
-        "outcome": FenceOutcome.SKIPPED,
-        "owner": _owner(candidate),
-        "before": None,
-        "after": None,
-        "attempts": 0,
-        "elapsed_ms": 0.0,
-        "error": reason,
-        "proof": None,
-    }
+    return FenceResultRow(
+        transactional_id=candidate.transactional_id,
+        outcome=FenceOutcome.SKIPPED,
+        owner=_owner(candidate),
+        error=reason,
+    )
 
 
 def _verdict(outcome: FencingOutcome, skipped: int, proofs: Sequence[Proof]) -> str:

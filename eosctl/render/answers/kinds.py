@@ -1,7 +1,7 @@
 """The kinds of documents that `-o json` prints: the table of their types, and their JSON Schemas."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from types import NoneType, UnionType
 from typing import (
@@ -13,9 +13,10 @@ from typing import (
     Union,
     get_args,
     get_origin,
-    get_type_hints,
     is_typeddict,
 )
+
+from msgspec import UnsetType
 
 from eosctl.model.skipped import Skipped
 from eosctl.render.answers import (
@@ -23,7 +24,6 @@ from eosctl.render.answers import (
     audit,
     diagnosis,
     explanations,
-    fencing,
     hanging,
     inspection,
     mirror,
@@ -55,7 +55,7 @@ from eosctl.render.answers.tracing import TraceData
 from eosctl.render.answers.transaction_log import LogHistoryData, TransactionLogData
 from eosctl.render.answers.transactions import DescriptionsData, ProducersData, StabilityData, TransactionsData
 from eosctl.render.answers.watch import WatchData
-from eosctl.render.document import Block, Column, Document, Fields, Table, figure
+from eosctl.render.document import Block, Column, Document, Fields, Table, figure, hints_of, unfolded
 
 # JSON Schema (draft 2020-12) of documents, derived from the types of their data as `document.tree` writes them.
 #
@@ -67,7 +67,7 @@ from eosctl.render.document import Block, Column, Document, Fields, Table, figur
 #     X | Y                               any of them
 #     object, Any                         any JSON
 #
-# A field is described by what the glossary says of its column, a type by the first sentence of its docstring. Objects
+# A field is described by what is said of it where it is declared, a type by its docstring. Objects
 # are open: fields may be added without a new version. `closed` allows only those that there are now, for tests.
 
 
@@ -106,13 +106,18 @@ class _Schemas:
         self.definitions: dict[str, Schema] = {}
         self._closed = closed
 
+    def _field(self, hint: Any) -> Schema:  # noqa: ANN401  # types, unions and generic aliases
+        """The schema of a field, with what is said of it."""
+        kind, said = unfolded(hint)
+        return self.of(kind) | ({"description": said.meaning} if said.meaning else {})
+
     def of(self, hint: Any) -> Schema:  # noqa: ANN401  # types, unions and generic aliases
         """The schema of values of this type; TypeError for a type that has none."""
         origin, arguments = get_origin(hint), get_args(hint)
         if hint in PLAIN:
             return dict(PLAIN[hint])
         if origin in {Union, UnionType}:
-            return self._any_of([self.of(each) for each in arguments])
+            return self._any_of([self.of(each) for each in arguments if each is not UnsetType])
         if origin in {list, tuple, Sequence}:
             return {"type": "array", "items": self.of(arguments[0])}
         if origin in {dict, Mapping}:
@@ -139,15 +144,22 @@ class _Schemas:
 
     def object_of(self, *kinds: Any) -> Schema:  # noqa: ANN401  # TypedDicts, Structs or named tuples
         """An object with the fields of all of them."""
-        hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
-        optional = {name for kind in kinds if is_typeddict(kind) for name in kind.__optional_keys__}
+        hints = {name: hint for kind in kinds for name, hint in hints_of(kind).items()}
+        optional = {name for kind in kinds for name in _optional(kind)}
         schema: Schema = {
             "type": "object",
             "description": _sentence(kinds[0].__doc__),
-            "properties": {name: self.of(hint) for name, hint in hints.items()},
+            "properties": {name: self._field(hint) for name, hint in hints.items()},
             "required": [name for name in hints if name not in optional],
         }
         return schema | ({"additionalProperties": False} if self._closed else {})
+
+
+def _optional(kind: Any) -> Iterable[str]:  # noqa: ANN401  # a TypedDict, a Struct or a named tuple
+    """The fields that need not be there."""
+    if hasattr(kind, "__struct_fields__"):
+        return (name for name, hint in hints_of(kind).items() if UnsetType in get_args(unfolded(hint)[0]))
+    return kind.__optional_keys__ if is_typeddict(kind) else ()
 
 
 def document_schema(
@@ -347,8 +359,8 @@ KINDS: Final = (
     DocumentKind("transactions.log", TransactionLogData, ("transactions log",), (transaction_log.IDS,)),
     DocumentKind("transactions.log.history", LogHistoryData, ("transactions log",), (transaction_log.HISTORY,)),
     DocumentKind("transactions.trace", TraceData, ("transactions trace",), (tracing.EXTENTS, tracing.OFFSETS)),
-    DocumentKind("fence.plan", FencePlanData, ("fence",), (fencing.PLAN_TABLE,)),
-    DocumentKind("fence", FencedData, ("fence",), (fencing.RESULT_TABLE,)),
+    DocumentKind("fence.plan", FencePlanData, ("fence",)),
+    DocumentKind("fence", FencedData, ("fence",)),
     DocumentKind("probe.plan", ProbePlanData, ("probe",), (probe.STEPS,)),
     DocumentKind("probe", ProbeData, ("probe",), (probe.ANSWERS, probe.APIS, probe.LEFT)),
     DocumentKind("offsets.show", OffsetsData, ("offsets show",), (offsets.OFFSETS, offsets.CONNECTORS)),
