@@ -133,7 +133,7 @@ def _column(row: type, path: str) -> Column:
 
 
 def _has(kind: Any, name: str) -> bool:  # noqa: ANN401  # types and generic aliases
-    return isinstance(kind, type) and not issubclass(kind, str | int | float) and name in hints_of(kind)
+    return hasattr(kind, "__annotations__") and name in hints_of(kind)
 
 
 R = TypeVar("R", bound=Struct)
