@@ -42,6 +42,7 @@ from eosctl.model.text import pluralize
 from eosctl.model.versions import KafkaVersion
 from eosctl.operations.plan_files import keep_plan
 from eosctl.operations.session import Session
+from eosctl.operations.transactions import require_workers_group
 from eosctl.planning.acl_difference import compare_acls, plan_acl_changes
 from eosctl.planning.acls import plan_acls
 from eosctl.sources.config_providers import read_subject
@@ -458,6 +459,7 @@ def plan_cluster_acls(session: Session, options: AclOptions) -> AclReport:
     """
     _check_flags(options)
     reader = session.reader
+    require_workers_group(reader)
     as_of = reader.now()
     clusters = _in_force(session, options, read_connect_clusters(session, options.inputs))
     principals = principals_by_role(options.principals, clusters)

@@ -41,6 +41,7 @@ from eosctl.operations.audit_request import AuditRequest
 from eosctl.operations.hanging import join_with_coordinators
 from eosctl.operations.offset_stores import DEFAULT_OFFSETS_TOPIC, source_connectors, worker_settings, worker_version
 from eosctl.operations.session import Session
+from eosctl.operations.transactions import require_workers_group
 from eosctl.sources.audit_log import DataBatch, OpenSource
 from eosctl.sources.cluster_reader import ClusterReader
 from eosctl.sources.log_directories import (
@@ -389,6 +390,7 @@ class ClusterInput:
 
     def __init__(self, reader: ClusterReader, request: AuditRequest) -> None:
         self._reader = reader
+        require_workers_group(reader)  # another one's tasks are not the producers of these connectors
         found = FoundTopics(reader, request)
         self._scope = AuditScope(
             found.topics,

@@ -56,7 +56,7 @@ from eosctl.model.offsets import (
 from eosctl.model.skipped import Coverage, Skipped, read_or_skip, unread_in
 from eosctl.operations.offset_stores import OffsetsRequest, source_connectors, worker_settings, worker_version
 from eosctl.operations.session import Session
-from eosctl.operations.transactions import require_group
+from eosctl.operations.transactions import require_workers_group
 from eosctl.sources.cluster_reader import ClusterReader, Servers
 from eosctl.sources.config_providers import look_up
 from eosctl.sources.replication_slots import read_slots
@@ -112,10 +112,9 @@ class OffsetsRead(Struct, frozen=True):
 
 
 def show_offsets(session: Session, request: OffsetsRequest) -> OffsetsReport:
-    """All offsets merged, with findings. Raises as read_offsets, report_of and require_group do."""
+    """All offsets merged, with findings. Raises as read_offsets, report_of and require_workers_group do."""
     reader = session.reader
-    with reader.adding(), reader.sparing_workers():
-        require_group(reader, read_or_skip(reader.connect))
+    require_workers_group(reader)
     return report_of(read_offsets(reader, request), request).covering(reader.coverage)
 
 

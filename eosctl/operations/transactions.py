@@ -109,6 +109,12 @@ def require_group(reader: ClusterReader, connect: ConnectFacts | Skipped) -> Non
         raise found.as_usage_error()
 
 
+def require_workers_group(reader: ClusterReader) -> None:
+    """As require_group, asking workers of which nothing else is needed."""
+    with reader.adding(), reader.sparing_workers():
+        require_group(reader, read_or_skip(reader.connect))
+
+
 def _read_connectors(reader: ClusterReader, config_topic: str) -> _Connectors | Skipped:
     if reader.group_id is None:
         return not_asked("no --group-id was given, so connectors are not known")

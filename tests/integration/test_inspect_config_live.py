@@ -225,6 +225,8 @@ def test_a_wrong_group_is_no_plan_without_producers_to_fence(
         ("doctor",),
         ("upgrade-check", "--to", "enabled"),
         ("transactions", "list", "--owner", "connect"),
+        ("audit",),
+        ("acl-plan", "--phase", "enabled", "--principal", "worker=User:w", "--principal", "connector=User:c"),
     ],
     ids=lambda words: words[0],
 )
