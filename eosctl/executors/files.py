@@ -77,7 +77,6 @@ def write_snapshot_file(path: Path, lines: Iterable[str]) -> int:
 PACKAGE: Final = "eosctl"
 ZIP: Final = "eosctl.zip"
 REQUIREMENTS: Final = "requirements.txt"
-LOG4J2: Final = "log4j2.properties"
 EXECUTORS_NEED: Final = ("pyarrow", "pandas")
 """What pyspark itself needs beside it; pyspark is there already."""
 STORE_NEEDS: Final = ("psycopg", "psycopg-binary")
@@ -85,14 +84,14 @@ STORE_NEEDS: Final = ("psycopg", "psycopg-binary")
 _DATED: Final = (1980, 1, 1, 0, 0, 0)
 
 
-def write_spark_bundle(directory: Path, log4j2: str) -> tuple[Path, ...]:
+def write_spark_bundle(directory: Path) -> tuple[Path, ...]:
     """Writes the files, each whole or not at all, into `directory`, which is made; returns them in order of name.
 
     The zip is the same for the same eosctl. Raises ConfigError where a file cannot be written.
     """
     make_directory(directory)
     texts = {each.name: each.read_text(encoding="utf-8") for each in _bundled()}
-    texts |= {REQUIREMENTS: _requirements(), LOG4J2: log4j2}
+    texts |= {REQUIREMENTS: _requirements()}
     for name, text in texts.items():
         write_atomic_file(directory / name, text)
     with atomic_file(directory / ZIP) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 from eosctl import __version__
 from eosctl.errors import ConfigError, UsageError
-from eosctl.exporter.exposition import PROFILE, printable
+from eosctl.exporter.exporter import PROFILE, printable
 from eosctl.model.watch import Metric, Observation, Sample
 
 if TYPE_CHECKING:

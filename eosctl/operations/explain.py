@@ -6,7 +6,7 @@ from typing import Final
 from eosctl.analysis.catalogue.index import KINDS, THEMES
 from eosctl.analysis.errors import KAFKA_ERRORS
 from eosctl.analysis.explanations import ERROR_PATTERNS, explain_error
-from eosctl.analysis.finding_explanations import explain_finding
+from eosctl.analysis.rules.registry import explain_finding
 from eosctl.model.report import Explained, KnownExplanations
 
 MOST_NEAR: Final = 5

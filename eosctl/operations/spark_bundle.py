@@ -4,10 +4,9 @@ from pathlib import Path
 
 from eosctl.executors.files import write_spark_bundle
 from eosctl.model.spark import SparkBundle
-from eosctl.spark.quiet import QUIET
 
 
 def bundle_for_spark(directory: Path) -> SparkBundle:
     """The files, each written whole or not at all. Raises ConfigError where one cannot be written."""
-    written = write_spark_bundle(directory, QUIET)
+    written = write_spark_bundle(directory)
     return SparkBundle({str(path): path.stat().st_size for path in written})

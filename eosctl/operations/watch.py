@@ -23,8 +23,7 @@ from eosctl.analysis.metrics.dashboard import ALERTS, ROWS
 from eosctl.analysis.metrics.samples import cycle_samples, stale_samples
 from eosctl.codecs.secrets import mask_text
 from eosctl.errors import EosctlError, UsageError
-from eosctl.exporter.exporter import Board, Exporter
-from eosctl.exporter.exposition import Exposition
+from eosctl.exporter.exporter import Board, Exporter, Exposition
 from eosctl.exporter.otlp import OtlpPush
 from eosctl.exporter.server import MetricsServer, address_of
 from eosctl.model.report import Severity

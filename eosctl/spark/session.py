@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +22,6 @@ from pyspark.sql import SparkSession
 
 from eosctl.errors import Unreachable
 from eosctl.model.audit import BUCKETS
-from eosctl.spark.quiet import QUIET
 
 # An archive of Spark's classes, with which its JVM starts in half the CPU time: class data sharing, JEP 350.
 #
@@ -139,9 +139,10 @@ def spark_session(
         if active is None:
             session.stop()
         return
+    quiet = files("eosctl").joinpath("spark", "bundle", "log4j2.properties").read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory(prefix="eosctl-spark-") as directory:
         log4j2 = Path(directory, "log4j2.properties")
-        log4j2.write_text(QUIET, encoding="utf-8")
+        log4j2.write_text(quiet, encoding="utf-8")
         place = remote if remote is not None and remote.startswith("local") else master or "local[*]"
         options = SHORT_LIVED
         if remote is None or remote.startswith("local"):

@@ -9,7 +9,7 @@ import pytest
 
 from eosctl.analysis.catalogue.index import KINDS, THEMES, kinds_called
 from eosctl.analysis.explanations import ERROR_PATTERNS
-from eosctl.analysis.finding_explanations import explain_finding
+from eosctl.analysis.rules.registry import explain_finding
 from eosctl.analysis.rules.registry import RULES, commands_reporting
 from eosctl.model.report import FindingKind, Severity
 

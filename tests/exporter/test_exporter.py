@@ -4,8 +4,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from eosctl.analysis.metrics.catalogue import METRICS, UNREAD_FACTS
-from eosctl.exporter.exporter import Board, Exporter
-from eosctl.exporter.exposition import Exposition
+from eosctl.exporter.exporter import Board, Exporter, Exposition
 from eosctl.model.watch import Cycle, Metric, Observation, Sample
 
 LAG = Metric("eosctl_test_lag", "How far it is behind.", ("topic", "partition"), 10)

@@ -15,8 +15,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from eosctl.analysis.metrics.catalogue import METRICS, UNREAD_FACTS
 from eosctl.errors import ConfigError, UsageError
-from eosctl.exporter.exporter import Board, Exporter
-from eosctl.exporter.exposition import Exposition
+from eosctl.exporter.exporter import Board, Exporter, Exposition
 from eosctl.exporter.otlp import OtlpPush, endpoint_of
 from eosctl.model.watch import Cycle, Metric, Observation, Sample
 from tests.attack.hostile_worker import (

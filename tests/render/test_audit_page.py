@@ -17,8 +17,8 @@ from plotly.offline import get_plotlyjs
 
 from eosctl.model.audit import AuditReport, EpochPoint, TimelineEvent, TransactionStatistics
 from eosctl.render.audit_page import render_audit_page
-from eosctl.render.audit_page.figure import duration_words, in_plot, label, named_words, shown, size_words, words
 from eosctl.render.audit_page.page import audit_figures
+from eosctl.render.audit_page.plots import duration_words, in_plot, label, named_words, shown, size_words, words
 from tests.render.any_audit_reports import reports
 from tests.render.audit_reports import AS_OF, HOSTILE_NAMES, build_report, large_report, rich_report
 

@@ -16,7 +16,6 @@ import psutil
 import pyspark
 
 from eosctl.executors.files import REQUIREMENTS, write_spark_bundle
-from eosctl.spark.quiet import QUIET
 from tests.faults.quotas import quota
 from tests.faulty_sandbox import Sandbox
 from tests.postgresql import PASSWORD, PostgreSQL
@@ -59,7 +58,7 @@ def question(sandbox: Sandbox) -> list[str]:
 
 def pack(bundle: Path) -> None:
     """The bundle with its environment, which is packed once for the same requirements and script."""
-    write_spark_bundle(bundle, QUIET)
+    write_spark_bundle(bundle)
     asked = (bundle / REQUIREMENTS).read_bytes() + (bundle / "environment.sh").read_bytes() + sys.version.encode()
     digest = hashlib.sha256(asked).hexdigest()[:16]
     packed = ROOT / "build" / f"environment-{digest}.tar.gz"

@@ -14,7 +14,6 @@ import pytest
 
 from eosctl.errors import EXIT_FINE, EXIT_FOUND
 from eosctl.executors.files import write_spark_bundle
-from eosctl.spark.quiet import QUIET
 from tests.faulty_sandbox import Sandbox
 from tests.integration.access import allowed
 from tests.spark.audited_cluster import OFFSETS, OUTPUT, AuditedCluster
@@ -29,7 +28,7 @@ DEADLINE_S = 400
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("bundle")
-    write_spark_bundle(directory, QUIET)
+    write_spark_bundle(directory)
     return directory
 
 
@@ -72,7 +71,7 @@ def concluded(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_bundle_is_the_same_twice_and_holds_what_its_page_names(bundle: Path, tmp_path: Path):
-    again = write_spark_bundle(tmp_path / "new" / "bundle", QUIET)
+    again = write_spark_bundle(tmp_path / "new" / "bundle")
 
     assert [path.read_bytes() for path in again] == [(bundle / path.name).read_bytes() for path in again]
     page = (bundle / "README.md").read_text(encoding="utf-8")
@@ -147,7 +146,7 @@ def test_spark_submit_says_what_the_local_engine_says(bundle: Path, audited: San
 @pytest.mark.timeout(5 * DEADLINE_S)
 def test_executors_that_have_nothing_but_a_python_run_in_the_packed_environment(audited: Sandbox, tmp_path: Path):
     """The environment is packed from the package index; what it is unpacked from is deleted by then."""
-    write_spark_bundle(tmp_path, QUIET)
+    write_spark_bundle(tmp_path)
     (tmp_path / "client.properties").write_text(audited.client_properties(USER), encoding="utf-8")
     packing = ["sh", str(tmp_path / "environment.sh")]
     subprocess.run(packing, env={**os.environ, "PYTHON": sys.executable}, cwd="/", check=True, timeout=3 * DEADLINE_S)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from eosctl.exporter.exposition import PROFILE
+from eosctl.exporter.exporter import PROFILE
 from eosctl.model.watch import Metric
 
 INTRODUCTION: Final = f"""\

@@ -2,8 +2,15 @@
 
 from typing import Final
 
-from eosctl.analysis.positions.debezium import MONGODB, MYSQL, POSTGRESQL, SQL_SERVER
-from eosctl.analysis.positions.reader import PositionReader, by_members, order_of
+from eosctl.analysis.positions.debezium import (
+    MONGODB,
+    MYSQL,
+    POSTGRESQL,
+    SQL_SERVER,
+    PositionReader,
+    by_members,
+    order_of,
+)
 from eosctl.model.offsets import Order, SourceOffset, SourcePartition
 from eosctl.model.times import rfc3339
 

@@ -1,5 +1,6 @@
 """The one registry of rules, how they are asked, and which commands report what they find."""
 
+
 from collections.abc import Iterable
 from typing import Final
 
@@ -9,6 +10,11 @@ from eosctl.model.evidence import Evidence
 from eosctl.model.report import Finding, FindingKind, Severity
 from eosctl.model.rules import Diagnosis, Rule, RuleAnswer
 from eosctl.model.skipped import Skipped
+
+from eosctl.analysis.catalogue.index import kinds_called
+from eosctl.model.report import Explanation
+
+
 
 _BY_THEME: Final = (
     *(
@@ -72,3 +78,20 @@ def ask(rule: Rule, evidence: Evidence) -> RuleAnswer:
     reasons = tuple(dict.fromkeys(each.reason for each in unknown))
     complete = not any(each.cause.is_gap for each in unknown)
     return RuleAnswer(rule, tuple(each for each in said if isinstance(each, Finding)), reasons, complete)
+
+
+def explain_finding(word: str) -> tuple[Explanation, ...]:
+    """The kind of finding of this ID, or those of this name, in any case; none where the word is neither."""
+    return tuple(
+        Explanation(
+            kind.id,
+            kind.title,
+            kind.cause,
+            kind.fixes,
+            kind.source,
+            kind.name,
+            kind.severity,
+            commands_reporting(kind),
+        )
+        for kind in kinds_called(word)
+    )

@@ -15,10 +15,15 @@ from eosctl.model.report import Finding
 from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.answers.audit import at_most_words, connector_rows, range_row, statistics_row, summary
-from eosctl.render.audit_page.figure import NONE, Figure, duration_words, named_words, shown, size_words
 from eosctl.render.audit_page.plots import (
+    NONE,
+    Figure,
+    duration_words,
     epochs_figure,
     growth_figure,
+    named_words,
+    shown,
+    size_words,
     stalls_figure,
     timeline_figure,
     transaction_figures,
