@@ -9,8 +9,7 @@ import pytest
 
 from eosctl.analysis.catalogue.index import KINDS, THEMES, kinds_called
 from eosctl.analysis.explanations import ERROR_PATTERNS
-from eosctl.analysis.rules.registry import explain_finding
-from eosctl.analysis.rules.registry import RULES, commands_reporting
+from eosctl.analysis.rules.registry import RULES, commands_reporting, explain_finding
 from eosctl.model.report import FindingKind, Severity
 
 PACKAGE = Path(__file__).parents[2] / "eosctl"

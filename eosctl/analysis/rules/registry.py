@@ -1,20 +1,15 @@
 """The one registry of rules, how they are asked, and which commands report what they find."""
 
-
 from collections.abc import Iterable
 from typing import Final
 
+from eosctl.analysis.catalogue.index import kinds_called
 from eosctl.analysis.rules import acls, brokers, connectors, topics, transactions, workers
 from eosctl.errors import Undecodable
 from eosctl.model.evidence import Evidence
-from eosctl.model.report import Finding, FindingKind, Severity
+from eosctl.model.report import Explanation, Finding, FindingKind, Severity
 from eosctl.model.rules import Diagnosis, Rule, RuleAnswer
 from eosctl.model.skipped import Skipped
-
-from eosctl.analysis.catalogue.index import kinds_called
-from eosctl.model.report import Explanation
-
-
 
 _BY_THEME: Final = (
     *(
