@@ -145,49 +145,26 @@ def concerns(finding: Finding, connector: str) -> bool:
 
 def _range(topic: str, partition: int, state: LogState | None) -> RangeEvidence:
     assert state is not None
-    return RangeEvidence(
-        topic,
-        partition,
-        state.start,
-        state.end,
-        state.records,
-        state.control_records,
-        state.aborted_records,
-        state.plain_records,
-        state.batches,
-        state.size_bytes,
-        state.first_timestamp,
-        state.last_timestamp,
-        state.gaps,
-    )
+    fields = {name: getattr(state, name) for name in RangeEvidence.__struct_fields__ if name in LogState._fields}
+    return RangeEvidence(topic, partition, **fields)
 
 
 def _statistics(figures: OwnerFigures) -> TransactionStatistics:
-    return TransactionStatistics(
-        figures.connector,
-        figures.committed,
-        figures.aborted,
-        figures.records,
-        figures.size_bytes,
-        figures.aborted_records,
-        figures.aborted_bytes,
-        dict(figures.sizes),
-        dict(figures.durations),
-    )
+    histograms = {"sizes": dict(figures.sizes), "durations": dict(figures.durations)}
+    return TransactionStatistics(**(figures._asdict() | histograms))
 
 
 def _timeline(evidence: Evidence) -> Iterator[TimelineEvent]:
-    topic = evidence.config_topic or ""
+    config_topic = evidence.config_topic or ""
     events = [
-        TimelineEvent(history.connector, timestamp, kind, topic, 0, offset, tasks)
+        TimelineEvent(history.connector, timestamp, kind, config_topic, 0, offset, tasks)
         for history in evidence.config.connectors
         for timestamp, offset, kind, tasks in history.starts
     ]
     events += [
-        TimelineEvent(session.connector, session.timestamp, "session", session.topic, session.partition, session.offset,
-                      None, session.producer_id, session.producer_epoch)
-        for session in evidence.sessions
-    ]  # fmt: skip
+        TimelineEvent(connector, timestamp, "session", topic, partition, offset, None, producer_id, producer_epoch)
+        for connector, topic, partition, offset, timestamp, producer_id, producer_epoch in evidence.sessions
+    ]
     yield from sorted(events, key=lambda event: (event.timestamp, event.connector, event.kind, *event[3:6]))
 
 
@@ -202,18 +179,13 @@ def _sinks(evidence: Evidence) -> Iterator[str]:
 
 
 def _epochs(evidence: Evidence) -> Iterator[EpochPoint]:
-    for session in evidence.appearances:
+    for each in evidence.appearances:
         yield EpochPoint(
-            session.topic,
-            session.partition,
-            session.producer_id,
-            session.producer_epoch,
-            session.timestamp,
-            session.connector,
+            each.topic, each.partition, each.producer_id, each.producer_epoch, each.timestamp, each.connector
         )
 
 
 def _growth(evidence: Evidence) -> Iterator[Growth]:
     for log in evidence.logs:
         for point in () if log.settled is None else log.settled.growth:
-            yield Growth(log.topic, log.partition, point.hour, point.records, point.tombstones)
+            yield Growth(log.topic, log.partition, *point)

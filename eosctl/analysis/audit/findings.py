@@ -296,13 +296,7 @@ class Evidence(Struct, frozen=True, dict=True):
         """Sessions of producers that belong to one connector, once for each partition that they wrote to."""
         return tuple(
             ProducerSession(
-                owners[0],
-                topic,
-                partition,
-                start.offset,
-                start.timestamp,
-                producer.producer_id,
-                start.producer_epoch,
+                owners[0], topic, partition, start.offset, start.timestamp, producer.producer_id, start.producer_epoch
             )
             for topic, partition, producer, start in all_beginnings(self.logs)
             if len(owners := self.owners.get(producer.producer_id, ())) == 1

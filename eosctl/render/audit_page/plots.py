@@ -76,6 +76,14 @@ def layout(height: int, xaxis: Axis, yaxis: Axis, **more: object) -> dict[str, A
     }
 
 
+def chart(
+    kind: str, name: str, x: Sequence[object], y: Sequence[object], text: object, **more: object
+) -> dict[str, Any]:
+    """One trace of Plotly; its points show their text unless `more` has another hovertemplate."""
+    hover = "%{text}<extra></extra>"
+    return {"type": kind, "name": name, "x": x, "y": y, "text": text, "hovertemplate": hover, **more}
+
+
 def time_axis(**more: object) -> dict[str, Any]:
     """An axis of ms since the epoch, in UTC."""
     return {"type": "date", "hoverformat": "%Y-%m-%d %H:%M:%S UTC", **more}
@@ -241,18 +249,7 @@ def _traces(lines: Sequence[str], events: Mapping[str, Sequence[TimelineEvent]],
         if points:
             xs, ys, texts = zip(*points, strict=True)
             marker = {"symbol": symbol, "color": colour, "size": size, "line": {"width": 2, "color": colour}}
-            traces.append(
-                {
-                    "type": "scatter",
-                    "mode": "markers",
-                    "name": title,
-                    "x": xs,
-                    "y": ys,
-                    "text": texts,
-                    "marker": marker,
-                    "hovertemplate": "%{text}<extra></extra>",
-                }
-            )
+            traces.append(chart("scatter", title, xs, ys, texts, mode="markers", marker=marker))
     return traces
 
 
@@ -383,23 +380,20 @@ def _epoch_traces(drawn: Sequence[Sequence[Step]]) -> list[dict[str, Any]]:
             if back is went_back and (back or place % -(-len(steps) // MOST_EPOCHS) == 0)
         ]
         if places:
-            traces.append(
-                {
-                    "type": "scatter",
-                    "mode": "markers+text",
-                    "name": title,
-                    "x": [point.timestamp for _, point in places],
-                    "y": [number for number, _ in places],
-                    "text": [
-                        "" if (number, point) in crowded else str(point.producer_epoch) for number, point in places
-                    ],
-                    "textposition": "middle right",
-                    "customdata": [_epoch_words(point) for _, point in places],
-                    "marker": {"symbol": symbol, "size": 9, "color": colour},
-                    "hovertemplate": "%{customdata}<extra></extra>",
-                    "cliponaxis": False,
-                }
+            trace = chart(
+                "scatter",
+                title,
+                [point.timestamp for _, point in places],
+                [number for number, _ in places],
+                ["" if (number, point) in crowded else str(point.producer_epoch) for number, point in places],
+                mode="markers+text",
+                textposition="middle right",
+                customdata=[_epoch_words(point) for _, point in places],
+                marker={"symbol": symbol, "size": 9, "color": colour},
+                hovertemplate="%{customdata}<extra></extra>",
+                cliponaxis=False,
             )
+            traces.append(trace)
     return traces
 
 
@@ -504,28 +498,25 @@ def _growth_traces(growth: list[Growth], drawn: list[Partition], width: int) -> 
         others = place == len(drawn)
         colour = OTHERS if others else PALETTE[place]
         name = "others" if others else _growth_words(drawn[place])
-        common: dict[str, Any] = {
-            "type": "scatter",
-            "mode": "lines",
-            "name": label(name),
-            "legendgroup": str(place),
-            "x": times,
-            "text": in_plot(name),
-            "line": {"color": colour, "width": 1, "shape": "hv"},
-            "fillcolor": faint(colour),
-        }
-        upper = {"y": _heights(records[place], bins), "stackgroup": "records"}
-        lower = {"y": _heights(tombstones[place], bins), "stackgroup": "tombstones", "yaxis": "y2"}
-        traces.append(common | upper | {"hovertemplate": "%{text}<br>%{x}: %{y:,} records<extra></extra>"})
-        traces.append(
-            common | lower | {"hovertemplate": "%{text}<br>%{x}: %{y:,} tombstones<extra></extra>", "showlegend": False}
-        )
+        for what, counts, more in (
+            ("records", records, {}),
+            ("tombstones", tombstones, {"yaxis": "y2", "showlegend": False}),
+        ):
+            trace = chart(
+                "scatter",
+                label(name),
+                times,
+                [counts[place][each] for each in [*bins, *bins[-1:]]],
+                in_plot(name),
+                mode="lines",
+                legendgroup=str(place),
+                line={"color": colour, "width": 1, "shape": "hv"},
+                fillcolor=faint(colour),
+                stackgroup=what,
+                hovertemplate=f"%{{text}}<br>%{{x}}: %{{y:,}} {what}<extra></extra>",
+            )
+            traces.append(trace | more)
     return traces
-
-
-def _heights(counts: Counter[int], bins: list[int]) -> list[int]:
-    heights = [counts[each] for each in bins]
-    return [*heights, *heights[-1:]]
 
 
 def _growth_words(partition: Partition) -> str:
@@ -587,26 +578,21 @@ def _stall_traces(
     for still_open, (title, colour) in STALL_KINDS.items():
         found = [each for each in stalls if (each.until_ms is None) is still_open]
         if found:
-            traces.append(
-                {
-                    "type": "bar",
-                    "orientation": "h",
-                    "name": title,
-                    "y": [lines.index((each.topic, each.partition)) for each in found],
-                    "base": [each.from_ms for each in found],
-                    "x": [_length(each, as_of) for each in found],
-                    "text": [_stall_words(each, report) for each in found],
-                    "textposition": "none",
-                    "width": 0.5,
-                    "marker": {"color": colour, "line": {"color": colour, "width": 3}, "pattern": _pattern(still_open)},
-                    "hovertemplate": "%{text}<extra></extra>",
-                }
+            pattern = {"shape": "/", "size": 6, "solidity": 0.4} if still_open else {}
+            trace = chart(
+                "bar",
+                title,
+                [_length(each, as_of) for each in found],
+                [lines.index((each.topic, each.partition)) for each in found],
+                [_stall_words(each, report) for each in found],
+                orientation="h",
+                base=[each.from_ms for each in found],
+                textposition="none",
+                width=0.5,
+                marker={"color": colour, "line": {"color": colour, "width": 3}, "pattern": pattern},
             )
+            traces.append(trace)
     return traces
-
-
-def _pattern(still_open: bool) -> dict[str, Any]:
-    return {"shape": "/", "size": 6, "solidity": 0.4} if still_open else {}
 
 
 def _stall_words(stall: Stall, report: AuditReport) -> str:
@@ -686,16 +672,16 @@ def _histogram(
         headers=("From, to", "Transactions"),
         rows=tuple((name, total.get(bucket, 0)) for bucket, name in zip(buckets, titles, strict=True)),
         traces=tuple(
-            {
-                "type": "bar",
-                "name": label(name),
-                "x": list(range(len(buckets))),
-                "y": [counts.get(bucket, 0) for bucket in buckets],
-                "text": [f"{in_plot(name)}<br>{each}" for each in titles],
-                "textposition": "none",
-                "marker": {"color": colour},
-                "hovertemplate": "%{text}<br>%{y:,} transactions<extra></extra>",
-            }
+            chart(
+                "bar",
+                label(name),
+                list(range(len(buckets))),
+                [counts.get(bucket, 0) for bucket in buckets],
+                [f"{in_plot(name)}<br>{each}" for each in titles],
+                textposition="none",
+                marker={"color": colour},
+                hovertemplate="%{text}<br>%{y:,} transactions<extra></extra>",
+            )
             for name, colour, counts in parts
         ),
         layout=layout(
