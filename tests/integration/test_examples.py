@@ -176,6 +176,7 @@ class Stage:
             "http://worker:8083": url,
             "broker:9092": self.sandbox.bootstrap_servers,
             "broker:9093": self.sandbox.bootstrap_servers,
+            "broker-2:9092": self.sandbox.bootstrap_servers,
             "old:9092": self.sandbox.bootstrap_servers,
             "new:9092": self.other.bootstrap_servers,
             "target:9092": self.sandbox.bootstrap_servers,

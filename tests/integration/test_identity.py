@@ -84,8 +84,8 @@ def by_wire(given):
         return len(wire.brokers())
 
 
-def by_librdkafka(given):
-    return len(admin_client(given).list_topics(timeout=30).brokers)
+def by_librdkafka(given, timeout_s=30):
+    return len(admin_client(given).list_topics(timeout=timeout_s).brokers)
 
 
 CLIENTS = pytest.mark.parametrize("connect", [by_wire, by_librdkafka])
@@ -151,9 +151,10 @@ def test_a_blank_algorithm_turns_the_check_of_host_names_off_and_nothing_else(br
 
 
 def test_a_broker_of_another_authority_is_not_trusted(broker):
-    for connect, kind in ((by_wire, Unreachable), (by_librdkafka, KafkaException)):
-        with pytest.raises(kind):
-            connect(properties(broker, "TLS"))
+    with pytest.raises(Unreachable):
+        by_wire(properties(broker, "TLS"))
+    with pytest.raises(KafkaException):
+        by_librdkafka(properties(broker, "TLS"), timeout_s=3)  # it tries again until then
 
 
 def checked(eosctl, broker, stores, tmp_path, listener, *texts):
