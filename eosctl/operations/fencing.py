@@ -15,9 +15,10 @@ from eosctl.model.connectors import ConnectorState
 from eosctl.model.fencing import Candidate, Fenced, FenceOutcome, FencingOutcome, FencingRequest, PlannedFencing, Proof
 from eosctl.model.groups import no_such_group
 from eosctl.model.names import TopicPartition, not_in_config_topic
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.text import pluralize
 from eosctl.model.transactions import TransactionDescription, require_described
+from eosctl.model.whole_numbers import MOST_TASKS
 from eosctl.model.workers import ConnectorStatus, LiveOwners, possible_groups
 from eosctl.operations.agreement import Show, agree
 from eosctl.operations.session import Session
@@ -80,7 +81,7 @@ def read_and_plan(session: Session, request: FencingRequest, config_topic: str) 
     group_id = session.need_group_id() if request.names_connectors else session.options.group_id
     connectors = _read_connectors(session, request, config_topic, group_id)
     listed = _read_listed(session, request) if request.needs_listing else ()
-    counts = _task_counts(request, connectors)
+    counts = _believed(session, request, _task_counts(request, connectors))
     with reader.adding(), reader.sparing_workers():
         # Groups show who has the IDs; workers add the states of tasks. One that is stuck is why producers are fenced.
         connect = reader.connect()
@@ -190,6 +191,18 @@ def _task_counts(request: FencingRequest, connectors: Mapping[str, ConnectorStat
         for name, state in connectors.items()
         if name in request.connectors or (request.all_connectors and _may_be_source(state))
     }
+
+
+def _believed(session: Session, request: FencingRequest, counts: Mapping[str, int]) -> dict[str, int]:
+    """The counts, without those that no cluster runs of connectors that were not named: EOS074 names these.
+
+    Of such a connector the IDs that coordinators list are planned all the same, and the coverage says so.
+    """
+    beyond = {name: count for name, count in counts.items() if count > MOST_TASKS and name not in request.connectors}
+    for name, count in beyond.items():
+        why = f"its records claim {count} tasks, and no cluster runs more than {MOST_TASKS}: only IDs that coordinators"
+        session.reader.note(f"tasks of connector {name}", Skipped(f"{why} list are planned", Cause.UNDECODABLE))
+    return {**counts, **dict.fromkeys(beyond, 0)}
 
 
 def _may_be_source(state: ConnectorState) -> bool:

@@ -1,12 +1,15 @@
 """A real broker and worker behind a proxy that damages what the broker answers, started once for a whole campaign."""
 
 import atexit
+import json
 import random
 import tempfile
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from confluent_kafka import Producer
 
 from eosctl.codecs.record_batches import iter_batches
 from eosctl.model.names import TopicPartition
@@ -15,13 +18,20 @@ from tests.faults.commands import COMMANDS, GROUP, Answer, Command
 from tests.faults.damaged_answers import Answered, Change, Damage, damages, decoded
 from tests.faults.kafka_proxy import FETCH
 from tests.faults.matrix import FaultMatrix, fault_matrix
-from tests.faults.site import LIVE, SPEC, planted
+from tests.faults.site import LIVE, SPEC, Site, planted
+from tests.integration.mirror_site import BEGUN_MS
+from tests.integration.producers import create_topic
 from tests.faulty_sandbox import Sandbox
 
 OF_HEADERS: Final = Command(("transactions", "trace", f"{LIVE}:0@0", *GROUP))
 """What became of a record with data of users: no record is unpacked for that."""
 OF_OFFSETS: Final = Command(("transactions", "trace", "connect-offsets:0@0", *GROUP))
-ASKED: Final = (*(each for each in COMMANDS if each.name != "watch"), OF_HEADERS, OF_OFFSETS)
+MIRRORED, COPY, MAPPING = "mirrored", "eu.mirrored", "mapping.json"
+OF_MIRROR: Final = Command(
+    ("mirror", "audit", "--source-bootstrap-server", "{servers}", "--mapping", f"{{directory}}/{MAPPING}"), rest=False
+)
+"""Source and target are in one cluster, so what is damaged may be of either."""
+ASKED: Final = (*(each for each in COMMANDS if each.name != "watch"), OF_HEADERS, OF_OFFSETS, OF_MIRROR)
 """Commands that read brokers and end."""
 RECORDS: Final = ("responses", 0, "partitions", 0, "records")
 
@@ -32,10 +42,23 @@ def damaged_site() -> FaultMatrix:
     stack = ExitStack()
     directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="eosctl-damaged-")))
     site = stack.enter_context(planted(stack.enter_context(Sandbox(SPEC)), directory))
+    _copy(site)
     matrix = stack.enter_context(fault_matrix(site))
     # Last, so that it comes first: the sandbox would stop itself at the end, too.
     atexit.register(stack.close)
     return matrix
+
+
+def _copy(site: Site) -> None:
+    """A topic and its whole copy, and the file that says so."""
+    servers = site.sandbox.bootstrap_servers
+    for topic in (MIRRORED, COPY):
+        create_topic(servers, topic)
+        producer = Producer({"bootstrap.servers": servers})
+        for number in range(100):
+            producer.produce(topic, b"record %d" % number, b"%d" % number, 0, timestamp=BEGUN_MS + number)
+        assert producer.flush(30) == 0
+    (site.directory / MAPPING).write_text(json.dumps({MIRRORED: COPY}))
 
 
 class Recorded(NamedTuple):

@@ -64,9 +64,10 @@ class FaultMatrix:
 
     def words(self, command: Command) -> tuple[str, ...]:
         """Its command line, with the addresses of the proxies."""
-        words = [word.replace("{directory}", str(self.site.directory)) for word in command.words]
+        servers = self.site.sandbox.bootstrap_servers
+        places = {"directory": self.site.directory, "servers": servers}
         urls = ("--connect-url", self.rest.url) if command.rest else ()
-        return (*words, "-b", self.site.sandbox.bootstrap_servers, *urls)
+        return (*(word.format(**places) for word in command.words), "-b", servers, *urls)
 
     def baseline(self, command: Command) -> tuple[Answer, list[Seen], list[Call]]:
         """The answer without fault, and what was sent for it."""

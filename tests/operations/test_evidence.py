@@ -1,12 +1,12 @@
 """What evidence is made of, from readers that lack one thing or another."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import pytest
 from msgspec.structs import fields, replace
 
 from eosctl.errors import Unreachable, UsageError
-from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog
+from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog, Origin, TaskCountRecord
 from eosctl.model.evidence import Evidence, InternalTopic, WorkerEvidence
 from eosctl.model.groups import ConnectGroup, ListedGroup
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
@@ -29,6 +29,7 @@ from eosctl.sources.live_cluster import NO_BROKERS, NO_WORKERS
 from tests.analysis.evidence import but, inspection
 from tests.fake_cluster import FakeCluster
 from tests.operations.quiet import session_with
+from tests.operations.test_offsets import config_topic
 
 URL = "http://a:8083"
 CLUSTER = ClusterFacts("K", {1: "b:9092"}, 900_000)
@@ -209,6 +210,20 @@ def test_offsets_are_read_as_the_files_of_all_workers_say(files, said) -> None:
     known = but(worker_files=files, workers=WORKERS)
     asked = offsets_request(known, {"config": "configs", "offsets": "offsets"}, KafkaVersion(4, 3))
     assert asked.worker_clients == said
+
+
+def test_no_id_of_a_connector_with_impossibly_many_tasks_is_asked_for() -> None:
+    described: list[str] = []
+
+    def describe(names: Iterable[str]) -> dict[str, None]:
+        described.extend(names)
+        return dict.fromkeys(described)
+
+    source = {"connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector", "topic": "t"}
+    log = config_topic(orders=source, odd=source)
+    counts = [TaskCountRecord(Origin(9, 1), "orders", 2), TaskCountRecord(Origin(10, 1), "odd", 100_001)]
+    evidence(describe=describe, config_topic=lambda _: replace(log, records=[*log.records, *counts]))
+    assert set(described) == {LEADER, "g-orders-0", "g-orders-1"}
 
 
 def test_one_reading_of_the_transaction_log_says_since_when_ids_are_idle_and_when_they_committed() -> None:

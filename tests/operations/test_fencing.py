@@ -3,13 +3,15 @@
 from collections.abc import Callable, Iterable
 
 import pytest
+from msgspec.structs import replace
 
-from eosctl.errors import Refused, Unreachable, UsageError
-from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog
+from eosctl.errors import Refused, Undecodable, Unreachable, UsageError
+from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog, Origin, TaskCountRecord
 from eosctl.model.fencing import FencingRequest
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.profile import Profile
-from eosctl.model.skipped import Skipped
+from eosctl.model.report import exit_code
+from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.transactions import ListedTransactions, TransactionDescription, TransactionListing, TransactionState
 from eosctl.operations.fencing import fence, read_and_plan
 from tests.fake_cluster import FakeCluster
@@ -92,6 +94,36 @@ def test_a_connector_that_the_config_topic_does_not_mention_leads_to_the_one_lik
         "the config topic does not mention connector ordrs",
         "did you mean orders?",
     )
+
+
+def with_tasks(**counts: int) -> ConfigTopicLog:
+    """Connectors with these task count records."""
+    log = config_topic(**{name: {} for name in counts})
+    records = [TaskCountRecord(Origin(10 + at, 1), *each) for at, each in enumerate(counts.items())]
+    return replace(log, records=[*log.records, *records])
+
+
+def test_a_connector_of_impossibly_many_tasks_keeps_no_other_from_being_fenced() -> None:
+    known = cluster(
+        config_topic=with_tasks(orders=2, odd=100_001),
+        transactional_ids=listed("g-odd-7"),
+        connect_groups={},
+        connect=Skipped("no worker is asked"),
+    )
+    session = session_on(known, Conversation(), group_id="g")
+    planned = read_and_plan(session, FencingRequest(all_connectors=True), "configs")
+    assert planned.transactional_ids == {"g-orders-0", "g-orders-1", "g-odd-7"}
+    assert [(each.what, each.cause) for each in planned.coverage.gaps if "odd" in each.what] == [
+        ("tasks of connector odd", Cause.UNDECODABLE)
+    ]
+    assert exit_code(planned) == 3
+
+
+def test_one_that_was_named_is_refused() -> None:
+    known = cluster(config_topic=with_tasks(odd=100_001), connect_groups={}, connect=Skipped("no worker is asked"))
+    session = session_on(known, Conversation(), group_id="g")
+    with pytest.raises(Undecodable, match="odd has 100001 tasks"):
+        read_and_plan(session, FencingRequest(connectors=("odd",)), "configs")
 
 
 def growing(*answers: ListedTransactions) -> Callable[[], ListedTransactions]:
