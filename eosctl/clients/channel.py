@@ -230,12 +230,36 @@ class ApiVersions(NamedTuple):
     highest: int
 
 
+class Callbacks:
+    """What kafka-python calls while a wire polls. It logs what a callback raises, and nothing would be answered."""
+
+    def __init__(self) -> None:
+        self._raised: list[Exception] = []
+
+    def held(self, act: Callable[..., object]) -> Callable[..., None]:
+        """The same callback; what it raises is raised by `require_none_failed`."""
+
+        def call(*given: object) -> None:
+            try:
+                act(*given)
+            except Exception as error:  # noqa: BLE001  # raised again, where somebody waits
+                self._raised.append(error)
+
+        return call
+
+    def require_none_failed(self) -> None:
+        """Raises what the first callback that failed raised, once."""
+        if self._raised:
+            raise self._raised.pop(0)
+
+
 class Channel(Struct, frozen=True):
     """One connection to one broker. Sends do not block; they are carried out while the wire polls."""
 
     connection: "KafkaConnection"
     peer: Peer
     requests: RequestLog
+    callbacks: Callbacks
 
     @property
     def open(self) -> bool:
@@ -316,20 +340,20 @@ class Channel(Struct, frozen=True):
         patience_ms = 1000 * max(0.001, min(REQUEST_TIMEOUT_S, deadline - monotonic()))
         number = self.requests.sent(request.name, self.peer.address)
         future = self.connection.send_request(message, request_timeout_ms=patience_ms)
-        future.add_callback(answered)
+        future.add_callback(self.callbacks.held(answered))
 
         def failed(error: BaseException) -> None:
             self.requests.done(number, "no answer")
             done(None, connection_error(error, self.peer))
 
-        future.add_errback(failed)
+        future.add_errback(self.callbacks.held(failed))
 
     def _send_later(self, request: Request, deadline: float, done: Done) -> None:
         if self.is_muted_until(deadline):
             done(None, self.timed_out())
             return
         again_at = monotonic() + self.muted_s + AFTER_MUTE_S
-        self.connection.net.call_at(again_at, lambda: self.send(request, deadline, done))
+        self.connection.net.call_at(again_at, self.callbacks.held(lambda: self.send(request, deadline, done)))
 
 
 def _is_put_off(request: Request, response: Response) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, Sel
 
 from msgspec.structs import replace
 
-from eosctl.clients.channel import GRACE_S, ApiVersions, Channel, Pending
+from eosctl.clients.channel import GRACE_S, ApiVersions, Callbacks, Channel, Pending
 from eosctl.clients.errors import Peer, connection_error
 from eosctl.clients.messages import Request, Response, brokers_metadata
 from eosctl.clients.request_log import RequestLog
@@ -236,6 +236,7 @@ class Wire:
         self._identities: dict[tuple[NodeId, int], Pending | None] = {}
         self.left: OtherCluster | None = None
         """Why nothing is requested any more."""
+        self._callbacks = Callbacks()
         self._metadata: Response | None = None
         self._polled_at = monotonic()
 
@@ -391,6 +392,7 @@ class Wire:
         with self._uninterrupted():
             self._net.poll(timeout_ms=1000 * timeout_s)
         self._polled_at = monotonic()
+        self._callbacks.require_none_failed()
         self.requests.look()
 
     def _dial(self, node_id: NodeId, deadline: float, lane: int) -> Channel | None:
@@ -404,10 +406,10 @@ class Wire:
             raise Unreachable(f"broker {node_id} is not among the live brokers of the cluster")
         patience_ms = 1000 * max(0.001, min(CONNECT_TIMEOUT_S, deadline - monotonic()))
         connection = manager.get_connection(node_id, timeout_ms=patience_ms, refresh_metadata_on_err=False)
-        channel = Channel(connection, self._peer(f"{node.host}:{node.port}"), self.requests)
+        channel = Channel(connection, self._peer(f"{node.host}:{node.port}"), self.requests, self._callbacks)
         number = self.requests.connecting(channel.peer.address)
-        connection.init_future.add_callback(lambda _: self.requests.done(number, "open"))
-        connection.init_future.add_errback(lambda _: self.requests.done(number, "not open"))
+        connection.init_future.add_callback(self._callbacks.held(lambda _: self.requests.done(number, "open")))
+        connection.init_future.add_errback(self._callbacks.held(lambda _: self.requests.done(number, "not open")))
         self._channels[node_id, lane] = channel
         self._identities.pop((node_id, lane), None)
         return channel

@@ -19,9 +19,9 @@ from tests.faults.damaged_answers import Answered, Change, Damage, damages, deco
 from tests.faults.kafka_proxy import FETCH
 from tests.faults.matrix import FaultMatrix, fault_matrix
 from tests.faults.site import LIVE, SPEC, Site, planted
+from tests.faulty_sandbox import Sandbox
 from tests.integration.mirror_site import BEGUN_MS
 from tests.integration.producers import create_topic
-from tests.faulty_sandbox import Sandbox
 
 OF_HEADERS: Final = Command(("transactions", "trace", f"{LIVE}:0@0", *GROUP))
 """What became of a record with data of users: no record is unpacked for that."""

@@ -6,7 +6,7 @@ import pytest
 from kafka.errors import KafkaConnectionError, RequestTimedOutError
 from kafka.future import Future
 
-from eosctl.clients.channel import Channel
+from eosctl.clients.channel import Callbacks, Channel
 from eosctl.clients.errors import Peer
 from eosctl.clients.request_log import RequestLog
 from eosctl.errors import TimedOut, Unreachable
@@ -18,7 +18,7 @@ def channel(transport: object, failure: Exception | None) -> Channel:
     if failure is not None:
         attempt.failure(failure)
     connection = SimpleNamespace(transport=transport, init_future=attempt, _throttle_time=0)
-    return Channel(connection, Peer("broker:9092", "User:tool", None), RequestLog())
+    return Channel(connection, Peer("broker:9092", "User:tool", None), RequestLog(), Callbacks())
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from eosctl.clients.channel import Channel
+from eosctl.clients.channel import Callbacks, Channel
 from eosctl.clients.errors import Peer
 from eosctl.clients.messages import describe_producers, describe_transactions, list_transactions, write_abort_marker
 from eosctl.clients.request_log import RequestLog
@@ -17,7 +17,9 @@ PLACE = TopicPartition("t", 0)
 def channel(**versions: tuple[int, int]) -> Channel:
     """A channel to a broker that answers these APIs only, by key."""
     known = SimpleNamespace(api_versions={int(key[1:]): pair for key, pair in versions.items()})
-    return Channel(SimpleNamespace(broker_version_data=known), Peer("old:9092", "User:tool", None), RequestLog())
+    return Channel(
+        SimpleNamespace(broker_version_data=known), Peer("old:9092", "User:tool", None), RequestLog(), Callbacks()
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from eosctl.clients import channel
 from eosctl.clients.messages import Request, brokers_metadata, find_coordinators, init_producer_id, list_transactions
 from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import ConfigError, NotAuthorized, TimedOut, Unreachable, Unsupported
 from eosctl.model.client_properties import ClientProperties
 from eosctl.sandbox.properties import SandboxSpec
+from tests.attack.false_broker import cluster_of_one
 from tests.faulty_sandbox import Sandbox
 from tests.waiting import eventually
 
@@ -92,6 +94,16 @@ def test_ctrl_c_ends_a_request_that_waits(silent_address):
             wire.brokers()
     assert time.monotonic() - began < 15
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_bug_in_reading_an_answer_comes_out_at_once_with_its_place(monkeypatch):
+    monkeypatch.setattr(channel, "_incomplete", lambda request, _: request.no_such_field)
+    began = time.monotonic()
+    with cluster_of_one() as address, wire_to(address, timeout_s=30) as wire:
+        with pytest.raises(AttributeError, match="no_such_field") as caught:
+            wire.brokers()
+        assert [each.name for each in caught.traceback][-2:] == ["require_sound", "<lambda>"]
+    assert time.monotonic() - began < 10
 
 
 @pytest.mark.kafka
