@@ -15,7 +15,7 @@ from eosctl.model.connectors import ConnectorState
 from eosctl.model.fencing import Candidate, Fenced, FenceOutcome, FencingOutcome, FencingRequest, PlannedFencing, Proof
 from eosctl.model.groups import no_such_group
 from eosctl.model.names import TopicPartition, not_in_config_topic
-from eosctl.model.skipped import Cause, Skipped
+from eosctl.model.skipped import Cause, Coverage, Skipped, Unread
 from eosctl.model.text import pluralize
 from eosctl.model.transactions import TransactionDescription, require_described
 from eosctl.model.whole_numbers import MOST_TASKS
@@ -81,7 +81,9 @@ def read_and_plan(session: Session, request: FencingRequest, config_topic: str) 
     group_id = session.need_group_id() if request.names_connectors else session.options.group_id
     connectors = _read_connectors(session, request, config_topic, group_id)
     listed = _read_listed(session, request) if request.needs_listing else ()
-    counts = _believed(session, request, _task_counts(request, connectors))
+    counts = _task_counts(request, connectors)
+    beyond = _beyond_belief(request, counts)
+    counts |= dict.fromkeys(beyond, 0)
     with reader.adding(), reader.sparing_workers():
         # Groups show who has the IDs; workers add the states of tasks. One that is stuck is why producers are fenced.
         connect = reader.connect()
@@ -106,7 +108,9 @@ def read_and_plan(session: Session, request: FencingRequest, config_topic: str) 
         choose_transaction_timeout(request, longest),
         _leaderless(session, descriptions),
     )
-    return PlannedFencing(plan=plan, cluster_id=cluster_id, as_of=as_of, coverage=reader.coverage)
+    return PlannedFencing(
+        plan=plan, cluster_id=cluster_id, as_of=as_of, coverage=reader.coverage + Coverage((), tuple(beyond.values()))
+    )
 
 
 def _require_group(session: Session, group_id: str) -> None:
@@ -193,16 +197,21 @@ def _task_counts(request: FencingRequest, connectors: Mapping[str, ConnectorStat
     }
 
 
-def _believed(session: Session, request: FencingRequest, counts: Mapping[str, int]) -> dict[str, int]:
-    """The counts, without those that no cluster runs of connectors that were not named: EOS074 names these.
+def _beyond_belief(request: FencingRequest, counts: Mapping[str, int]) -> Mapping[str, Unread]:
+    """The connectors that were not named whose records claim more tasks than any cluster runs (EOS074).
 
-    Of such a connector the IDs that coordinators list are planned all the same, and the coverage says so.
+    Of such a connector the IDs that coordinators list are planned all the same.
     """
-    beyond = {name: count for name, count in counts.items() if count > MOST_TASKS and name not in request.connectors}
-    for name, count in beyond.items():
-        why = f"its records claim {count} tasks, and no cluster runs more than {MOST_TASKS}: only IDs that coordinators"
-        session.reader.note(f"tasks of connector {name}", Skipped(f"{why} list are planned", Cause.UNDECODABLE))
-    return {**counts, **dict.fromkeys(beyond, 0)}
+    return {
+        name: Unread(
+            f"number of tasks of connector {name}",
+            f"its records claim {count}, and more than {MOST_TASKS} are not believed: only its IDs that coordinators "
+            "list are planned",
+            Cause.UNDECODABLE,
+        )
+        for name, count in counts.items()
+        if count > MOST_TASKS and name not in request.connectors
+    }
 
 
 def _may_be_source(state: ConnectorState) -> bool:
@@ -236,7 +245,7 @@ def fence_and_prove(session: Session, planned: PlannedFencing) -> Fenced:
         proofs=proofs,
         findings=find_unproved(proofs),
         principal=session.reader.principal,
-        coverage=session.reader.coverage,
+        coverage=planned.coverage + session.reader.coverage,
     )
 
 

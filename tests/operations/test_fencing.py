@@ -114,7 +114,7 @@ def test_a_connector_of_impossibly_many_tasks_keeps_no_other_from_being_fenced()
     planned = read_and_plan(session, FencingRequest(all_connectors=True), "configs")
     assert planned.transactional_ids == {"g-orders-0", "g-orders-1", "g-odd-7"}
     assert [(each.what, each.cause) for each in planned.coverage.gaps if "odd" in each.what] == [
-        ("tasks of connector odd", Cause.UNDECODABLE)
+        ("number of tasks of connector odd", Cause.UNDECODABLE)
     ]
     assert exit_code(planned) == 3
 
