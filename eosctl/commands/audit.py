@@ -60,6 +60,9 @@ ExportDirectory: TypeAlias = Annotated[
 ]
 
 
+Period: TypeAlias = Annotated[str | None, typer.Option("--from", "--to", "--since", metavar="TIME", hidden=True)]
+
+
 @app.command("run", hidden=True)
 @app.callback(invoke_without_command=True, subcommand_metavar="[status|history]")
 @gating
@@ -80,6 +83,7 @@ def audit(
     job: JobName = "audit",
     report: ReportFile = None,
     export: ExportDirectory = None,
+    period: Period = None,
 ) -> int:
     """Prove from the record batches whether exactly-once held.
 
@@ -133,6 +137,12 @@ def audit(
     from eosctl.operations import audit
     from eosctl.operations import audit_request as requests
 
+    if period is not None:
+        raise UsageError(
+            "an audit has no --from, --to or --since: all that the topics still hold is judged together",
+            hint="--store keeps each night's audit, and `eosctl audit history` lists their times and verdicts; without "
+            "it, evidence.places of `-o json` has the time of each place",
+        )
     _require_one_input(options, log_dir, engine)
     if options.snapshot is not None and store is not None:
         options.console.warn("a snapshot has no record batches to keep: --store is not used")

@@ -139,3 +139,11 @@ def test_status_ends_with_1_as_long_as_the_last_run_of_a_job_was_broken(eosctl, 
         state = ledger.state("other", CLUSTER)
         ledger.commit(replace(run_of(state), verdict=verdict))
         assert eosctl("audit", "status", "--store", store).exit_code == code, verdict
+
+
+@pytest.mark.parametrize("option", ["--from", "--to", "--since"])
+def test_an_audit_of_a_period_is_refused_with_the_way_to_ask_about_yesterday(eosctl, option: str):
+    ran = eosctl("audit", option, "2026-11-23")
+    assert ran.exit_code == 2
+    assert "an audit has no --from, --to or --since" in ran.stderr
+    assert "eosctl audit history" in ran.stderr

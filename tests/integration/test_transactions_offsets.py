@@ -154,7 +154,8 @@ def test_a_group_is_shown_where_it_waits_with_its_lag_and_nothing_that_it_does_n
     places = [Committed(topic, 0, 0) for topic in (name, quiet)]
     eventually(lambda: committed(committer, places), "the coordinator of the group")
     committer.close()
-    holders = [open_transaction(servers, fresh_name("holder"), each) for each in (name, other)]
+    holder = fresh_name("holder")
+    holders = [open_transaction(servers, *each) for each in ((holder, name), (fresh_name("holder"), other))]
 
     ran = eosctl("transactions", "lso", "-b", servers, "--group", group, "-o", "json")
     assert ran.exit_code == 0, ran.stderr
@@ -163,6 +164,8 @@ def test_a_group_is_shown_where_it_waits_with_its_lag_and_nothing_that_it_does_n
     assert waits == {name: (0, 2, True), quiet: (0, 0, False)}
     shown = eosctl("transactions", "lso", "-b", servers, "--group", group).stdout
     assert f"Group {group} (Empty) may wait for a transaction in 1 of the 2 partitions that it reads." in shown
+    endings = [line for line in shown.splitlines() if "to end it now: " in line]
+    assert [each.partition("to end it now: ")[2] for each in endings] == [f"eosctl fence --transactional-id {holder}"]
     assert len(holders) == 2
 
 

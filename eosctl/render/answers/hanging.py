@@ -419,8 +419,30 @@ def view_stability(found: LastStableOffsets) -> Document:
             if found.group is None
             else tuple(_of_the_group(found.group, found))
         ),
-        notes=(*unseen(found.not_searched), *found.notes),
+        notes=(*_endings(found), *unseen(found.not_searched), *found.notes),
     )
+
+
+def _endings(found: LastStableOffsets) -> Iterator[str]:
+    """Of each transaction that a group may wait for, the command that ends it."""
+    group = found.group
+    for each in () if group is None else found.partitions:
+        topic = each.offsets.topic_partition.topic
+        waits = topic == CONSUMER_OFFSETS or group.is_held_back(each.offsets)
+        for held in each.holders if waits else ():
+            yield f"{each.offsets.topic_partition} from {held.start_offset}: {_ending(held)}"
+
+
+def _ending(held: OpenTransaction) -> str:
+    if held.reason is not None:
+        return (
+            f"it may hang ({REASONS[held.reason]}); whether it does, and how to end it: "
+            f"eosctl transactions hanging --topic {shlex.quote(held.topic_partition.topic)}"
+        )
+    fence = f"eosctl fence --transactional-id {shlex.quote(str(held.transactional_id))}"
+    if held.description is not None and held.description.is_two_phase:
+        return _completed(fence, _abort(held), hangs=False)
+    return _waited(held, fence)
 
 
 def _row(stability: PartitionStability, found: LastStableOffsets) -> StabilityRow:
