@@ -137,12 +137,7 @@ def audit(
     from eosctl.operations import audit
     from eosctl.operations import audit_request as requests
 
-    if period is not None:
-        raise UsageError(
-            "an audit has no --from, --to or --since: all that the topics still hold is judged together",
-            hint="--store keeps each night's audit, and `eosctl audit history` lists their times and verdicts; without "
-            "it, evidence.places of `-o json` has the time of each place",
-        )
+    _require_no_period(period)
     _require_one_input(options, log_dir, engine)
     if options.snapshot is not None and store is not None:
         options.console.warn("a snapshot has no record batches to keep: --store is not used")
@@ -165,6 +160,15 @@ def audit(
             return answer(options, audit.plan_audit(session, audited), view_audit_plan)
         formats = audit.ReportFormats(render_audit_json, render_audit_page)
         return answer(options, audit.run_and_report(session, audited, formats), view_audit)
+
+
+def _require_no_period(period: str | None) -> None:
+    if period is not None:
+        raise UsageError(
+            "an audit has no --from, --to or --since: all that the topics still hold is judged together",
+            hint="--store keeps each night's audit, and `eosctl audit history` lists their times and verdicts; without "
+            "it, evidence.places of `-o json` has the time of each place",
+        )
 
 
 def _require_one_input(options: GlobalOptions, log_dir: list[Path] | None, engine: EngineName) -> None:

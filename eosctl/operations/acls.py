@@ -458,9 +458,8 @@ def plan_cluster_acls(session: Session, options: AclOptions) -> AclReport:
     Raises UsageError for flags that contradict each other, ConfigError where there are no ACLs to check or change.
     """
     _check_flags(options)
-    reader = session.reader
+    reader, as_of = session.reader, session.reader.now()
     require_workers_group(reader)
-    as_of = reader.now()
     clusters = _in_force(session, options, read_connect_clusters(session, options.inputs))
     principals = principals_by_role(options.principals, clusters)
     # A plan that is not compared is whole without the ACLs that there are.

@@ -426,7 +426,9 @@ def view_stability(found: LastStableOffsets) -> Document:
 def _endings(found: LastStableOffsets) -> Iterator[str]:
     """Of each transaction that a group may wait for, the command that ends it."""
     group = found.group
-    for each in () if group is None else found.partitions:
+    if group is None:
+        return
+    for each in found.partitions:
         topic = each.offsets.topic_partition.topic
         waits = topic == CONSUMER_OFFSETS or group.is_held_back(each.offsets)
         for held in each.holders if waits else ():
