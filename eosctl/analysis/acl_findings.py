@@ -36,7 +36,7 @@ from eosctl.model.text import pluralize
 
 
 class IdOwner(Struct, frozen=True):
-    """Who uses transactional IDs that begin so: a connector of a group, or the leader of a group (connector None)."""
+    """The owner of transactional IDs with this beginning: a connector of a group, or its leader (connector None)."""
 
     group_id: str
     connector: str | None
@@ -55,7 +55,7 @@ class IdOwner(Struct, frozen=True):
 
 
 class Collision(Struct, frozen=True):
-    """Two owners; `shared` is the ID or beginning that both use. equal: they use the same IDs."""
+    """Two owners; `shared` is the ID or prefix that both use. equal: they use the same IDs."""
 
     shared: str
     first: IdOwner
@@ -104,7 +104,7 @@ _SIGNALS = frozenset({"signal.kafka.bootstrap.servers", "signal.consumer.bootstr
 
 
 def kinds_looked_for(*, check: bool) -> tuple[FindingKind, ...]:
-    """What a plan is looked through for; required bindings that are missing are found by a check only."""
+    """The kinds that a plan looks for; missing bindings are found by a check only."""
     return tuple(kind for kind in kinds_of_command("acl-plan") if check or kind != kinds.REQUIRED_MISSING)
 
 
@@ -140,7 +140,7 @@ def find_colliding(request: AclRequest) -> Iterator[Finding]:
 
 
 def find_hidden(settings: Collection[str]) -> Iterator[Finding]:
-    """What settings of the authorizer may mean whose values brokers keep to themselves."""
+    """Possible effects of authorizer settings whose values brokers hide."""
     for name, message, cure in (
         (
             SUPER_USERS,
@@ -159,7 +159,7 @@ def find_hidden(settings: Collection[str]) -> Iterator[Finding]:
 
 
 def find_missing(planned: Iterable[PlannedBinding]) -> Iterator[Finding]:
-    """One finding for each connector, and one for the workers, that needs some of these bindings, which are missing."""
+    """One finding for each connector, and one for the workers, that needs some of these missing bindings."""
     missing: dict[str, list[AclBinding]] = {}
     for each in planned:
         for name in dict.fromkeys(reason.connector or WORKERS for reason in each.reasons):
@@ -176,7 +176,7 @@ def find_missing(planned: Iterable[PlannedBinding]) -> Iterator[Finding]:
 
 
 def find_unchecked(difference: AclDifference) -> Iterator[Uncertainty]:
-    """Why it is not known of some bindings whether they are missing: those of other clusters."""
+    """Reason why bindings of other clusters were not checked."""
     for reason in dict.fromkeys(each.status.reason for each in difference.compared if isinstance(each.status, Skipped)):
         yield Uncertainty(kinds.REQUIRED_MISSING.id, reason, needed=False)
 

@@ -77,7 +77,6 @@ class Authorizer:
         return self._decide(principal, operation, ResourcePattern(resource_type, name), host, is_resource=True)
 
     def permits(self, wanted: AclBinding) -> Decision:
-        """Whether everything that `wanted` allows is allowed: the whole pattern, from every host."""
         return self._decide(wanted.principal, wanted.operation, wanted.pattern, wanted.host, is_resource=False)
 
     def _decide(
@@ -117,5 +116,4 @@ class Authorizer:
 
 
 def allows(granted: Operation, wanted: Operation) -> bool:
-    """Whether an allowance of `granted` allows `wanted`."""
     return granted in (wanted, Operation.ALL) or granted in IMPLIED_BY.get(wanted, ())

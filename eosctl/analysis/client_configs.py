@@ -98,7 +98,6 @@ PRINCIPAL_ONLY: Final = frozenset({"sasl.jaas.config", "sasl.mechanism", "securi
 
 
 def worker_client(worker: WorkerConfig) -> ClientConfig:
-    """The worker's own clients."""
     servers = {} if worker.unread else {"bootstrap.servers": Property(DEFAULT_SERVERS, "bootstrap.servers by default")}
     return ClientConfig(ClientRole.WORKER, None, {**servers, **worker.properties}, worker.version, unread=worker.unread)
 
@@ -127,7 +126,7 @@ def connector_client(
 
 
 def _worker_layers(worker: WorkerConfig, task: ConnectorTaskId, role: ClientRole) -> tuple[Properties, ...]:
-    """What Connect sets, then the worker: nothing of Connect where the worker may have changed it unseen."""
+    """Connect's settings, then the worker's; without Connect's where the worker may have changed them unseen."""
     kind = KINDS[role]
     own = stripped(worker.properties, f"{kind}.")
     servers = worker.properties.get("bootstrap.servers")
@@ -146,7 +145,7 @@ def _worker_layers(worker: WorkerConfig, task: ConnectorTaskId, role: ClientRole
 
 
 def _workers_servers(found: Properties, worker: WorkerConfig) -> Properties:
-    """bootstrap.servers that name the same addresses as the worker's are the worker's, wherever they were given."""
+    """bootstrap.servers with the worker as origin, if they name the worker's own addresses; empty otherwise."""
     servers, own = found.get(SERVERS), worker.properties.get(SERVERS)
     if servers is None or own is None or server_set(servers.value) != server_set(own.value):
         return {}
@@ -168,7 +167,7 @@ def _metrics_context(worker: WorkerConfig) -> Properties:
 def _set_by_role(
     found: Properties, worker: WorkerConfig, task: ConnectorTaskId, role: ClientRole, exactly_once: bool
 ) -> dict[str, Property]:
-    """What a source task's clients have whatever is set, and what they have where nobody set it."""
+    """Settings that Connect forces on a source task's clients, and its defaults for them."""
     if role is ClientRole.PRODUCER and exactly_once:
         name = task_transactional_id(worker.group_id, task)
         ids = {"transactional.id": Property(name, "transactional.id by Connect")} if worker.group_id else {}
@@ -199,7 +198,7 @@ def _mirror_layers(connector: ConnectorConfig, role: ClientRole) -> Properties:
 
 
 def refused_by_producer(client: ClientConfig) -> Iterator[str | Skipped]:
-    """The settings with which no idempotent producer is made (ProducerConfig); Skipped for those that are not known."""
+    """Settings that keep an idempotent producer from starting (ProducerConfig); Skipped for unknown ones."""
     for key in ("acks", *_NUMBERS):
         value = client.setting(key)
         if isinstance(value, Skipped):
@@ -214,7 +213,7 @@ def _accepted(key: str, number: int | None) -> bool:
 
 
 def override_policy(worker: WorkerConfig) -> str | None:
-    """The worker's policy by the name that Kafka gives it; None for one of somebody else's class."""
+    """The worker's policy by Kafka's name for it; None for another class."""
     package, _, name = worker.override_policy.rpartition(".")
     policy = name.removesuffix("ConnectorClientConfigOverridePolicy")
     return policy if package in ("", KAFKAS_POLICIES) and policy in POLICIES else None
@@ -240,7 +239,7 @@ def overrides(connector: ConnectorConfig) -> tuple[str, ...]:
 
 
 def refused_overrides(worker: WorkerConfig, connector: ConnectorConfig) -> tuple[str, ...]:
-    """Those of the overrides that the worker's policy refuses."""
+    """The overrides that the worker's policy refuses."""
     return tuple(key for key in overrides(connector) if not may_override(worker, key.partition(".override.")[2]))
 
 

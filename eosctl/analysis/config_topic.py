@@ -70,7 +70,7 @@ COMMIT_NEEDS_CONFIG: Final = KafkaVersion(3, 7, 1)
 
 
 def fold_config_topic(records: Iterable[ConfigRecord], reader: Reader) -> ClusterConfigState:
-    """What `reader` knows after reading all records of the partition, in offset order. Memory: one state per name."""
+    """The state of `reader` after all records of the partition, in offset order. Memory: one state per name."""
     replay = ConfigTopicReplay(reader)
     for record in records:
         replay.apply(record)
@@ -110,7 +110,7 @@ def of_a_config_topic(records: Iterable[ConfigRecord]) -> Iterator[ConfigRecord]
 
 @dataclass(slots=True)
 class _Connector:
-    """What is being learnt about one name; the fields are those of ConnectorState, in its order."""
+    """The state of one name so far; the fields are those of ConnectorState, in its order."""
 
     config: Properties | None = None
     target_state: TargetState | None = None
@@ -151,7 +151,7 @@ class _Connector:
 
 
 class ConfigTopicReplay:
-    """The fold one record at a time, for callers that want to look between the records."""
+    """The fold one record at a time, for callers that look between the records."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
@@ -165,14 +165,12 @@ class ConfigTopicReplay:
         self._held_back = 0
 
     def state(self) -> ClusterConfigState:
-        """Everything known so far."""
         states = {name: connector.freeze(name) for name, connector in self._connectors.items()}
         return ClusterConfigState(
             self._reader, self._offset, self._session_key, states, self._blocked_at, self._held_back
         )
 
     def is_pending_fencing(self, connector: str) -> bool:
-        """Whether this connector is pending fencing so far."""
         known = self._connectors.get(connector)
         return known is not None and known.pending_fencing
 
@@ -332,7 +330,6 @@ class Survey(Struct, frozen=True):
 
 
 def survey_config_topic(records: Iterable[ConfigRecord], reader: Reader) -> Survey:
-    """State and census after all records of the partition, in offset order."""
     replay, census = ConfigTopicReplay(reader), _Census()
     for record in records:
         census.note(record, replay.apply(record))
@@ -410,8 +407,6 @@ _HARMLESS = frozenset({Disposition.IGNORED, Disposition.UNREADABLE})
 
 
 class _PrivilegedWrites:
-    """Counts of PrivilegedWrites, kept as plain numbers because every record passes here."""
-
     def __init__(self) -> None:
         self._transactional = self._plain = self._plain_after = 0
         self._first_plain_after: int | None = None

@@ -47,7 +47,7 @@ def put_config(connector: str, versions: Collection[KafkaVersion]) -> str:
 
 
 def for_connector(cure: str, connector: str) -> str:
-    """A fix that names `<connector>`, for this one: its name as a URL has it in paths, otherwise as a shell has it."""
+    """The fix with `<connector>` replaced, quoted for a URL in paths, otherwise for a shell."""
     return cure.replace("/connectors/<connector>", connector_path(connector)).replace(
         "<connector>", shlex.quote(connector)
     )

@@ -59,12 +59,11 @@ def explain_error(text: str, group_id: str | None = None, profile: str | None = 
 
 
 def is_overtaken(trace: str) -> bool:
-    """Whether a task that is FAILED with this trace is started again by Connect itself."""
+    """True if Connect itself restarts a task that is FAILED with this trace."""
     return any(each.id in OVERTAKEN and each.matches(trace) for each in ERROR_PATTERNS)
 
 
 def names_in(text: str) -> dict[str, str]:
-    """Names that the text shows: connector, task, transactional_id, topic, as far as they are there."""
     found: dict[str, str] = {}
     for forms in _ROLES:
         match = next((match for form in forms if (match := form.search(text))), None)

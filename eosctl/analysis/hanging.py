@@ -47,7 +47,7 @@ ALL_AGES: Final = -(1 << 62)
 def find_candidates(
     producers: Iterable[ActiveProducer], as_of: int, max_transaction_timeout_ms: int
 ) -> tuple[ActiveProducer, ...]:
-    """Those with an open transaction that is older than the longest timeout, at as_of (ms since the epoch)."""
+    """Producers whose open transaction is older than the longest timeout, at as_of (ms since the epoch)."""
     return tuple(
         each
         for each in producers
@@ -59,14 +59,14 @@ def find_candidates(
 def find_young(
     producers: Iterable[ActiveProducer], as_of: int, max_transaction_timeout_ms: int
 ) -> tuple[ActiveProducer, ...]:
-    """Those with an open transaction that are no candidates: younger, as far as the clocks show."""
+    """Producers with a younger open transaction, as far as the clocks show."""
     opened = tuple(each for each in producers if each.transaction_start_offset is not None)
     old = frozenset(find_candidates(opened, as_of, max_transaction_timeout_ms))
     return tuple(each for each in opened if each not in old)
 
 
 def why_undated(last_timestamp: int | None, as_of: int, clock: ClusterClock | Skipped) -> str | None:
-    """Why it is not known how old a transaction is that looks young at as_of (ms); None where it is known."""
+    """Reason why the age of a young-looking transaction is unknown at as_of (ms), or None."""
     if last_timestamp is not None and last_timestamp > as_of:
         return f"the timestamp of its last batch is {(last_timestamp - as_of) / 1000:.1f} s in the future"
     if isinstance(clock, Skipped):
@@ -75,7 +75,6 @@ def why_undated(last_timestamp: int | None, as_of: int, clock: ClusterClock | Sk
 
 
 def judge(transactions: Iterable[OpenTransaction], as_of: int) -> tuple[Verdict, ...]:
-    """A verdict on each candidate, with advice by `advise`."""
     return tuple(Verdict(each, each.reason, advise(each, as_of)) for each in transactions)
 
 
@@ -104,7 +103,7 @@ def advise(transaction: OpenTransaction, as_of: int) -> Advice:
 
 
 def still_open(verdicts: Sequence[Verdict], producers: Iterable[ActiveProducer]) -> tuple[Verdict, ...]:
-    """The verdicts without those of transactions that the partitions' leaders, asked again, no longer have open."""
+    """The verdicts whose transactions are still open when the partition leaders are asked again."""
     open_now = {
         (each.topic_partition, each.producer.producer_id, each.transaction_start_offset)
         for each in producers
@@ -151,7 +150,7 @@ def held_back(
     connect: Iterable[str],
     commits: tuple[PendingCommit, ...] | Skipped = (),
 ) -> HeldBack:
-    """What one open transaction keeps from readers."""
+    """The partitions and groups that one open transaction keeps from readers."""
     holds = not isinstance(offsets, Skipped) and offsets.last_stable_offset == transaction.start_offset
     listed = groups if isinstance(groups, Skipped) else tuple(groups)
     return HeldBack(offsets, holds, listed, tuple(connect), commits)
@@ -180,7 +179,7 @@ class ConnectTopics(Struct, frozen=True):
 
 
 def waiting_parts(topic: str, groups: Iterable[str], cluster: ConnectTopics | None) -> tuple[str, ...]:
-    """What of the Connect cluster waits behind this topic, in words; none where no cluster is known."""
+    """Parts of the Connect cluster that wait behind this topic, in words; empty if no cluster is known."""
     if cluster is None:
         return ()
     found = []

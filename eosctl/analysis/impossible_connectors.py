@@ -53,7 +53,7 @@ def _brokers(connector: ConnectorConfig) -> Iterator[str]:
 
 
 def impossible_connector(connector: ConnectorConfig, effect: str = "") -> Iterator[Finding]:
-    """The finding that it can never run, with the reasons; effect is what follows from it for the answer."""
+    """The finding that the connector can never run; effect is the consequence for the answer."""
     reasons = list(why_impossible(connector))
     if reasons:
         yield IMPOSSIBLE_CONNECTOR.finding(

@@ -58,7 +58,7 @@ class _Case(Struct, frozen=True):
 
     @property
     def running(self) -> int:
-        """Tasks known to run: none where nobody asked."""
+        """Number of tasks known to run; 0 where it was not requested."""
         running = self.connector.running_tasks
         return 0 if isinstance(running, Skipped) else running
 
@@ -104,7 +104,7 @@ def _pending_with_running_tasks(case: _Case) -> Finding | None:
 
 
 def may_be_starting(findings: Iterable[Finding]) -> bool:
-    """Whether a start in progress would look the same for some seconds: tasks of before run beside the new commit."""
+    """True if a start in progress would look the same for some seconds: old tasks run beside the new commit."""
     return any(each.kind == kinds.PENDING_FENCING_WITH_RUNNING_TASKS for each in findings)
 
 
@@ -290,7 +290,7 @@ def _producers(name: str, count: int, group_id: str | None) -> str:
 
 
 def cleanup_policy_finding(subject: str, topic: str, policy: str, what: str) -> Finding | None:
-    """What is wrong with this policy of a topic that holds `what` (connectors, offsets); None where it is `compact`."""
+    """Finding on this cleanup policy of a topic that holds `what` (connectors, offsets); None for `compact`."""
     words = {word.strip().lower() for word in policy.split(",")} - {""}
     if words == {"compact"}:
         return None
@@ -325,7 +325,7 @@ def topic_findings(topic: str, facts: TopicFacts | Skipped) -> Iterator[Finding]
 
 
 def not_a_config_topic(topic: str, survey: Survey) -> Finding | None:
-    """The finding that excludes all others: the topic holds records, and none of them is of a config topic."""
+    """The finding that excludes all others: the topic has records, and none belongs to a config topic."""
     census = survey.census
     if census.is_config_topic:
         return None
@@ -337,7 +337,6 @@ def not_a_config_topic(topic: str, survey: Survey) -> Finding | None:
 
 
 def record_findings(topic: str, survey: Survey) -> Iterator[Finding]:
-    """Everything that the census of the records shows."""
     census = survey.census
     yield from _writer_findings(topic, survey)
     for malformed in census.malformed:
@@ -439,7 +438,7 @@ _EFFECTS: Final = {
 
 
 def _rewrite(malformed: MalformedKey) -> str:
-    """How to have a good record of the same key written, after which compaction removes the bad one."""
+    """The command that writes a good record under the same key, so that compaction removes the bad one."""
     path = connector_path(malformed.connector or "")
     by_kind = {
         RecordKind.CONNECTOR_CONFIG: f"write it again: PUT {path}/config",
@@ -506,7 +505,7 @@ def inspect(
 
 
 def _is_relevant(state: ConnectorState) -> bool:
-    """It exists, or records remain that would matter to a new connector of this name."""
+    """True if the connector exists, or its remaining records would affect a new one of this name."""
     remains = (state.commit_offset, state.unclaimed_commit_offset, state.task_count_offset)
     return state.known or any(offset is not None for offset in remains) or bool(state.deferred)
 

@@ -59,7 +59,6 @@ class OffsetsFold:
         self._tombstones: Counter[Key] = Counter()
 
     def add(self, records: Iterable[Record]) -> None:
-        """Take in records."""
         for (state, writer), run in groupby(records, _batch_of):
             self.add_batch(list(run), state, writer)
 
@@ -72,7 +71,6 @@ class OffsetsFold:
             self._tombstones.update(deleted)
 
     def merge(self, later: "OffsetsFold") -> None:
-        """Take in the fold of the records that follow."""
         for state, last in later._last.items():
             self._last[state].update(last)
         self._records.update(later._records)
@@ -81,7 +79,6 @@ class OffsetsFold:
     def result(
         self, topic_partition: TopicPartition, offsets: PartitionOffsets | Skipped = NOT_ASKED
     ) -> OffsetsPartition:
-        """What has been folded so far."""
         committed, opened, aborted = (
             {key: _record(kept, state) for key, kept in self._last[state].items()}.get
             for state in (RecordState.COMMITTED, RecordState.OPEN, RecordState.ABORTED)
@@ -139,7 +136,7 @@ UNDECIDED = Skipped("it depends on the workers' exactly.once.source.support, whi
 
 
 def by_key(topic: OffsetsTopic) -> ByKey:
-    """Raw key -> what lies under it, an entry for each partition that has it."""
+    """Raw key -> its entries, one for each partition with that key."""
     found: dict[bytes | None, tuple[KeyRecords, ...]] = {}
     for part in topic.partitions:
         for raw, records in part.keys.items():
@@ -155,7 +152,7 @@ class Opened(NamedTuple):
     topic: ByKey | Skipped | None
 
     def seen(self, raw: bytes, decode: DecodeValue) -> list[StoredOffset]:
-        """What a reader of the store holds under the key, an entry for each partition."""
+        """The records under the key that a reader of the store holds, one for each partition."""
         if self.topic is None or isinstance(self.topic, Skipped):
             return []
         level, found = self.level, []
@@ -166,7 +163,7 @@ class Opened(NamedTuple):
         return found
 
     def waiting(self, raw: bytes) -> int | None:
-        """Offset of a record in an open transaction that will replace what the reader holds, if it is committed."""
+        """Offset of a record in an open transaction that replaces the present one once it is committed."""
         if self.topic is None or isinstance(self.topic, Skipped) or self.level is IsolationLevel.READ_UNCOMMITTED:
             return None
         for each in self.topic.get(raw, ()):
@@ -197,7 +194,7 @@ class Merger(Struct, frozen=True):
     def merge(
         self, keys: Iterable[OffsetKey], candidates: tuple[OffsetStores, ...] | Skipped
     ) -> Iterator[MergedOffset]:
-        """Each key of one connector; candidates are its stores, two answers where it is unknown which apply."""
+        """Merges each key of one connector; two candidates where it is unknown which stores apply."""
         if isinstance(candidates, Skipped):
             general = self._open(OffsetStore(self.worker_place, IsolationLevel.READ_COMMITTED))
             for key in keys:
@@ -243,14 +240,14 @@ class Merger(Struct, frozen=True):
         return MergedOffset(key, in_general, in_specific, kafka, promised, words, shadowed)
 
     def _shown(self, store: Opened, raw: bytes, seen: list[StoredOffset] | None = None) -> Answer:
-        """The record that a reader holds, the newest of several partitions; otherwise one that it does not see."""
+        """The newest record that a reader holds; otherwise one that it does not see."""
         if store.topic is None or isinstance(store.topic, Skipped):
             return store.topic
         seen = store.seen(raw, self.decode) if seen is None else seen
         return _newest(seen or store._replace(level=IsolationLevel.READ_UNCOMMITTED).seen(raw, self.decode))
 
     def _answers(self, raw: bytes, stores: OpenedStores) -> tuple[list[StoredOffset], Answer, Answer]:
-        """What the primary store holds, what Kafka answers, and what KIP-618 promises."""
+        """The primary store's records, Kafka's answer, and the answer that KIP-618 promises."""
         seen = stores.primary.seen(raw, self.decode)
         kafka = _answer(stores.primary, seen)
         if kafka is not None or stores.fallback is None:
@@ -274,7 +271,7 @@ _UNUSED = OffsetStore(StorePlace(""), IsolationLevel.READ_COMMITTED)
 
 
 def _answer(store: Opened, seen: list[StoredOffset]) -> Answer:
-    """The offset that this store alone answers: None for a tombstone and for a value that cannot be used."""
+    """The offset that this store alone answers: None for a tombstone or an unusable value."""
     if isinstance(store.topic, Skipped):
         return store.topic
     if len(seen) > 1 and len({stored.record.value for stored in seen}) > 1:
@@ -333,7 +330,7 @@ def as_renamed(a: OffsetsById, b: OffsetsById, names: Mapping[str, str]) -> tupl
 
 
 def with_source(difference: OffsetsDifference, source_of: Callable[[str], SourceRead]) -> OffsetsDifference:
-    """The same with what the source of each connector says of both positions, where Debezium reads a PostgreSQL."""
+    """The same with the source's view of both positions, for Debezium on PostgreSQL."""
     changes = []
     for each in difference.changes:
         source = source_of(each.id.connector)

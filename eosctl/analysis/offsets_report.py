@@ -57,7 +57,6 @@ ByKey = Mapping[bytes | None, tuple[KeyRecords, ...]]
 
 
 def base64_of(raw: bytes | None) -> str | None:
-    """A raw key as text."""
     return None if raw is None else base64.b64encode(raw).decode("ascii")
 
 
@@ -90,7 +89,7 @@ def topic_findings(
 
 
 def not_an_offsets_topic(subject: str, records: ByKey, keys: Keys) -> Finding | None:
-    """The finding that excludes all others: the topic holds records, and none of them is of an offsets topic."""
+    """The finding that excludes all others: the topic has records, and none belongs to an offsets topic."""
     if not keys or any(isinstance(key, OffsetKey) for key in keys.values()):
         return None
     count = sum(each.records for lies in records.values() for each in lies)
@@ -244,7 +243,7 @@ def _text(raw: bytes) -> str:
 
 
 def connector_findings(connector: ConnectorOffsets, version: KafkaVersion) -> Iterator[Finding]:
-    """All that is found about one connector, with the fixes for workers of this version."""
+    """All findings about one connector, with the fixes for workers of this version."""
     stores = () if isinstance(connector.stores, Skipped) else connector.stores
     if connector.known is False:
         yield from _orphan(connector)
@@ -280,7 +279,7 @@ def _have(found: Sequence[MergedOffset]) -> str:
 
 
 def _out_of_the_shadow(name: str, stores: tuple[OffsetStores, ...], version: KafkaVersion) -> str:
-    """What brings the worker's offsets where the connector looks for them."""
+    """The commands that copy the worker's offsets to the connector's own topic."""
     own = stores[0].connector_specific if stores else None
     cure = kinds.SHADOWED_OFFSET.fix_for(version)
     if own is not None and own.place.bootstrap_servers is not None:
@@ -305,7 +304,7 @@ def _with_topics(cure: str, stores: tuple[OffsetStores, ...]) -> str:
 
 
 def if_it_were(finding: Finding, topic: str) -> Finding:
-    """The same of a connector that would name this topic: its fix undoes nothing that was not done."""
+    """The finding for a connector that would name this topic; its fix undoes nothing."""
     cure = finding.cure
     if finding.kind == kinds.SHADOWED_OFFSET:
         move = f"eosctl migrate-offsets --connector <connector> --to-topic {shlex.quote(topic)}"
@@ -418,7 +417,7 @@ def in_phase(worker: WorkerSettings, support: SourceSupport) -> WorkerSettings:
 
 
 def uncommitted_keys(records: MergedByKey) -> frozenset[bytes | None]:
-    """The raw keys of which a partition holds a later record than the last one that was committed."""
+    """The raw keys with a later record than the last committed one."""
     return frozenset(
         raw
         for raw, lies in records.items()
@@ -433,7 +432,7 @@ def by_phase(
     not_enabled: PhaseStores | Skipped,
     uncommitted: Collection[bytes | None],
 ) -> tuple[MergedOffset, ...]:
-    """The same offsets of one connector with what each phase begins from, where that differs."""
+    """The offsets of one connector with the starting points of each phase, where they differ."""
     if isinstance(enabled, Skipped) or isinstance(not_enabled, Skipped):
         return tuple(offsets)
     moved = [each.places for each in enabled] != [each.places for each in not_enabled]
@@ -509,7 +508,7 @@ NO_CLUSTERS: Final = Clusters()
 
 
 def producing_elsewhere(connector: ConnectorOffsets, clusters: Clusters) -> Iterator[Finding]:
-    """Where its records go, and what that means for its offsets and its transactional IDs."""
+    """The cluster of its records, with the effect on its offsets and its transactional IDs."""
     stores = () if isinstance(connector.stores, Skipped) else connector.stores
     for each in stores[:1] if connector.known is not False else ():
         if isinstance(each.sent_to, frozenset):
@@ -599,7 +598,6 @@ class Connectors(Struct, frozen=True):
         return stores
 
     def exists(self, name: str) -> bool | Skipped:
-        """Whether there is such a connector."""
         return self.configs if isinstance(self.configs, Skipped) else name in self.configs
 
 
@@ -683,7 +681,7 @@ def _impossible(connectors: Connectors, selected: Collection[str]) -> Iterator[F
 
 
 def as_what_if(report: OffsetsReport, topic: str) -> OffsetsReport:
-    """The same as what would be if the connectors named this topic: nothing in its fixes undoes what was not done."""
+    """The report as it would be if the connectors named this topic."""
     return replace(report, what_if=topic, findings=tuple(if_it_were(each, topic) for each in report.findings))
 
 
@@ -722,7 +720,7 @@ def _merged(
 
 
 def _is_read_committed(place: StorePlace, worker: WorkerSettings, connectors: Connectors) -> bool:
-    """Whether a worker that starts, or a task, reads this topic committed; so they do where that is not known."""
+    """True if a starting worker or task reads this topic with read_committed, or if that is unknown."""
     off = worker.exactly_once in {SourceSupport.DISABLED, SourceSupport.PREPARING}
     if not off or place != StorePlace(worker.offsets_topic) or isinstance(connectors.configs, Skipped):
         return True
@@ -735,7 +733,7 @@ def _is_read_committed(place: StorePlace, worker: WorkerSettings, connectors: Co
 
 
 def _explained(merged: MergedOffset) -> MergedOffset:
-    """With what the offset that a task starts from says, as far as its kind of source is known."""
+    """Adds the meaning of the offset that a task starts from, for known kinds of source."""
     used = merged.kafka_effective
     if not isinstance(used, StoredOffset) or not isinstance(used.value, dict):
         return merged

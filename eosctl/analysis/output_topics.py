@@ -39,12 +39,11 @@ RENAMING_STRATEGY: Final = "DefaultRegexTopicNamingStrategy"
 
 
 def is_debezium_source(connector: ConnectorConfig) -> bool:
-    """Whether it is one of Debezium's source connectors."""
     return connector.get("connector.class").startswith(PACKAGE) and not connector.is_sink
 
 
 def debezium_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
-    """The topics that it writes to, as far as its config shows (rules 1 to 5)."""
+    """The topics that the connector writes to, as far as its config shows (rules 1 to 5)."""
     prefix, delimiter = connector.get("topic.prefix"), connector.get("topic.delimiter") or "."
     if prefix and not _names_otherwise(connector):
         yield topic(prefix + delimiter, PatternType.PREFIXED)
@@ -60,14 +59,13 @@ def debezium_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
 
 
 def signals_topic(connector: ConnectorConfig) -> str | None:
-    """The topic from which it reads signals; None where it reads none from Kafka (rule 6)."""
     if not is_debezium_source(connector) or "kafka" not in listed(connector.get("signal.enabled.channels")):
         return None
     return connector.get("signal.kafka.topic") or f"{connector.get('topic.prefix')}-signal"
 
 
 def signals_group(connector: ConnectorConfig) -> str:
-    """The group for which it commits how far it has read signals."""
+    """The consumer group under which the connector commits its position in the signals topic."""
     return connector.get("signal.consumer.group.id") or connector.get("signal.kafka.groupId") or "kafka-signal"
 
 
@@ -97,7 +95,7 @@ def output_topics(connector: ConnectorConfig) -> tuple[ResourcePattern, ...]:
 
 
 def named_or_told(connector: ConnectorConfig) -> tuple[ResourcePattern, ...]:
-    """Those of them that somebody named, otherwise those that its config shows; empty where it does not."""
+    """Patterns that the user named, otherwise those that the config shows; empty where it shows none."""
     if connector.topics:
         return tuple(map(named_pattern, connector.topics))
     if renames_topics(connector) or has_own_policy(connector):
@@ -106,7 +104,7 @@ def named_or_told(connector: ConnectorConfig) -> tuple[ResourcePattern, ...]:
 
 
 def named_pattern(name: str) -> ResourcePattern:
-    """The pattern that somebody means by `name`: a trailing `*` after something makes a prefix."""
+    """The pattern of `name` on a command line: a trailing `*` makes a prefix."""
     if name.endswith("*") and len(name) > 1:
         return topic(name[:-1], PatternType.PREFIXED)
     return topic(name)
@@ -119,7 +117,7 @@ def renames_topics(connector: ConnectorConfig) -> bool:
 
 
 def has_own_policy(connector: ConnectorConfig) -> bool:
-    """Whether it is a MirrorSource with a replication policy that is none of Kafka's, nor of such a name."""
+    """True for a MirrorSource whose replication policy is not one of Kafka's, by class name."""
     return connector.class_name == "MirrorSource" and _policy(connector) not in POLICIES
 
 
@@ -181,13 +179,13 @@ def regex_patterns(regex: str) -> Iterator[ResourcePattern]:
 
 
 def checkpoints_topic(connector: ConnectorConfig) -> str:
-    """Where MirrorCheckpoint writes (ReplicationPolicy.checkpointsTopic)."""
+    """The topic of MirrorCheckpoint (ReplicationPolicy.checkpointsTopic)."""
     separator = _internal_separator(connector)
     return f"{connector.get('source.cluster.alias')}{separator}checkpoints{separator}internal"
 
 
 def mirrored_heartbeats(connector: ConnectorConfig, name: str) -> str:
-    """What the source cluster's heartbeats topic `name` is called in the target cluster; every policy renames it."""
+    """The target cluster's name of the source cluster's heartbeats topic `name`; every policy renames it."""
     return connector.get("source.cluster.alias") + connector.get("replication.policy.separator", ".") + name
 
 
@@ -212,14 +210,14 @@ def mirrors_heartbeats(connector: ConnectorConfig, name: str) -> bool:
 
 
 def offset_syncs_topic(connector: ConnectorConfig) -> str:
-    """Where MirrorSource writes the offsets that belong together (ReplicationPolicy.offsetSyncsTopic)."""
+    """The topic of MirrorSource's offset syncs (ReplicationPolicy.offsetSyncsTopic)."""
     separator = _internal_separator(connector)
     there = "source" if connector.get("offset-syncs.topic.location") == "target" else "target"
     return f"mm2-offset-syncs{separator}{connector.get(f'{there}.cluster.alias')}{separator}internal"
 
 
 def _internal_separator(connector: ConnectorConfig) -> str:
-    """What stands between the parts of an internal topic's name (since 3.6 it can be kept a dot)."""
+    """The separator in internal topics' names; since Kafka 3.6 it can stay a dot."""
     kept = connector.get("replication.policy.internal.topic.separator.enabled", "true").strip().lower()
     return connector.get("replication.policy.separator", ".") if kept == "true" else "."
 

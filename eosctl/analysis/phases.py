@@ -22,7 +22,7 @@ NO_WORKER = not_asked("no worker was asked")
 
 
 def worker_phases(workers: Workers, files: Mapping[str, Properties] | Skipped) -> Iterator[WorkerPhase]:
-    """The phase of each worker: its own answer first, then its properties file; those that are silent last."""
+    """The phase of each worker: by its own answer, then by its properties file; silent workers last."""
     known = {} if isinstance(workers, Skipped) else workers
     given = {} if isinstance(files, Skipped) else files
     for each in known.values():
@@ -48,7 +48,7 @@ def _phase(worker: WorkerEvidence, files: Mapping[str, Properties]) -> WorkerPha
 
 
 def possible_phases(workers: Workers) -> tuple[SourceSupport, ...]:
-    """The phases in which workers without files may be: all, or those that are left where each is not enabled."""
+    """Possible phases of workers without files: all, or the remaining ones where each is not enabled."""
     phases = {each.phase for each in worker_phases(workers, {})}
     return (SourceSupport.DISABLED, SourceSupport.PREPARING) if phases == {Phase.NOT_ENABLED} else tuple(SourceSupport)
 

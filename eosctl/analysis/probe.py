@@ -343,7 +343,7 @@ def _answers(seen: Observations) -> Iterator[ProbeAnswer]:
 
 
 class _Asker:
-    """Answers one question from one observation; knows why what was not tried was not."""
+    """Answers one question from one observation, with the reason if it was not tried."""
 
     def __init__(self, stopped: str) -> None:
         self._stopped = stopped
@@ -445,7 +445,7 @@ def _described(found: TransactionDescription, seen: Observations) -> Judged:
 
 
 def _listed(ask: _Asker, seen: Observations) -> ProbeAnswer:
-    """Brokers leave out what may not be described: only who sees the description knows that nothing was left out."""
+    """Brokers omit IDs that the principal may not describe; only a visible description proves a complete list."""
     if seen.listed is None and not isinstance(seen.described, TransactionDescription):
         reason = "no broker lists it, and whether it may be described is not known"
         return ProbeAnswer(LISTED, Verdict.UNKNOWN, reason, Cause.UNKNOWN)
@@ -479,7 +479,7 @@ def _version(ask: _Asker, seen: Observations) -> ProbeAnswer:
 
 
 def _bumped(ask: _Asker, seen: Observations) -> ProbeAnswer:
-    """Clients use it where transaction.version says so, and only there."""
+    """Clients bump the epoch only where transaction.version requires it."""
     features = seen.features
     if not isinstance(features, Skipped | Refusal) and features.get(FEATURE, 0) < BUMPING:
         return ProbeAnswer(BUMPED, NO, f"{FEATURE} is below {BUMPING}")

@@ -160,7 +160,7 @@ def connector_offsets_topic(worker: WorkerConfig, connector: ConnectorConfig, *,
 
 
 def uses_worker_store(worker: WorkerConfig, connector: ConnectorConfig, *, exactly_once: bool) -> bool:
-    """Whether the worker's own clients write offsets of this connector; so they do where that is not known."""
+    """True if the worker's own clients write offsets of this connector, or if that is unknown."""
     stores = _stores_for(worker, connector, exactly_once=exactly_once)
     return isinstance(stores, Skipped) or stores.worker_global is not None
 

@@ -31,7 +31,7 @@ CLOCKS_MS: Final = 5_000
 
 
 class Piece(Struct, frozen=True):
-    """Consecutive batches of one transaction in a range; begins is whether its first one is among them."""
+    """Consecutive batches of one transaction in a range; begins: the first one of the transaction is among them."""
 
     producer_epoch: int
     first_offset: int
@@ -69,7 +69,7 @@ def pieces(items: Iterable[Written | Ending], producer_id: int) -> Iterator[Piec
 
 
 def is_of(marker: Ending, producer: ProducerIdAndEpoch) -> bool:
-    """Whether it can end a transaction of this producer: it has its epoch, or the next one."""
+    """True if the marker can end a transaction of this producer: it has the producer's epoch, or the next one."""
     return marker.producer_id == producer.producer_id and marker.producer_epoch - producer.producer_epoch in {0, 1}
 
 

@@ -46,7 +46,6 @@ EXPIRING: Final = frozenset({TransactionState.EMPTY, TransactionState.COMPLETE_C
 
 
 def fold_transaction_log(records: Iterable[LogRecord]) -> FoldedLog:
-    """The last state of every ID. An ID that lies in two partitions keeps the later record, by timestamp."""
     ids: dict[str, LoggedId] = {}
     newer: list[NewerLogRecord] = []
     count = 0
@@ -85,7 +84,7 @@ def last_values(
 
 
 def idle_since(values: Mapping[str, TransactionLogValue | Skipped]) -> dict[str, int | Skipped]:
-    """When each of these IDs was last written down (ms since the epoch), of those that can expire."""
+    """Time of the last record of each of these IDs (ms since the epoch), for IDs that can expire."""
     return {
         name: value if isinstance(value, Skipped) else value.last_update_ms
         for name, value in values.items()
@@ -94,7 +93,7 @@ def idle_since(values: Mapping[str, TransactionLogValue | Skipped]) -> dict[str,
 
 
 def last_records(records: Iterable[LogRecord], keep: int = KEPT) -> tuple[int, tuple[LogRecord, ...]]:
-    """How many records there are, and of each ID the last `keep`, those of newer versions too, in their order."""
+    """The number of records, and the last `keep` of each ID in their order, newer versions included."""
     tails: dict[str | None, deque[tuple[int, LogRecord]]] = {}
     count = 0
     for record in records:
@@ -112,7 +111,7 @@ def log_findings(
     expiration_ms: int | Skipped,
     partitions: int | Skipped,
 ) -> tuple[Finding, ...]:
-    """What is wrong or will be, in the order of IDs; checks whose facts were skipped are left out."""
+    """Present and coming problems, in the order of IDs; skips checks whose facts were skipped."""
     found: list[Finding] = []
     for name, logged in sorted(folded.ids.items()):
         value = logged.value
@@ -264,7 +263,7 @@ def _by_coordinator(before: TransactionLogValue | None, now: TransactionLogValue
 
 
 def _duration(now: TransactionLogValue, at: int) -> str:
-    """By the time of its record: its last update is that of the decision, and the markers may have come much later."""
+    """Age by the record's time: the decision's last update, which markers may follow much later."""
     return f" after {at - now.start_ms} ms" if 0 <= now.start_ms <= at else ""
 
 
@@ -332,7 +331,7 @@ class CommitHistories:
         self._open = {name: _Continued(earlier.get(name), continues=continues) for name in transactional_ids}
 
     def following(self, records: Iterable[LogRecord]) -> Iterator[LogRecord]:
-        """The same records; each that says that one of the IDs committed, or was claimed, is taken in."""
+        """Passes the records on and takes in each commit and each claim of one of the IDs."""
         for each in records:
             if isinstance(each, TransactionLogRecord) and each.value is not None:
                 continued = self._open.get(each.transactional_id)
@@ -359,7 +358,6 @@ class _Continued:
 
     @property
     def history(self) -> CommitHistory | None:
-        """What is known now; None before the first commit."""
         if not self._last:
             return None
         oldest = self._last - KEPT_DAYS * DAY_MS
@@ -367,7 +365,6 @@ class _Continued:
         return CommitHistory(max(self._first, oldest), self._last, self._claimed or None, days)
 
     def add(self, state: TransactionState, at: int) -> None:
-        """A record of the ID in this state."""
         if state is TransactionState.EMPTY:
             self._claimed = max(at, self._claimed)
         elif state is not TransactionState.COMPLETE_COMMIT:

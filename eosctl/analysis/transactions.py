@@ -51,7 +51,7 @@ _VAGUE: Final[tuple[tuple[re.Pattern[str], Words], ...]] = (
 
 
 def shapes_of(transactional_id: str) -> tuple[str, ...]:
-    """Shapes that the ID has, in words: one that is hard to have by chance alone, or all; none where it has none."""
+    """Shapes of the ID, in words: one that is rare by chance alone, or all of them; empty if it has none."""
     telling = [words(match) for shape, words in _TELLING if (match := shape.fullmatch(transactional_id))]
     vague = [words(match) for shape, words in _VAGUE if (match := shape.fullmatch(transactional_id))]
     return tuple(telling or vague)
@@ -92,13 +92,13 @@ class KnownNames(Struct, frozen=True):
 
 
 def ownership(transactional_id: str, names: KnownNames) -> Ownership:
-    """Who uses the ID, or the shapes that it has where no owner is known."""
+    """The owner of the ID, or the ID's shapes where no owner is known."""
     owners = names.owners(transactional_id)
     return Ownership(owners, () if owners else shapes_of(transactional_id))
 
 
 def owners_of(transactional_ids: Iterable[str | None], names: KnownNames) -> dict[str, Ownership]:
-    """The ownership of each of these IDs; None, an ID that is not known, is left out."""
+    """The ownership of each of these IDs; skips None."""
     return {each: ownership(each, names) for each in transactional_ids if each is not None}
 
 

@@ -73,7 +73,7 @@ def check_upgrade(evidence: Evidence, target: Phase, coverage: Coverage = NOTHIN
 
 
 def _at(evidence: Evidence, target: Phase) -> Evidence:
-    """The same with what the workers need when they are at the target, in place of what they need now."""
+    """The evidence with the workers' needs at the target in place of their present needs."""
     needed = evidence.acl_differences
     return replace(
         evidence, acl_in_force=needed if isinstance(needed, Skipped) else needed[SourceSupport(target.value)]
@@ -83,7 +83,7 @@ def _at(evidence: Evidence, target: Phase) -> Evidence:
 def _misnamed(
     evidence: Evidence, target: Phase, workers: tuple[WorkerPhase, ...], misnaming: Finding, coverage: Coverage
 ) -> UpgradeCheck:
-    """Nothing but that a name is wrong: what was read is not of this Connect cluster."""
+    """Only the finding of a wrong name: the facts belong to another Connect cluster."""
     return UpgradeCheck(
         evidence=evidence,
         target=target,
@@ -149,12 +149,12 @@ def _doubts(diagnosis: Diagnosis, target: Phase) -> Iterator[Uncertainty]:
 
 
 def _stands_in_the_way(rule: Rule, reason: str) -> bool:
-    """Whether a roll that the rule blocks needs what it could not tell."""
+    """True if a roll that the rule blocks needs a fact that it could not read."""
     return reason not in {UNREAD.reason, FLOWS.reason} and not _if_given(rule)
 
 
 def _if_given(rule: Rule) -> bool:
-    """Rules about files and principals find what is wrong in those that are given; a roll does not need them."""
+    """True for rules about files and principals, which a roll does not need."""
     return not IF_GIVEN.isdisjoint(rule.needs)
 
 
@@ -181,7 +181,7 @@ def _action(url: str, target: Phase) -> str:
 
 
 def _first_steps(workers: tuple[WorkerPhase, ...], target: Phase) -> Iterator[RollingStep]:
-    """Where the roll may not start because a worker is two steps away: that worker's way to preparing."""
+    """The way to preparing of a worker that is two steps away and blocks the roll."""
     for each in workers:
         if each.phase in RANK and abs(RANK[each.phase] - RANK[target]) > 1:
             yield RollingStep(each.url, each.phase, _action(each.url, NEXT_UP[target]))

@@ -66,7 +66,7 @@ SUMMARY_TOPIC = ""
 
 
 class Reduced(NamedTuple):
-    """What one bucket gave: the encoded conclusions, and the rows that the next run begins with."""
+    """Result of one bucket: the encoded conclusions, and the carried rows for the next run."""
 
     bucket: int
     result: bytes
@@ -152,7 +152,7 @@ def _merged(logs: Sequence[LogState]) -> LogState | None:
 
 
 def _with_true_starts(logs: Sequence[PartitionLog]) -> Iterator[PartitionLog]:
-    """The logs without beginnings of sessions that are none; there is but one bucket of logs."""
+    """The logs without false beginnings of sessions; all logs are in one bucket."""
     raised = raised_epochs(producer for log in logs if log.settled is not None for producer in log.settled.producers)
     for log in logs:
         settled = log.settled
@@ -210,8 +210,6 @@ def _reduce_transactions(reduction: TransactionReduction, bucket: int, rows: Ite
 
 
 class Progress(NamedTuple):
-    """A range has been scanned."""
-
     offsets: OffsetRange
 
 
@@ -219,7 +217,7 @@ Advance = Callable[[Progress], None]
 
 
 class ScannedRows(Protocol):
-    """The state rows of all ranges of a plan, wherever they lie."""
+    """The state rows of all ranges of a plan, wherever they are stored."""
 
     def reduce(self, reduction: Reduction, carried: Iterable[StateRow]) -> Sequence[Reduced]:
         """One Reduced for each bucket that has rows of the reduction's kind, or carried ones; by bucket."""
@@ -250,14 +248,14 @@ Committed = Callable[[AuditPlan, Sequence[OffsetsWrite]], Mapping[OffsetsWrite, 
 
 
 class _Writes(NamedTuple):
-    """Those of one connector by key and in their order; whole: none is missing, none was outside transactions."""
+    """Writes of one connector by key, in order; whole: none is missing, all are transactional."""
 
     of: Mapping[bytes | None, Sequence[KeyWrite]]
     whole: bool
 
 
 def count_changes(evidence: Evidence, open_source: OpenSource, committed: Committed) -> tuple[OffsetsChange, ...]:
-    """What came of each change of source offsets, as far as the logs show it now."""
+    """Effects of each change of source offsets that the logs still show."""
     found: list[OffsetsChange] = []
     for history in evidence.config.connectors:
         altering = _altering(evidence, history)
@@ -267,7 +265,7 @@ def count_changes(evidence: Evidence, open_source: OpenSource, committed: Commit
 
 
 def _altering(evidence: Evidence, history: ConnectorHistory) -> frozenset[tuple[int, int]]:
-    """Sessions of the connector's producers that began, in an offsets topic, while it was stopped."""
+    """Sessions of the connector's producers that began in an offsets topic while it was stopped."""
     return frozenset(
         (each.producer_id, each.producer_epoch)
         for each in evidence.sessions
@@ -344,7 +342,7 @@ def _read_writes(evidence: Evidence, connector: str, plan: AuditPlan, open_sourc
 
 
 def _entries(item: DataBatch, start: int) -> Iterator[tuple[bytes | None, Write]]:
-    """The committed records of a batch; none of one that is damaged, which the audit reports."""
+    """The committed records of a batch; none of a damaged one, which the audit reports."""
     header = item.batch.header
     if item.aborted:
         return
@@ -380,7 +378,7 @@ def _by_key(
 
 
 def _timed(writes: Iterable[KeyWrite]) -> Iterator[tuple[int, TopicPartition, int, KeyWrite]]:
-    """Each with a time that does not go back within the partition, whatever clocks did."""
+    """Items with times that do not go back within the partition, whatever the clocks did."""
     latest = 0
     for each in writes:
         latest = max(latest, each.placed.write.timestamp)
@@ -394,19 +392,19 @@ OPEN_QUESTIONS: Final = frozenset({AnomalyKind.UNCLEAR.value, AnomalyKind.UNKNOW
 
 
 class AuditResult(NamedTuple):
-    """The report, and the rows that the next audit of the same job begins with."""
+    """The report, and the carried rows for the next audit of the same job."""
 
     report: AuditReport
     carried: tuple[StateRow, ...]
 
 
 def nothing_carried(_: StateKind) -> Iterable[StateRow]:
-    """What an audit without a ledger begins with."""
+    """The carried rows of an audit without a ledger."""
     return ()
 
 
 def no_history(_: AuditPlan, __: frozenset[int]) -> TransactionLogHistory | Skipped:
-    """What an audit knows that does not read the transaction log."""
+    """The history of an audit that does not read the transaction log."""
     return Skipped("the transaction log was not read")
 
 
@@ -431,7 +429,7 @@ def run_audit(
 
 
 class Inputs(NamedTuple):
-    """What an audit reads beside the ranges of its plan."""
+    """Inputs of an audit beside the ranges of its plan."""
 
     carried: CarriedRows
     read_history: ReadHistory
@@ -439,7 +437,7 @@ class Inputs(NamedTuple):
 
 
 class _Run:
-    """The reductions of one audit; each may use what those before it found."""
+    """The reductions of one audit, which may use the results before them."""
 
     def __init__(self, plan: AuditPlan, engine: Engine, rows: ScannedRows, inputs: Inputs) -> None:
         self._plan, self._engine, self._rows = plan, engine, rows
@@ -473,7 +471,7 @@ class _Run:
         return AuditResult(conclude(evidence), tuple(chain.from_iterable(self._left.values())))
 
     def _changes(self, evidence: Evidence, inputs: JudgementInputs) -> tuple[OffsetsChange, ...]:
-        """What came of changed source offsets, by what is left of them in the logs and by what earlier runs saw."""
+        """Effects of changed source offsets, by the remaining logs and by earlier runs."""
         earlier = [
             each
             for row in self._carried(StateKind.CHANGES)
@@ -491,7 +489,7 @@ class _Run:
         return changes
 
     def _committed(self, plan: AuditPlan, reduction: TransactionReduction) -> Mapping[OffsetsWrite, Data]:
-        """Of the rows that were scanned; of rows of their own where earlier runs read some of the plan's ranges."""
+        """Writes in the scanned rows, with rows of their own for ranges of earlier runs."""
         scanned = {(each.topic, each.partition, each.start) for each in self._plan.ranges}
         resumed = not all(each[:3] in scanned for each in plan.ranges)
         rows = self._engine.scan(plan, lambda _: None) if resumed else self._rows
@@ -531,13 +529,13 @@ class _Run:
 
 
 def _asked(keys: KeySummary) -> tuple[OffsetsWrite, ...]:
-    """Source offsets whose transactions decide a suspicion, or are shown with it, or may be by a later audit."""
+    """Source offsets whose transactions decide a suspicion, are shown with it, or may be by a later audit."""
     suspicious = {write for each in keys.suspicions for write in (each.was, each.now) if write is not None}
     return tuple(sorted({*suspicious, *keys.latest}))
 
 
 def _in_question(logs: Iterable[PartitionLog], writers: Writers) -> frozenset[int]:
-    """Producer IDs whose history may decide what is open: those of connectors, and those of nobody known."""
+    """Producer IDs of connectors or unknown owners, whose history decides open transactions."""
     transactional = {
         producer.producer_id
         for log in logs
@@ -555,7 +553,7 @@ def _by_producer(transactions: Iterable[LoggedTransaction]) -> Mapping[int, Sequ
 
 
 def _with_writers(plan: AuditPlan, logs: Iterable[PartitionLog], owners: Mapping[int, tuple[str, ...]]) -> AuditPlan:
-    """The plan with its output topics' connectors: those that are known to write there, and those seen to."""
+    """The plan with the connectors of its output topics, known writers and seen ones."""
     seen: dict[str, set[str]] = {topic.name: set(topic.connectors) for topic in plan.topics}
     for log in logs:
         for producer in () if log.settled is None else log.settled.producers:
@@ -569,7 +567,7 @@ def _with_writers(plan: AuditPlan, logs: Iterable[PartitionLog], owners: Mapping
 
 
 def _expired_rows(plan: AuditPlan) -> Iterator[StateRow]:
-    """Ranges that nobody read, as states of their own."""
+    """Ranges that no run read, as states of their own."""
     for each in plan.expired:
         scan = LogScan(each.start, each.end, GapKind.EXPIRED)
         payload = encode_audit_state(scan.state(()))

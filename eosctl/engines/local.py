@@ -42,7 +42,6 @@ class LocalEngine:
         self._processes = processes or os.cpu_count() or 1
 
     def scan(self, plan: AuditPlan, advance: Advance) -> "LocalRows":
-        """Read every range of the plan once."""
         directory = _directory()
         small = self._processes == 1 or sum(each.size for each in plan.ranges) <= SMALL
         pool = None if small else _pool(self._processes)
@@ -180,7 +179,6 @@ class LocalRows:
         return list(self._pool.map(_reduce, buckets))
 
     def close(self) -> None:
-        """End the processes and remove the files."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
         self._directory.cleanup()

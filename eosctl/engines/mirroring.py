@@ -64,7 +64,7 @@ DIGESTS: Final[dict[Compared, Callable[[Any], int]]] = {
 
 
 class NoColumns(Exception):  # a reason to decode in another way, not an error
-    """The records of a batch do not add up, or no client encodes them so: each has to be decoded."""
+    """The records of a batch do not add up, or no client writes them so: each has to be decoded."""
 
 
 class OpenBatch(NamedTuple):
@@ -80,7 +80,7 @@ class OpenBatch(NamedTuple):
 
 
 class DecodedRun(NamedTuple):
-    """Offsets and digests of all records of a run, and how many each batch has; batches that are damaged have none."""
+    """Offsets and digests of all records of a run, and the number in each batch; none of damaged ones."""
 
     offsets: Sequence[int]
     digests: Sequence[int]
@@ -129,7 +129,7 @@ Apart = Sequence[tuple[int, int]]
 
 @dataclass
 class Seen:
-    """What was read of one side: every batch is counted once, however often it is read."""
+    """Counts of one side; each batch counts once, however often it is read."""
 
     counts: Counts = NOTHING
     damages: dict[Damage, None] = field(default_factory=dict)
@@ -218,7 +218,7 @@ class SideReading:
 
 
 class _Kind(NamedTuple):
-    """What the batches of a block have in common: whether they count, were aborted, may be left out by a mirror."""
+    """Common properties of a block's batches: whether they count, were aborted, may be missing in a mirror."""
 
     counts: bool
     aborted: bool
@@ -257,7 +257,7 @@ class BothSides(NamedTuple):
 
 
 class Counting(NamedTuple):
-    """Which batches of a side count: those that begin before `end` and behind what is counted, and are not `apart`."""
+    """The batches of a side that count: those before `end`, behind the counted ones, and not in `apart`."""
 
     counted: Counts = NOTHING
     end: int = ENDLESS
@@ -268,7 +268,7 @@ ALL: Final = Counting()
 
 
 class OpenSides(NamedTuple):
-    """Both sides of a pair, of which any offset can be read."""
+    """Both sides of a pair, readable at any offset."""
 
     source: SideReading
     target: SideReading
@@ -281,7 +281,7 @@ def open_sides(
     decode: Decode,
     counting: tuple[Counting, Counting] = (ALL, ALL),
 ) -> OpenSides:
-    """Readers of both sides; what they count is `counting`, of the source and of the target."""
+    """Readers of both sides; `counting` limits the counts of source and target."""
     (one, other), (mine, theirs) = sources, counting
     return OpenSides(
         SideReading(one, sides.source, Side.SOURCE, _ranges(pair, Side.SOURCE), decode, *mine),
@@ -319,7 +319,7 @@ class PairPiece(NamedTuple):
 def cut_pair(
     sides: BothSides, pair: PartitionPair, earlier: MirrorProgress | None, processes: int, least: int = 2
 ) -> list[PairPiece]:
-    """The pieces of a pair behind what was compared earlier; none where it is too small for so many at least."""
+    """The pieces of a pair behind the earlier comparison; empty if it is too small."""
     starts, counted = (pair.source.audited_from, pair.target.audited_from), (0, 0)
     if earlier is not None:
         starts = (earlier.kept.source_next, earlier.kept.target_next)
@@ -341,7 +341,7 @@ def _log(side: SideReading, start: int) -> Log:
 
 
 def compare_piece(sides: BothSides, asked: PairPiece) -> EqualPiece | None:
-    """How far the piece is equal; None where it is not from its first record on, or something of it is damaged."""
+    """The equal length of the piece; None if its first record differs, or part of it is damaged."""
     with suppress(NoColumns):
         return _compared_piece(sides, asked, DECODE)
     return _compared_piece(sides, asked, record_by_record)
@@ -369,7 +369,7 @@ ComparePieces = Callable[[BothSides, Sequence[PairPiece]], Sequence[EqualPiece |
 
 
 class PairJob(NamedTuple):
-    """A pair, how far an earlier run has come (None: all is compared), and pieces of it that are known to be equal."""
+    """A pair, the end of an earlier run (None: compare all), and its pieces known to be equal."""
 
     pair: PartitionPair
     earlier: MirrorProgress | None = None
@@ -377,7 +377,7 @@ class PairJob(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Offsets on both sides that are to be compared."""
+        """Offsets to compare on both sides."""
         pair, earlier = self.pair, self.earlier
         starts = (pair.source.audited_from, pair.target.audited_from)
         if earlier is not None:
@@ -448,7 +448,7 @@ class _Comparison:
         self._source, self._target = open_sides(sides, job.pair, opened, decode, counting)
 
     def result(self) -> ComparedPair:
-        """Raises Changed where the earlier run cannot be gone on from."""
+        """Raises Changed if the earlier run cannot be resumed."""
         pair, earlier = self._job.pair, None if self._job.earlier is None else self._job.earlier.kept
         if earlier is not None and earlier.last is not None:
             self._require_equal(*earlier.last)
@@ -486,7 +486,7 @@ class _Comparison:
         return self._target.blocks(offset, self._compared)
 
     def _require_equal(self, offset: int, there: int) -> None:
-        """The last pair of records that were equal still is, unless one of them was deleted since."""
+        """Requires that the last pair of equal records still is, unless one of them was deleted since."""
         if offset < self._job.pair.source.audited_from or there < self._job.pair.target.audited_from:
             return
         mine, theirs = next(self._read_source(offset), None), next(self._read_target(there), None)

@@ -51,7 +51,7 @@ def _scanned(plan: AuditPlan, offsets: OffsetRange, source: LogSource, decode: D
 
 @contextmanager
 def collecting_rarely() -> Iterator[None]:
-    """Let the collector of cycles look rarely: records and states are in none, and walking them takes half the time."""
+    """Runs the cycle collector rarely: records and states have no cycles, and walking them takes half the time."""
     usual = gc.get_threshold()
     gc.set_threshold(*RARELY)
     try:
@@ -147,7 +147,7 @@ def _tracked(plan: AuditPlan) -> Tracked:
 
 
 def _gap_kind(topic: AuditedTopic) -> GapKind:
-    """An unknown cleanup policy is taken for compaction in offsets and config topics, which have to be compacted."""
+    """Assumes compaction, which Connect requires, if an offsets or config topic has an unknown policy."""
     policy = topic.cleanup_policy
     if isinstance(policy, Skipped):
         return GapKind.UNCLEAR if topic.role is TopicRole.OUTPUT else GapKind.COMPACTED

@@ -38,7 +38,6 @@ class Exposition:
         self._generate: Callable[[CollectorRegistry], bytes] = generate_latest
 
     def text(self, published: Mapping[str, Iterable[Sample]]) -> bytes:
-        """The samples of each profile, by its name."""
         from prometheus_client import CollectorRegistry
 
         registry = CollectorRegistry(auto_describe=False)
@@ -47,13 +46,12 @@ class Exposition:
 
 
 class _Collector:
-    """What prometheus-client asks for the families of a page."""
+    """The collector that prometheus-client asks for the families of a page."""
 
     def __init__(self, metrics: tuple[Metric, ...], published: Mapping[str, Iterable[Sample]]) -> None:
         self._metrics, self._published = metrics, published
 
     def collect(self) -> "Iterator[GaugeMetricFamily]":
-        """The metrics that have a sample."""
         from prometheus_client.metrics_core import GaugeMetricFamily
 
         families: dict[Metric, GaugeMetricFamily] = {}
@@ -67,7 +65,7 @@ class _Collector:
 
 
 def printable(label: str) -> str:
-    """The label as UTF-8 can hold it: a name may have bytes that are none."""
+    """The label with bytes that are not UTF-8 escaped."""
     return label.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -75,7 +73,7 @@ def printable(label: str) -> str:
 
 
 class _Published(Struct, frozen=True):
-    """An observation that is true until a time of the monotonic clock."""
+    """An observation, valid until a time of the monotonic clock."""
 
     observation: Observation
     until: float
@@ -90,7 +88,7 @@ class Board:
         self._count = 0
 
     def publish(self, observation: Observation, lifetime_s: float) -> None:
-        """Takes the place of the profile's last observation; after `lifetime_s` it is too old to be shown."""
+        """Replaces the profile's last observation; after `lifetime_s` it is too old to be shown."""
         until = time.monotonic() + lifetime_s
         with self._changed:
             self._published[observation.profile] = _Published(observation, until)
@@ -98,7 +96,7 @@ class Board:
             self._changed.notify_all()
 
     def latest(self) -> dict[str, Observation]:
-        """The last observation by profile: of one that is too old, what is still true."""
+        """The last observation by profile; of an expired one, the samples that are still true."""
         with self._changed:
             published = dict(self._published)
         now = time.monotonic()
@@ -107,7 +105,7 @@ class Board:
         }
 
     def wait(self, seen: int, timeout_s: float) -> int:
-        """Returns how often something was published: as soon as that is not `seen`, or after the timeout."""
+        """Waits until the number of publications is not `seen`, or for the timeout; returns the number."""
         with self._changed:
             self._changed.wait_for(lambda: self._count != seen, timeout_s)
             return self._count
@@ -118,7 +116,7 @@ NOT_YET: Final = Page(503, TEXT, b"no cycle has ended yet\n")
 
 
 class Exporter:
-    """The pages of what is on the board."""
+    """Serves /metrics, /healthz and /readyz."""
 
     def __init__(self, board: Board, exposition: Exposition) -> None:
         self._board, self._exposition = board, exposition
@@ -126,7 +124,7 @@ class Exporter:
         self._written: tuple[Mapping[str, Sequence[Sample]], Page] | None = None
 
     def page(self, path: str) -> Page | None:
-        """/metrics and /readyz are 503 until the first cycle has ended; None: there is no such page."""
+        """The page; None for another path. /metrics and /readyz are 503 until the first cycle has ended."""
         if path == "/healthz":
             return Page(200, TEXT, b"ok\n")
         if path not in {"/metrics", "/readyz"}:
@@ -137,7 +135,7 @@ class Exporter:
         return Page(200, TEXT, b"ok\n") if path == "/readyz" else self._metrics(published)
 
     def _metrics(self, published: Mapping[str, Sequence[Sample]]) -> Page:
-        """Written once for each change, by one thread at a time, however many clients ask."""
+        """Written once for each change, by one thread at a time, for any number of clients."""
         with self._writing:
             if self._written is None or self._written[0] != published:
                 self._written = published, Page(200, CONTENT_TYPE, self._exposition.text(published))

@@ -44,7 +44,7 @@ MOST_BYTES: Final = 64 << 10
 
 
 class _Sockets:
-    """Second descriptors of the sockets in use: a TLS handshake takes the first one from who opened it."""
+    """Second descriptors of the sockets in use: a TLS handshake detaches the first one."""
 
     def __init__(self) -> None:
         self._open: list[socket.socket] = []
@@ -58,7 +58,7 @@ class _Sockets:
             self.end()
 
     def end(self) -> None:
-        """Every read and write on them ends at once."""
+        """Ends every read and write on the sockets at once."""
         self.ended = True
         with self._changing:
             for each in self._open:
@@ -115,7 +115,7 @@ def _pools(sockets: _Sockets) -> dict[str, Any]:
 
 
 class PushBounds:
-    """What the exchanges of one push may take, all together, and what came of them."""
+    """Bounds of all exchanges of one push, and their result."""
 
     def __init__(self, timeout_s: float) -> None:
         self.timeout_s, self._deadline, self._sockets = timeout_s, 0.0, _Sockets()
@@ -126,7 +126,7 @@ class PushBounds:
 
     @contextmanager
     def bounded(self) -> Iterator[None]:
-        """The time of one push begins. Its connections are closed at the end."""
+        """The time bounds of one push, whose connections are closed at the end."""
         self._deadline, self._sockets = monotonic() + self.timeout_s, _Sockets()
         self.answer, self.refusal, self.status = b"", None, None
         for scheme in ("http://", "https://"):
@@ -142,7 +142,7 @@ class PushBounds:
             self.session.close()
 
     def exchange(self, send: Callable[[float], "Response"]) -> "Response":
-        """What `send` gives within the time that is left. Raises where it is late, or is answered by a redirect."""
+        """The response of `send` within the remaining time. Raises if it is late, or a redirect."""
         if (left := self._deadline - monotonic()) <= 0:
             raise self._refused(self.late)
         try:
@@ -167,7 +167,7 @@ class PushBounds:
 
     @property
     def late(self) -> str:
-        """What is said of a push whose time is over."""
+        """The message for a push that timed out."""
         return f"the collector did not answer within {self.timeout_s:g} s"
 
     def _refused(self, why: str) -> Exception:
@@ -298,7 +298,7 @@ def _timeout_s() -> float:
 
 
 def _rejected(answer: bytes) -> str | None:
-    """What a collector that accepted a push says of the values that it dropped."""
+    """The collector's words on values that it dropped from an accepted push."""
     from google.protobuf.message import DecodeError
     from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
 
@@ -316,14 +316,13 @@ def _attributes(profile: str, sample: Sample) -> dict[str, str]:
 
 
 class _Reasons(logging.Handler):
-    """What the SDK logs is why it failed; it says so nowhere else. The last two of its sentences are kept."""
+    """Keeps the SDK's last two log messages, its only report of why a push failed."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.said: deque[str] = deque(maxlen=2)
 
     def text(self, status: int | None) -> str:
-        """With the last status that the collector answered: of some the SDK gives none."""
         why = "; ".join(self.said) or "the SDK gives no reason"
         return why if status is None or str(status) in why else f"the collector answered {status}: {why}"
 

@@ -22,8 +22,6 @@ CONNECTIONS: Final = 256
 
 
 class Page(NamedTuple):
-    """What is answered: status, content type and body."""
-
     status: int
     content_type: str
     body: bytes
@@ -37,7 +35,7 @@ Pages = Callable[[str], Page | None]
 
 
 class Address(NamedTuple):
-    """Where to listen: as it was given, and as a socket takes it."""
+    """Listening address: as given, and as a socket takes it."""
 
     text: str
     family: int
@@ -45,7 +43,7 @@ class Address(NamedTuple):
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine can connect to it."""
+        """True if only this machine can connect."""
         return _is_loopback(str(self.place[0]))
 
     def is_named(self, host: str) -> bool:
@@ -72,7 +70,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def address_of(listen: str, *, allow_remote: bool) -> Address:
-    """HOST:PORT or [IPV6]:PORT; UsageError where it is none, or is reached from elsewhere and that is not allowed."""
+    """Parses HOST:PORT or [IPV6]:PORT; UsageError if malformed, or reachable remotely without --allow-remote."""
     host, colon, port = listen.rpartition(":")
     if not (colon and host and port.isascii() and port.isdecimal() and int(port) <= 65535):
         raise UsageError(f"--listen {listen} is no address", hint="give HOST:PORT, as 127.0.0.1:9464")
@@ -89,7 +87,7 @@ def address_of(listen: str, *, allow_remote: bool) -> Address:
 
 
 class MetricsServer(ThreadingHTTPServer):
-    """Listens from the beginning; answers while `serve_forever` runs. ConfigError where the address cannot be had."""
+    """Listens from the beginning; answers while `serve_forever` runs. ConfigError if the address is not available."""
 
     daemon_threads = True
     block_on_close = False
@@ -110,17 +108,16 @@ class MetricsServer(ThreadingHTTPServer):
 
     @property
     def port(self) -> int:
-        """The port that it listens on."""
         return int(self.server_address[1])
 
     def server_bind(self) -> None:
-        """Without the look-up of the host's name that HTTPServer does, which may wait for a name server."""
+        """Binds without HTTPServer's look-up of the host name, which may wait for a name server."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
 
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  # as socketserver has it
-        """In a thread of its own; where too many are at work, the oldest is ended."""
+        """Serves in a new thread; ends the oldest connection where there are too many."""
         with self._changing:
             if len(self._open) >= CONNECTIONS:
                 _cut(oldest := next(iter(self._open)))
@@ -129,7 +126,7 @@ class MetricsServer(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def service_actions(self) -> None:
-        """Ends the connections whose time is over, however their clients drip."""
+        """Closes connections that exceed their deadline, however slowly their clients send."""
         with self._changing:
             over = [each for each, began in self._open.items() if monotonic() - began >= self.exchange_s]
             for each in over:
@@ -137,13 +134,13 @@ class MetricsServer(ThreadingHTTPServer):
                 del self._open[each]
 
     def shutdown_request(self, request: Any) -> None:  # noqa: ANN401  # as socketserver has it
-        """Closes a connection, which nobody else ends then."""
+        """Closes a connection after its request."""
         with self._changing:
             self._open.pop(request, None)
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  # as socketserver has it
-        """A client that goes away is nobody's concern."""
+        """Ignores client disconnects."""
 
 
 def _cut(connection: socket.socket) -> None:

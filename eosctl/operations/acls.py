@@ -51,7 +51,7 @@ from eosctl.sources.config_providers import read_subject
 
 
 def group_and_path(text: str, clusters: Sequence[ConnectCluster]) -> tuple[str | None, Path]:
-    """`GROUP=FILE`, or a file alone where there is one group; None where the file has to say it."""
+    """`GROUP=FILE`, or a file alone where there is one group; None where the group has to be named."""
     groups = [each.group_id for each in clusters]
     group, equals, rest = text.partition("=")
     if equals and group in groups:
@@ -110,7 +110,7 @@ def internal_topics(config: str, offsets: str, status: str) -> dict[str, str]:
 
 
 def read_connect_clusters(session: Session, inputs: AclInputs) -> tuple[ConnectCluster, ...]:
-    """The Connect clusters with their connectors; UsageError where it is not clear whose a connector is."""
+    """The Connect clusters with their connectors; UsageError where the cluster of a connector is unclear."""
     clusters = _workers(session, inputs)
     known = _known_connectors(session, clusters, inputs)
     given = _given_connectors(inputs, clusters)
@@ -128,7 +128,7 @@ def read_connect_clusters(session: Session, inputs: AclInputs) -> tuple[ConnectC
 def clusters_in_force(
     session: Session, clusters: tuple[ConnectCluster, ...], inputs: AclInputs, workers: Workers
 ) -> tuple[ConnectCluster, ...] | Skipped:
-    """The same with the phase that their workers are in, by these answers and their files; Skipped: not known."""
+    """The clusters with the phase of their workers, by these answers and their files; Skipped if unknown."""
     asked = {id(each) for each in _reachable(session, clusters, inputs)}
     found = []
     for cluster in clusters:
@@ -140,7 +140,7 @@ def clusters_in_force(
 
 
 def _workers(session: Session, inputs: AclInputs) -> tuple[ConnectCluster, ...]:
-    """Workers of one group.id together; MirrorMaker 2's flows only where they have the same target, too."""
+    """Workers of one group.id together; MirrorMaker 2's flows only if they have the same target, too."""
     clusters: dict[tuple[str, str], ConnectCluster] = {}
     for path in inputs.worker_configs:
         for cluster in decode_worker_file(read_text(path, WORKER_CONFIG), str(path)):
@@ -164,7 +164,7 @@ def _together(one: ConnectCluster, other: ConnectCluster) -> ConnectCluster:
 
 
 def _worker_by_flags(session: Session, inputs: AclInputs) -> WorkerConfig:
-    """A worker of which only names are known; no config names its principals, so they have to be named."""
+    """A worker known by its names only; no config names its principals, so the user has to."""
     group_id = session.need_group_id("give --worker-config FILE, or --group-id")
     settings = {"group.id": group_id, **inputs.internal_topics}
     worker = worker_of(settings, "the command line")
@@ -205,7 +205,7 @@ def _known_connectors(
 def _with_active_topics(
     session: Session, known: Mapping[str, ConnectorConfig], inputs: AclInputs
 ) -> dict[str, ConnectorConfig]:
-    """Source connectors whose output topics nobody named and no config names, with those that Connect saw (KIP-558)."""
+    """Adds the topics that Connect saw (KIP-558) for source connectors without named output topics."""
     named = {text.rpartition("=")[0] for text in inputs.topics}
     untold = [
         name
@@ -223,7 +223,7 @@ def _with_active_topics(
 
 
 def _reachable(session: Session, clusters: tuple[ConnectCluster, ...], inputs: AclInputs) -> tuple[ConnectCluster, ...]:
-    """The cluster that --group-id names, or the only one; of several those whose workers use the cluster at -b."""
+    """The cluster of --group-id, or the only one; of several those whose workers use the cluster at -b."""
     options = session.options
     # Without the flag options.group_id is that of the first --worker-config.
     is_a_file_s = options.sources.get("group_id") in {str(each) for each in inputs.worker_configs}
@@ -249,7 +249,7 @@ def _reachable(session: Session, clusters: tuple[ConnectCluster, ...], inputs: A
 
 
 def _from_config_topic(session: Session, cluster: ConnectCluster) -> dict[str, ConnectorConfig] | None:
-    """None where no cluster was named to read it from; no connector where it does not exist: no worker has started."""
+    """The connectors; None without a cluster to read from, empty if the topic does not exist."""
     reader, topic = session.reader, cluster.workers[0].config_topic
     if isinstance(reader.cluster(), Skipped):
         return None
@@ -365,7 +365,7 @@ Principals = Mapping[tuple[ClientRole, str | None], str]
 
 
 def principals_by_role(texts: Iterable[str], clusters: Iterable[ConnectCluster]) -> Principals:
-    """The principals in these texts. Raises UsageError naming what is wrong, or a connector that is not known."""
+    """The principals in these texts. Raises UsageError for malformed ones, and for an unknown connector."""
     found = named_principals(texts)
     require_known(found, clusters)
     return found
@@ -433,7 +433,7 @@ NOT_READ: Final = frozenset({Cause.NOT_ASKED, Cause.NOT_SAVED})
 
 
 class AclOptions(Struct, frozen=True):
-    """The command line. phase, broker_version and mapping_rules None: as the workers and brokers say."""
+    """The options. phase, broker_version and mapping_rules None: as the workers and brokers report."""
 
     inputs: AclInputs
     phase: SourceSupport | None = None
@@ -507,7 +507,7 @@ def plan_cluster_acls(session: Session, options: AclOptions) -> AclReport:
 def _in_force(
     session: Session, options: AclOptions, clusters: tuple[ConnectCluster, ...]
 ) -> tuple[ConnectCluster, ...]:
-    """The clusters with the phase of each worker, which is asked where nobody names it; UsageError: it is not known."""
+    """The clusters with the phase of each worker, which workers report unless named; UsageError if unknown."""
     if options.phase is not None:
         return clusters
     reader = session.reader
@@ -570,7 +570,7 @@ def _explained(report: AclReport, request: AclRequest) -> AclReport:
 def _name_other_clusters(
     session: Session, options: AclOptions, difference: AclDifference, place: frozenset[str]
 ) -> None:
-    """Warns of bindings of other clusters, which are not checked; raises ConfigError where all are."""
+    """Warns of unchecked bindings of other clusters; raises ConfigError where all are."""
     if not options.check:
         return
     elsewhere = [each.planned.cluster for each in difference.compared if isinstance(each.status, Skipped)]
@@ -606,7 +606,7 @@ def _check_flags(options: AclOptions) -> None:
 
 
 def _require_acls(options: AclOptions, acls: ClusterAcls) -> None:
-    """Raises UsageError for a flag that needs ACLs which nobody named a cluster for, ConfigError where it has none."""
+    """Raises UsageError for a flag that needs ACLs without a cluster, ConfigError where it has none."""
     if not isinstance(acls.bindings, Skipped):
         return
     for flag, verb, given in (

@@ -8,7 +8,7 @@ from eosctl.operations.session import Session
 
 
 class Proposal(Protocol):
-    """What the user is asked about."""
+    """The plan that the user is asked about."""
 
     @property
     def objections(self) -> tuple[str, ...]:
@@ -45,7 +45,6 @@ def agree(session: Session, proposal: P, question: str, show: Show[P] | None) ->
 
 
 def _with_place(session: Session, question: str) -> str:
-    """The question with the cluster, the group if nobody named it, and the profile. Of two, the plan names the side."""
     profile = session.options.profile
     places = [] if session.has_other_cluster else [f"cluster {session.reader.cluster_id}"]
     places += [] if session.found_group_id is None else [f"Connect group {session.found_group_id}"]

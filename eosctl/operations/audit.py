@@ -97,7 +97,7 @@ ROLES: Final = ((StateKind.KEYS, TopicRole.OFFSETS), (StateKind.CONFIG, TopicRol
 
 
 class Auditor(Protocol):
-    """What runs plans."""
+    """Runs plans."""
 
     processes: int
 
@@ -117,7 +117,7 @@ def run_incrementally(auditor: Auditor, ledger: Ledger, job: str, as_json: Calla
 
 
 def until_committed(attempt: Callable[[], T]) -> T:
-    """Where another auditor of the same job was faster, all is planned and read again, ATTEMPTS times at most."""
+    """Plans and reads again where another auditor of the job was faster, ATTEMPTS times at most."""
     for number in range(1, ATTEMPTS + 1):
         try:
             return attempt()
@@ -147,7 +147,7 @@ class _Attempt:
         return {TopicPartition(row.topic, row.partition): row.start for row in rows}
 
     def _former(self, names: Collection[str]) -> Iterator[AuditedTopic]:
-        """Topics of earlier runs that this one was not asked for: what was read of them is judged with the rest."""
+        """Topics of earlier runs outside this one's request, which are judged with the rest."""
         kinds = ROLES if names else ()
         roles = {row.topic: role for kind, role in kinds for row in self._ledger.carried(self._state, kind)}
         for name in sorted(names):
@@ -155,7 +155,6 @@ class _Attempt:
             yield AuditedTopic(name, role, own=role is TopicRole.OFFSETS)
 
     def report(self, as_json: Callable[[AuditReport], str]) -> AuditReport:
-        """Runs the plan and commits."""
         result = self._auditor.run(self._plan, self._carried)
         advances = tuple(self._advances(result.report))
         self._ledger.commit(
@@ -175,7 +174,7 @@ class _Attempt:
         return replace(result.report, earlier=self._earlier(), newly_read=read if self._state.run_number else None)
 
     def _earlier(self) -> EarlierAudit | None:
-        """What the run before concluded; the ledger keeps each report without it, as that of an audit of everything."""
+        """The previous run's conclusions; the ledger keeps each report without them."""
         kept = self._ledger.report(self._state.job, self._state.run_id) if self._state.run_number else None
         return None if kept is None else decode_earlier_audit(kept, self._state.run_number)
 
@@ -203,19 +202,18 @@ def buckets_of(rows: Iterable[StateRow]) -> Iterator[CarriedBucket]:
 
 
 class ReportFormats(Struct, frozen=True):
-    """How a report is written: as JSON for the ledger, as a page for a browser that shows the command line."""
+    """Writers of a report: as JSON for the ledger, as a page that shows the command line."""
 
     json: Callable[[AuditReport], str]
     page: Callable[[AuditReport, str], str]
 
 
 def plan_audit(session: Session, request: AuditRequest) -> AuditPlan:
-    """The plan alone: nothing is read."""
     return _Auditor(session, request).plan()
 
 
 def run_and_report(session: Session, request: AuditRequest, formats: ReportFormats) -> AuditReport:
-    """The whole audit: one run, kept in the ledger if there is one."""
+    """One whole run, kept in the ledger if there is one."""
     auditor = _Auditor(session, request)
     if request.store is None:
         report = auditor.run(auditor.plan(), nothing_carried).report
@@ -230,7 +228,7 @@ def run_and_report(session: Session, request: AuditRequest, formats: ReportForma
 
 
 class _Auditor:
-    """Runs plans over one input: bounds may have to be read again, where another auditor was faster."""
+    """Runs plans over one input: again where another auditor was faster."""
 
     def __init__(self, session: Session, request: AuditRequest) -> None:
         self._session, self._request = session, request
@@ -241,7 +239,6 @@ class _Auditor:
         self.processes = request.processes or os.cpu_count() or 1
 
     def bounds(self) -> AuditPlan:
-        """A plan without ranges, of this moment."""
         return self._input.bounds()
 
     def plan(self) -> AuditPlan:

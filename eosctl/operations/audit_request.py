@@ -39,23 +39,23 @@ class AuditRequest(Struct, frozen=True):
 
 
 class AuditInput(Protocol):
-    """What an audit reads: a cluster, or log directories of brokers. Chosen once, then all the same to it."""
+    """The source of an audit: a cluster, or log directories of brokers, hidden behind one interface."""
 
     def bounds(self) -> AuditPlan:
-        """A plan without ranges, of this moment."""
+        """A plan without ranges, at this moment."""
 
     def open_source(self) -> OpenSource:
         """What opens the source of ranges, in this process and in others."""
 
     def decoded(self, kind: StateKind) -> Iterable[StateRow]:
-        """States of what lies in no range because it is decoded already."""
+        """States of records that are decoded already, outside any range."""
 
     def transaction_log_history(self, plan: AuditPlan, producer_ids: frozenset[int]) -> TransactionLogHistory | Skipped:
-        """What the transaction log says of these producer IDs; Skipped where it cannot be read."""
+        """The transaction log's records of these producer IDs; Skipped if unreadable."""
 
     @property
     def coverage(self) -> Coverage:
-        """What was requested until now, and what of it was not read."""
+        """The requests until now, and the failed ones."""
 
 
 # The request of a mirror's audit, and which topic is mirrored to which.
@@ -96,7 +96,7 @@ class MirrorRequest(Struct, frozen=True):
 def topic_pairs(
     request: MirrorRequest, in_source: Collection[str], in_target: Collection[str]
 ) -> tuple[TopicPair, ...]:
-    """The pairs of topics that exist on both sides. UsageError where a named one has no partner, or there is none."""
+    """The pairs of topics on both sides. UsageError where a named one has no partner, or there is no pair."""
     found = tuple(_pairs(request, in_source, in_target))
     known = {each.source for each in found}
     for topic in request.topics:

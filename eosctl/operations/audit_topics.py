@@ -64,7 +64,7 @@ SETTINGS: Final = (CLEANUP_POLICY, RETENTION_MS, RETENTION_BYTES)
 
 
 class AuditScope(Struct, frozen=True):
-    """What is to be audited: topics with their roles, and what is known of the Connect cluster beforehand."""
+    """Topics to audit with their roles, and known facts about the Connect cluster."""
 
     topics: tuple[AuditedTopic, ...]
     connectors: tuple[str, ...] | Skipped
@@ -113,7 +113,7 @@ def read_bounds(reader: ClusterReader, scope: AuditScope) -> AuditPlan:
 
 
 def _longest_transaction_ms(reader: ClusterReader) -> int:
-    """By the brokers' settings; the default where they may not be read, which decides only which stalls are shown."""
+    """The brokers' longest transaction timeout; the default, which only affects the stalls shown, if unreadable."""
     with reader.adding():
         brokers = reader.broker_settings()
     known = () if isinstance(brokers, Skipped) else brokers.values()
@@ -205,7 +205,7 @@ def _open_producers(reader: ClusterReader, leaders: Mapping[TopicPartition, int]
 
 
 def guess_role(keys: Iterable[bytes | None]) -> TopicRole:
-    """What a topic with such keys is to an audit, for one that nobody named."""
+    """The role of an unnamed topic with such keys."""
     for key in keys:
         if key is not None and read_offsets_key(key).connector is not None:
             return TopicRole.OFFSETS
@@ -216,7 +216,7 @@ ELSEWHERE: Final = Skipped("they are in another cluster")
 
 
 class FoundTopics:
-    """The topics, the source connectors that exist, and what could not be read."""
+    """The topics, the present source connectors, and the failed reads."""
 
     def __init__(self, reader: ClusterReader, request: AuditRequest) -> None:
         self._reader, self._request = reader, request.offsets
@@ -237,12 +237,10 @@ class FoundTopics:
 
     @property
     def topics(self) -> tuple[AuditedTopic, ...]:
-        """Every topic under audit, by name."""
         return tuple(self._topics[name] for name in sorted(self._topics))
 
     @property
     def connectors(self) -> tuple[str, ...] | Skipped:
-        """The source connectors that exist, by name."""
         configs = self._connectors.configs
         return configs if isinstance(configs, Skipped) else tuple(sorted(configs))
 
@@ -278,7 +276,7 @@ class FoundTopics:
             self.users[what] = tuple(sorted({*users, *self.users.get(what, ())}))
 
     def _add_internal(self, worker: WorkerSettings, named: Iterable[str]) -> None:
-        """Connectors' own offsets topics are those of now, and of before: what was moved away from is there."""
+        """Adds connectors' own offsets topics, present and earlier ones."""
         self._add(self._request.config_topic, TopicRole.CONFIG)
         self._add(worker.offsets_topic, TopicRole.OFFSETS)
         for name, topic in _own_topics(worker, self._connectors):
@@ -298,7 +296,7 @@ class FoundTopics:
         return self._scope is None or not self._scope.isdisjoint(connectors)
 
     def _leave_out_of_scope(self) -> None:
-        """What only connectors use that nobody asked for is no gap of this audit."""
+        """Drops gaps that concern only connectors outside the audit's scope."""
         for what, users in self.users.items():
             if not self._is_in_scope(users):
                 del self.unread[what]
@@ -318,7 +316,7 @@ class FoundTopics:
                 self.left_out[connector] = (*self.left_out.get(connector, ()), name)
 
     def _role(self, name: str) -> TopicRole:
-        """By its first keys: an offsets topic of workers that nobody named is recognised."""
+        """Recognizes an unnamed offsets topic of workers by its first keys."""
         return guess_role(self._reader.first_keys(name))
 
     def _written(self) -> Mapping[str, set[str]]:
@@ -369,7 +367,7 @@ def _scope(connectors: Iterable[str], named: Iterable[str], written: Mapping[str
 
 
 def _own_topics(worker: WorkerSettings, connectors: Connectors) -> Iterator[tuple[str, str | Skipped]]:
-    """Each connector with the offsets topic that it writes first; Skipped where that cannot be read here."""
+    """Each connector with the offsets topic that it writes first; Skipped if it cannot be read here."""
     if isinstance(connectors.configs, Skipped):
         return
     stores_of = connectors.stores(worker)
@@ -407,12 +405,12 @@ class ClusterInput:
         return read_bounds(self._reader, self._scope)
 
     def open_source(self) -> OpenSource:
-        """Record batches, where the reader has them; without them a plan has no ranges."""
+        """Record batches, if the reader has them; a plan without them has no ranges."""
         batches = self._reader.record_batches()
         return OpenSegments(()) if isinstance(batches, Skipped) else batches
 
     def decoded(self, kind: StateKind) -> Iterator[StateRow]:
-        """The config topic's records, where the reader has no record batches."""
+        """The config topic's records, if the reader has no record batches."""
         config = next((each.name for each in self._scope.topics if each.role is TopicRole.CONFIG), None)
         if kind is StateKind.CONFIG and config is not None and isinstance(self._reader.record_batches(), Skipped):
             records = self._reader.config_topic(config).records
@@ -420,7 +418,7 @@ class ClusterInput:
             yield StateRow(StateKind.CONFIG, 0, config, 0, 0, True, encode_audit_state(events))
 
     def transaction_log_history(self, plan: AuditPlan, producer_ids: frozenset[int]) -> TransactionLogHistory | Skipped:
-        """Of the partitions that hold the IDs; all of them where the holder of one producer ID is not known."""
+        """The partitions of the IDs; all partitions if the holder of one producer ID is unknown."""
         try:
             log = self._reader.transaction_log(_holders_of_ids(plan, producer_ids))
             unread = next(iter(log.unread.values()), None)
@@ -430,12 +428,11 @@ class ClusterInput:
 
     @property
     def coverage(self) -> Coverage:
-        """That of the reader."""
         return self._reader.coverage
 
 
 def _holders_of_ids(plan: AuditPlan, producer_ids: Collection[int]) -> tuple[str, ...]:
-    """The transactional IDs that hold these producer IDs; none where one of them is not known."""
+    """The transactional IDs that hold these producer IDs; empty if one of them is unknown."""
     holders = () if isinstance(plan.holders, Skipped) else plan.holders
     known = {each.transactional_id: each.producer_id for each in holders if each.producer_id in producer_ids}
     return tuple(sorted(known)) if set(known.values()) == set(producer_ids) else ()
@@ -450,7 +447,7 @@ INTERNAL: Final = frozenset({"__consumer_offsets", TRANSACTION_LOG, "__cluster_m
 
 
 class LogDirectoryInput:
-    """Log directories. Which topics connectors write to is seen from their producers alone."""
+    """Log directories. The topics of connectors are seen from their producers alone."""
 
     coverage = Coverage()
 
@@ -493,7 +490,7 @@ class LogDirectoryInput:
         )
 
     def _with_records(self) -> Iterable[PartitionSegments]:
-        """Partitions by how much they hold, the emptiest first: the last one of a topic decides its role."""
+        """Partitions by size, the emptiest first: the last one of a topic decides its role."""
         named = (each for each in self._segments if each.topic_partition.topic not in INTERNAL)
         return sorted(named, key=lambda each: each.end_offset)
 
@@ -511,11 +508,9 @@ class LogDirectoryInput:
         return AuditedTopic(name, role, segments.topic_id, COMPACT if cleaned else NOT_ASKED, users, own=own)
 
     def open_source(self) -> OpenSource:
-        """Reads the same files."""
         return OpenSegments(self._segments)
 
     def decoded(self, kind: StateKind) -> Iterable[StateRow]:  # the protocol's
-        """Nothing: all lies in ranges."""
         return ()
 
     def transaction_log_history(self, plan: AuditPlan, producer_ids: frozenset[int]) -> TransactionLogHistory | Skipped:

@@ -38,7 +38,7 @@ def profile_names() -> Names:
 
 
 def plan_names(typed: str, suffix: str) -> tuple[str, ...]:
-    """Plan files that a word which begins so may stand for: beside it, and by their names alone those that are kept."""
+    """Plan files that begin with the word: by path, and kept ones by name alone."""
     place = typed.rpartition("/")[0]
     there = Path(place) if place or typed.startswith("/") else Path()
     beside = (f"{typed[: len(place) + 1] if '/' in typed else ''}{each.name}" for each in there.glob(f"*{suffix}"))
@@ -57,7 +57,6 @@ def topic_names(options: SessionOptions) -> Names:
 
 
 def transactional_ids(options: SessionOptions) -> Names:
-    """The transactional IDs that the cluster's coordinators list."""
     return _cached(
         options,
         "transactional IDs",
@@ -103,13 +102,13 @@ def budget_s() -> float:
 
 
 def _digest(kind: str, options: SessionOptions) -> str:
-    """A name for what is read, of which cluster and as whom: it differs where the answer may."""
+    """A file name for the cluster, principal and kind of answer."""
     what = (kind, options.bootstrap_servers, options.command_config, options.profile, *map(str, options.connect_urls))
     return hashlib.sha256(repr((*what, sorted(options.properties.items()))).encode()).hexdigest()[:32]
 
 
 def _within_budget(options: SessionOptions, read: Read) -> Names | None:
-    """What `read` answers, sorted; None where it fails or takes longer than `budget_s`."""
+    """The sorted answer of `read`; None if it fails or takes longer than `budget_s`."""
     answers: list[Names] = []
 
     def ask() -> None:

@@ -32,7 +32,7 @@ LOOKS: Final = 10
 
 
 class ConfigTopicRequest(Struct, frozen=True):
-    """Which connectors (none: all), in which topic, as a worker of which version and isolation level reads it."""
+    """Which connectors (none: all), in which topic, by which worker version and isolation level."""
 
     connectors: tuple[str, ...] = ()
     config_topic: str = "connect-configs"
@@ -111,7 +111,7 @@ def config_topic_history(session: Session, request: ConfigTopicRequest) -> Confi
 
 
 def _entries(records: Iterable[ConfigRecord], reader: Reader, wanted: tuple[str, ...]) -> Iterator[TimelineEntry]:
-    """The entries of the wanted connectors (none: all), read lazily. UsageError where there is none of them."""
+    """Entries of these connectors (none: all), read lazily. UsageError if none is found."""
     seen: set[str] = set()
 
     def watched() -> Iterator[ConfigRecord]:

@@ -29,7 +29,7 @@ from eosctl.planning.operated import for_operator, objections
 
 
 class ConnectorOperator(HiddenFields, frozen=True):
-    """The operator of connectors, as far as the user said; texts are the files with their resources, by connector."""
+    """The operator of connectors that the user named; texts are its resources' files, by connector."""
 
     hidden: ClassVar = ("texts",)
 
@@ -37,7 +37,7 @@ class ConnectorOperator(HiddenFields, frozen=True):
     texts: Mapping[str, str] = field(default_factory=dict)
 
     def planned(self, planned: Planned) -> Planned:
-        """The plan with its changes as changes of resources, and what speaks against it."""
+        """The plan with its changes as changes of resources, and its objections."""
         return for_operator(planned, self.operated)
 
     def write(self, plan: Plan, narrate: Callable[[str], None]) -> None:
@@ -89,7 +89,7 @@ NOBODY: Final = ConnectorOperator()
 
 
 def still_operated(plan: Plan, operated: OperatedConnectors) -> dict[str, str]:
-    """What of a plan in a file an operator would revert, and what to do: by the plan, and by what is known now."""
+    """Changes in a plan's file that an operator would revert, with the fix, by the plan and present facts."""
     known = plan.operated or OperatedConnectors()
     return dict(objections(plan, replace(known, every=known.every or operated.every)))
 
@@ -137,7 +137,7 @@ def connector_operator(
 
 
 def _has_operator(file: Path, *, emits: bool) -> bool:
-    """Whether this worker's file is a resource whose operator reverts changes to connectors over REST."""
+    """True if this worker's file is a resource whose operator reverts changes over REST."""
     text = read_text(file, WORKER_CONFIG)
     if not is_resource(text):
         return False

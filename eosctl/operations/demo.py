@@ -43,7 +43,7 @@ POLL_S: Final = 0.2
 
 
 def demonstrate(console: Reporter, kafka_version: str, show: Show) -> DemoReport:
-    """All acts on a fresh sandbox, which is gone afterwards."""
+    """Plays all acts on a fresh sandbox, and removes it."""
     start = time.monotonic()
     with Sandbox(SandboxSpec(kafka_version=kafka_version, workers=1), narrate=console.narrate) as sandbox:
         ready = DemoStep(
@@ -87,7 +87,7 @@ class Acts:
         return DemoStep(f"copy {LINES:,} lines", f"{copied:,} records in {TOPIC}", _since(start))
 
     def give_own_offsets_topic(self) -> DemoStep:
-        """The one line of configuration that makes the connector forget where it was."""
+        """The one line of configuration that makes the connector forget its position."""
         self._say(
             f"\n2. The connector gets an offsets topic of its own: offsets.storage.topic={OWN_OFFSETS}. Nothing else."
         )
@@ -133,7 +133,7 @@ class Acts:
         return DemoStep("inspect the config topic", seen, _since(start))
 
     def fence_a_zombie(self) -> tuple[DemoStep, DemoStep]:
-        """A producer with the task's ID and an open transaction is fenced, and then tries to commit."""
+        """Fences a producer with the task's ID and an open transaction, which then tries to commit."""
         zombie_id = task_transactional_id(self._group_id, ConnectorTaskId(CONNECTOR, 0))
         self._say(
             f"\n5. The connector is stopped, but somewhere a zombie of its task goes on: it holds {zombie_id}\n"
@@ -179,7 +179,7 @@ class Acts:
 
     @staticmethod
     def _wait_for(look: Callable[[], T], wanted: Callable[[T], bool], what: str) -> T:
-        """What `look` sees as soon as it is `wanted`."""
+        """The result of `look` as soon as it is `wanted`."""
         deadline = Deadline(DEADLINE_S)
         while not wanted(seen := look()):
             deadline.pause_or_raise(POLL_S, f"waited for {what}, saw {seen}")

@@ -79,7 +79,7 @@ NO_PRINCIPALS: Final = not_asked("neither --principal nor --worker-config was gi
 
 
 class AclDifferences(NamedTuple):
-    """What is needed in each phase, and in the one that each worker is in, against the ACLs of the cluster."""
+    """Needs in each phase, and in the present one of each worker, against the cluster's ACLs."""
 
     by_phase: Mapping[SourceSupport, AclDifference] | Skipped
     in_force: AclDifference | Skipped
@@ -162,7 +162,7 @@ def with_connectors(reader: ClusterReader, known: Evidence, active: Outputs | Sk
 
 
 def read_active_topics(reader: ClusterReader, known: Evidence) -> Outputs | Skipped:
-    """The topics that Connect saw each source connector use; configs name the others."""
+    """The topics that Connect saw each source connector use (KIP-558); configs name the others."""
     with reader.adding():
         return reader.active_topics(known.sources()) if known.sources() else {}
 
@@ -189,7 +189,7 @@ def _configured(connector: ConnectorConfig) -> Iterator[str]:
 
 
 def _other_groups(reader: ClusterReader, known: Evidence) -> Groups | Skipped:
-    """Of the groups that Connect workers form, those that may have an ID of our tasks."""
+    """Other groups of Connect workers that may own an ID of our tasks."""
     group_id, groups, statuses = known.group_id, known.groups, known.statuses
     if isinstance(group_id, Skipped):
         return group_id
@@ -209,7 +209,6 @@ def _other_groups(reader: ClusterReader, known: Evidence) -> Groups | Skipped:
 
 
 def _groups_elsewhere(reader: ClusterReader, known: Evidence) -> Groups | Skipped:
-    """The workers' group.id in the Kafka cluster of each connector that writes to another one."""
     if isinstance(known.group_id, Skipped):
         return known.group_id
     places = {name: servers_elsewhere(known, name) for name in known.sources()}
@@ -255,13 +254,13 @@ def descriptions(reader: ClusterReader, transactional_ids: Iterable[str]) -> Des
 
 
 def leaderless(reader: ClusterReader, transactions: Descriptions) -> frozenset[TopicPartition] | Skipped:
-    """Partitions of the open ones among these transactions that have no leader now."""
+    """Partitions of open transactions among these that have no leader now."""
     opened = (each.partitions for each in transactions.values() if not isinstance(each, Skipped) and each.state.is_open)
     return reader.leaderless(partition for partitions in opened for partition in partitions)
 
 
 def _connect_ids(known: Evidence) -> Iterator[str]:
-    """The IDs of the leader and of every task that a source has, had, or may be fenced for."""
+    """Transactional IDs of the leader and of every task that a source has, had, or may be fenced for."""
     if isinstance(known.group_id, Skipped):
         return
     yield leader_transactional_id(known.group_id)
@@ -278,7 +277,7 @@ def _connect_ids(known: Evidence) -> Iterator[str]:
 
 
 def _with_log(reader: ClusterReader, known: Evidence, ids: Sequence[str], earlier: LogReading) -> Evidence:
-    """The same with what the transaction log holds of these IDs, which is read once."""
+    """The same with the transaction log's records of these IDs, which is read once."""
     cluster_id = None if isinstance(known.cluster_id, Skipped) else known.cluster_id
     if earlier.cluster_id not in {None, cluster_id}:
         earlier = LogReading()
@@ -343,7 +342,7 @@ def _named(found: MirroredPartition | Skipped, connector: str) -> MirroredPartit
 
 
 def _stored(offsets: OffsetsReport, connector: str) -> Mapping[TopicPartition, StoredOffset | Skipped]:
-    """The offset that a task of the connector starts from, of each source partition."""
+    """The offset that a task of the connector starts from, by source partition."""
     merged = (each for mine in offsets.connectors if mine.name == connector for each in mine.offsets)
     found = ((source_partition(each.key), each.kafka_effective) for each in merged)
     return {
@@ -373,7 +372,7 @@ def _of_connector(
 def _partitions(
     reader: ClusterReader, offsets: Mapping[TopicPartition, StoredOffset]
 ) -> Iterator[MirroredPartition | Skipped]:
-    """Those that the source has now, and which topics it has no more, or does not show."""
+    """The source's present partitions, and its topics that are gone or hidden."""
     topics = reader.topics(sorted({place.topic for place in offsets}), SETTINGS)
     leaders = reader.partitions(dict.fromkeys(topics)) if topics else {}
     positions = {place: at for place, each in offsets.items() if place in leaders and (at := _offset(each)) is not None}
@@ -428,7 +427,7 @@ def _retention(described: TopicDescription, key: str) -> int | Skipped:
 
 
 class _Workers(NamedTuple):
-    """What the workers answer."""
+    """The workers' answers."""
 
     workers: Mapping[str, WorkerEvidence | Skipped] | Skipped
     statuses: Mapping[str, ConnectorStatus] | Skipped
@@ -437,7 +436,7 @@ class _Workers(NamedTuple):
 
 
 def read_evidence(session: Session, request: EvidenceRequest) -> Evidence:
-    """All that can be read. Raises where no broker or no worker answers, of those that were named."""
+    """All readable evidence. Raises where no broker or no worker answers, of those that were named."""
     reader, principals = session.reader, named_principals(request.principals)
     cluster = reader.cluster()  # an unreachable cluster ends the command at once
     answered = _read_workers(reader, request)  # the brokers name some of the workers
@@ -514,14 +513,14 @@ def _with_brokers(
 
 
 def _ongoing(reader: ClusterReader, listed: ListedTransactions) -> tuple[TransactionDescription, ...]:
-    """Those that were ongoing as they were listed; one whose coordinator does not answer is left out."""
+    """The transactions that were ongoing in the list; skips those whose coordinator does not answer."""
     names = [each.transactional_id for each in listed.transactions if each.state is TransactionState.ONGOING]
     found = reader.describe(names).values() if names else ()
     return tuple(each for each in found if isinstance(each, TransactionDescription) and each.start_ms is not None)
 
 
 def _taken_rightly(known: Evidence, offsets: OffsetsReport | Skipped) -> tuple[InternalTopic, ...] | Skipped:
-    """The internal topics without those whose records show another topic: nothing else is said of these."""
+    """The internal topics without those whose records show another topic, which is their only finding."""
     if isinstance(known.internal_topics, Skipped):
         return known.internal_topics
     wrong = set()
@@ -546,7 +545,7 @@ def _protocols(groups: Mapping[str, ListedGroup] | Skipped) -> Mapping[str, str]
 def read_cluster_evidence(
     reader: ClusterReader, request: EvidenceRequest, transactions: Descriptions | Skipped
 ) -> ClusterEvidence:
-    """What a snapshot keeps for the rules; `transactions` are those of the same snapshot."""
+    """The evidence that a snapshot keeps for the rules; `transactions` are those of the same snapshot."""
     workers = read_or_skip(reader.worker_evidence)
     files = worker_files_of(request, workers)
     group_id = group_id_of(reader.group_id, files)

@@ -49,7 +49,7 @@ class EvidenceRequest(Struct, frozen=True):
 
 
 def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
-    """The same with this reason in place of all that is read from brokers."""
+    """The evidence with this reason in place of all facts from brokers."""
     return replace(
         evidence,
         clock=reason,
@@ -82,7 +82,7 @@ def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
 
 
 def topics_of(request: EvidenceRequest, known: Evidence, offsets_topic: str | None) -> dict[str, str]:
-    """Name of each internal topic: the user's, or that of a worker's file, or the reader's, or the samples'."""
+    """Name of each internal topic: by the user, a worker's file, the reader, or Kafka's samples."""
     keys = {"config": "config.storage.topic", "offsets": "offset.storage.topic", "status": "status.storage.topic"}
     names = ROLES if offsets_topic is None else {**ROLES, "offsets": offsets_topic}
     return {
@@ -110,7 +110,6 @@ def inspection_of(log: ConfigTopicLog, known: Evidence, version: KafkaVersion | 
 
 
 def offsets_request(known: Evidence, topics: Mapping[str, str], version: KafkaVersion | Skipped) -> OffsetsRequest:
-    """The request to `offsets show`, by what is known of the workers."""
     enabled, others, unknown = probes(known)
     agreed = None if (enabled and others) or unknown else SourceSupport.ENABLED if enabled else SourceSupport.DISABLED
     servers = set(known.configured("bootstrap.servers").values())
@@ -125,7 +124,7 @@ def offsets_request(known: Evidence, topics: Mapping[str, str], version: KafkaVe
 
 
 def _agreed(known: Evidence, keys: Iterable[str]) -> Mapping[str, str]:
-    """What the files of all workers say alike; nothing where a worker's file was not given."""
+    """Settings that the files of all workers share; empty if a worker's file is missing."""
     files = {} if isinstance(known.worker_files, Skipped) else known.worker_files
     if isinstance(known.workers, Skipped) or not known.workers.keys() <= files.keys():
         return {}
@@ -134,7 +133,7 @@ def _agreed(known: Evidence, keys: Iterable[str]) -> Mapping[str, str]:
 
 
 def group_id_of(given: str | None, files: Mapping[str, Mapping[str, str]] | Skipped) -> str | Skipped:
-    """The group that is given, otherwise the one that all files name; Skipped where there is neither."""
+    """The given group, otherwise the one in all files; Skipped without either."""
     named = {each["group.id"] for each in files.values() if "group.id" in each} if isinstance(files, Mapping) else set()
     if given is not None:
         return given
@@ -184,7 +183,7 @@ def _require_running(resource: StrimziResource, workers: int) -> None:
 
 
 def files_of(request: EvidenceRequest, evidence: Evidence) -> Mapping[str, str]:
-    """The path of each worker's file, by what evidence calls the worker: it has them in the request's order."""
+    """The path of each worker's file by the evidence's name of the worker, in the request's order."""
     names = () if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
     if len(request.worker_files) == 1:
         return dict.fromkeys(names, str(request.worker_files[0]))

@@ -16,13 +16,12 @@ MOST_WORDS: Final = 20
 
 
 def explain_text(text: str, group_id: str | None, profile: str | None = None) -> Explained:
-    """The kind of finding that the text names, and every known error that it shows; commands name the profile."""
     found = (*explain_finding(text.strip()), *explain_error(text, group_id, profile))
     return Explained(text=text.strip(), explanations=found, near=() if found else _near(text))
 
 
 def _near(text: str) -> tuple[str, ...]:
-    """IDs and names that are spelt much like a word of the text, the most alike first."""
+    """IDs and names spelt much like a word of the text, the most alike first."""
     known = [word for kind in KINDS for word in (kind.id, kind.name)]
     known += [pattern.id for pattern in ERROR_PATTERNS] + [word for error in KAFKA_ERRORS for word in error.words]
     spelt = {word.lower(): word for word in known}
@@ -32,7 +31,6 @@ def _near(text: str) -> tuple[str, ...]:
 
 
 def list_explanations() -> KnownExplanations:
-    """Everything that can be explained."""
     return KnownExplanations(
         findings={theme.title: tuple(theme.kinds) for theme in THEMES},
         errors=ERROR_PATTERNS,

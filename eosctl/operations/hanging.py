@@ -77,14 +77,14 @@ class Searched(Struct, frozen=True):
     young: tuple[ActiveProducer, ...]
 
     def require_all(self) -> None:
-        """Raise Unreachable where something could not be seen or judged."""
+        """Raises Unreachable where a fact could not be read or judged."""
         if self.unanswered:
             raise Unreachable(f"no leader answered for {', '.join(map(str, self.unanswered))}")
         self.joined.require()
 
 
 def find_hanging(reader: ClusterReader, request: HangingRequest) -> HangingTransactions:
-    """All that hangs in the partitions asked for, with what it holds back and who owns it."""
+    """All hanging transactions in the partitions, with the readers that they hold back and their owners."""
     partitions = reader.partitions(wanted_partitions(request.topics), request.broker)
     searched = search(reader, partitions, request.max_timeout_ms)
     connect = read_connect_names(reader, request.config_topic)
@@ -110,7 +110,6 @@ def find_hanging(reader: ClusterReader, request: HangingRequest) -> HangingTrans
 
 
 def _ages(undated: Collection[UnknownAge]) -> Coverage:
-    """The ages that the answer lacks."""
     what = {each: f"age of the transaction in {each.transaction.topic_partition}" for each in undated}
     unread = (
         Unread(f"{name} from {each.transaction.start_offset}", each.reason, Cause.UNKNOWN)
@@ -154,7 +153,7 @@ def search(reader: ClusterReader, leaders: Mapping[TopicPartition, int], max_tim
 
 
 def join_with_coordinators(reader: ClusterReader, candidates: Collection[ActiveProducer]) -> JoinedTransactions:
-    """Producers with an open transaction and what coordinators know of them, as far as coordinators answer."""
+    """Producers with an open transaction, joined with their coordinators' answers where these exist."""
     if not candidates:
         return JoinedTransactions((), (), ())
     listed = reader.transactional_ids(producer_ids={each.producer.producer_id for each in candidates})
@@ -163,7 +162,7 @@ def join_with_coordinators(reader: ClusterReader, candidates: Collection[ActiveP
 
 
 def _connect_topics(reader: ClusterReader, connect: ConnectNames, request: HangingRequest) -> ConnectTopics | None:
-    """The internal topics of the Connect cluster whose group ID is known; None where none is."""
+    """The internal topics of the Connect cluster with the known group ID, or None."""
     with reader.adding():
         group_id = reader.group_id
     if group_id is None:
@@ -177,7 +176,7 @@ def _connect_topics(reader: ClusterReader, connect: ConnectNames, request: Hangi
 def _read_held_back(
     reader: ClusterReader, transactions: Collection[OpenTransaction], topics: ConnectTopics | None
 ) -> dict[Place, HeldBack]:
-    """What each open transaction keeps from readers, by its place; what cannot be read is Skipped."""
+    """The readers that each open transaction holds back, by its place; Skipped where unreadable."""
     offsets = reader.offsets(sorted({each.topic_partition for each in transactions}))
     waiting = reader.waiting_groups({place: each for place, each in offsets.items() if not isinstance(each, Skipped)})
     commits = reader.pending_commits(transactions)
@@ -214,14 +213,14 @@ class StabilityRequest(Struct, frozen=True):
 
 
 def last_stable_offsets(reader: ClusterReader, request: StabilityRequest) -> LastStableOffsets:
-    """Offsets of the partitions named, or of all that are held back, with who holds them back."""
+    """Offsets of the partitions named, or of all that are held back, with the transactions responsible."""
     return _look(reader, request, read_connect_names(reader, request.config_topic))
 
 
 def watch_last_stable_offsets(
     reader: ClusterReader, request: StabilityRequest, show: Callable[[LastStableOffsets], None], console: Reporter
 ) -> LastStableOffsets:
-    """The last look. Before it each look is shown, until there were as many as requested, or until Ctrl-C."""
+    """The last look. Shows each look before it, until the requested number or Ctrl-C."""
     if request.every_s is None:
         if request.looks is not None:
             raise UsageError("--looks says how often to look, so it needs --watch")
@@ -275,7 +274,7 @@ def _look(reader: ClusterReader, request: StabilityRequest, connect: ConnectName
 
 
 def _read_group(reader: ClusterReader, group_id: str) -> GroupReading:
-    """Raises UsageError where the cluster has no such group, or it is that of Connect workers."""
+    """Raises UsageError where the cluster has no such group, or where Connect workers form it."""
     groups, committed = reader.groups(), reader.committed_offsets(group_id)
     if isinstance(groups, Skipped):
         return GroupReading(group_id, "", committed)
@@ -291,7 +290,7 @@ def _read_group(reader: ClusterReader, group_id: str) -> GroupReading:
 
 
 def _unread_places(group: GroupReading | None, wanted: Wanted) -> Coverage:
-    """What a group reads that has committed nothing, where nobody named it."""
+    """Places that a group without commits reads, if the user named none."""
     if group is None or wanted or isinstance(group.committed, Skipped):
         return Coverage()
     reason = "it has committed no offsets; name them with --topic"
@@ -307,7 +306,7 @@ def _committed_in(group: GroupReading | None) -> Wanted:
 
 
 def _coordinator_partition(reader: ClusterReader, group_id: str) -> Mapping[TopicPartition, int]:
-    """The partition that holds the group's commits, with its leader; none before the first group."""
+    """The partition that holds the group's commits, with its leader; None before the first group."""
     if CONSUMER_OFFSETS not in reader.topic_names():
         return {}
     leaders = reader.partitions({CONSUMER_OFFSETS: None})
@@ -318,7 +317,7 @@ def _coordinator_partition(reader: ClusterReader, group_id: str) -> Mapping[Topi
 def _pending(
     reader: ClusterReader, group_id: str, opened: Collection[OpenTransaction]
 ) -> tuple[TopicPartition, ...] | Skipped:
-    """The partitions whose offsets of the group are in an open transaction."""
+    """Partitions with offsets of the group in an open transaction."""
     waiting = [each for each in opened if each.topic_partition.topic == CONSUMER_OFFSETS]
     found: set[TopicPartition] = set()
     for commits in (reader.pending_commits(waiting) if waiting else {}).values():

@@ -121,7 +121,7 @@ class Planned(NamedTuple):
 
 
 def plan_mirror(source: ClusterReader, target: ClusterReader, request: MirrorRequest) -> Planned:
-    """All that is to be compared, resolved once. Raises UsageError where no topic is mirrored to another."""
+    """The whole comparison, resolved once. Raises UsageError where no topic is mirrored to another."""
     pairs = topic_pairs(request, source.topic_names(), target.topic_names())
     _require_two_topics(pairs, source.cluster_id, target.cluster_id)
     isolation = read_isolation(target, request)
@@ -144,7 +144,7 @@ def plan_mirror(source: ClusterReader, target: ClusterReader, request: MirrorReq
 
 
 def _require_two_topics(pairs: Sequence[TopicPair], source: str | None, target: str | None) -> None:
-    """A topic that is compared with itself is always held."""
+    """Refuses to compare a topic with itself, which always holds."""
     same = [each.source for each in pairs if each.source == each.target]
     if same and source is not None and source == target:
         raise UsageError(
@@ -166,11 +166,9 @@ class _Side:
         self.bounds = {place: log_bounds(each) for place, each in reader.bounds(places).items()}
 
     def topic(self, name: str) -> AuditedTopic:
-        """The topic; one that was deleted meanwhile has no ID."""
         return self._topics.get(name, AuditedTopic(name, TopicRole.OUTPUT))
 
     def plan(self, as_of: int) -> AuditPlan:
-        """What the reader of ranges needs: topics and their IDs."""
         return AuditPlan(as_of, self._cluster, None, tuple(self._topics.values()), tuple(self.bounds.values()), ())
 
 
@@ -196,7 +194,7 @@ def _partition_pairs(
 
 
 def _unpaired(pairs: Sequence[TopicPair], source: Bounds, target: Bounds) -> Iterator[tuple[str, str]]:
-    """Partitions with records that one side only has, and which side that is."""
+    """Partitions with records on one side only, and that side."""
     for pair in pairs:
         sides = (
             (pair.source, pair.target, source, target, "source"),
@@ -224,10 +222,10 @@ NO_PAIR: Final = ""
 
 
 class Auditor(Protocol):
-    """What runs plans."""
+    """Runs plans."""
 
     def plan(self) -> Planned:
-        """All that is to be compared, of this moment."""
+        """The whole comparison at this moment."""
 
     def run(self, planned: Planned, earlier: Earlier) -> tuple[MirrorReport, tuple[MirrorProgress, ...]]:
         """The report, and what the next run can go on from."""
@@ -267,7 +265,6 @@ class _Attempt:
         return before or now
 
     def report(self, as_json: Callable[[MirrorReport], str]) -> MirrorReport:
-        """Runs the plan and commits."""
         report, progress = self._auditor.run(self._planned, self._earlier)
         self._ledger.commit(
             LedgerRun(
@@ -322,7 +319,7 @@ class _Attempt:
 
 
 def audit_mirror(session: Session, request: MirrorRequest, as_json: Callable[[MirrorReport], str]) -> MirrorReport:
-    """The whole audit: every pair of partitions, compared record by record; with a ledger, what is new of them."""
+    """The whole audit: compares every pair of partitions record by record; with a ledger, only new records."""
     if request.source_servers is None and request.source_config is None:
         raise UsageError("the source cluster was not named", hint="give --source-bootstrap-server HOST:PORT")
     with source_session(session, request.source_servers, request.source_config) as source:
@@ -335,17 +332,15 @@ def audit_mirror(session: Session, request: MirrorRequest, as_json: Callable[[Mi
 
 
 class _Auditor:
-    """Runs plans over both clusters: they may have to be made again, where another auditor was faster."""
+    """Runs plans over both clusters, again where another auditor was faster."""
 
     def __init__(self, session: Session, source: Session, request: MirrorRequest) -> None:
         self._session, self._source, self._request = session, source, request
 
     def plan(self) -> Planned:
-        """All that is to be compared, of this moment."""
         return plan_mirror(self._source.reader, self._session.reader, self._request)
 
     def run(self, planned: Planned, earlier: Earlier) -> tuple[MirrorReport, tuple[MirrorProgress, ...]]:
-        """The report, and what the next run can go on from."""
         source, target = self._source.reader, self._session.reader
         sides = BothSides(_batches(source), _batches(target), planned.source, planned.target)
         jobs = [PairJob(each, earlier.get((each.topics, each.partition))) for each in planned.plan.pairs]
@@ -361,7 +356,7 @@ class _Auditor:
 
     @contextmanager
     def _apart(self) -> Iterator[ComparePieces | None]:
-        """What compares pieces somewhere else than in processes of this machine, if that was asked for."""
+        """The remote comparer of pieces, if requested."""
         if self._request.engine != "spark":
             yield None
             return

@@ -74,7 +74,7 @@ def _properties_in(file: Path | None) -> Mapping[str, str]:
 
 
 def _source_support_in(properties: Mapping[str, str], file: Path | None) -> SourceSupport | None:
-    """A file that does not name it leaves it at its default, disabled; None where there is no file."""
+    """The file's value; disabled, the default, if the file does not set it; None without a file."""
     if file is None:
         return None
     text = properties.get(SOURCE_SUPPORT, SourceSupport.DISABLED.value).lower()
@@ -95,7 +95,7 @@ def source_connectors(reader: ClusterReader, request: OffsetsRequest, version: K
 
 
 class _History(NamedTuple):
-    """The last config of every connector that ever was, and all offsets topics that its configs named, maybe none."""
+    """The last config of every connector that ever was, and all offsets topics in its configs, perhaps none."""
 
     last: Configs = MappingProxyType({})
     named: Mapping[str, frozenset[str]] = MappingProxyType({})
@@ -104,7 +104,7 @@ class _History(NamedTuple):
 def _configs(
     reader: ClusterReader, request: OffsetsRequest, version: KafkaVersion
 ) -> tuple[Configs | Skipped, _History]:
-    """Configs of the source connectors that exist, and what was configured before."""
+    """Configs of the present source connectors, and of earlier ones."""
     running = reader.connector_configs()
     try:
         configured, history = _configs_in(reader.config_topic(request.config_topic), version)
@@ -145,7 +145,7 @@ def _configs_in(log: ConfigTopicLog, version: KafkaVersion) -> tuple[Configs, _H
 
 
 class WorkerVersion(NamedTuple):
-    """The version, and what the user ought to know about it."""
+    """The version, and notes for the user on it."""
 
     version: KafkaVersion
     notes: tuple[str, ...] = ()

@@ -101,7 +101,7 @@ READING: Final = OffsetsReading(decode_offsets_key, decode_offsets_value, canoni
 
 
 class OffsetsRead(Struct, frozen=True):
-    """What was read, at as_of (ms since the epoch), and what the user ought to know about it."""
+    """The facts, at as_of (ms since the epoch), and notes for the user on them."""
 
     as_of: int
     clusters: Clusters
@@ -141,13 +141,13 @@ def read_offsets(reader: ClusterReader, request: OffsetsRequest) -> OffsetsRead:
 
 
 def read_offsets_facts(reader: ClusterReader, request: OffsetsRequest) -> OffsetsFacts:
-    """What a snapshot keeps about offsets."""
+    """The offsets that a snapshot keeps."""
     read = read_offsets(reader, request)
     return OffsetsFacts(read.worker, read.topics)
 
 
 def report_of(read: OffsetsRead, request: OffsetsRequest) -> OffsetsReport:
-    """The report on what was read; UsageError for a connector that neither exists nor left offsets."""
+    """The report; UsageError for a connector that neither exists nor left offsets."""
     report = _report(read, request.connectors)
     if report.absent:
         names = [each.name for each in _report(read).connectors]
@@ -192,7 +192,7 @@ def _read_position(store: PostgresqlStore) -> SourceServer:
 
 
 def source_read(server: SourceServer | Skipped, connector: str, config: Mapping[str, object] | None) -> SourceRead:
-    """What was read for this connector; its slot is that of its config, or Debezium's default."""
+    """The slot read for this connector, by its config or Debezium's default name."""
     if not config:
         return SourceRead(
             server, Skipped(f"the config of connector {connector} is not known, and so its {SLOT} is not")
@@ -212,7 +212,7 @@ Compared = tuple[OffsetsById, Coverage]
 
 
 class _Sorted(Struct, frozen=True):
-    """Offsets of one connector: those that can be exported, and why the others cannot."""
+    """Offsets of one connector: exportable ones, and the others with reasons."""
 
     offsets: tuple[ConnectorOffset, ...]
     left_out: tuple[str, ...]
@@ -245,7 +245,7 @@ def _make_directory(target: Path) -> None:
 
 
 def _sorted(connector: ConnectorOffsets, store: Store) -> _Sorted:
-    """A null partition and a JSON that stands there twice have no place in the file; null offsets are no offsets."""
+    """Leaves out null partitions, JSON that occurs twice, and null offsets."""
     offsets: dict[str, ConnectorOffset] = {}
     left_out = []
     for merged in connector.offsets:
@@ -308,7 +308,7 @@ def diff_offsets(
 def _warn_of_a_name(
     session: Session, request: OffsetsRequest, name: str, side: OffsetsById, other: OffsetsById
 ) -> None:
-    """Says for which connector a file is taken where only its name says so, and the other side does not have it."""
+    """Names the connector that a file is applied to by name only, if the other side lacks it."""
     taken = {each.connector for each in side}
     if name.endswith(SUFFIX) and not request.connectors and len(taken) == 1 and taken.isdisjoint(_connectors(other)):
         session.options.console.warn(

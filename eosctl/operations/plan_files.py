@@ -43,17 +43,15 @@ class PlanFile(Struct, frozen=True):
 
     @property
     def journal(self) -> Path:
-        """Where its steps are journaled."""
         return self.path.with_name(self.path.name + JOURNAL_SUFFIX)
 
     @property
     def undo(self) -> Path:
-        """Where the way back is kept."""
         return self.path.with_name(self.path.name + UNDO_SUFFIX)
 
 
 def read_plan(path: Path, required_digest: str | None = None) -> PlanFile:
-    """The plan in this file; Refused where it has not the digest that is required."""
+    """The plan in this file; Refused if it lacks the required digest."""
     path = known_path(path)
     try:
         plan = decode_plan(read_text(path, PLAN))
@@ -69,7 +67,7 @@ def read_plan(path: Path, required_digest: str | None = None) -> PlanFile:
 
 
 def keep_plan(plan: Plan, path: Path) -> PlanFile:
-    """The plan, on disk. Raises UsageError for a file that exists: it may have a journal."""
+    """The plan, on disk. Raises UsageError for an existing file, which may have a journal."""
     file = PlanFile(plan, path)
     if path.exists() or file.journal.exists():
         raise UsageError(f"{path} exists already", hint="a plan and its journal are not overwritten: take another name")
@@ -86,28 +84,28 @@ def steps_done(file: PlanFile) -> frozenset[int]:
 
 
 def own_plans() -> Path:
-    """Where plans are kept that the user gave no file for: eosctl/plans among the user's state files."""
+    """Directory of plans without a file named by the user: eosctl/plans among the user's state files."""
     return state_directory() / "plans"
 
 
 def own_plan_path(plan: Plan) -> Path:
-    """Where this one is kept."""
+    """The plan's path there."""
     return own_plans() / f"{plan.as_of}-{plan_digest(plan).partition(':')[2][:12]}.plan"
 
 
 def known_path(path: Path) -> Path:
-    """The file: a bare name that is not in the working directory is that of a plan which eosctl has kept."""
+    """The file; a bare name that is not in the working directory means a kept plan."""
     kept = own_plans() / path.name
     return kept if path.name == str(path) and not path.exists() and kept.exists() else path
 
 
 def short_name(path: Path) -> str:
-    """What `known_path` finds again: the bare name of a plan that eosctl has kept."""
+    """The name that `known_path` finds: the bare name of a kept plan."""
     return path.name if path.parent == own_plans() and not Path(path.name).exists() else str(path)
 
 
 def kept_plans(directory: Path) -> KeptPlans:
-    """The plan files in the directory, with what became of each; the first parts of plans with --stop are left out."""
+    """The plan files in the directory, with their outcome; without the first parts of plans with --stop."""
     if not directory.is_dir() and directory != own_plans():
         raise UsageError(f"there is no directory {directory}")
     found = (_kept_plan(path) for path in sorted(directory.glob("*.plan"), reverse=True))
@@ -127,13 +125,13 @@ def _kept_plan(path: Path) -> KeptPlan:
 
 
 def _progress(file: PlanFile) -> tuple[int, int]:
-    """How many steps there are that eosctl does, and how many are done."""
+    """The number of eosctl's steps, and of those done."""
     steps = sum(1 for each in file.plan.steps if not isinstance(each.step, ManualStep))
     return steps, len(steps_done(file))
 
 
 def last_undo_file() -> Path:
-    """The undo file of the newest plan that eosctl has kept and carried out; UsageError where there is none."""
+    """The undo file of the newest kept and executed plan; UsageError if there is none."""
     kept = kept_plans(own_plans())
     wanted = {PlanState.BEGUN, PlanState.DONE, PlanState.UNDO_BEGUN}
     for each in kept.plans:

@@ -20,14 +20,14 @@ FORGOTTEN: Final = (
 
 
 class ProbeRequest(NamedTuple):
-    """How topic and transactional ID begin, and the topic's replication factor; -1 is the brokers' default."""
+    """Prefix of the topic and transactional ID, and the replication factor; -1 is the brokers' default."""
 
     prefix: str
     replication_factor: int
 
 
 def probe(session: Session, request: ProbeRequest, show: Show[PlannedProbe]) -> PlannedProbe | Probed:
-    """The plan with --dry-run, otherwise every answer. Nothing is written before the user has agreed."""
+    """The plan with --dry-run, otherwise every answer. Writes nothing before the user agrees."""
     plan = plan_probe(request.prefix, token_hex(UNIQUE_BYTES), request.replication_factor, session.now())
     planned = PlannedProbe(plan=plan, cluster_id=session.wire.cluster_id)
     if session.options.dry_run:
@@ -60,11 +60,11 @@ def _answer(planned: PlannedProbe, outcome: ProbeOutcome) -> Probed:
 
 
 def _times(seen: Observations) -> tuple[float, ...]:
-    """Of InitProducerId, in ms, the first one first."""
+    """Durations of InitProducerId in ms, the first one first."""
     return (seen.first.elapsed_ms, *seen.repeats) if isinstance(seen.first, Initialised) else ()
 
 
 def _coverage(answers: tuple[ProbeAnswer, ...]) -> Coverage:
-    """What is unknown is what was not read."""
+    """Unknown answers count as unread."""
     unread = tuple(Unread(each.check.id, each.seen, each.cause) for each in answers if each.cause is not None)
     return Coverage(tuple(each.check.id for each in answers), unread)

@@ -32,14 +32,14 @@ from eosctl.sources.profiles import (
 
 
 class Choice(NamedTuple):
-    """The profile that a command line means (None: none), and what of a project's file is not used, and why."""
+    """The profile of a command line (None: none), and the unused parts of a project's file with reasons."""
 
     profile: Profile | None
     unused: tuple[str, ...] = ()
 
 
 def known_profiles() -> Profiles:
-    """Every profile of the user, and of a trusted project's file those that have another name."""
+    """Every profile of the user, and those of a trusted project's file with other names."""
     own, file = read_user_profiles(), find_project_file()
     if file is None:
         return own
@@ -81,7 +81,7 @@ def triage_under(profile: Profile | None, shown_from: Severity, fail_on: Severit
 
 
 def trust_project_file(path: Path | None) -> tuple[Path, Profiles]:
-    """Trusts this file, or the nearest one, as it is now; returns it and what is in it."""
+    """Trusts this file, or the nearest one, as it is now; returns it and its content."""
     file = _project_file(path)
     found = read_project_file(file)
     record_trust(_trust_record(file), found.digests)

@@ -33,7 +33,7 @@ Narrate = Callable[[str], None]
 
 
 def start_sandbox(directory: Path | None, spec: SandboxSpec, narrate: Narrate) -> StartedSandbox:
-    """Up and ready when it returns; one that is up already stays as it is, and is compared with `spec`."""
+    """Returns when the sandbox is ready; leaves a running one as it is, and compares it with `spec`."""
     home = _home(directory)
     state, already_up = bring_up(home, spec, narrate)
     if not already_up:
@@ -54,7 +54,7 @@ def run_sandbox(
 
 
 def stop_sandbox(directory: Path | None) -> StoppedSandbox:
-    """A directory that was named is kept; the default one is removed."""
+    """Keeps a named directory; removes the default one."""
     home = _home(directory)
     was_up = take_down(home)
     if directory is None:

@@ -62,7 +62,7 @@ class Session:
         error: BaseException | None = None,
         traceback: TracebackType | None = None,
     ) -> None:
-        """Raises OtherCluster, where that was met and nothing was raised for it; Refused where it kept from a write."""
+        """Raises OtherCluster if it was met and not raised yet; Refused where it prevented a write."""
         if "wire" in self.__dict__:
             self.wire.close()
             error = error or self.wire.left
@@ -79,7 +79,7 @@ class Session:
         return RequestLog(reporter.waiting, lambda text: reporter.narrate(text, verbosity=1))
 
     def _say_how_to_grant(self, error: NotAuthorized) -> None:
-        """Add the command that grants what is missing. Which of two clusters refused is not known here."""
+        """Adds the command that grants the missing ACLs. The cluster, of two, is unknown here."""
         if "client_properties" not in self.__dict__:  # it was not Kafka that refused
             return
         servers = "HOST:PORT" if self.has_other_cluster else ",".join(self.client_properties.bootstrap_servers)
@@ -89,7 +89,6 @@ class Session:
 
     @staticmethod
     def now() -> int:
-        """The time, in ms since the epoch: the one clock that facts are stamped with."""
         return int(time.time() * 1000)  # noqa: TID251  # the Clock
 
     @cached_property
@@ -116,7 +115,7 @@ class Session:
         return properties.at(planned.bootstrap_servers, planned.named_by)
 
     def confirm_servers(self) -> None:
-        """The user agrees to show the credentials to the brokers that a plan names."""
+        """Asks before credentials go to the brokers in a plan."""
         vars(self)["client_properties"] = self.client_properties.confirmed()
 
     @staticmethod
@@ -127,7 +126,7 @@ class Session:
 
     @staticmethod
     def _doubts(properties: "ClientProperties") -> Iterator[str]:
-        """What of the properties is not followed, in one line of each kind and origin."""
+        """Properties without effect, one line for each kind and origin."""
 
         by_origin: dict[str, list[str]] = {}
         for key, given in properties.properties.items():
@@ -153,7 +152,7 @@ class Session:
         return wire
 
     def _require_expected(self, wire: Wire) -> None:
-        """Refuse to write to another cluster than the profile's, and warn of reading one."""
+        """Refuses to write to a cluster other than the profile's, and warns when reading one."""
         profile = self.options.profile
         if profile is None or profile.cluster_id is None or wire.cluster_id == profile.cluster_id:
             return
@@ -165,7 +164,7 @@ class Session:
 
     @cached_property
     def reader(self) -> "ClusterReader":
-        """How the cluster is read: the one place that knows whether it is live or saved."""
+        """The reader: the one place that knows whether it is live or saved."""
         snapshot, records = self.options.snapshot, self.options.records
         if records is None:
             return self._live() if snapshot is None else self.saved(snapshot)
@@ -210,14 +209,14 @@ class Session:
         return found
 
     def advertised_workers(self) -> tuple[str, ...]:
-        """The REST addresses that members of the Connect group advertise; none of them is asked."""
+        """The REST addresses that members of the Connect group advertise; asks none of them."""
         group_id = self.options.group_id or self.found_group_id
         group = None if group_id is None else self.reader.connect_group(group_id)
         members = group.members if isinstance(group, ConnectGroup) else ()
         return tuple(each.url.rstrip("/") for each in members if each.url)
 
     def require_no_choice(self) -> None:
-        """UsageError where there are several Connect groups and none was named: an answer would be about none."""
+        """UsageError if there are several Connect groups and none was named."""
         try:
             self._only_group()
         except UsageError:
@@ -226,35 +225,33 @@ class Session:
             return
 
     def _only_group(self) -> "str | Skipped | None":
-        """That of the cluster that is read; a snapshot names its own or none."""
+        """The only group of the cluster; a snapshot names its own or none."""
         return None if self._discovery is None else self._discovery.group()
 
     def saved(self, snapshot: Path) -> "ClusterReader":
-        """A snapshot file as the cluster that is read."""
+        """A snapshot file as a cluster."""
         from eosctl.sources import saved_cluster, snapshot_file
 
         return saved_cluster.SavedCluster(snapshot_file.read_snapshot_file(snapshot), self.options.group_id)
 
     def ask_again(self) -> None:
-        """Forgets the reader: the next one asks all workers, those too that did not answer this one."""
+        """Forgets the reader: the next one asks all workers again, silent ones too."""
         vars(self).pop("reader", None)
         if self._discovery is not None:
             self._discovery.look_again()
 
     @property
     def requests(self) -> Mapping[str, int]:
-        """How many requests were sent until now, to `brokers` of the cluster and to `workers`."""
+        """The number of requests to the cluster's `brokers` and to its `workers`."""
         sent = self.wire.requests.total if "wire" in self.__dict__ else 0
         return {"brokers": sent, "workers": self._worker_requests.total}
 
     @property
     def connect_urls(self) -> tuple[str, ...]:
-        """The Connect workers' REST addresses."""
         return self.options.connect_urls
 
     @property
     def timeout_s(self) -> float:
-        """How long one request may take."""
         return self.options.timeout_s
 
 
@@ -264,7 +261,7 @@ def _new_fold() -> "offsets.OffsetsFold":
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Without the search for cycles, for where a million small objects are made that hold none."""
+    """Disables the cycle collector, for a million small objects without cycles."""
     enabled = gc.isenabled()
     gc.disable()
     try:

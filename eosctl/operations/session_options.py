@@ -26,29 +26,29 @@ Advance = Callable[[int], None]
 
 
 class Reporter(Protocol):
-    """Narration, warnings, questions and progress. What is asked is shown by the command before."""
+    """Narration, warnings, questions and progress. The command shows the subject of a question first."""
 
     def narrate(self, text: str, *, verbosity: int = 0) -> None:
-        """Say what goes on; silent under -q, and below that many -v."""
+        """Reports a step; silent under -q, and below that many -v."""
 
     def waiting(self, text: str) -> None:
-        """Say what takes long; on a terminal only, silent under -q."""
+        """Reports a long step; on a terminal only, silent under -q."""
 
     def warn(self, text: str) -> None:
         """Say what the user ought to know although the command goes on."""
 
     def confirm(self, question: str, *, yes: bool, name: str | None = None) -> None:
-        """Return if the user agrees, by typing the name where one is given, or gave --yes; otherwise raise Refused."""
+        """Returns if the user agrees, by typing the name if given, or gave --yes; otherwise raises Refused."""
 
     def progress(self, label: str, total: int | None = None, *, unit: str = "") -> AbstractContextManager[Advance]:
-        """How far a long read has come while the block runs; call the value with how many more are done."""
+        """Shows the progress of a long read in the block; call the value with the number of new items."""
 
     def results(self, label: str, total: int, *, unit: str = "") -> AbstractContextManager[Callable[[str], None]]:
-        """Call the value with each of `total` results: it is said, unless the answer says it again there."""
+        """Call the value with each of `total` results, which it prints unless the answer repeats them."""
 
 
 class PlannedServers(NamedTuple):
-    """Brokers that the user did not name, and what did: a plan file, a connector's config."""
+    """Brokers that the user did not name, and their origin: a plan file, a connector's config."""
 
     bootstrap_servers: tuple[str, ...]
     named_by: str
@@ -107,7 +107,7 @@ class SessionOptions(Struct, frozen=True):
         )
 
     def _is_typed(self, name: str) -> bool:
-        """Whether the option is from the command line, as far as is known."""
+        """True if the option is known to come from the command line."""
         return self.sources.get(name, "--").startswith("--")
 
     def need_bootstrap_servers(self) -> str:
@@ -120,7 +120,7 @@ class SessionOptions(Struct, frozen=True):
 
 
 def typed_urls(urls: Iterable[str]) -> list[str]:
-    """Workers' addresses that the user gave, as they may be shown."""
+    """The user's worker addresses in a form that may be shown."""
     return [url.masked for url in map(WorkerUrl, urls) if url.named_by is None]
 
 

@@ -30,7 +30,7 @@ Commits = Mapping[TopicPartition, Mapping[int, tuple[PendingCommit, ...]] | Skip
 
 
 class SnapshotRequest(Struct, frozen=True):
-    """Where to write, and which internal topics the workers have; None: as worker_config says, or the samples'."""
+    """The output file, and the workers' internal topics; None: by worker_config, or Kafka's samples."""
 
     file: Path
     config_topic: str
@@ -84,7 +84,7 @@ def take_snapshot(session: Session, request: SnapshotRequest) -> Snapshot:
 
 
 def _config_topic(reader: ClusterReader, topic: str) -> ConfigTopicLog | Skipped:
-    """The topic, whose records end with UsageError where it is another one: a snapshot is of one Connect cluster."""
+    """The topic's records; UsageError if they show another one, because a snapshot has one Connect cluster."""
     log = read_or_skip(lambda: reader.config_topic(topic))
     return log if isinstance(log, Skipped) else replace(log, records=of_a_config_topic(log.records))
 
@@ -105,7 +105,7 @@ def _offsets_facts(reader: ClusterReader, request: SnapshotRequest) -> OffsetsFa
 
 
 def _log_facts(reader: ClusterReader) -> TransactionLogFacts:
-    """The last records of each ID, of the partitions that some broker answers for."""
+    """The last records of each ID, in partitions with a reachable broker."""
     log = reader.transaction_log()
     count, records = last_records(log.records)
     return TransactionLogFacts(log.leaders, log.expiration_ms, count, records, log.unread)
@@ -125,7 +125,7 @@ def _first_producers(reader: ClusterReader) -> _Producers:
 
 
 def _still_open(reader: ClusterReader, first: _Producers) -> _Producers:
-    """The same without transactions that have ended since, and without partitions that no leader answers for."""
+    """The open transactions without those that ended since, and without partitions whose leader is silent."""
     opened = {each.topic_partition for each in first.producers if each.transaction_start_offset is not None}
     if not opened:
         return first
@@ -168,7 +168,7 @@ def _producers_facts(reader: ClusterReader, first: _Producers) -> ProducersFacts
 
 
 def _commits(reader: ClusterReader, producers: tuple[ActiveProducer, ...]) -> Commits:
-    """Offset commits of open transactions, by partition and producer ID; Skipped where those of one were not read."""
+    """Offset commits of open transactions, by partition and producer ID; Skipped if one was not read."""
     found: dict[TopicPartition, dict[int, tuple[PendingCommit, ...]]] = {}
     unread: dict[TopicPartition, Skipped] = {}
     for (place, producer_id, _), commits in reader.pending_commits(join_open_transactions(producers, {}, {})).items():

@@ -7,6 +7,5 @@ from eosctl.model.spark import SparkBundle
 
 
 def bundle_for_spark(directory: Path) -> SparkBundle:
-    """The files, each written whole or not at all. Raises ConfigError where one cannot be written."""
     written = write_spark_bundle(directory)
     return SparkBundle({str(path): path.stat().st_size for path in written})

@@ -63,7 +63,7 @@ class Back(Struct, frozen=True):
 
     @property
     def found(self) -> Found:
-        """How the extent is known, if it is all that there is of it."""
+        """How the extent is known, if it is complete."""
         return Found.NONE if self.first is None and self.how is not Found.FIRST_UNKNOWN else self.how
 
 
@@ -80,7 +80,7 @@ class Extents:
     damages: list[str] = field(default_factory=list)
 
     def around(self, place: TopicPartition, batch: Written, bounds: PartitionOffsets) -> Extent:
-        """The transaction that this batch belongs to, in its own partition."""
+        """The transaction of this batch, in its own partition."""
         last, marker = batch.last_offset, None
         end = min(bounds.high_watermark, batch.first_offset + self.limit)
         for item in self._read(place, batch.first_offset, end):
@@ -120,7 +120,7 @@ class Extents:
         return self._whole(place, piece, bounds.log_start_offset, certain=certain)
 
     def _whole(self, place: TopicPartition, piece: Piece, log_start: int, *, certain: bool) -> Extent:
-        """The piece with what lies before the range that it was found in."""
+        """The piece with its batches before the range that it was found in."""
         assert piece.marker is not None
         first = piece.first_offset if piece.first_offset >= 0 else None
         last = piece.last_offset if piece.first_offset >= 0 else None
@@ -150,7 +150,7 @@ class Extents:
         return Back(first, last, Found.WHOLE if log_start == 0 else Found.FIRST_DELETED)
 
     def _until(self, place: TopicPartition, start: int, end: int, time_ms: int) -> Iterator[Written | Ending]:
-        """What lies in the range, up to the first marker that was written later than `time_ms`."""
+        """The batches in the range, up to the first marker that was written later than `time_ms`."""
         for item in self._read(place, start, end):
             yield item
             if isinstance(item, Ending) and item.timestamp > time_ms:
@@ -261,11 +261,11 @@ INTERNAL = frozenset({TRANSACTION_LOG, "__cluster_metadata", "__share_group_stat
 
 
 class Places(Protocol):
-    """What a trace asks for beside batches."""
+    """Facts that a trace needs beside batches."""
 
     @property
     def as_of(self) -> int:
-        """When it was asked, in ms since the epoch."""
+        """The time of the request, in ms since the epoch."""
 
     @property
     def cluster_id(self) -> str | None:
@@ -277,21 +277,21 @@ class Places(Protocol):
 
     @property
     def names(self) -> KnownNames:
-        """The Connect clusters and connectors that are known."""
+        """The known Connect clusters and connectors."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What makes owners less certain."""
+        """Reasons why owners are less certain."""
 
     @property
     def coverage(self) -> Coverage:
-        """What was asked for, and what of it was not read."""
+        """The requests, and those that failed."""
 
     def transaction_log(self, producer_id: int) -> Iterable[LogRecord]:
-        """Records of the transaction log, those of the ID that holds the producer ID at least."""
+        """Records of the transaction log, at least of the ID that holds the producer ID."""
 
     def holder(self, producer_id: int) -> str | Skipped | None:
-        """The transactional ID that holds the producer ID now; None: nobody does."""
+        """The transactional ID that holds the producer ID now, or None."""
 
     def known_to(self, producer_id: int) -> Sequence[TopicPartition]:
         """Partitions in which the producer may have written."""
@@ -311,21 +311,18 @@ class LivePlaces:
 
     @property
     def names(self) -> KnownNames:
-        """By groups and the config topic."""
         return self._connect.names
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What makes owners less certain."""
         return self._connect.notes if "_connect" in vars(self) else ()
 
     @property
     def coverage(self) -> Coverage:
-        """That of the reader."""
         return self._reader.coverage
 
     def transaction_log(self, producer_id: int) -> Iterable[LogRecord]:
-        """Of the partition of the ID that holds it; the whole log where nobody does. Raises NotAuthorized."""
+        """The log's partition of the ID that holds it, or the whole log if none does. Raises NotAuthorized."""
         holder = self.holder(producer_id)
         log = self._reader.transaction_log([holder] if isinstance(holder, str) else ())
         for reason in log.unread.values():
@@ -350,7 +347,7 @@ class LivePlaces:
         return {}
 
     def known_to(self, producer_id: int) -> Sequence[TopicPartition]:
-        """Those whose leaders remember it (producer.id.expiration.ms)."""
+        """Partitions whose leaders remember it (producer.id.expiration.ms)."""
         found = self._reader.producers(self._reader.partitions({}), quiet=True)
         return [each.topic_partition for each in found.producers if each.producer.producer_id == producer_id]
 
@@ -374,7 +371,6 @@ class DirectoryPlaces:
 
     @property
     def log(self) -> RecordLog:
-        """The segments."""
         return self.segments
 
     def transaction_log(self, producer_id: int) -> Iterable[LogRecord]:
@@ -382,11 +378,10 @@ class DirectoryPlaces:
         return self.segments.transaction_log()
 
     def holder(self, producer_id: int) -> str | Skipped | None:
-        """Only a coordinator knows who holds it now."""
+        """None: a log directory cannot show the holder."""
         return None
 
     def known_to(self, producer_id: int) -> Sequence[TopicPartition]:
-        """Every partition there."""
         return [each for each in self.segments.all if each.topic not in INTERNAL]
 
 
@@ -399,7 +394,7 @@ PLACE: Final = re.compile(
 
 
 class Wish(Struct, frozen=True):
-    """The record that is asked for: an offset, the first one from a time (ms since the epoch) on, one with a key."""
+    """The requested record: an offset, the first one from a time (ms since the epoch), or one with a key."""
 
     topic: str
     partition: int | None
@@ -409,7 +404,7 @@ class Wish(Struct, frozen=True):
 
 
 class Located(Struct, frozen=True):
-    """A place and offset, where there is a record or may be one."""
+    """A place and offset that holds the record, or may hold it."""
 
     topic_partition: TopicPartition
     offset: int
@@ -497,7 +492,7 @@ def _found_records(log: RecordLog, place: TopicPartition, start: int, end: int) 
 
 
 def first_item(log: RecordLog, located: Located) -> LogItem | NoRecord:
-    """The batch that holds the record, or why there is none: deleted, not written yet, compacted away, damaged."""
+    """The batch that holds the record, or the reason without: deleted, not written yet, compacted away, damaged."""
     place, offset = located.topic_partition, located.offset
     bounds = log.bounds(place)
     if offset < bounds.log_start_offset:
@@ -543,7 +538,7 @@ class TraceRequest(Struct, frozen=True):
         log_directories: tuple[Path, ...],
         config_topic: str,
     ) -> Self:
-        """As the command line has it. Raises UsageError where it names no record."""
+        """The wish on the command line. Raises UsageError where it names no record."""
         return cls(parse_place(place, key, time_ms), limit, log_directories, config_topic)
 
 
@@ -581,7 +576,7 @@ class _Tracing:
         self._bounds = places.log.bounds(located.topic_partition)
 
     def by_marker(self, item: ControlBatch) -> Trace:
-        """There is no record but a marker: the transaction that it ended."""
+        """The record is a marker: the transaction that it ended."""
         place, offset = self._located.topic_partition, self._located.offset
         if item.marker is None:
             reason = "a control record that ends no transaction"
@@ -715,7 +710,7 @@ def _state(item: DataBatch, extent: Extent, bounds: PartitionOffsets, limit: int
 def _gaps(
     record: TracedRecord | NoRecord, extents: Iterable[Extent], unread: Mapping[TopicPartition, Skipped]
 ) -> Coverage:
-    """What the answer lacks: the record's state, ends of extents, partitions."""
+    """Facts that the answer lacks: the record's state, ends of extents, partitions."""
     found = [Unread(f"the transaction in {place}", each.reason, each.cause) for place, each in unread.items()]
     if isinstance(record, TracedRecord) and isinstance(record.state, Skipped):
         found.append(Unread("the state of the record", record.state.reason, record.state.cause))

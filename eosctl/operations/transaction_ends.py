@@ -33,7 +33,7 @@ def commit(
     plan_file: Path | None,
     show: Show[Planned],
 ) -> Planned | Applied:
-    """Commits it: the plan where it is only to be shown or kept, otherwise what became of its step."""
+    """Commits the transaction: returns the plan if it is only shown or kept, otherwise the step's outcome."""
 
     def make_plan(_: tuple[ConnectorStopped, ...]) -> Planned:
         live = partial(
@@ -52,7 +52,7 @@ def commit(
 def read_commit_facts(
     reader: ClusterReader, request: CommitRequest, config_topic: str, live: LiveOwners
 ) -> CommitFacts:
-    """What is known of the ID, its partitions looked at twice. Raises NotAuthorized naming the ACL that is missing."""
+    """Facts about the ID, with its partitions read twice. Raises NotAuthorized naming the missing ACL."""
     name = request.transactional_id
     described = reader.describe([name])[name]
     if isinstance(described, EosctlError):
@@ -104,7 +104,7 @@ def _last_logged(reader: ClusterReader, transactional_id: str) -> TransactionLog
 def abort(
     session: Session, clusters: SourceAndTarget, request: AbortRequest, plan_file: Path | None, show: Show[Planned]
 ) -> Planned | Applied:
-    """Aborts them: the plan where it is only to be shown or kept, otherwise what became of its steps."""
+    """Aborts the transactions: returns the plan if it is only shown or kept, otherwise the steps' outcomes."""
 
     def make_plan(_: tuple[ConnectorStopped, ...]) -> Planned:
         return _read_and_plan(session, request)

@@ -110,7 +110,7 @@ def require_group(reader: ClusterReader, connect: ConnectFacts | Skipped) -> Non
 
 
 def require_workers_group(reader: ClusterReader) -> None:
-    """As require_group, asking workers of which nothing else is needed."""
+    """As require_group, asking workers for nothing else."""
     with reader.adding(), reader.sparing_workers():
         require_group(reader, read_or_skip(reader.connect))
 
@@ -126,7 +126,7 @@ def _read_connectors(reader: ClusterReader, config_topic: str) -> _Connectors | 
 
 
 def wanted_partitions(arguments: Iterable[str]) -> Wanted:
-    """What the arguments name together. Raises UsageError for one that is not TOPIC[:PARTITION,…]."""
+    """The partitions in the arguments. Raises UsageError for one that is not TOPIC[:PARTITION,…]."""
     wanted: dict[str, frozenset[int] | None] = {}
     for argument in arguments:
         topic, colon, indexes = argument.partition(":")
@@ -181,14 +181,14 @@ def list_transactions(reader: ClusterReader, selection: Selection, config_topic:
 
 
 def _owner_notes(wanted: str | None, connect: ConnectNames) -> tuple[str, ...]:
-    """Whom --owner may mean, where no connector is called so."""
+    """Possible meanings of --owner, if it names no connector."""
     known = () if isinstance(connect.connectors, Skipped) else connect.connectors
     meant = None if wanted is None or wanted in known else did_you_mean(wanted, known)
     return () if meant is None else (f"no connector is called {wanted}; {meant}",)
 
 
 def _hidden(reader: ClusterReader, listed: int, selection: Selection) -> HiddenIds | Skipped:
-    """How many IDs the brokers keep from this principal, as far as that is known."""
+    """How many IDs the brokers hide from this principal, as far as known."""
     access = reader.access()
     if isinstance(access, Skipped):
         return access
@@ -212,7 +212,6 @@ def _hidden_notes(principal: str, hidden: HiddenIds | Skipped) -> tuple[str, ...
 
 
 def describe_transactions(reader: ClusterReader, request: DescribeRequest) -> TransactionDescriptions:
-    """Each ID as its coordinator describes it."""
     as_of = reader.now()
     described = reader.describe(request.transactional_ids)
     connect = read_connect_names(reader, request.config_topic)
@@ -240,7 +239,7 @@ def _described(
 
 
 def list_producers(reader: ClusterReader, request: ProducersRequest) -> ProducerList:
-    """The producers of the partitions named, with the IDs that hold them. Raises UsageError where none is named."""
+    """The producers of the partitions named, with the IDs that hold them. Raises UsageError if none is named."""
     if not request.topics:
         raise UsageError("no topic was named", hint="give --topic TOPIC[:N,…]")
     as_of = reader.now()
@@ -271,7 +270,7 @@ def _unknown_holders(reasons: Sequence[str]) -> tuple[str, ...]:
 
 
 class LogRequest(Struct, frozen=True):
-    """Which IDs (none: all), from which files (none: the cluster), and what the user says of the brokers."""
+    """Which IDs (none: all), from which files (none: the cluster), and the user's word on the brokers."""
 
     transactional_ids: frozenset[str]
     segments: tuple[Path, ...]
@@ -281,7 +280,7 @@ class LogRequest(Struct, frozen=True):
 
 
 class _Log(Struct, frozen=True):
-    """The records that are asked for, and the facts that the findings need."""
+    """The requested records, and the facts that the findings need."""
 
     as_of: int
     cluster_id: str | None
@@ -294,7 +293,7 @@ class _Log(Struct, frozen=True):
     notes: tuple[str, ...]
 
     def lies_unread(self, name: str) -> bool:
-        """Whether the ID belongs into a partition that was not read."""
+        """True if the ID belongs to a partition that was not read."""
         if isinstance(self.leaders, Skipped) or not self.unread:
             return False
         return coordinator_partition(name, len(self.leaders)) in self.unread
@@ -326,7 +325,7 @@ def fold_log(session: Session, request: LogRequest) -> TransactionLogReport:
 
 
 def log_history(session: Session, request: LogRequest) -> TransactionHistory:
-    """Every record that the log still holds, with what happened by it."""
+    """Every record that the log still holds, with its event."""
     log = _read(session, request)
     return TransactionHistory(
         as_of=log.as_of,

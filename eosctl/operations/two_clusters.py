@@ -41,7 +41,7 @@ class TargetOptions(Struct, frozen=True):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The options that name the target again on a command line, without secrets."""
+        """The options of the command line that name the target again, without secrets."""
         return as_words(
             {
                 "--to-bootstrap-server": (self.bootstrap_server,),
@@ -79,8 +79,6 @@ class SourceAndTarget:
             self._target_session.__exit__()
 
     def access(self, side: Side) -> ClusterAccess:
-        """The clusters of one side; connects at the first request."""
-
         options = self._session.options
         if side is Side.SOURCE:
             return ClusterAccess(self._session.wire, options.connect_urls, self._config_topic, options.timeout_s)
@@ -101,14 +99,14 @@ class SourceAndTarget:
         return (*self._session.options.words, *self._target.words)
 
     def unnamed(self) -> dict[str, bool]:
-        """Addresses of brokers and workers that the user did not name, and whether credentials would be shown there."""
+        """Brokers and workers that the user did not name, and whether they would receive credentials."""
         sessions = dict.fromkeys((self._session, self._target_session))
         brokers = (each.client_properties for each in sessions)
         found = {at: each.needs_confirmation for each in brokers if each.named_by for at in each.bootstrap_servers}
         return found | {str(each): each.needs_confirmation for each in self._urls() if each.named_by}
 
     def confirm(self) -> None:
-        """The user agrees to show the credentials to all these addresses."""
+        """Asks before credentials go to these addresses."""
         for session in dict.fromkeys((self._session, self._target_session)):
             session.confirm_servers()
         for url in self._urls():
@@ -120,7 +118,7 @@ class SourceAndTarget:
 
     @property
     def places(self) -> tuple[PlanTarget, ...]:
-        """How the sides are reached, as a plan keeps it: without secrets. The target's where it is another."""
+        """The addresses of the sides for a plan, without secrets. The target's if it is another."""
         options, target = self._session.options, self._target
         found = [
             PlanTarget(

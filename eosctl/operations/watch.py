@@ -63,12 +63,10 @@ class Watched(Struct, frozen=True):
 
     @property
     def profile(self) -> str:
-        """The name of its profile, empty where it has none."""
         return "" if self.options.profile is None else self.options.profile.name
 
     @property
     def config_topic(self) -> str:
-        """The workers' config topic."""
         return self.evidence.topics.get("config") or "connect-configs"
 
     def continuing(self, log: LogReading) -> "Watched":
@@ -78,7 +76,7 @@ class Watched(Struct, frozen=True):
         return replace(self, evidence=replace(self.evidence, log=log))
 
     def session(self, console: Reporter) -> Session:
-        """A session of one cycle. Raises what is wrong with the profile, or UsageError where no brokers are named."""
+        """A session of one cycle. Raises errors of the profile, or UsageError where it names no brokers."""
         triage = triage_under(self.options.profile, Severity.INFO, None)
         session = Session(replace(self.options, console=console, triage=triage))
         session.kept = self.kept
@@ -119,7 +117,7 @@ def _of_profile(name: str, options: SessionOptions, evidence: EvidenceRequest) -
 
 
 def observe(watched: Watched, session: Session, last_success: int | None = None) -> Observation:
-    """One cycle with this session, which is closed at its end. A command that cannot answer is Skipped."""
+    """One cycle with this session, which it closes. A command that cannot answer is Skipped."""
     began = monotonic()
     with session:
         answers = _answers(session, watched)
@@ -128,7 +126,7 @@ def observe(watched: Watched, session: Session, last_success: int | None = None)
 
 
 def observation(watched: Watched, answers: Answers, cycle: Cycle) -> Observation:
-    """What the answers of this cycle are as samples; it was a success where they lack nothing."""
+    """The answers of this cycle as samples; a success if they lack nothing."""
     lacks = tuple(replace(each, what=f"{command}: {each.what}") for command, each in answers.unread)
     cycle = cycle if lacks else replace(cycle, last_success=cycle.as_of)
     known = answers.transactions
@@ -144,13 +142,13 @@ def observation(watched: Watched, answers: Answers, cycle: Cycle) -> Observation
 
 
 def _log(earlier: LogReading, diagnosis: Diagnosis | Skipped) -> LogReading:
-    """The reading of the transaction log after this cycle: the earlier one stays where this cycle could not read it."""
+    """The transaction log after this cycle; the earlier reading where this cycle could not read it."""
     found = None if isinstance(diagnosis, Skipped) else diagnosis.evidence.log_reading
     return earlier if found is None else found
 
 
 def _answers(session: Session, watched: Watched) -> Answers:
-    """A cluster that does not answer at all is asked once."""
+    """The commands' answers; asks a silent cluster only once."""
     options, topic, topics = session.options, watched.config_topic, watched.evidence.topics
 
     def asked(ask: Callable[[], T]) -> T | Skipped:
@@ -196,7 +194,7 @@ CYCLES_SHOWN: Final = 3
 
 
 class Voice(Protocol):
-    """Where is said what goes on, and what the user ought to know."""
+    """Takes narration and warnings."""
 
     def narrate(self, text: str, *, verbosity: int = 0) -> None:
         """Say what goes on."""
@@ -206,14 +204,14 @@ class Voice(Protocol):
 
 
 class Screen(Voice, Protocol):
-    """A terminal that shows what the cycles found."""
+    """A terminal that shows the cycles' results."""
 
     def show(self, profiles: Sequence[str], latest: Callable[[], Mapping[str, Observation]]) -> None:
         """Draws the last observation of each profile until the user ends it."""
 
 
 class Listening(Struct, frozen=True):
-    """Where metrics are served, and how many seconds after the beginning of one cycle the next one begins."""
+    """Address of the metrics, and the seconds from the beginning of one cycle to the next."""
 
     address: str
     allow_remote: bool
@@ -221,7 +219,7 @@ class Listening(Struct, frozen=True):
 
 
 class Faces(Struct, frozen=True):
-    """Where the answers go: pages if it serves, a collector if one is named, a terminal if there is one."""
+    """Destinations of the answers: pages, a collector, a terminal, each if requested."""
 
     serves: bool = True
     otlp: str | None = None
@@ -267,7 +265,7 @@ def watch_clusters(clusters: Sequence[Watched], listening: Listening, console: R
 
 @contextmanager
 def _ended_by_sigterm() -> Iterator[None]:
-    """SIGTERM ends what runs inside, in order. The first process of a container would not even notice it otherwise."""
+    """Ends the block in order at SIGTERM, which the first process of a container would otherwise ignore."""
 
     def end(*_: object) -> None:
         raise SystemExit
@@ -282,7 +280,7 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 
 class _Pushing(Struct, frozen=True):
-    """Pushes after each cycle, and what is too old as often."""
+    """Pushes after each cycle, and as often while its samples are too old."""
 
     pushes: OtlpPush
     where: str
@@ -290,7 +288,7 @@ class _Pushing(Struct, frozen=True):
     voice: Voice
 
     def run(self, ended: Event, every_s: float) -> None:
-        """Until it is ended. It says once that a push failed, and once that pushes succeed again."""
+        """Runs until it is ended. Reports a failed push once, and the first success after it."""
         seen, failed = 0, False
         while not ended.is_set():
             seen = self.board.wait(seen, every_s)
@@ -310,11 +308,11 @@ class _Watch:
         self._watched, self._once, self._board, self._every_s = watched, once, board, every_s
 
     def require(self) -> None:
-        """Raises what keeps every cycle from beginning."""
+        """Raises errors that keep every cycle from beginning."""
         self._watched.session(self._once)
 
     def run(self, ended: Event) -> None:
-        """One cycle after the other; one that takes long is followed by a pause as long, up to the interval."""
+        """One cycle after the other; a long one is followed by an equally long pause, up to the interval."""
         last_success, lacked = None, frozenset[str]()
         while not ended.is_set():
             began = monotonic()
@@ -339,7 +337,7 @@ class _Watch:
         return observation(self._watched, Answers.none(reason), Cycle(Session.now(), 0, {}, last_success))
 
     def _report(self, found: Observation, lacked: frozenset[str]) -> frozenset[str]:
-        """Warns of what the last cycle had read and this one has not; returns what this one lacks."""
+        """Warns of facts that the last cycle had and this one lacks; returns those that this one lacks."""
         name = self._watched.profile
         by_reason: dict[str, list[str]] = {}
         for each in found.coverage.gaps:
@@ -353,13 +351,13 @@ class _Watch:
 
 
 class _Once:
-    """A reporter for the sessions of cycles: no progress, and nothing twice."""
+    """A reporter for the sessions of cycles: no progress, no repetition."""
 
     def __init__(self, console: Reporter, voice: Voice) -> None:
         self._console, self.voice, self._said = console, voice, set[str]()
 
     def narrate(self, text: str, *, verbosity: int = 0) -> None:
-        """Says it, unless it was said before; what takes a -v is said each time, and not kept."""
+        """Narrates each text once; a text of -v each time."""
         if verbosity:
             self.voice.narrate(text, verbosity=verbosity)
         elif text not in self._said:
@@ -367,25 +365,25 @@ class _Once:
             self.voice.narrate(text)
 
     def waiting(self, text: str) -> None:
-        """Nothing: how long a cycle takes is one of its metrics."""
+        """Does nothing: the length of a cycle is one of its metrics."""
 
     def warn(self, text: str) -> None:
-        """Says it, unless it was said before."""
+        """Warns of each text once."""
         if text not in self._said:
             self._said.add(text)
             self.voice.warn(text)
 
     def confirm(self, question: str, *, yes: bool, name: str | None = None) -> None:
-        """Cycles ask nothing."""
+        """Returns at once: cycles do not ask."""
         self._console.confirm(question, yes=yes, name=name)
 
     @contextmanager
     def progress(self, label: str, total: int | None = None, *, unit: str = "") -> Iterator[Advance]:
-        """Shows none."""
+        """Shows no progress."""
         yield lambda _: None
 
     def results(self, label: str, total: int, *, unit: str = "") -> AbstractContextManager[Callable[[str], None]]:
-        """As the console does."""
+        """As the console."""
         return self._console.results(label, total, unit=unit)
 
 
@@ -397,7 +395,7 @@ INSTALLED: Final = "/usr/local/bin/eosctl"
 
 
 def watch_file(kind: Emitted, profiles: Sequence[str], listening: Listening) -> WatchFile:
-    """What the file is made of. UsageError where what is to run names no profile: addresses and secrets are there."""
+    """The contents of the file. UsageError without a profile, which holds addresses and secrets."""
     if kind.names_profiles and not profiles:
         raise UsageError(
             f"--emit {kind} needs the profiles to watch", hint="name them; `eosctl profile list` shows all profiles"

@@ -45,7 +45,6 @@ def plain(document: Document) -> str:
 
 
 def plain_lines(document: Document) -> Iterator[str]:
-    """The same line by line."""
     if not document.blocks:
         return (f"{cell(line)}\n" for line in document.prose)
     return ("\t".join(_plain_cell(value) for value in row) + "\n" for row in _rows(document)[1])
@@ -74,7 +73,7 @@ def name_lines(document: Document) -> Iterator[str]:
 
 
 def _rows(document: Document) -> tuple[list[Tree], Iterable[list[Tree]]]:
-    """The headers of the first block, and its rows; of a document without blocks its prose."""
+    """The headers and rows of the first block; for a document without blocks its prose."""
     match document.blocks:
         case (Table() as table, *_):
             paths = [column.path for column in table.columns]
@@ -118,7 +117,7 @@ Group = list[Tree]
 
 
 def findings_lines(data: object, block: Findings, page: Page) -> Iterator[str]:
-    """The lines of the block: what is new before what was there at the last run, where that is known."""
+    """The lines of the block; new findings before those of the last run, if known."""
     rows = look_up(data, block.rows)
     assert isinstance(rows, list)
     left_out = data.get("findings_left_out") if isinstance(data, dict) else None
@@ -155,7 +154,7 @@ def _is_waived(group: Group) -> bool:
 
 
 def _group_lines(group: Group, block: Findings, page: Page) -> Iterator[str]:
-    """One finding, or several of a kind: a line for each subject, and the fix once where they share it."""
+    """One finding, or several of a kind: a line for each subject, and a shared fix once."""
     severity, finding_id, name = (_text(group[0], path) for path in ("severity", "id", "name"))
     level = page.paint(severity, SEVERITIES.get(severity))
     subject = _text(group[0], "subject") if len(group) == 1 else f"({len(group):,})"
@@ -196,7 +195,7 @@ def _waiver_lines(waiver: Tree, page: Page) -> Iterator[str]:
 
 
 def _evidence(evidence: Tree) -> Iterator[str]:
-    """Figures in one line, then a line for each object of a list: the places where something was seen."""
+    """Figures in one line, then a line for each place in a list."""
     if not isinstance(evidence, dict):
         return
     lists = {name: value for name, value in evidence.items() if _is_list_of_objects(value)}
@@ -349,7 +348,7 @@ def _pairs(values: list[str], columns: tuple[Column, ...], page: Page) -> Iterat
 
 
 def _reasons(document: Document) -> Iterable[str]:
-    """Why the values that a block shows as unknown are unknown, each reason once."""
+    """Reasons for a block's unknown values, each once."""
     reasons: dict[str, None] = {}
     for block in document.blocks:
         if isinstance(block, Findings):
@@ -402,12 +401,12 @@ _encode: Final = stdlib_json.JSONEncoder(ensure_ascii=False, allow_nan=False, ch
 
 
 def json(envelope: Tree) -> str:
-    """One indented JSON document; what is not seen is escaped, all else is UTF-8."""
+    """One indented JSON document in UTF-8; invisible characters are escaped."""
     return "".join(json_pieces(envelope))
 
 
 def json_pieces(envelope: Tree) -> Iterator[str]:
-    """The same piece by piece: of rows that are streamed there is one at a time."""
+    """The same piece by piece, with one streamed row at a time."""
     return map(escaped_in_json, chain(_indented(envelope, "\n"), ("\n",)))
 
 
@@ -440,7 +439,6 @@ def _indented(value: Tree, newline: str) -> Iterator[str]:
 
 
 def json_line(envelope: Tree) -> str:
-    """One JSON document on one line."""
     return (
         escaped_in_json(stdlib_json.dumps(envelope, ensure_ascii=False, separators=(",", ":"), allow_nan=False)) + "\n"
     )
@@ -452,7 +450,6 @@ def jsonl(document: Document) -> str:
 
 
 def jsonl_lines(document: Document) -> Iterator[str]:
-    """The same line by line."""
     places = list(dict.fromkeys(block.rows for block in document.blocks if not isinstance(block, Fields)))
     found = {place: look_up(document.data, place) for place in places}
     data: Any = document.data
@@ -467,12 +464,11 @@ def jsonl_lines(document: Document) -> Iterator[str]:
 
 
 def yaml(envelope: Tree) -> str:
-    """One YAML document."""
     return yaml_text([_kept(envelope)])
 
 
 def _kept(value: Tree) -> Tree:
-    """The tree with the rows that were streamed."""
+    """The tree with its streamed rows."""
     if isinstance(value, dict):
         return {name: _kept(each) for name, each in value.items()}
     return list(value) if isinstance(value, RowStream) else value
@@ -497,12 +493,12 @@ class Output(StrEnum):
 
     @property
     def is_envelope(self) -> bool:
-        """Whether even a failure leaves a document on stdout."""
+        """True if even a failure prints a document on stdout."""
         return self in {Output.JSON, Output.JSONL, Output.YAML}
 
     @property
     def is_rows(self) -> bool:
-        """Whether stdout has room for rows only."""
+        """True if stdout holds rows only."""
         return self in {Output.CSV, Output.PLAIN, Output.NAME}
 
 

@@ -97,7 +97,7 @@ def first_of(rows: Sequence[T], most: int | None) -> Iterator[T]:
 
 
 def more_words(count: int) -> str:
-    """What stands in the place of so many rows."""
+    """The "and N more" line."""
     return f"and {count:,} more: -o wide shows all"
 
 

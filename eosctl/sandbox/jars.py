@@ -57,7 +57,7 @@ def run_resolver(command: Sequence[str], downloaded: str, narrate: Callable[[str
 
 
 def _advice(output: str) -> str:
-    """What to do about a failed download: a bundled Java knows no proxy that signs itself."""
+    """Hint for a failed download: a bundled Java does not know the certificate of a proxy."""
     if "PKIX" in output:
         return (
             "this network's proxy signs with a certificate that Java does not know: name a trust store that has it, "
@@ -297,7 +297,7 @@ _COORDINATE: Final = re.compile(r"[\w.-]+:[\w.-]+:[\w.-]+")
 
 
 def check_plugin(plugin: str) -> None:
-    """Raises UsageError for what is neither `group:artifact:version` nor a directory."""
+    """Raises UsageError for a plugin that is neither `group:artifact:version` nor a directory."""
     if _COORDINATE.fullmatch(plugin) is None and not Path(plugin).is_dir():
         raise UsageError(
             f"plugin {plugin!r} is no directory",

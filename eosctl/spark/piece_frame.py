@@ -30,7 +30,7 @@ class BothAccesses(NamedTuple):
 
 
 class PieceWork(NamedTuple):
-    """What all tasks need: the topics of both sides, how many records are kept as context, and the pieces."""
+    """The topics of both sides, the number of context records, and the pieces, for all tasks."""
 
     source: AuditPlan
     target: AuditPlan
@@ -48,7 +48,7 @@ class SparkPieces:
         self._spark, self._accesses = spark, accesses
 
     def __call__(self, sides: BothSides, pieces: Sequence[PairPiece]) -> list[EqualPiece | None]:
-        """How far each piece is equal, in their order. Raises what reading raises, and SparkFailed."""
+        """The equal length of each piece, in their order. Raises read errors, and SparkFailed."""
         if not pieces:
             return []
         work = PieceWork(sides.source, sides.target, sides.window, tuple(pieces))

@@ -48,7 +48,7 @@ ARROW: Final = pa.schema(
 
 
 def encode_flagged(flag: str, rows: Iterable[tuple[bool, StateRow]]) -> pa.Table:
-    """The rows as an Arrow table, what is said of each in a column `flag` before the others."""
+    """The rows as an Arrow table, with a column `flag` before the others."""
     pairs = list(rows)
     flags = _booleans([said for said, _ in pairs])
     return encode_rows(row for _, row in pairs).add_column(0, pa.field(flag, pa.bool_()), flags)
@@ -95,7 +95,6 @@ _BUILD: Final[dict[pa.DataType, Callable[[Sequence[Any]], pa.Array]]] = {
 
 
 def decode_rows(table: pa.Table) -> Iterator[StateRow]:
-    """The rows of an Arrow table."""
     for kind, *rest in zip(*(table.column(field.name).to_pylist() for field in ARROW), strict=True):
         yield StateRow(StateKind(kind), *rest)
 
@@ -107,11 +106,11 @@ _CARRIED: Final = re.compile(r"<eosctl-error>(\{.*?\})</eosctl-error>", re.DOTAL
 
 
 class ExecutorFailure(Exception):
-    """What an executor raises; its text holds the error."""
+    """Carries an error from an executor, encoded in its text."""
 
 
 def carried(error: EosctlError) -> ExecutorFailure:
-    """The error as one whose text survives the way."""
+    """The error in a form whose text survives the way."""
     facts = {"type": type(error).__name__, "message": error.message, "hint": error.hint}
     if isinstance(error, NotAuthorized):
         facts |= {"principal": error.principal, "operation": error.operation, "resource": error.resource}
@@ -119,7 +118,7 @@ def carried(error: EosctlError) -> ExecutorFailure:
 
 
 def restored(failure: Exception) -> EosctlError | None:
-    """The EosctlError that an executor met; None where Spark failed for another reason."""
+    """The executor's EosctlError; None where Spark failed for another reason."""
     found = _CARRIED.search(str(failure))
     if found is None:
         return None
@@ -154,7 +153,7 @@ class Flagged(NamedTuple):
 
 
 def in_order(plan: AuditPlan) -> list[OffsetRange]:
-    """The ranges in the order in which they are started: largest first, so that no executor is left with one."""
+    """The ranges by size, largest first, so that no executor is left with a large one at the end."""
     return sorted(plan.ranges, key=lambda offsets: (-offsets.size, offsets))
 
 
@@ -165,7 +164,7 @@ def range_frame(spark: SparkSession, plan: AuditPlan, access: ExecutorAccess, sm
 
 
 def place_frame(spark: SparkSession, count: int, task: Callable[[Batches], Iterator[pa.RecordBatch]]) -> DataFrame:
-    """What the task makes of the places from 0 to `count`, one at a time: rows of SCANNED."""
+    """One task for each place from 0 to `count`: rows of SCANNED."""
     return spark.range(0, count, 1, max(1, count)).mapInArrow(task, SCANNED)
 
 
@@ -203,7 +202,7 @@ def _decoded(encoded: bytes) -> tuple[AuditPlan, list[OffsetRange]]:
 
 
 def flagged(rows: Iterable[StateRow], offsets: OffsetRange, share: int) -> Iterator[Flagged]:
-    """The rows by rule 3; those of a kind come one after the other. Of what is more than its share little is held."""
+    """The rows by rule 3, kind by kind. Holds little of a kind that exceeds its share."""
     for kind, group in groupby(rows, key=lambda row: row.kind):
         held: list[StateRow] = []
         size = 0

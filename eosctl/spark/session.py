@@ -94,7 +94,7 @@ LOCAL: Final = {
 
 
 def session_settings(master: str, log4j2: Path, memory: str, java_options: str) -> dict[str, str]:
-    """What a session of this process is started with."""
+    """The settings of a session of this process."""
     return {
         "spark.master": master,
         "spark.app.name": APPLICATION,
@@ -186,7 +186,7 @@ def _started(settings: dict[str, str], remote: str | None, said: Path) -> SparkS
 
 
 def _offer_java(find_java: FindJava) -> Path:
-    """The home of the Java that pyspark will use: give it one, where it would find none itself."""
+    """Sets JAVA_HOME to a found Java, if pyspark would find none itself."""
     if "JAVA_HOME" not in os.environ:
         java = find_java().resolve()
         os.environ["JAVA_HOME"] = str(java.parent.parent)

@@ -37,7 +37,7 @@ def spark_pieces(
     find_java: Callable[[], Path],
     archives: Path | None = None,
 ) -> "Iterator[SparkPieces]":
-    """What compares pieces of a mirror while the block runs; properties are those of its target and of its source."""
+    """The comparer of a mirror's pieces while the block runs; properties are those of its target and of its source."""
     with _started(request, properties, timeout_s, find_java, archives) as (_, pieces):
         yield pieces
 

@@ -29,7 +29,7 @@ class Header(Protocol):
 
     @property
     def base_offset(self) -> int:
-        """The offset of the first record, also where compaction removed it."""
+        """The offset of the first record, even where compaction removed it."""
 
     @property
     def last_offset(self) -> int:
@@ -49,11 +49,11 @@ class Header(Protocol):
 
     @property
     def producer_id(self) -> int:
-        """Who wrote it; -1 where the writer was not idempotent."""
+        """The batch's producer ID; -1 if its producer was not idempotent."""
 
     @property
     def producer_epoch(self) -> int:
-        """The writer's epoch; -1 where it was not idempotent."""
+        """The producer's epoch; -1 if it was not idempotent."""
 
     @property
     def record_count(self) -> int:
@@ -77,7 +77,7 @@ class Marker(Protocol):
 
     @property
     def producer_id(self) -> int:
-        """Whose transaction it ends."""
+        """The producer whose transaction it ends."""
 
     @property
     def producer_epoch(self) -> int:
@@ -91,7 +91,7 @@ Entries = Iterable[Entry]
 
 
 class BatchWriter(NamedTuple):
-    """Who wrote a batch, and how."""
+    """Producer ID and epoch of a batch, and whether it is transactional."""
 
     producer_id: int
     producer_epoch: int
@@ -120,8 +120,6 @@ _NUMBERED: Final = re.compile(r"(.*?)([0-9]+)", re.DOTALL)
 
 
 class Advance(Enum):
-    """How an offset relates to the one before it."""
-
     ADVANCED = "advanced"
     SAME = "same"
     BACK = "back"
@@ -219,7 +217,7 @@ _SIGN: Final = b'"snapshot'
 
 
 class SnapshotChange(Enum):
-    """What two offsets, both of a snapshot that has not ended, are to each other."""
+    """Relation of two offsets of snapshots that have not ended."""
 
     SAME_POSITION = "same-position"
     OTHER_POSITION = "other-position"
@@ -227,7 +225,7 @@ class SnapshotChange(Enum):
 
 
 def snapshot_change(change: Change, decode: Decode) -> SnapshotChange | None:
-    """What a change from one offset of an unfinished snapshot to another one is; None for every other change."""
+    """Kind of a change from one offset of an unfinished snapshot to another; None for every other change."""
     before, after = change.before.value, change.after.value
     if before is None or after is None or before == after or _SIGN not in before or _SIGN not in after:
         return None

@@ -47,7 +47,6 @@ from eosctl.model.skipped import Skipped
 
 
 def conclude(evidence: Evidence) -> AuditReport:
-    """The whole report."""
     findings = sorted(_findings(evidence), key=_worst_first)
     return AuditReport(
         plan=evidence.plan,
@@ -65,7 +64,7 @@ def conclude(evidence: Evidence) -> AuditReport:
 
 
 def _findings(evidence: Evidence) -> Iterator[Finding]:
-    """All of them, or those that a selected connector or none in particular is concerned by."""
+    """All findings, or those on a selected connector or on none in particular."""
     selected = evidence.connectors() if evidence.plan.selected or evidence.is_partial else ()
     for finding in _all_findings(evidence):
         named = finding.evidence.get("connectors")
@@ -89,7 +88,7 @@ def _worst_first(finding: Finding) -> tuple[int, str, str, str]:
 
 
 def _verdicts(findings: Sequence[Finding], evidence: Evidence) -> Iterator[ConnectorVerdict]:
-    """Of a connector that this Connect cluster does not have only what is known, unless it was asked for."""
+    """Verdicts; an absent connector only if judged or selected."""
     for name in evidence.connectors():
         verdict = _verdict(name, findings, evidence)
         gone = evidence.known is not None and name not in evidence.known and not evidence.plan.selected
@@ -131,14 +130,14 @@ def _ids(findings: Iterable[Finding]) -> tuple[str, ...]:
 
 
 def _breaks(finding: Finding, connector: str) -> bool:
-    """Whether it is something that exactly-once rules out, by a producer of this connector."""
+    """True for a violation of exactly-once by a producer of this connector."""
     owners = finding.evidence.get("owners", (connector,))
     ruled_out = finding.kind in BROKEN and finding.severity is Severity.ERROR
     return ruled_out and isinstance(owners, list | tuple) and connector in owners
 
 
 def concerns(finding: Finding, connector: str) -> bool:
-    """Whether a finding is about this connector: it names it, or names none and is about what all of them use."""
+    """True if the finding names this connector."""
     named = finding.evidence.get("connectors")
     return connector in named if isinstance(named, list | tuple) else False
 

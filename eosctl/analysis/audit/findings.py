@@ -188,7 +188,7 @@ UNFENCED_WORDS: Final = Words(
 
 
 def change_words(changes: Sequence[OffsetsChange]) -> str:
-    """What somebody's changes of one connector's offsets did, and when."""
+    """Effect and time of changes made to one connector's offsets."""
     altered = sum(each.offsets for each in changes)
     when = ", ".join(rfc3339(each.timestamp) for each in changes[:3]) + (" and later" if changes[3:] else "")
     were = "was" if altered == 1 else "were"
@@ -215,7 +215,7 @@ class PartitionLog(NamedTuple):
 
 
 def all_beginnings(logs: Sequence[PartitionLog]) -> Iterator[tuple[str, int, ProducerState, SessionStart]]:
-    """Topic, partition and producer with each beginning of a session that no commit in any partition explains."""
+    """Topic, partition and producer of each session's beginning that no commit in any partition explains."""
     states = [state for log in logs for state in (log.settled, log.tail) if state is not None]
     raised = raised_epochs(producer for state in states for producer in state.producers)
     for log in logs:
@@ -253,12 +253,10 @@ class Evidence(Struct, frozen=True, dict=True):
 
     @cached_property
     def topics(self) -> Mapping[str, AuditedTopic]:
-        """Audited topics by name."""
         return {topic.name: topic for topic in self.plan.topics}
 
     @property
     def config_topic(self) -> str | None:
-        """The config topic, if one is audited."""
         return next((topic.name for topic in self.plan.topics if topic.role is TopicRole.CONFIG), None)
 
     @cached_property
@@ -270,7 +268,7 @@ class Evidence(Struct, frozen=True, dict=True):
         return named if self.config_topic is not None else None
 
     def connectors(self) -> tuple[str, ...]:
-        """Every source connector that something can be said about: it has offsets, or writes to an audited topic."""
+        """Every source connector with evidence: it has offsets, or writes to an audited topic."""
         named = {each.connector for each in self.keys.connectors if each.connector is not None}
         named |= {name for topic in self.plan.topics for name in topic.connectors}
         named |= {each.connector for each in self.config.connectors if each.known and each.fenced_ever}
@@ -282,7 +280,6 @@ class Evidence(Struct, frozen=True, dict=True):
         return any(self.topics[name].role is TopicRole.OUTPUT for name in self.plan.named if name in self.topics)
 
     def outputs(self, connector: str) -> tuple[str, ...]:
-        """Audited topics that the connector writes its records to."""
         return tuple(
             topic.name for topic in self.plan.topics if topic.role is TopicRole.OUTPUT and connector in topic.connectors
         )
@@ -315,7 +312,7 @@ class Evidence(Struct, frozen=True, dict=True):
         return elsewhere, session.timestamp, session.topic, session.partition, session.offset
 
     def missing(self, connector: str) -> Iterator[str]:
-        """What would have to be known to say that exactly-once held for a connector, and is not."""
+        """Facts that a verdict of held would need and that are missing."""
         keys = next((each for each in self.keys.connectors if each.connector == connector), None)
         offsets = [topic.name for topic in self.plan.topics if topic.role is TopicRole.OFFSETS]
         if not offsets:
@@ -353,7 +350,7 @@ class Evidence(Struct, frozen=True, dict=True):
         return max((was - now for found in times for was, now in pairwise(found)), default=0)
 
     def coverage(self, connector: str) -> Iterator[str]:
-        """From when on the verdict holds, and of which of the connector's topics, in words."""
+        """Time from which the verdict holds, and the connector's topics that it covers, in words."""
         left_out = self.plan.left_out.get(connector, ())
         if left_out:
             yield f"judged by {', '.join(self.outputs(connector))} alone: not requested were {', '.join(left_out)}"
@@ -374,7 +371,7 @@ def _finding(words: Words, subject: str, count: int, evidence: dict[str, object]
 
 
 def key_findings(evidence: Evidence) -> Iterator[Finding]:
-    """One for each kind of anomaly and connector; suspicions as what their transactions show them to be."""
+    """One finding for each kind of anomaly and connector; suspicions are resolved by their transactions."""
     counts = Counter({(kind, connector): count for kind, connector, count in evidence.keys.counts})
     places: dict[tuple[str, str], list[KeyAnomaly]] = {}
     for anomaly in evidence.keys.anomalies:
@@ -398,7 +395,7 @@ def key_findings(evidence: Evidence) -> Iterator[Finding]:
 
 
 def change_findings(evidence: Evidence) -> Iterator[Finding]:
-    """One for each connector whose source offsets somebody changed; of some changes nothing but that is known."""
+    """One finding for each connector whose source offsets were changed, known effects or not."""
     changes: dict[str, list[OffsetsChange]] = {}
     for each in altered_offsets(evidence):
         changes.setdefault(each.connector, []).append(each)
@@ -427,12 +424,12 @@ def change_findings(evidence: Evidence) -> Iterator[Finding]:
 
 
 def altered_offsets(evidence: Evidence) -> tuple[OffsetsChange, ...]:
-    """Every change of source offsets that is known, those included of which nothing was counted."""
+    """Every known change of source offsets, counted or not."""
     return (*evidence.changes, *_uncounted(evidence))
 
 
 def _uncounted(evidence: Evidence) -> Iterator[OffsetsChange]:
-    """Changes that the states show and the logs do not, any more: nothing was counted of them."""
+    """Changes that the states show and the logs no longer do, so that nothing was counted."""
     counted_of = {each.connector for each in evidence.changes}
     known = circumstances(evidence.transactions.committed, evidence.owners, evidence.config.connectors)
     for anomaly in evidence.keys.suspicions:
@@ -466,7 +463,7 @@ def _key_place(anomaly: KeyAnomaly) -> dict[str, object]:
 
 
 def _data_places(anomaly: KeyAnomaly, known: Circumstances) -> Iterator[dict[str, object]]:
-    """Where the output has what was committed with the offset before, and with the one after it."""
+    """Output records committed with the offset before, and with the one after it."""
     for name, write in (("before", anomaly.was), ("after", anomaly.now)):
         for data in known.data(write) or ():
             yield {"committed_with": name, **_data_place(data), "key": anomaly.key}
@@ -504,7 +501,7 @@ def _transaction_finding(tally: Tally, anomalies: Iterable[Anomaly], holders: Ma
 
 
 def config_findings(evidence: Evidence) -> Iterator[Finding]:
-    """One for each kind of anomaly; of a plain leader, all connectors concerned are named. Two leaders concern all."""
+    """One finding for each kind of anomaly; a plain leader names all connectors concerned. Two leaders concern all."""
     topic = evidence.config_topic or ""
     everybody = [each.connector for each in evidence.config.connectors if each.known]
     kinds: dict[str, list[tuple[str | None, dict[str, object]]]] = {}
@@ -553,7 +550,7 @@ def unfenced_findings(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _last_writes(evidence: Evidence) -> Mapping[tuple[int, int], int]:
-    """By producer ID and epoch of its last session, when that wrote to an offsets topic last; nothing of others."""
+    """Time of the last write to an offsets topic, by producer ID and epoch of its last session."""
     last_epochs = {each.producer_id: each.producer_epoch for each in sorted(evidence.sessions, key=_epoch)}
     logs = [each for each in evidence.logs if evidence.topics[each.topic].role is TopicRole.OFFSETS]
     states = [state for log in logs for state in (log.settled, log.tail) if state is not None]
@@ -569,7 +566,7 @@ def _epoch(session: ProducerSession) -> int:
 
 
 def removed_findings(evidence: Evidence) -> Iterator[Finding]:
-    """Source offsets that were removed, as somebody asked or the connector did: a start there finds none."""
+    """Source offsets that were removed, by a user or the connector: a start there finds none."""
     for keys in evidence.keys.connectors:
         if keys.connector is not None and keys.tombstones:
             times = pluralize(keys.tombstones, "time")

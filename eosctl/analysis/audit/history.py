@@ -51,15 +51,13 @@ _KINDS: Final = {
 
 
 class ConfigAnomalyKind(StrEnum):
-    """What can be wrong in the history of a config topic."""
-
     PLAIN_LEADER = "plain-leader-write"
     INTERLEAVED_LEADERS = "interleaved-leaders"
     INCONSISTENT = "inconsistent-connector"
 
 
 def config_event(record: ConfigRecord) -> ConfigEvent:
-    """The record as its history needs it, without any property."""
+    """The record without its properties, as its history needs it."""
     origin, kind = record.origin, record.kind
     connector: str | None = getattr(record, "connector", None)
     number: int | None = None
@@ -193,7 +191,7 @@ COMPLETE: Final = frozenset({TransactionState.COMPLETE_COMMIT, TransactionState.
 
 
 def fold_transaction_log_history(records: Iterable[LogRecord], producer_ids: Collection[int]) -> TransactionLogHistory:
-    """What the records say of these producer IDs."""
+    """The history of these producer IDs in the records."""
     sessions: dict[str, ProducerIdAndEpoch] = {}
     holders: set[tuple[int, str]] = set()
     transactions: list[LoggedTransaction] = []

@@ -57,8 +57,6 @@ from eosctl.model.names import TopicPartition
 
 
 class KeyAnomalyKind(StrEnum):
-    """What can be wrong with a key."""
-
     MALFORMED_KEY = "malformed-offsets-key"
     TWO_PARTITIONS = "key-in-two-partitions"
     SAME_PARTITION = "logical-duplicates"
@@ -81,7 +79,7 @@ class PlacedWrite(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A key's state, and the partition that it is of."""
+    """A key's state with its partition."""
 
     place: TopicPartition
     state: KeyState
@@ -103,13 +101,13 @@ def shown(place: TopicPartition, write: Write) -> str:
 
 
 def change_at(kind: KeyAnomalyKind, key: ReadKey, was: PlacedWrite, now: PlacedWrite, more: str = "") -> KeyAnomaly:
-    """An anomaly at a write, held against another one: what their transactions carried can be looked up."""
+    """An anomaly between two writes, whose transactions can be looked up."""
     found = trouble_at(kind, key, *now, shown(*was), shown(*now) + more)
     return found._replace(was=written_at(*was), now=written_at(*now))
 
 
 def written_at(place: TopicPartition, write: Write) -> OffsetsWrite | None:
-    """Where it was committed; None outside any transaction."""
+    """The place of the commit; None outside any transaction."""
     if not write.transactional:
         return None
     return OffsetsWrite(place.topic, place.partition, write.offset, write.producer_id)
@@ -127,7 +125,7 @@ def written_at(place: TopicPartition, write: Write) -> OffsetsWrite | None:
 
 
 def judge_strays(key: ReadKey, placed: Sequence[Placed], decode: Decode) -> Iterator[KeyAnomaly]:
-    """What writes in other partitions show."""
+    """Anomalies by writes in other partitions."""
     for home in _homes(placed):
         for stray in placed:
             beside = stray.place.topic == home.place.topic and stray.state.key == home.state.key
@@ -136,7 +134,7 @@ def judge_strays(key: ReadKey, placed: Sequence[Placed], decode: Decode) -> Iter
 
 
 def _homes(placed: Sequence[Placed]) -> Iterator[Placed]:
-    """Of each topic and raw key the partition that the connector's task writes to, where there are others."""
+    """The partition that the connector's task writes to, by topic and raw key with writes elsewhere."""
     groups: dict[tuple[str, bytes | None], list[Placed]] = {}
     for each in placed:
         groups.setdefault((each.place.topic, each.state.key), []).append(each)
@@ -196,7 +194,7 @@ SKEW_MS: Final = 5_000
 
 
 class StoreChange(NamedTuple):
-    """A key's first write in another store, after `was`, the last one elsewhere; held is what was there already."""
+    """A key's first write in another store, after `was`, the last one elsewhere; held is the value there before."""
 
     was: PlacedWrite
     held: Write | None
@@ -253,7 +251,7 @@ class KeyStores:
         return plain.timestamp > than.write.timestamp + SKEW_MS
 
     def _held(self, place: TopicPartition, first: Write) -> Write | None:
-        """What the partition held before `first`."""
+        """The value in the partition before `first`."""
         return next((run.last for run, behind in pairwise(self._runs[place]) if behind.first == first), None)
 
     def is_copy_of_own(self, place: TopicPartition, write: Write) -> bool:
@@ -273,7 +271,7 @@ class KeyStores:
         return any(run.last == held and not self.is_copy_of_own(place, run.first) for run in self._runs[place])
 
     def plain_after(self, place: TopicPartition) -> Runs:
-        """Runs of plain writes behind the first one in a transaction there that are no copies (rule 5)."""
+        """Runs of plain writes behind the key's first transactional one that are not copies (rule 5)."""
         runs = self._runs[place]
         begun = next((number for number, run in enumerate(runs) if run.first.transactional), len(runs))
         plain = (run for run in runs[begun:] if not run.first.transactional)
@@ -323,7 +321,7 @@ class KeyJudgementInputs(NamedTuple):
 
 
 def judge_keys(key: ReadKey, placed: Sequence[Placed], inputs: KeyJudgementInputs) -> Judged:
-    """What is wrong with all keys that are this JSON."""
+    """Anomalies of all keys with the same JSON."""
     if len(placed) == 1 and key.connector is not None and _is_uneventful(placed[0].state):
         return NOTHING_WRONG
     found = [*_of_all(key, placed), *judge_strays(key, placed, inputs.decode)]
@@ -348,7 +346,7 @@ def judge_keys(key: ReadKey, placed: Sequence[Placed], inputs: KeyJudgementInput
 
 
 def _is_uneventful(state: KeyState) -> bool:
-    """Whether one partition alone shows nothing about a key, as of nearly all of them."""
+    """True if one partition alone shows nothing about a key, as for nearly all keys."""
     set_back = state.setbacks.total or state.plain_setbacks.total
     return not (set_back or state.returns or state.plain_after or state.repeats or state.snapshots)
 
@@ -424,7 +422,7 @@ class _OfOne:
                 yield change
 
     def setbacks_without_place(self) -> int:
-        """How many there are beyond those whose places are kept; of plain ones only if rule 8 holds for all."""
+        """Setbacks beyond those whose places are kept; plain ones only if rule 8 holds for all."""
         plain = self._state.plain_setbacks if self._state.first_transactional is None else Regressions()
         return sum(each.total - len(each.places) for each in (self._state.setbacks, plain))
 
@@ -446,7 +444,7 @@ class _OfOne:
         )
 
     def setbacks(self) -> Iterator[KeyAnomaly]:
-        """Those that no other rule explains: copies of the worker, changes of the store, snapshots begun again."""
+        """Setbacks that no other rule explains: no copy, change of the store or repeated snapshot."""
         snapshots = {change.after.offset for change, _ in self._snapshot_changes()}
         for change in self._setback_places():
             offset = change.after.offset
@@ -506,7 +504,7 @@ MOST_LATEST: Final = 1_000
 
 
 def summarize_keys(partitions: Mapping[TopicPartition, Iterable[KeyState]], inputs: KeyJudgementInputs) -> KeySummary:
-    """What the keys of some partitions show together. All keys that are the same JSON have to be among them."""
+    """Summary of the keys of some partitions. All keys with the same JSON have to be among them."""
     same: dict[ReadKey, list[Placed]] = {}
     for place in sorted(partitions):
         for state in partitions[place]:
@@ -528,7 +526,6 @@ class _Connector:
         self._last_write: int | None = None
 
     def add(self, placed: Sequence[Placed]) -> None:
-        """Take in one source partition."""
         for _, state in placed:
             self._keys += 1
             self._records += state.records
@@ -545,7 +542,6 @@ class _Connector:
                 self._last_write = state.last.timestamp
 
     def result(self, name: str | None) -> ConnectorKeys:
-        """All of them, as those of the connector of this name."""
         assert self._last_write is not None
         producers = tuple(sorted(each for each in self._producers if each >= 0))
         counts = self._keys, self._records, self._tombstones
@@ -563,7 +559,6 @@ class _Summary:
         self._latest: list[OffsetsWrite] = []
 
     def add(self, key: ReadKey, placed: Sequence[Placed], judged: Judged) -> None:
-        """Take in one source partition."""
         connector = self._connectors.get(key.connector)
         if connector is None:
             connector = self._connectors[key.connector] = _Connector()
@@ -578,7 +573,6 @@ class _Summary:
                 self._latest.append(last)
 
     def result(self) -> KeySummary:
-        """All of it."""
         return KeySummary(
             tuple(each.result(name) for name, each in self._connectors.items()),
             tuple((kind, connector, count) for (kind, connector), count in sorted(self._counts.items())),
@@ -589,7 +583,7 @@ class _Summary:
 
 
 def add_key_summaries(summaries: Iterable[KeySummary]) -> KeySummary:
-    """All of them as one."""
+    """All summaries as one."""
     connectors: dict[str | None, list[ConnectorKeys]] = {}
     counts: Counter[tuple[str, str]] = Counter()
     anomalies: list[KeyAnomaly] = []
@@ -674,7 +668,7 @@ class Circumstances(NamedTuple):
     histories: Mapping[str, ConnectorHistory]
 
     def data(self, write: OffsetsWrite | None) -> Data | None:
-        """What its transaction wrote beside it; None where that is not known."""
+        """The data of its transaction; None where it is unknown."""
         return None if write is None else self.committed.get(write)
 
     def was_altered(self, anomaly: KeyAnomaly) -> bool:
@@ -691,7 +685,6 @@ def circumstances(
     owners: Mapping[int, tuple[str, ...]],
     histories: Iterable[ConnectorHistory],
 ) -> Circumstances:
-    """By write, producer ID and connector."""
     return Circumstances(
         {each.write: each.data for each in committed}, owners, {each.connector: each for each in histories}
     )
@@ -704,7 +697,7 @@ def is_stopped(history: ConnectorHistory, timestamp: int) -> bool:
 
 
 def resolve(anomaly: KeyAnomaly, known: Circumstances) -> KeyAnomalyKind | None:
-    """What it is; None where it is nothing."""
+    """The resolved anomaly, or None where the suspicion was unfounded."""
     match KeyAnomalyKind(anomaly.kind):
         case KeyAnomalyKind.REPEATED:
             return KeyAnomalyKind.REPEATED if _may_be_read_again(anomaly, known) else None

@@ -69,7 +69,7 @@ def _pause_divides(before: Write, after: Write, restart_ms: int, plain_ms: int) 
 
 
 def runs_of(state: KeyState) -> Runs:
-    """The runs of a state; where none were kept, what is known of all writes in transactions, and outside them."""
+    """The runs of a state; without kept runs, one for transactional writes and one for plain writes."""
     if state.runs:
         return state.runs
     found = []
@@ -142,7 +142,7 @@ MOST_RETURNS: Final = 2 * (KEPT_PLACES + KEPT_UNCERTAIN)
 
 
 def merge_keys(left: KeyState, right: KeyState, decode: Decode) -> KeyState:
-    """The state of both ranges together, `right` being the later one."""
+    """The state of both ranges together; `right` is the later one."""
     change = Change(left.last, right.first)
     back = Regressions(1, (change,)) if is_back(change, left.key, decode) else Regressions()
     writers, returns = _merge_writers(left, right)
@@ -183,7 +183,7 @@ def _snapshots(left: KeyState, right: KeyState, change: Change, decode: Decode) 
 
 
 def kept_snapshots(changes: Iterable[Change], decode: Decode) -> tuple[Change, ...]:
-    """Those between unfinished snapshots: the first KEPT_SNAPSHOTS to another position, and as many of the others."""
+    """Changes between unfinished snapshots: the first KEPT_SNAPSHOTS to another position, and as many others."""
     found = [(change, snapshot_change(change, decode)) for change in changes]
     moved = [change for change, kind in found if kind is SnapshotChange.OTHER_POSITION][:KEPT_SNAPSHOTS]
     same = [change for change, kind in found if kind not in {None, SnapshotChange.OTHER_POSITION}][:KEPT_SNAPSHOTS]
@@ -460,7 +460,6 @@ class KeyScan:
                 slot.returns = list(first_returns(slot.returns))
 
     def states(self) -> Iterator[KeyState]:
-        """The state of each key."""
         self._latest = None
         for key, slot in self._slots.items():
             slot.follower = None  # they are in cycles otherwise

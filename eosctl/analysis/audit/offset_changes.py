@@ -62,7 +62,7 @@ class KeyWrite(NamedTuple):
 
     @property
     def position(self) -> Position:
-        """Where the connector was with it."""
+        """The connector's position by this write."""
         return self.placed.write.value
 
     @property
@@ -86,7 +86,7 @@ class ChangeInputs(NamedTuple):
 
 
 class _Covered(Enum):
-    """How much of what a write covers is repeated."""
+    """How much of the range of a write is repeated."""
 
     ALL = "all"
     PART = "part"
@@ -94,7 +94,7 @@ class _Covered(Enum):
 
 
 class _Pass:
-    """From a position on: the writes there, and the change that set it (None: nobody's)."""
+    """The writes from a position on, and the change that set it; None without a change."""
 
     def __init__(self, begin: Position, *, known: bool, change: KeyAnomaly | None = None) -> None:
         self.begin, self.known, self.change = begin, known, change
@@ -113,7 +113,7 @@ class _Pass:
 
 
 class _Span(NamedTuple):
-    """What was covered without a hole; open: from where on is not known."""
+    """An interval without a hole; open: its beginning is unknown."""
 
     begin: Position
     end: Position
@@ -178,7 +178,6 @@ class _Order:
 
 
 def _is_kafka(raw: bytes | None) -> bool:
-    """Whether a source partition is a partition of a Kafka topic, as those of MirrorSource are."""
     try:
         match json.loads(raw or b"null"):
             case [str(), {"topic": str(), "partition": int()}]:
@@ -191,7 +190,7 @@ def _is_kafka(raw: bytes | None) -> bool:
 def offset_changes(
     connector: str, writes: Mapping[bytes | None, Sequence[KeyWrite]], inputs: ChangeInputs
 ) -> tuple[OffsetsChange, ...]:
-    """What came of changed offsets of one connector, stop by stop; writes are those of each key, in order."""
+    """Effects of changed offsets of one connector, stop by stop; writes are those of each key, in order."""
     stops: dict[int, _Stop] = {}
     for raw, mine in writes.items():
         _Key(raw, inputs, stops).judge(mine)
@@ -242,7 +241,7 @@ class _Key:
         return passes
 
     def _begin(self, passes: list[_Pass], last: KeyWrite | None, write: KeyWrite) -> None:
-        """A pass begins at a change, in the place of one that nothing came of."""
+        """Begins a pass at a change, in place of a pass without any effect."""
         reverted = passes[-1].change is not None and not passes[-1].writes
         if reverted:
             passes.pop()
@@ -262,7 +261,7 @@ class _Key:
     def _follow(
         self, stop: _Stop, now: _Pass, before: Sequence[_Pass], spans: Sequence[_Span]
     ) -> tuple[Position, Position] | None:
-        """Adds to the stop what this pass repeats; returns what it leaves out."""
+        """Adds what this pass repeats to the stop, and returns what it leaves out."""
         if not self._inputs.whole and not spans:
             stop.known = False
         if not spans:
@@ -347,7 +346,7 @@ class _Carried(NamedTuple):
 
 
 def _carried(writes: Mapping[bytes | None, Sequence[KeyWrite]], inputs: ChangeInputs) -> Sequence[_Carried]:
-    """The transactions of all writes whose data is known; what is no record of the source is left out."""
+    """Transactions of all writes whose data is known, without records that are not from the source."""
     found: dict[tuple[int, Data], list[OffsetsWrite]] = {}
     besides = {topic for mine in writes.values() for each in mine[:1] if (topic := metadata_topic(each.key.text))}
     for each in (write for mine in writes.values() for write in mine):
@@ -376,7 +375,7 @@ def _change(connector: str, stop: _Stop, carried: Sequence[_Carried], inputs: Ch
 
 
 def _lacks_data(side: Iterable[OffsetsWrite], inputs: ChangeInputs) -> bool:
-    """Whether data may be gone, or in topics that were not read: not every transaction has some (rule 3)."""
+    """True if data may be gone or in unread topics, because not every transaction has some (rule 3)."""
     return any(not inputs.data(each) for each in side)
 
 
@@ -387,7 +386,7 @@ def _topics(parts: Iterable[OutputPart]) -> set[str]:
 def _count(
     side: Mapping[OffsetsWrite, _Covered], carried: Iterable[_Carried]
 ) -> tuple[RecordCount, tuple[OutputPart, ...]]:
-    """Rule 5: the records of the transactions with these writes, and where those that are surely among them lie."""
+    """Rule 5: the records of the transactions with these writes, and the places of those surely among them."""
     least = most = 0
     found: list[OutputPart] = []
     for writes, data in carried:
@@ -403,7 +402,6 @@ def _count(
 
 
 def _joined(parts: Iterable[OutputPart]) -> tuple[OutputPart, ...]:
-    """One for each partition."""
     joined = []
     for (topic, partition), group in groupby(sorted(parts), key=lambda part: part[:2]):
         mine = list(group)
@@ -413,7 +411,7 @@ def _joined(parts: Iterable[OutputPart]) -> tuple[OutputPart, ...]:
 
 
 def _both(one: RecordCount, other: RecordCount) -> RecordCount:
-    """What both bounds say. Where they exclude each other, the source gave other records the second time."""
+    """Combines both bounds. If they exclude each other, the source gave other records the second time."""
     most = [each.at_most for each in (one, other) if each.at_most is not None]
     low, high = max(one.at_least, other.at_least), min(most, default=None)
     return RecordCount(low, high) if high is None or low <= high else RecordCount(high, low)

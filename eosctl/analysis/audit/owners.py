@@ -29,8 +29,6 @@ from eosctl.model.transactions import TaskOwner
 
 
 class AnomalyKind(StrEnum):
-    """What can be wrong with a transaction."""
-
     DATA_WITHOUT_OFFSETS = "data-without-offsets"
     OFFSETS_WITHOUT_DATA = "offsets-without-data"
     MISSING_MARKER = "missing-marker"
@@ -56,7 +54,7 @@ class Owners(NamedTuple):
     others: frozenset[int] = frozenset()
 
     def of(self, kind: AnomalyKind, producer_id: int, topic: str) -> tuple[str, ...]:
-        """The connectors concerned: those of the producer, otherwise, of data without offsets, those of the topic."""
+        """The connectors of the producer; for data without offsets, those of the topic."""
         users = self.topics.get(topic, ()) if kind in _OF_TOPIC else ()
         return self.producers.get(producer_id) or users
 
@@ -81,7 +79,7 @@ def _tallies(producer_id: int, summary: TransactionSummary, owners: Owners) -> I
 
 
 def name_trouble(anomaly: Anomaly, owners: Owners) -> Anomaly | None:
-    """The same with the connectors concerned; None where it is nobody's."""
+    """The same with the connectors concerned; None if it concerns none."""
     kind = _kind(AnomalyKind(anomaly.kind), anomaly.producer_id, anomaly.topic, owners)
     if kind is None:
         return None
@@ -90,7 +88,7 @@ def name_trouble(anomaly: Anomaly, owners: Owners) -> Anomaly | None:
 
 
 def name_stall(stall: Stall, owners: Owners) -> Stall:
-    """The same with the connector whose transaction it was, if that is one."""
+    """The same with the connector whose transaction it was, if it was a connector's."""
     named = owners.producers.get(stall.producer_id, ())
     return stall._replace(connector=named[0] if len(named) == 1 else None)
 

@@ -40,7 +40,7 @@ HOUR_MS: Final = 3_600_000
 
 
 class GapKind(StrEnum):
-    """Why there is no batch."""
+    """Reason why offsets have no batch."""
 
     COMPACTED = "compacted"
     LOST = "lost"
@@ -67,7 +67,6 @@ class LogScan:
         self._tombstones: Counter[int] = Counter()
 
     def add_batch(self, header: Header) -> None:
-        """Take in a batch of any kind."""
         time = first_time(header)
         if self._first_batch is None:
             self._first_batch = time
@@ -95,11 +94,9 @@ class LogScan:
         self._hours[time // HOUR_MS] += count
 
     def add_control(self, header: Header) -> None:
-        """Count a control batch, after `add_batch`."""
         self._control += header.record_count
 
     def add_tombstones(self, header: Header, count: int) -> None:
-        """Count tombstones among the records of a batch."""
         self._tombstones[header.max_timestamp // HOUR_MS] += count
 
     def add_damage(self, offset: int, next_offset: int, reason: str) -> None:
@@ -143,7 +140,7 @@ class LogScan:
 
 
 def merge_logs(left: LogState, right: LogState) -> LogState:
-    """The state of both ranges together, `right` being the later one."""
+    """The state of both ranges together; `right` is the later one."""
     gaps = tuple(_until(right.first_base, left.gaps))
     reach = left.end if right.first_base is None else min(left.end, right.first_base)
     behind_gap = left.behind_gap or bool(gaps and gaps[-1].end == reach)
@@ -185,7 +182,7 @@ def _greatest(left: int | None, right: int | None) -> int | None:
 
 
 def _until(offset: int | None, gaps: tuple[Gap, ...]) -> Iterator[Gap]:
-    """Gaps up to this offset, where a batch begins. What has expired has, though a batch may still hold some of it."""
+    """Gaps up to this offset, where a batch begins. Expired offsets count as expired, even within a batch."""
     for gap in gaps:
         if offset is None or gap.end <= offset or gap.kind == GapKind.EXPIRED.value:
             yield gap
@@ -235,7 +232,6 @@ class TransactionScan:
         self._items: dict[int, list[TransactionItem]] = {}
 
     def add_data(self, header: Header) -> None:
-        """Take in a transactional data batch."""
         items = self._items.setdefault(header.producer_id, [])
         batch = TransactionItem(
             ItemKind.DATA,
@@ -253,7 +249,6 @@ class TransactionScan:
             items.append(batch)
 
     def add_marker(self, marker: Marker, *, committed: bool) -> None:
-        """Take in an end-transaction marker."""
         kind = ItemKind.COMMIT if committed else ItemKind.ABORT
         at, time = marker.offset, marker.timestamp
         item = TransactionItem(kind, at, at, marker.producer_epoch, 0, 0, time, time)
@@ -266,14 +261,13 @@ class TransactionScan:
 
 
 def continues(before: TransactionItem, after: TransactionItem) -> bool:
-    """Whether `after` is more data of the transaction that `before` is data of."""
+    """True if `after` continues the data of the transaction of `before`."""
     return (
         before.kind is ItemKind.DATA and after.kind is ItemKind.DATA and before.producer_epoch == after.producer_epoch
     )
 
 
 def join_data(before: TransactionItem, after: TransactionItem) -> TransactionItem:
-    """Both as one item."""
     return before._replace(
         last_offset=after.last_offset,
         records=before.records + after.records,
@@ -349,10 +343,8 @@ class RangeScan:
             self._transactions.add_marker(marker, committed=committed)
 
     def add_damage(self, offset: int, next_offset: int, reason: str) -> None:
-        """Take in offsets that could not be read."""
         self._log.add_damage(offset, next_offset, reason)
 
     def result(self) -> ScannedRange:
-        """What was read."""
         keys = () if self._keys is None else tuple(self._keys.states())
         return ScannedRange(self._log.state(self._sessions.states()), keys, tuple(self._transactions.states()))

@@ -72,7 +72,6 @@ class SessionScan:
         return producer.writer
 
     def mark(self, producer_id: int, epoch: int, *, committed: bool) -> None:
-        """Take in a marker."""
         producer = self._producer(producer_id)
         if producer.first_epoch is None and producer.leading is None:
             producer.leading = epoch if committed else NO_EPOCH
@@ -91,7 +90,6 @@ class SessionScan:
         return producer
 
     def states(self) -> tuple[ProducerState, ...]:
-        """The state of each producer ID, by ID."""
         return tuple(_state(producer_id, self._producers[producer_id]) for producer_id in sorted(self._producers))
 
 
@@ -119,7 +117,7 @@ def _state(producer_id: int, producer: _Producer) -> ProducerState:
 
 
 def merge_producers(left: ProducerState, right: ProducerState) -> ProducerState:
-    """The state of both ranges together, `right` being the later one."""
+    """The state of both ranges together; `right` is the later one."""
     dataless = left.first_epoch is None
     first = right if dataless else left
     last = left if right.first_epoch is None else right
@@ -152,7 +150,7 @@ def merge_producers(left: ProducerState, right: ProducerState) -> ProducerState:
 
 
 def _starts_behind(left: ProducerState, right: ProducerState) -> Iterator[SessionStart]:
-    """What of the later range is a beginning still, and whether its first data is one."""
+    """Beginnings that remain in the later range, and whether its first data is one."""
     if left.first_epoch is not None and right.first_epoch is not None and right.producer_id >= 0:
         begins = right.first_epoch > max(left.epoch, right.marker_epoch)
         yield from [SessionStart(right.first_offset, right.first_timestamp, right.first_epoch)] if begins else []
@@ -189,7 +187,7 @@ def beginnings(producer: ProducerState, raised: Mapping[int, Intervals]) -> Iter
 
 
 def without_raised(producer: ProducerState, raised: Mapping[int, Intervals]) -> ProducerState:
-    """The state without starts that are none."""
+    """The state without the starts that a commit in another partition explains."""
     known = raised.get(producer.producer_id, ())
     if not known or not producer.starts:
         return producer

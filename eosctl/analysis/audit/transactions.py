@@ -119,7 +119,7 @@ def raises_epochs(parts: Iterable[TransactionPart]) -> bool | None:
 def join_parts(
     parts: Iterable[TransactionPart], matched: Mapping[TransactionPart, LoggedTransaction] = NOTHING_MATCHED
 ) -> list[Transaction]:
-    """Parts of one producer ID, each put to those of the same transaction; in the order of their markers."""
+    """Joins parts of the same transaction of one producer ID, in the order of their markers."""
     ended = [part for part in parts if part.marker_offset is not None]
     opened = [part for part in parts if part.marker_offset is None]
     by_epoch: dict[int, list[TransactionPart]] = {}
@@ -258,7 +258,7 @@ def judge_producer(
 
 
 class _Beside(NamedTuple):
-    """What a producer's transactions are judged by beside themselves. pending: offsets of one are open."""
+    """Facts beside a producer's transactions that judging them needs. pending: offsets of one are open."""
 
     others: "_Others"
     pending: bool
@@ -284,7 +284,7 @@ def _anomalies(transaction: Transaction, inputs: JudgementInputs, beside: _Besid
 
 
 class _Other(NamedTuple):
-    """A committed transaction with offsets, beside data that may be of it."""
+    """A committed transaction with offsets beside data that may belong to it."""
 
     ended: int
     begun: int
@@ -303,7 +303,7 @@ class _Others:
         self._ends = sorted(ended for each in transactions if (ended := ended_ms(each)) >= 0)
 
     def decided_since(self, data: Sequence[TransactionPart]) -> int:
-        """Rule 1: when data was decided at the earliest, in ms since the epoch."""
+        """Rule 1: the earliest time at which data was decided, in ms since the epoch."""
         before = bisect_left(self._ends, ended_ms(tuple(data)))
         return max(0, _begun_ms(data), self._ends[before - 1] if before else 0)
 
@@ -402,7 +402,7 @@ def duration_ms(transaction: Transaction, longest_ms: int) -> int | None:
 
 
 def stalls_of(transaction: Transaction, inputs: JudgementInputs) -> Iterator[Stall]:
-    """Where it kept a last stable offset back for STALL_MS or longer."""
+    """Partitions where the transaction kept a last stable offset back for STALL_MS or longer."""
     for part in transaction:
         until = part.marker_timestamp if part.marker_offset is not None else None
         length = (inputs.as_of if until is None else until) - part.first_timestamp
@@ -427,7 +427,7 @@ class AskedWrites:
             self._of.setdefault((each.producer_id, each.topic, each.partition), []).append(each)
 
     def committed_in(self, transaction: Transaction) -> tuple[CommittedData, ...]:
-        """Those whose record is of this transaction, with the data that it carried."""
+        """The writes whose record belongs to this transaction, with its data."""
         mine = [each for part in transaction if part.offsets and self._of for each in self._inside(part)]
         if not mine:
             return ()
@@ -439,7 +439,7 @@ class AskedWrites:
         return tuple(CommittedData(each, data) for each in mine)
 
     def still(self, committed: Iterable[CommittedData]) -> tuple[CommittedData, ...]:
-        """Those of earlier audits that this one asks for, too."""
+        """Requests of earlier audits that this one repeats."""
         return tuple(each for each in committed if each.write in self._all)
 
     def _inside(self, part: TransactionPart) -> Sequence[OffsetsWrite]:
@@ -463,7 +463,6 @@ class Totals:
         self._committed: set[CommittedData] = set()
 
     def add(self, summary: TransactionSummary) -> None:
-        """Take in a sum."""
         for each in summary.figures:
             self._of(each.connector).add(each)
         for tally in summary.tallies:
@@ -480,7 +479,7 @@ class Totals:
         committed: Iterable[CommittedData],
         inputs: JudgementInputs,
     ) -> None:
-        """Take in a transaction, which counts once for each kind of anomaly and topic; it names nobody."""
+        """Takes in a transaction, which counts once per kind of anomaly and topic; it names no owner."""
         self._of(None).add_transaction(transaction, inputs.longest_ms)
         for anomaly in anomalies:
             self._records[anomaly[:3]] += anomaly.records
@@ -509,7 +508,6 @@ class Totals:
             self._stalls = set(_longest_stalls(self._stalls))
 
     def result(self) -> TransactionSummary:
-        """The sum: of anomalies the first places of each kind, connectors and topic, of stalls the longest."""
         names = sorted(self._figures, key=lambda each: (each is None, each or ""))
         return TransactionSummary(
             tuple(self._figures[name].result(name) for name in names),
@@ -558,7 +556,6 @@ class _Figures:
 
 
 def add_summaries(summaries: Iterable[TransactionSummary]) -> TransactionSummary:
-    """All of them as one."""
     totals = Totals()
     for summary in summaries:
         totals.add(summary)
@@ -608,7 +605,7 @@ class Known(NamedTuple):
 
 
 class TransactionConclusion(NamedTuple):
-    """Conclusions with what is still open, those without it, and the items of what is still open."""
+    """Summary including, and excluding, open transactions, and the items of the open ones."""
 
     now: TransactionSummary
     closed: ClosedTransactions
@@ -618,7 +615,7 @@ class TransactionConclusion(NamedTuple):
 def reduce_transactions(
     known: Known, inputs: JudgementInputs, offsets_topics: frozenset[str], asked_writes: Sequence[OffsetsWrite]
 ) -> TransactionConclusion:
-    """Judge every transaction, and part those that are closed from the others."""
+    """Judges every transaction, and separates closed transactions from open ones."""
     inputs = inputs._replace(offsets_topics=offsets_topics)
     settled, tails = _by_producer(known.settled), _by_producer(known.tails)
     before = dict(known.closed.producers)
@@ -709,7 +706,7 @@ def _closed_until(
 
 
 def _still_open(items: Iterable[TransactionItem], first: set[int]) -> tuple[TransactionItem, ...]:
-    """The items of transactions whose first offset is among `first`, with their markers; data at the end stays."""
+    """Items of transactions whose first offset is in `first`, with their markers; data at the end stays."""
     kept: list[TransactionItem] = []
     waiting: list[TransactionItem] = []
     for item in items:

@@ -89,7 +89,7 @@ _THEMES: Final = (
 
 
 def with_all(rows: Iterable[PanelRow], table: Iterable[Metric]) -> Iterator[PanelRow]:
-    """The rows, and one more with the metrics of the table that none of them shows, if there are any."""
+    """The rows, and a last row with the metrics that none of them shows."""
     rows = tuple(rows)
     shown = {metric for row in rows for panel in row.panels for metric in panel.metrics}
     others = tuple(Panel(each.help, SERIES, (each,)) for each in table if each not in shown)

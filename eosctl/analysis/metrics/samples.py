@@ -41,7 +41,7 @@ def finding_samples(diagnosis: Diagnosis) -> Iterator[Sample]:
 
 
 def connector_samples(diagnosis: Diagnosis) -> Iterator[Sample]:
-    """What the config topic says of each connector, and what the rules say of fencing and of idle IDs."""
+    """Connectors by the config topic, and the findings of rules on fencing and idle IDs."""
     inspection = diagnosis.evidence.inspection
     known = () if isinstance(inspection, Skipped) else [each for each in inspection.connectors if each.state.known]
     yield from _pending_fencing(diagnosis.evidence, known)
@@ -99,7 +99,7 @@ NEAR_EXHAUSTION: Final = 32_000
 
 
 def counted(answer: Result, metric: Metric, labels: tuple[str, ...], count: int) -> Iterator[Sample]:
-    """The count; none where it is 0 and something that it needs was not read."""
+    """The count; no sample where the count is 0 and one of its facts was not read."""
     if count or (answer.complete and answer.failure is None):
         yield Sample(metric, labels, count)
 
@@ -122,7 +122,7 @@ def transaction_samples(listed: TransactionList) -> Iterator[Sample]:
 
 
 def hanging_samples(found: HangingTransactions) -> Iterator[Sample]:
-    """What hangs, and what may hang."""
+    """Hanging transactions, and transactions that may hang."""
     hanging = [each for each in found.verdicts if each.hangs]
     yield from counted(found, metrics.HANGING, (), len(hanging))
     undecided = len(found.undecided) + len(found.undated)
@@ -135,7 +135,7 @@ def hanging_samples(found: HangingTransactions) -> Iterator[Sample]:
 
 
 def stability_samples(found: LastStableOffsets) -> Iterator[Sample]:
-    """How far last stable offsets are behind, for how long, and who holds them back."""
+    """Lag of the last stable offsets, its duration, and the producers that cause it."""
     held = [each for each in found.partitions if each.offsets.held_back > 0]
     yield from counted(found, metrics.LSO_HELD_PARTITIONS, (), len(held))
     for each in held:
@@ -176,7 +176,7 @@ def cycle_samples(answers: Answers, cycle: Cycle) -> tuple[Sample, ...]:
 
 
 def stale_samples(cycle: Cycle) -> tuple[Sample, ...]:
-    """What is still true of a cycle that was long ago: when it was, and that nothing was read since."""
+    """Samples that stay true long after a cycle: its time, and that nothing was read since."""
     return (
         Sample(metrics.UNREAD_FACTS, (), 1),
         Sample(metrics.UNREAD, (THE_CYCLE, NO_CYCLE_IN_TIME.what, NO_CYCLE_IN_TIME.cause.value), 1),
@@ -185,7 +185,7 @@ def stale_samples(cycle: Cycle) -> tuple[Sample, ...]:
 
 
 def within_bounds(samples: Iterable[Sample]) -> tuple[Sample, ...]:
-    """The first samples of each metric, as many as it may have, no two of one name; the others are counted."""
+    """At most `bound` samples of each metric, each name once; counts those left out."""
     kept: dict[tuple[Metric, tuple[str, ...]], Sample] = {}
     series: Counter[Metric] = Counter()
     left_out: Counter[Metric] = Counter()

@@ -51,7 +51,6 @@ class AbortedRecords:
         self._passed = -1
 
     def committed(self, blocks: Iterator[Block]) -> Iterator[Block]:
-        """The committed records of a source; the others are kept here."""
         for block in blocks:
             if block.optional:
                 self._keep(block)
@@ -82,7 +81,7 @@ class AbortedRecords:
             self._places.pop(digest, None)
 
     def run(self, target: Buffer, *, again: bool) -> int:
-        """How many records from the target's cursor on may be some of these; with `again` those taken before, too."""
+        """Number of records at the target's cursor that may be some of these; with `again` including taken ones."""
         length = 0
         while target.at + length < target.end and self._holds(target.digest(target.at + length), again=again):
             length += 1
@@ -93,7 +92,7 @@ class AbortedRecords:
         return bool(self._places.get(digest)) or (again and digest in self._taken)
 
     def pass_run(self, target: Buffer, run: int, found: Runs) -> None:
-        """Pass so many records of the target, or as many as are some of these, and add them to `found`."""
+        """Passes `run` records of the target, or as many as match these, and adds them to `found`."""
         while run and (taken := self._take(target.digest(target.at))):
             run -= 1
             there = target.offset(target.at)
@@ -139,7 +138,7 @@ class Marks:
             self._target_places[offset] = source.at + found - (target.at - target.base)
 
     def pass_source(self, source: Buffer) -> None:
-        """The source's cursor has moved on; what lies before it is still kept."""
+        """The source's cursor has moved on; earlier records are still kept."""
         wanted = self._in_source
         while wanted and wanted[-1] <= source.offset(source.at):
             offset = wanted.pop()
@@ -148,7 +147,7 @@ class Marks:
             self._source_places[offset] = source.base + bisect_left(source.offsets, offset)
 
     def end_target(self, place: int) -> None:
-        """Nothing of the target is left: offsets behind its end point at the source record that comes next."""
+        """The target has ended: offsets behind its end point at the next source record."""
         self._target_places.update(dict.fromkeys(self._in_target, place))
 
     def translated(self, end: int) -> tuple[Translated, ...]:
@@ -171,7 +170,7 @@ FOLLOWING: Final = 8
 
 
 class Changed(Exception):  # a reason to compare everything, not an error
-    """The source does not hold any more what an earlier run saw of it."""
+    """The source no longer holds records that an earlier run saw."""
 
 
 class Aligner:
@@ -221,7 +220,7 @@ class Aligner:
             self._target.at += earlier.waiting
 
     def align(self) -> Alignment:
-        """What both sides say together; the figures of what was read are the reader's."""
+        """The alignment of both sides; the reader adds the figures of its reads."""
         while self._target.load(1) or self._ended():
             source, target = self._source, self._target
             if not target.load(1):
@@ -243,12 +242,12 @@ class Aligner:
     # -- what a later run goes on from --------------------------------------------------------------------------------
 
     def _ended(self) -> bool:
-        """Nothing of the target is left: whether there is more to do."""
+        """True if there is more to do at the target's end."""
         self._keep()
         return self._search_at_end()
 
     def _at_most(self) -> int:
-        """How many records may be passed at once: up to where it is not decided what is committed, or a known run."""
+        """Number of records that may be passed at once: to the first undecided one, or a known run."""
         source = self._source
         offset = source.offset(source.at)
         if source.at < source.end and offset >= self._in_source.settled:
@@ -257,7 +256,7 @@ class Aligner:
         return max(1, min(self._window, source.place_of(stop) - source.at))
 
     def _keep(self) -> None:
-        """What comes now may be decided otherwise when there is more to read: a later run goes on from here."""
+        """Keeps the present position, from which a later run resumes."""
         if self.kept is None:
             begin = self._target.at if self._pending_from is None else self._pending_from
             searches = (self._searches, self._passed_over, self._failed)
@@ -265,7 +264,7 @@ class Aligner:
             self._on_keep()
 
     def _is_decided(self, aborted: int) -> bool:
-        """Whether records behind those that can be read now would change nothing; `aborted` may be passed."""
+        """True if records not yet readable would change nothing; `aborted` may be passed."""
         source, target = self._source, self._target
         return (
             target.end - target.at >= max(SEARCHED_FOR, aborted + 1)
@@ -300,7 +299,7 @@ class Aligner:
         self._tally.match(first, last, source.at - count, count)
 
     def _differ(self) -> None:
-        """The target's record is not the one that is expected."""
+        """The target's record differs from the expected one."""
         source, target, missing = self._source, self._target, self._tally.missing
         target.load(SEARCHED_FOR)
         source.load(self._window)
@@ -324,7 +323,7 @@ class Aligner:
         source.at = max(source.at, best)
 
     def _take_aborted(self, places: list[int], run: int) -> bool:
-        """Pass records of aborted transactions, if the expected record follows them or nothing else explains them."""
+        """Passes records of aborted transactions if the expected record follows, or nothing else explains them."""
         source, target = self._source, self._target
         follows = target.at + run == target.end or equal_run(source, target, source.at, target.at + run, 1)
         if not run or (places and not follows):
@@ -336,7 +335,7 @@ class Aligner:
     # -- records that are not in the window ---------------------------------------------------------------------------
 
     def _wait(self) -> None:
-        """Pass an unknown record; after some of them the whole source is searched."""
+        """Passes an unknown record; after several of them searches the whole source."""
         if self._pending_from is None:
             self._pending_from = self._target.at
         pending = self._target.at + 1 - self._pending_from
@@ -356,7 +355,7 @@ class Aligner:
         return begin is not None and self._target.at - begin < LOOKED_AT and self._search(begin)
 
     def _search(self, begin: int) -> bool:
-        """Whether the source holds the records from `begin` on; both cursors are there then."""
+        """True if the source holds the records from `begin` on; both cursors are at that place then."""
         source, target = self._source, self._target
         self._searches += 1
         if self._searches > MOST_SEARCHES:
@@ -383,7 +382,7 @@ class Aligner:
         return False
 
     def _leap(self, edge: int, offset: int, passed: int) -> None:
-        """Go on at a source offset; `passed` records lie between the place `edge`, where the window ends, and it."""
+        """Resumes at a source offset; `passed` records lie between the window's end, `edge`, and it."""
         source, there = self._source, self._target.offset(self._target.at)
         self._tally.missing.update(dict.fromkeys(range(source.at, edge), there))
         self._tally.flush_missing(source, edge)
@@ -401,7 +400,7 @@ class Aligner:
         return Buffer(self._in_target.open(start), start, at_once=min(self._window, AT_ONCE))
 
     def _settle_unknown(self, until: int) -> None:
-        """What is pending before this place equals no record of the source."""
+        """Pending records before this place equal no record of the source."""
         if self._pending_from is not None:
             self._tally.note_unknown(self._target, self._pending_from, until, self._source.offset(self._source.at))
         self._pending_from = None
@@ -409,7 +408,7 @@ class Aligner:
     # -- what is behind -----------------------------------------------------------------------------------------------
 
     def _drop(self) -> None:
-        """Keep the window and what is pending."""
+        """Drops all but the window and the pending records."""
         source, target = self._source, self._target
         self._marks.pass_source(source)
         if source.at - source.base > 2 * self._window:

@@ -76,7 +76,7 @@ class Buffer:
         return self.base + len(self.digests)
 
     def load(self, ahead: int) -> bool:
-        """Read until so many records lie at and behind the cursor, or all are read; whether there is one."""
+        """Reads until `count` records lie at and behind the cursor, or the end; True if any does."""
         wanted = 0 if len(self.digests) >= ahead + self.at - self.base else max(ahead, self._at_once)
         while not self.exhausted and len(self.digests) < wanted + self.at - self.base:
             self._load_block()
@@ -93,7 +93,7 @@ class Buffer:
             self.times.extend(block.times)
 
     def go_to(self, offset: int, place: int) -> int:
-        """Read up to an offset, and stand at its record, which has this place; how many records lie before it."""
+        """Reads to an offset, and returns the number of records before it; its record gets this place."""
         while not self.exhausted and self._next_offset < offset:
             self._load_block()
         before = bisect_left(self.offsets, offset)
@@ -113,15 +113,13 @@ class Buffer:
             self.base = before
 
     def digest(self, place: int) -> int:
-        """The digest of the record at a place that is kept."""
+        """The digest of a kept record."""
         return self.digests[place - self.base]
 
     def offset(self, place: int) -> int:
-        """Its offset; behind the last record the offset that follows it."""
         return self.offsets[place - self.base] if place < self.end else self._next_offset
 
     def time(self, place: int) -> int:
-        """The timestamp of its batch, in ms."""
         return self.times[place - self.base] if place < self.end else NO_TIME
 
 
@@ -149,11 +147,10 @@ class Runs:
         self._following = kept.following
 
     def kept(self) -> KeptRuns:
-        """What was added so far."""
         return KeptRuns(tuple(self.stretches), self.more, self._following)
 
     def add(self, at: tuple[int, int], following: tuple[int, int], found: Stretch) -> None:
-        """Records at the place `at` (source, target); it belongs to the stretch whose records end there."""
+        """Records at the place `at` (source, target), joined to the stretch that ends there."""
         if self._following == at and self.stretches:
             last = self.stretches[-1]
             self.stretches[-1] = last._replace(
@@ -169,7 +166,6 @@ class Runs:
 
     @property
     def records(self) -> int:
-        """How many records there are in all stretches that were kept."""
         return sum(each.records for each in self.stretches)
 
     @property
@@ -221,7 +217,7 @@ class Tally:
         self.missing: dict[int, int] = {}
 
     def go_on_missing(self, runs: Iterable[MissingRun], base: int) -> None:
-        """What an earlier run lacked may come late, unless the source has deleted it since: it begins at this place."""
+        """Records that an earlier run lacked may come late, unless the source has deleted them since."""
         for each in runs:
             if each.start >= base:
                 self.missing.update(dict.fromkeys(range(each.start, each.end), each.stretch.target_start))
@@ -233,7 +229,7 @@ class Tally:
         return self.runs["head" if self.first is None or place < self._first_place else "gaps"]
 
     def match(self, first: tuple[int, int], last: tuple[int, int], place: int, count: int) -> None:
-        """So many records are equal, from the pair of offsets `first` to the pair `last`; place is the first one's."""
+        """The next records are equal, from the pair of offsets `first` to the pair `last`; place is the first one's."""
         if self.first is None:
             self.first, self._first_place = first, place
         self.last, self.matched = last, self.matched + count
@@ -243,7 +239,7 @@ class Tally:
         self.runs[kind].add(at, (at[0] + 1, at[1] + 1), Stretch(offset, offset + 1, there, there + 1, 1, time))
 
     def pass_again(self, source: Buffer, target: Buffer, place: int) -> None:
-        """Records from this place on are in the target again, or late, up to the cursor or the first difference."""
+        """Records from this place on are in the target again or late, up to the cursor or the first difference."""
         for each in range(place, place + equal_run(source, target, place, target.at, source.at - place)):
             kind = "repeats" if self.missing.pop(each, None) is None else "late"
             self.matched += kind == "late"
@@ -278,7 +274,7 @@ class Tally:
         self.runs[kind].add((places[0], there), (places[1], there), found)
 
     def flush_missing(self, source: Buffer, before: int) -> None:
-        """What is missing before this place will not be looked for in the window any more."""
+        """Records missing before this place leave the window, and are no longer searched."""
         for place in sorted(each for each in self.missing if each < before):
             there = self.missing.pop(place)
             offset = source.offset(place)
@@ -288,7 +284,7 @@ class Tally:
     def kept(
         self, source: Buffer, target: Buffer, begin: int, aborted: set[int], searches: tuple[int, int, int]
     ) -> Kept:
-        """All of it, with both cursors; from the target's place `begin` on records are not explained."""
+        """All findings, with both cursors; target records from `begin` on are not explained."""
         return Kept(
             source_next=min(source.offset(source.at), self._settled),
             source_place=source.at,
@@ -319,7 +315,7 @@ class Tally:
             yield MissingRun(start, start + each.records, each)
 
     def alignment(self, lag: Stretch | None, translated: tuple[Translated, ...]) -> Alignment:
-        """The answer; the figures of what was read are the reader's."""
+        """The alignment; the reader adds the figures of its reads."""
         runs = self.runs
         return Alignment(
             matched=self.matched,
@@ -345,14 +341,14 @@ MOST_CANDIDATES: Final = 32
 
 
 class DigestIndex:
-    """Places by digest. It is made at the first question, so that sides that are equal pay nothing for it."""
+    """Places by digest, built at the first look-up, so that equal sides pay nothing for it."""
 
     def __init__(self, window: int) -> None:
         self._window = window
         self.clear()
 
     def clear(self) -> None:
-        """Forget everything: another buffer is asked from now on."""
+        """Forgets everything, for use with another buffer."""
         self._places: dict[int, list[int]] = {}
         self._begin = self._end = 0
 
@@ -385,7 +381,7 @@ ENOUGH: Final = 8
 
 
 class FoundRun(NamedTuple):
-    """Where it is: the offset, which of the wanted records lies there, and how many committed records were passed."""
+    """The offset of the run, the index of its first wanted record, and the committed records passed."""
 
     offset: int
     number: int
@@ -393,7 +389,7 @@ class FoundRun(NamedTuple):
 
 
 def find_run(blocks: Iterator[Block], wanted: Sequence[int], until: int | None = None) -> FoundRun | None:
-    """The first place from which on records are equal to wanted ones; before the offset `until`, if it is given."""
+    """The first place with a run of wanted records; before the offset `until`, if given."""
     places: dict[int, int] = {}
     for number, digest in enumerate(wanted):
         places.setdefault(digest, number)
@@ -417,7 +413,7 @@ def _runs(digests: Sequence[int], at: int, wanted: Sequence[int], index: int) ->
 
 
 def pass_again(blocks: Iterator[Block], target: Buffer, tally: Tally, offset: int, until: int) -> None:
-    """Records of the source from `offset` on, before `until`, are in the target another time, or late."""
+    """Source records in [`offset`, `until`) that are in the target again, or late."""
     number, following = 0, None
     for block in blocks:
         for each, digest, time in zip(block.offsets, block.digests, block.times, strict=True):
@@ -447,7 +443,7 @@ NEAR: Final = 50_000
 
 
 class Piece(NamedTuple):
-    """From a pair of offsets to another one, which it does not hold."""
+    """The part from one pair of offsets up to another, exclusive."""
 
     source_start: int
     target_start: int
@@ -456,7 +452,7 @@ class Piece(NamedTuple):
 
 
 def cut(source: Log, target: Log, ends: tuple[int, int], count: int) -> list[Piece]:
-    """About `count` pieces of both sides up to the offsets `ends`; fewer where equal records were not found."""
+    """About `count` pieces of both sides up to the offsets `ends`; fewer where no equal records are found."""
     start, end = target.start, ends[1]
     wanted = [start + (end - start) * number // count for number in range(1, count)]
     found = {(source.start, target.start), ends}
@@ -469,7 +465,7 @@ def cut(source: Log, target: Log, ends: tuple[int, int], count: int) -> list[Pie
 
 
 def _equal_pair(source: Log, target: Log, offset: int, source_end: int) -> tuple[int, int] | None:
-    """Offsets of an equal record near this one of the target."""
+    """Offsets of an equal record near this target record."""
     offsets, digests, time = list[int](), list[int](), None
     for block in target.open(offset):
         time = block.times[0] if time is None else time
@@ -486,7 +482,7 @@ def _equal_pair(source: Log, target: Log, offset: int, source_end: int) -> tuple
 
 
 def _offset_at(source: Log, end: int, time: int) -> int:
-    """An offset of the source around which batches are as old as this, where they are in the order of time."""
+    """A source offset of batches of about this age, if times are in order."""
     low, high = source.start, end
     while high - low > NEAR:
         middle = (low + high) // 2
@@ -499,7 +495,7 @@ def _offset_at(source: Log, end: int, time: int) -> int:
 
 
 def before(blocks: Iterator[Block], end: int) -> Iterator[Block]:
-    """Their records before an offset."""
+    """The piece's records before an offset."""
     for block in blocks:
         if block.offsets[-1] < end:
             yield block
@@ -536,7 +532,7 @@ def equal_from(source: Log, target: Log, piece: Piece, window: int) -> tuple[Equ
 
 
 def joined(pieces: Sequence[EqualPiece], window: int) -> Iterator[EqualRun]:
-    """The runs of pieces in order; one that goes on where the piece before it ended is one with it."""
+    """The runs of pieces in order, neighbouring ones joined."""
     held: EqualRun | None = None
     for piece, following in zip_longest(pieces, pieces[1:]):
         run = piece.run

@@ -55,7 +55,7 @@ class Circumstances(Struct, frozen=True):
 
 @dataclass
 class _Judgement:
-    """What was found of one pair."""
+    """Findings and verdict on one pair so far."""
 
     pair: PartitionPair
     broken: list[str] = field(default_factory=list)
@@ -102,7 +102,7 @@ def judge_pair(
 
 
 def _since(found: Alignment, circumstances: Circumstances) -> Iterator[str]:
-    """What an earlier run has to do with it."""
+    """Where the previous run left off."""
     if found.continued is not None:
         yield "source offsets before {} and target offsets before {} were compared by earlier runs".format(
             *found.continued
@@ -112,7 +112,7 @@ def _since(found: Alignment, circumstances: Circumstances) -> Iterator[str]:
 
 
 def judge_unpaired(plan: MirrorPlan) -> Iterator[Finding]:
-    """A finding for each partition with records that one side only has."""
+    """One finding for each partition with records on one side only."""
     for place, side in plan.unpaired.items():
         yield kinds.UNPAIRED.finding(place, f"partition {place} is in the {side} only", {"side": side})
 
@@ -171,7 +171,7 @@ def _judge_aborted(judged: _Judgement, found: Alignment, circumstances: Circumst
 
 
 def _judge_gaps(judged: _Judgement, found: Alignment, topic: MirroredTopic) -> None:
-    """Gaps, and target records that equal none; where both are at one place, records may have been changed."""
+    """Gaps, and unmatched target records; at one place, records may have been changed."""
     places = {each.source_start for each in found.unknown}
     changed = [each for each in found.gaps if each.source_start in places]
     gaps = [each for each in found.gaps if each.source_start not in places]
@@ -200,7 +200,7 @@ def _judge_gaps(judged: _Judgement, found: Alignment, topic: MirroredTopic) -> N
 
 
 def _judge_beginning(judged: _Judgement, found: Alignment) -> None:
-    """Target records before the first equal one come from a source that is gone; what follows them may be a gap."""
+    """Target records before the first match come from a lost source; those behind it may be a gap."""
     begins = judged.pair.source.log_start_offset
     if found.lead is not None:
         what = f"{_total([found.lead])} of the target lie before the first one that the source still holds"
@@ -258,7 +258,7 @@ def _judge_nothing_equal(judged: _Judgement, found: Alignment) -> None:
 
 
 def _judge_hidden(judged: _Judgement, again: Again | None) -> None:
-    """A log that was cut behind the last run, or another one: what was in it meanwhile was compared by no run."""
+    """A log that was truncated or replaced after the last run: no run compared its records meanwhile."""
     if again is not None and again.hides:
         judged.open.append(
             "records that came after the last run and are gone were compared by no run: audit more often"
@@ -291,7 +291,7 @@ ANOTHER = Again("the records where the last run ended are no longer the same on 
 
 
 def why_again(pair: PartitionPair, ids: tuple[str | None, str | None], earlier: MirrorProgress) -> Again | None:
-    """Why all of the pair has to be compared again, as far as bounds and topic IDs (source, target) say; None: not."""
+    """Reason to compare the whole pair again, by bounds and topic IDs (source, target), or None."""
     sides = (
         (Side.SOURCE, ids[0], earlier.source_id, pair.source, earlier.kept.source_next),
         (Side.TARGET, ids[1], earlier.target_id, pair.target, earlier.kept.target_next),
@@ -316,12 +316,12 @@ BothCounts = tuple[Counts, Counts]
 
 
 def with_pieces(own: BothCounts, pieces: Sequence[EqualPiece]) -> BothCounts:
-    """What was counted by one process, and by those that compared these pieces."""
+    """Counts of this process, and of those that compared these pieces."""
     return _sum(own[0], [each.source for each in pieces]), _sum(own[1], [each.target for each in pieces])
 
 
 def counts_at(own: BothCounts, kept: Kept, pieces: Sequence[EqualPiece]) -> BothCounts | None:
-    """What was counted up to where a later run goes on; None where pieces lie on both sides of it."""
+    """Counts up to the place where a later run resumes; None where pieces lie on both sides of it."""
     passed = [each for each in pieces if each.run.source_last < kept.source_next]
     ahead = [each for each in pieces if each not in passed]
     if any(each.begins[0] < kept.source_next or each.begins[1] < kept.target_next for each in ahead):

@@ -95,13 +95,12 @@ _STREAMING: Final = frozenset({"false", "incremental"})
 
 
 def is_snapshot(offset: SourceOffset) -> bool:
-    """Whether a snapshot wrote it, ended or not."""
     kind = offset.get("snapshot")
     return kind is not None and str(kind).lower() not in _STREAMING
 
 
 def is_unfinished_snapshot(offset: SourceOffset) -> bool:
-    """Whether it is that of a snapshot that has not ended."""
+    """True for the offset of a snapshot that has not ended."""
     if offset.get("snapshot_completed") is True or offset.get("last_snapshot_record") is True:
         return False
     kind = offset.get("snapshot")
@@ -145,7 +144,7 @@ def _compare(before: SourceOffset, after: SourceOffset) -> Order:
 
 
 def _reached(offset: SourceOffset) -> object:
-    """Rule 4. What is no number is left to the comparison."""
+    """Rule 4. Leaves other than numbers to the comparison."""
     lsn, processed = offset["lsn"], offset.get("lsn_proc")
     if offset.get("messageType") == "BEGIN" and type(lsn) is int and type(processed) is int:
         return max(lsn, processed)
@@ -277,7 +276,7 @@ def _sql_server_lsn(offset: SourceOffset) -> object:
 
 
 def _lsn(text: object) -> tuple[int, ...] | None:
-    """`NULL`, as Debezium writes where there is no change yet, lies before all others."""
+    """The number; `NULL`, Debezium's word for no change yet, lies before all others."""
     if text in (None, "NULL"):
         return (0, 0, 0)
     found = _LSN.fullmatch(str(text))
@@ -308,7 +307,7 @@ _MEMBERS = ("lsn_commit", "lsn_proc", "lsn")
 
 
 def at_source(offset: SourceOffset | None, slot_name: str, server: SourceServer) -> AtSource:
-    """What the slot has of the position; None: of a connector that begins from nothing."""
+    """The slot's view of the position; None for a connector that begins from nothing."""
     slot = server.slots.get(slot_name)
     now = lsn_text(server.current_lsn)
     if slot is None or slot.confirmed_flush_lsn is None:

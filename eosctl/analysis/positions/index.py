@@ -85,7 +85,7 @@ READERS: Final = (*DEBEZIUM, INCREMENTING, TIMESTAMP, FILE_STREAM, MIRROR_SOURCE
 
 
 def position_reader(partition: SourcePartition | None, offset: SourceOffset) -> PositionReader | None:
-    """The one whose offsets look so; None for offsets of unknown connectors, which nobody explains."""
+    """The reader for offsets of this form; None for unknown connectors."""
     if partition is None:
         return None
     members = offset.keys()
@@ -93,24 +93,24 @@ def position_reader(partition: SourcePartition | None, offset: SourceOffset) -> 
 
 
 def debezium_reader(offset: SourceOffset) -> PositionReader | None:
-    """Debezium's one by the members of the offset alone: other connectors may have them, too."""
+    """Debezium's reader by the offset's members alone, which other connectors may have too."""
     members = offset.keys()
     return next((each for each in DEBEZIUM if each.needs <= members), None)
 
 
 def explain_position(partition: SourcePartition | None, offset: SourceOffset) -> str | None:
-    """What the offset says, after the kind of its source; None where that is not known."""
+    """The meaning of the offset, after its kind of source; None for an unknown kind."""
     reader = position_reader(partition, offset)
     return None if reader is None else f"{reader.source}: {reader.describe(offset)}"
 
 
 def compare_positions(partition: SourcePartition | None, a: SourceOffset, b: SourceOffset) -> Order | None:
-    """Where B lies, seen from A; None where the kind of source is not known, or is not the same."""
+    """Position of B relative to A; None where the kind of source is unknown or differs."""
     reader = position_reader(partition, a)
     return None if reader is None or reader is not position_reader(partition, b) else reader.compare(a, b)
 
 
 def meaning_of_rewind(partition: SourcePartition | None, offset: SourceOffset) -> str | None:
-    """What it means to give the connector an earlier position; None where the kind of source is not known."""
+    """Effect of an earlier position on the connector; None for an unknown kind of source."""
     reader = position_reader(partition, offset)
     return None if reader is None else reader.rewind

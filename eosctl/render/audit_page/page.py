@@ -57,7 +57,7 @@ def output_ranges(finding: Finding, plan: AuditPlan) -> list[str]:
 
 
 def _output_places(finding: Finding) -> Iterator[Mapping[str, object]]:
-    """What was written with the offsets before what the finding says of the places themselves."""
+    """Records written with the offsets first, then the finding's own places."""
     evidence = finding.evidence
     for name in ("data", *evidence):
         value = evidence.get(name)
@@ -128,7 +128,6 @@ def render_audit_page(report: AuditReport, command: str = "") -> str:
 
 
 def audit_figures(report: AuditReport) -> tuple[Figure, ...]:
-    """The plots, in reading order."""
     return (
         timeline_figure(report),
         stalls_figure(report),

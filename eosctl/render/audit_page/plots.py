@@ -61,7 +61,7 @@ def axis(more: Axis) -> dict[str, Any]:
 
 
 def layout(height: int, xaxis: Axis, yaxis: Axis, **more: object) -> dict[str, Any]:
-    """What all plots have in common: room for names, colours that the page's own style sets, no frame."""
+    """Layout of all plots: room for names, colours set by the page's style, no frame."""
     return {
         "height": height,
         "margin": {"l": 8, "r": 12, "t": 8, "b": 8},
@@ -95,12 +95,12 @@ def category_axis(labels: Sequence[str], **more: object) -> dict[str, Any]:
 
 
 def is_time(timestamp: int | None) -> bool:
-    """Whether it can be plotted: Kafka writes -1 for no timestamp, and a producer may write anything."""
+    """True if it can be plotted: Kafka writes -1 for no timestamp, and a producer may write anything."""
     return timestamp is not None and 0 <= timestamp <= LATEST
 
 
 def without_time(count: int) -> Iterable[str]:
-    """The note on what has no time."""
+    """The note on events without a time."""
     return [f"{count:,} of them have no timestamp that is a time, and are not drawn."] if count else []
 
 
@@ -228,7 +228,7 @@ def timeline_figure(report: AuditReport) -> Figure:
 
 
 def _width(events: Sequence[TimelineEvent]) -> int:
-    """How many ms are drawn as one point, so that there are not too many of them; 1 where each is drawn."""
+    """How many ms become one point, to bound the number of points; 1 draws each."""
     if len(events) <= MOST_POINTS:
         return 1
     times = [event.timestamp for event in events]
@@ -398,7 +398,7 @@ def _epoch_traces(drawn: Sequence[Sequence[Step]]) -> list[dict[str, Any]]:
 
 
 def _crowded(drawn: Sequence[Sequence[Step]]) -> set[tuple[int, EpochPoint]]:
-    """The points whose number the next one would cover."""
+    """Points whose number the next point would cover."""
     times = [point.timestamp for steps in drawn for point, _ in steps]
     room = (max(times, default=0) - min(times, default=0)) // NUMBERS_ACROSS
     return {
@@ -627,7 +627,6 @@ WIDEST: Final = 64
 
 
 def transaction_figures(report: AuditReport) -> tuple[Figure, Figure]:
-    """Two histograms, of records in a transaction and of its duration, stacked by connector."""
     order = sorted(report.transactions, key=lambda each: -sum(each.sizes.values()))
     return (
         _histogram(
@@ -696,7 +695,7 @@ def _histogram(
 
 
 def _transactions_summary(found: Sequence[TransactionStatistics], transactions: int) -> str:
-    """Whose transactions are drawn; what no known task wrote is no connector."""
+    """The owners of the drawn transactions; unknown producers are not a connector."""
     named = sum(each.connector is not None for each in found)
     whose = [pluralize(named, "connector")] if named or len(found) == named else []
     whose += ["producers of no known task"] if len(found) > named else []
