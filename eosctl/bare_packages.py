@@ -1,8 +1,8 @@
-"""Packages of which single modules are needed, opened without running what they import for everybody else.
+"""Packages of which single modules are needed, opened without running their __init__.py.
 
 `import kafka.net.manager` would first run kafka/__init__.py, which imports the consumer, the producer and the admin
 client: two thirds of the time until a command's first request. In a bare package a submodule is imported as always;
-the first name that is no submodule runs its __init__.py after all, so nobody sees a difference but the time.
+the first name that is no submodule runs its __init__.py after all, so only the time differs.
 """
 
 import sys
@@ -22,13 +22,13 @@ BARE: Final[Mapping[str, Mapping[str, str]]] = {
     "aiokafka": {},
     "aiokafka.record": {},
 }
-"""Packages, and the names for which whoever connects needs no more than the submodule that has them."""
+"""Packages, and the names for which a client needs only the submodule that has them."""
 UNWANTED: Final = frozenset({"httpx._main"})
 """httpx's own command line: it imports Rich, Pygments and Click, and httpx goes without it where they are missing."""
 
 
 class _BareLoader:
-    """Leaves the module empty until somebody asks it for a name."""
+    """Defers execution to the first attribute access."""
 
     def __init__(self, whole: Any, names: Mapping[str, str]) -> None:  # noqa: ANN401  # whatever finds packages here
         self._whole, self._names = whole, names
@@ -78,7 +78,7 @@ class _BareFinder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec of a module that is opened bare, None for others. Raises ImportError for those of UNWANTED."""
+        """The spec of a module that is opened bare, None for others. Raises ImportError for UNWANTED ones."""
         if fullname in UNWANTED:
             raise ImportError(f"{fullname} is not needed here")
         if fullname not in BARE:

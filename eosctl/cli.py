@@ -126,7 +126,7 @@ def eosctl(
 ) -> None:
     """Operate exactly-once Kafka Connect sources (KIP-618) and the Kafka transactions under them (KIP-98).
 
-    Start with `eosctl demo`, or point -b at a cluster of yours. Reading commands change nothing. Writing commands show
+    Start with `eosctl demo`, or point -b at your own cluster. Reading commands change nothing. Writing commands show
     what they will do, and ask. `eosctl help COMMAND` or `eosctl COMMAND -h` shows the options of a command.
 
     Examples:
@@ -230,7 +230,7 @@ def _bug(error: Exception, holder: ConsoleHolder) -> Bug:
 
 
 def _reader_has_gone(terminal: Terminal) -> bool:
-    """Whether stdout is a pipe that nobody reads any more: a BrokenPipeError may also come from a socket."""
+    """True if stdout is a pipe without a reader: a BrokenPipeError may also come from a socket."""
     poll = select.poll()
     try:
         poll.register(terminal.stdout.file.fileno(), 0)

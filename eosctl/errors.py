@@ -140,7 +140,7 @@ class Undecodable(EosctlError):
 
 
 class Refused(EosctlError):
-    """A precondition does not hold or nobody confirmed; nothing was changed."""
+    """A precondition does not hold, or the user did not confirm; nothing was changed."""
 
     exit_code = 8
 

@@ -32,7 +32,7 @@ CONNECTOR_CONFIG: Final = FileKind("--connector-config")
 KAFKA_USERS: Final = FileKind("--merge-with")
 PROVIDED: Final = FileKind("the provider's file")
 STORE: Final = FileKind("the store")
-"""Certificates and keys: 4 MiB are those of a thousand authorities."""
+"""Certificates and keys: 4 MiB hold a thousand authorities."""
 TOKEN: Final = FileKind("the token of sasl.oauthbearer.token.endpoint.url", MIB)
 """As an endpoint's answer; a token has some kB."""
 EXECUTORS_CONFIG: Final = FileKind("client properties of the executors")

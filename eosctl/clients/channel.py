@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # 1. A field is null only where the schema of the answer's version allows that. kafka-python decodes null everywhere.
 # 2. No number is below the protocol's -1 for "none"; ports, and indexes of partitions, are not below 0.
 # 3. No topic, transactional ID or setting has an empty name, and a topic has the partitions from 0 on, each once.
-# 4. An answer without an error has what the request asked for by name, each once, and nothing else. What is absent
+# 4. An answer without an error has what the request asked for by name, each once, and nothing else. Absence
 #    from an answer is unknown, so it must not pass for a topic, group or ID about which nothing is to be said.
 #
 # Each request that eosctl sends has its line in ASKED; a test requires it.
@@ -195,7 +195,7 @@ def _torn(request: Request, response: Response) -> str | None:
 
 
 def _incomplete(request: Request, response: Response) -> str | None:
-    """What is missing from the answer, or was not asked for; None where it is complete, or says that it failed."""
+    """Items missing from the answer, or not requested; None where it is complete, or says that it failed."""
     if getattr(response, "error_code", None) or _asks_for_all(request):
         return None
     in_request, in_answer = ASKED.get(request.name, (_nothing, _nothing))
@@ -281,7 +281,7 @@ class Channel(Struct, frozen=True):
         return {} if known is None else {key: ApiVersions(*pair) for key, pair in known.api_versions.items()}
 
     def version(self, request: Request) -> int:
-        """The highest version of `request` that both sides speak; Unsupported names what is needed and found."""
+        """The highest version of `request` that both sides speak; Unsupported names both."""
         known = self.connection.broker_version_data.api_versions.get(request.api.API_KEY)
         hint = None if request.since is None else f"brokers answer it from Kafka {request.since} on"
         if known is None:

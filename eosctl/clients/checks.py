@@ -21,7 +21,7 @@ DESCRIBE = "DESCRIBE"
 def check_connections(
     properties: ClientProperties, connect_urls: tuple[str, ...], timeout_s: float
 ) -> Iterator[CheckedStep]:
-    """The steps to each bootstrap server, then those of each client to the cluster, then each worker's REST interface.
+    """The steps to each bootstrap server, then each client's to the cluster, then each worker's REST interface.
 
     No step raises; after one that failed the next address or client is tried.
     """

@@ -32,7 +32,7 @@ class Deadline:
 
 
 def done_by(end: float, ask: Callable[[], T]) -> T:
-    """What `ask` gives or raises. TimeoutError at `end` (time.monotonic); nobody waits for it any longer then.
+    """What `ask` gives or raises. TimeoutError at `end` (time.monotonic); it is abandoned then.
 
     For what takes no timeout: the system looks up a host's name for 5 s at each name server, and twice.
     """

@@ -56,7 +56,7 @@ LISTENER_HINT: Final = "does security.protocol match the listener at this addres
 
 
 class TlsFailure(Struct, frozen=True):
-    """What is wrong, to follow the peer's address, and what to do; `ours`: it is the client's certificate."""
+    """The problem, to follow the peer's address, and the remedy; `ours`: it is the client's certificate."""
 
     reason: str
     hint: str

@@ -1,8 +1,8 @@
 """HTTP exchanges that end: one deadline for the whole of each, and a limit to its answer.
 
 httpx bounds each read from a socket, and a peer that drips its answer byte by byte is read from for ever. Here a
-request has the end of its time in `extensions["deadline"]` (time.monotonic()), and each step of it gets what is left
-until then; `extensions["max_bytes"]` holds for the body of each answer, those of redirects too.
+request has the end of its time in `extensions["deadline"]` (time.monotonic()), and each step of it gets the remaining
+time until then; `extensions["max_bytes"]` holds for the body of each answer, redirects included.
 """
 
 import socket
@@ -107,7 +107,7 @@ class BoundedTransport(httpx.BaseTransport):
         with _as_httpx():
             answered = self._pool(url.raw_scheme).handle_request(asked)
         locations = [value.decode("latin-1") for name, value in answered.headers if name.lower() == b"location"]
-        # httpx decodes what is compressed, and makes a request of a redirect that it does not follow.
+        # httpx decodes compressed bodies, and makes a request of a redirect that it does not follow.
         left_out = {b"content-encoding", b"location"}
         return httpx.Response(
             answered.status,
@@ -146,7 +146,7 @@ class _Body(httpx.SyncByteStream):
 
 
 class _as_httpx:
-    """Raises httpcore's exceptions as those of httpx, whose names are the same."""
+    """Raises httpcore's exceptions as httpx's, whose names are the same."""
 
     def __enter__(self) -> None:
         return

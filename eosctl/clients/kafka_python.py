@@ -86,7 +86,7 @@ kafka.protocol.parser.KafkaBytes = LargeFrame
 
 
 class _Frames:
-    """Frames of up to MOST_KEPT bytes, used again once nobody has a view of them any more."""
+    """Frames of up to MOST_KEPT bytes, used again once no view of them is left."""
 
     def __init__(self) -> None:
         self._kept: list[LargeFrame] = []
@@ -106,7 +106,7 @@ class _Frames:
 
 
 def _is_unseen(frame: LargeFrame) -> bool:
-    """Whether there is no view of the frame: Python lets nobody change the length of one that is seen."""
+    """Whether there is no view of the frame: Python forbids changing the length of an array with a view."""
     try:
         frame.append(0)
     except BufferError:
@@ -339,7 +339,7 @@ def configuration(properties: ClientProperties) -> dict[str, object]:
     logging.getLogger("kafka").addHandler(logging.NullHandler())
     if not properties.bootstrap_servers:
         raise ConfigError("no bootstrap server is given", hint="use -b HOST:PORT or bootstrap.servers in the file")
-    for server in properties.bootstrap_servers:  # those of a connector's config were not looked at before
+    for server in properties.bootstrap_servers:  # a connector's config was not checked before
         if not is_broker_address(server):
             raise ConfigError(f"{server!r} of {properties.named_by or 'bootstrap.servers'} is not HOST:PORT")
     settings: dict[str, object] = {

@@ -17,7 +17,7 @@ DEFAULT_SERVICE: Final = "kafka"
 
 
 class KerberosService(str):
-    """The name of the brokers' service, which remembers the client's credentials (None: those of kinit).
+    """The name of the brokers' service, which remembers the client's credentials (None: kinit's).
 
     kafka-python hands this one setting to its mechanism as it is, and none that it does not know.
     """
@@ -124,6 +124,6 @@ def _register() -> None:
 
 
 def _reason(error: Any) -> str:  # noqa: ANN401  # untyped library
-    """The mechanism's own words, which say what is wrong; the major status only says that something is."""
+    """The mechanism's own words, which name the problem; the major status only says that there is one."""
     statuses = (error.get_all_statuses(error.min_code, is_maj=False) if error.min_code else []) or [str(error)]
     return "; ".join(each.decode() if isinstance(each, bytes) else str(each) for each in statuses)

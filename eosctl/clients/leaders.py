@@ -40,7 +40,7 @@ def unknown_topic(wire: Wire, name: str) -> UsageError:
     """The error for a topic that does not exist, with the one that may be meant, as far as topics are shown."""
     try:
         known = [topic.name for topic in wire.request_any(topics_metadata(None)).topics]
-    except EosctlError:  # what is missing is known all the same
+    except EosctlError:  # the missing partitions are known all the same
         known = []
     return no_such_topic(name, known)
 

@@ -37,7 +37,7 @@ NOTHING_OF_TLS_1_2: Final = "PSK-AES128-GCM-SHA256"
 def configuration(properties: ClientProperties) -> Configuration:
     """Settings that every librdkafka client of this cluster needs: addresses, protocol, SASL, stores, client.id.
 
-    Raises ConfigError naming what is missing or wrong, Unsupported for a store that cannot be read.
+    Raises ConfigError naming the missing or wrong setting, Unsupported for a store that cannot be read.
     """
     properties.require_named()
     if not properties.bootstrap_servers:
@@ -298,7 +298,7 @@ class TransactionalProducer:
     def commit(self, topic: str) -> None:
         """Commit: all records become visible together. Asked again while that is safe, until the time is up.
 
-        A TimedOut leaves it open whether the transaction was committed: whoever initialises the ID next learns it.
+        A TimedOut leaves it open whether the transaction was committed: the next InitProducerId shows it.
         """
         with _interrupted_later():
             self._call("commit_transaction", f"Topic {topic}")
@@ -339,7 +339,7 @@ class TransactionalProducer:
 
 @contextmanager
 def _interrupted_later() -> Iterator[None]:
-    """Hold Ctrl-C back, so that what is known of the commit is known when it strikes."""
+    """Delay Ctrl-C until the outcome of the commit is known."""
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield

@@ -363,7 +363,7 @@ def cluster_operations() -> Request:
 
 MARKERS_WITHOUT_TRANSACTION_VERSION: Final = 1
 """From WriteTxnMarkers v2 (KIP-1228) a marker may ask for the check of transaction.version 2, which wants an epoch
-above that of the data. A marker that ends a hanging transaction carries the epoch of the data."""
+above the data's. A marker that ends a hanging transaction carries the epoch of the data."""
 
 
 def describe_producers(partitions: Iterable[TopicPartition]) -> Request:

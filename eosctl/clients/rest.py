@@ -116,7 +116,7 @@ class RestClient:
         if isinstance(self._address, DiscoveredUrl) and (method != "GET" or body is not None):
             raise Refused(
                 f"{method} {path} is not sent to {self.url}: only the Connect group names this address",
-                hint=f"give --connect-url {self.url}, if it is a worker of yours",
+                hint=f"give --connect-url {self.url}, if it is one of your workers",
             )
         deadline = time.monotonic() + self._timeout_s
         if path != ROOT and not (self._is_identified and method == "GET"):
@@ -135,7 +135,7 @@ class RestClient:
         return answer
 
     def _identify(self, root: RestResponse) -> None:
-        """Compares its Kafka cluster, where it names one: what is in front of a worker may pass on other paths only."""
+        """Compares its Kafka cluster, where it names one: a proxy may pass on other paths only."""
         found = root.body.get("kafka_cluster_id") if isinstance(root.body, dict) else None
         if root.status < 300 and isinstance(found, str):
             self._address.require_cluster(found)

@@ -105,7 +105,7 @@ def internal_kind(address: str) -> str | None:
     """How the resolved address is internal: "loopback", "link-local" or "special"; None for an ordinary address.
 
     0.0.0.0 and :: lead to this machine as 127.0.0.1 does. IPv6 addresses that stand for an IPv4 address are judged as
-    that one. Private networks (RFC 1918) are ordinary: workers live there. ValueError for what is no address.
+    that one. Private networks (RFC 1918) are ordinary: workers live there. ValueError for other text.
     """
     found = _meant(ip_address(address.partition("%")[0]))
     if found.is_loopback or found.is_unspecified or (found.version == 4 and int(found) >> 24 == 0):
@@ -141,7 +141,7 @@ class RestIdentity(HiddenFields, frozen=True):
     """The client properties, whose TLS settings and basic auth REST requests are made with.
 
     1. Where any `listeners.https.ssl.*` is given (as in a worker's file), those settings hold alone; otherwise `ssl.*`.
-    2. Basic auth is that of the URL, otherwise `basic.auth.user.info=user:password`.
+    2. Basic auth comes from the URL, otherwise from `basic.auth.user.info=user:password`.
     """
 
     hidden: ClassVar = ("credentials",)

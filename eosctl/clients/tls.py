@@ -50,7 +50,7 @@ class ClientCertificate(HiddenFields, frozen=True):
 
 
 class TlsStores(Struct, frozen=True):
-    """Trusted certificates as PEM text (None: those of the system) and the client's own certificate, if it has one."""
+    """Trusted certificates as PEM text (None: the system's) and the client's own certificate, if it has one."""
 
     trusted: str | None = None
     own: ClientCertificate | None = None

@@ -51,11 +51,11 @@ class Channels(Protocol):
         """The channel to broker `node_id`, opened if need be; None while it is connecting or backing off."""
 
     def poll(self, timeout_s: float) -> None:
-        """Sends and receives what is there, waiting `timeout_s` at most."""
+        """Sends and receives pending bytes, waiting `timeout_s` at most."""
 
 
 class Window(Generic[Item]):
-    """Sends what is put in, `in_flight` requests at a time on each connection, and yields an Answer for each.
+    """Sends queued items, `in_flight` requests at a time on each connection, and yields an Answer for each.
 
         window = wire.window(in_flight=200)
         for transactional_id in wanted:
@@ -108,13 +108,13 @@ class Window(Generic[Item]):
         return waiting + [entry[2].item for entry in self._delayed]
 
     def extend(self) -> None:
-        """Something got done: what is left has the whole `timeout_s` again. Does nothing after `stop`."""
+        """After progress: the remaining items have the whole `timeout_s` again. Does nothing after `stop`."""
         if not self._stopped:
             self._deadline = monotonic() + self._timeout_s
 
     @property
     def over(self) -> bool:
-        """Whether the time is up: what is put now is answered with TimedOut."""
+        """True if the time is up: items put now are answered with TimedOut."""
         return monotonic() >= self._deadline
 
     def stop(self, within_s: float) -> None:
@@ -162,7 +162,7 @@ class Window(Generic[Item]):
                 return
             if channel is not None:
                 self._channels[node_id] = channel
-            # What is muted for too long is sent all the same: the channel answers at once that there is no time.
+            # A request muted for too long is sent all the same: the channel answers at once that there is no time.
             ready = channel is not None and (channel.open or channel.is_muted_until(self._deadline))
             while queue and channel is not None and ready and self._flying_on[node_id, lane] < self._limit:
                 self._launch(queue.popleft(), channel, lane)
@@ -273,7 +273,7 @@ class Wire:
         return self.properties.cluster_id
 
     def ask_cluster_id(self) -> str:
-        """The cluster's ID as a broker answers now; raises OtherCluster where it is not that of before.
+        """The cluster's ID as a broker answers now; raises OtherCluster if it differs from the earlier one.
 
         Connections that ended unnoticed are made again.
         """
@@ -365,7 +365,7 @@ class Wire:
     def _is_identified(self, place: tuple[NodeId, int], channel: Channel, deadline: float) -> bool:
         """Whether the broker said on this connection that it is of this cluster; it is asked at the first call.
 
-        That of a bootstrap server says it in the metadata that are asked for there.
+        A bootstrap server states it in its metadata.
         """
         if isinstance(place[0], str):
             return True

@@ -100,7 +100,7 @@ class _Token(Struct, frozen=True):
 def decode_jaas(text: str) -> tuple[LoginModule, ...]:
     """The entries of `<module class> <control flag> <key>=<value>... ;`, repeated.
 
-    1. Tokens are those of Java's StreamTokenizer as Kafka's JaasConfig sets it up: a bare word starts with a letter,
+    1. Tokens follow Java's StreamTokenizer as Kafka's JaasConfig sets it up: a bare word starts with a letter,
        `_` or `$`, so a value that starts with a digit, or holds any other mark, has to be quoted.
     2. Within double or single quotes a backslash escapes (`\\"`, `\\\\`, `\\n`, `\\t`, octal); a line cannot end there.
     3. Text from `/` to the end of the line and between `/*` and `*/` is a comment outside quotes.

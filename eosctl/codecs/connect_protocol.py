@@ -38,8 +38,8 @@ def decode_tasks(metadata: bytes, assignment: bytes) -> tuple[ConnectorTaskId, .
     """The tasks that a member of a stable group has, in order.
 
     1. Eager: the tasks of its assignment.
-    2. Later versions assign only what is new (IncrementalCooperativeAssignor): the tasks that it had when it joined, by
-       its metadata, and those of its assignment. Tasks that are revoked count until it has joined without them: it
+    2. Later versions assign only new tasks (IncrementalCooperativeAssignor): the tasks that it had when it joined, by
+       its metadata, and the tasks of its assignment. Tasks that are revoked count until it has joined without them: it
        joins again once they have ended.
     """
     found = set(_assigned_tasks(assignment))

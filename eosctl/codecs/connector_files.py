@@ -1,4 +1,4 @@
-"""Connector configs in files: for connectors that do not exist yet, or that nobody may ask for over REST.
+"""Connector configs in files: for connectors that do not exist yet, or whose REST interface is closed.
 
 JSON: an object of settings as `PUT /connectors/C/config` takes it, or `{"name": …, "config": {…}}` as
 `POST /connectors` takes it, or a list of these. YAML or JSON of Kubernetes: Strimzi's KafkaConnectors. Anything else is
@@ -103,7 +103,7 @@ def connector_of(config: Mapping[str, object], origin: str, *, name: str | None 
 
 
 def known_connector(config: Mapping[str, object], origin: str, name: str) -> ConnectorConfig:
-    """A connector that a Connect cluster has, whatever its config holds: what is no text counts as not set."""
+    """A connector of a Connect cluster; config values that are no text count as not set."""
     told = {key: value for key, value in config.items() if isinstance(value, str | int | float)}
     return ConnectorConfig(name, {key: Property(value, f"{origin} {key}") for key, value in _settings(told, origin)})
 
@@ -130,7 +130,7 @@ def _required(settings: Mapping[str, str], key: str, origin: str) -> str:
 
 # Files that describe workers: properties, MirrorMaker 2's (dedicated mode), and Strimzi's resources.
 #
-# A worker's properties are those of one worker; MirrorMaker 2's make a worker for each pair of clusters; a
+# A worker's properties describe one worker; MirrorMaker 2's make a worker for each pair of clusters; a
 # KafkaConnect or KafkaMirrorMaker2 describes all workers of its Connect cluster.
 
 
@@ -260,7 +260,7 @@ def _cluster_settings(properties: Mapping[str, str], alias: str) -> dict[str, st
 
 
 def _connector(properties: Mapping[str, str], source: str, target: str, kind: str, origin: str) -> ConnectorConfig:
-    """Its own settings: those without a cluster before them, both clusters' clients, and last those of the flow."""
+    """Its settings: the ones without a cluster prefix, then both clusters' clients, then the flow's own."""
     flow = f"{source}->{target}."
     config = {
         key: value
@@ -291,7 +291,7 @@ _DEFAULT_PORT: Final = "8083"
 def decode_worker_properties(text: str, origin: str) -> Mapping[str, str]:
     """The settings that decide about exactly-once, where the worker is, and what its connectors' clients inherit.
 
-    All others are left out, and so are those of clients that may be secrets.
+    All others are left out, and so are client settings that may be secrets.
     """
     found = decode_worker_settings(text, origin)
     shown = mask_properties(found)

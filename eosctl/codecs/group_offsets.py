@@ -65,7 +65,7 @@ def decode_committed_offset(value: bytes | None) -> int | None:
 
 # Records of MirrorMaker's checkpoints topic: where a consumer group of the source would go on in the target.
 #
-#     key    group STRING, topic STRING, partition INT32   the topic is that of the target
+#     key    group STRING, topic STRING, partition INT32   the topic is the target's
 #     value  version INT16 (0), upstreamOffset INT64, offset INT64, metadata STRING
 #
 # A STRING is an INT16 with its length in bytes, and UTF-8.
@@ -77,7 +77,7 @@ VALUE: Final = Struct(">hqq")
 
 
 def decode_checkpoint(key: bytes | None, value: bytes | None) -> Checkpoint | None:
-    """The checkpoint; None for a tombstone. Raises Undecodable for what is none, or of a version other than 0."""
+    """The checkpoint; None for a tombstone. Raises Undecodable for other records, or a version other than 0."""
     if value is None:
         return None
     try:

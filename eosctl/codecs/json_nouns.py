@@ -42,7 +42,7 @@ _WORDS: Final[Mapping[type, str]] = {
 
 
 class Wrong(Exception):
-    """What is wrong with a value; `path` has the members that lead to it, the innermost first."""
+    """A problem with a value; `path` has the members that lead to it, the innermost first."""
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -54,7 +54,7 @@ class Wrong(Exception):
 
 
 class Form(NamedTuple):
-    """How values of one type are written and read; those of the class `plain` are the same in JSON."""
+    """How values of one type are written and read; values of class `plain` are the same in JSON."""
 
     encode: Callable[[Any], Any]
     decode: Callable[[Any], Any]
@@ -354,7 +354,7 @@ class _Forms:
 
 
 def check_version(head: object, noun: str, kind: str, version: int, other: Undecodable) -> None:
-    """Raise `other` where `head` is not that of a file of this kind, Unsupported where the version is another one."""
+    """Raise `other` where `head` does not begin a file of this kind, Unsupported where the version is another one."""
     if not isinstance(head, dict) or head.get("kind") != kind:
         raise other
     found = head.get("version")

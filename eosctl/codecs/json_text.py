@@ -1,4 +1,4 @@
-"""JSON within limits: what is nested deeply or has endless numbers ends no program, whoever wrote it."""
+"""Loads untrusted JSON with limits of depth and size."""
 
 import json
 import math
@@ -34,8 +34,8 @@ def is_too_deep(text: str) -> bool:
 def load_json(text: str, *, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None, halves: bool = False) -> Any:  # noqa: ANN401  # any JSON
     """The value in the text of a file; `pairs` makes objects of their members.
 
-    Raises JSONDecodeError for what is none, for NaN and numbers that no double holds, for half a surrogate pair unless
-    `halves` are taken, and for what is nested or has numbers beyond the limits.
+    Raises JSONDecodeError for other text, for NaN and numbers that no double holds, for half a surrogate pair unless
+    `halves` are taken, and for nesting or numbers beyond the limits.
     """
     if is_too_deep(text):
         raise json.JSONDecodeError(f"it is nested more than {MOST_NESTED} deep", "", 0)
@@ -153,7 +153,7 @@ def _as_written(text: str) -> object:
 def _wide_encoding(data: bytes) -> tuple[str, int] | None:
     """UTF-16 or UTF-32, by byte order mark (of four bytes and more) or by the zeros around an ASCII character.
 
-    Encoding and length of the mark, or None for what is read as UTF-8.
+    Encoding and length of the mark; None means UTF-8.
     """
     head = data[:4]
     if len(head) == 4:

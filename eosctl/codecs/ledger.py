@@ -147,7 +147,7 @@ def decode_run(row: Sequence[Any]) -> RunSummary:
 
 
 def decode_state(row: Sequence[Any]) -> StateRow:
-    """STATE_COLUMNS -> StateRow; what is carried is settled."""
+    """STATE_COLUMNS -> StateRow; carried state is settled."""
     kind, bucket, topic, partition, start, payload = row
     where = text_of(topic, "audit_state.topic")
     at = f"audit_state of {where}"
@@ -248,7 +248,7 @@ def decode_json(raw: bytes) -> object:
 def _fast(raw: bytes) -> object:
     nested = raw.count(b"[") + raw.count(b"{")
     if len(raw) > MOST_CHARACTERS or nested > MOST_NESTED or _LONG_NUMBER in raw.translate(_ONES):
-        raise msgspec.DecodeError("what is beyond a long, or deeply nested, is read by every rule")
+        raise msgspec.DecodeError("numbers beyond a long, and deep nesting, are read by every rule")
     return _JSON.decode(raw)
 
 

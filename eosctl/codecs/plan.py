@@ -6,7 +6,7 @@ A plan is one JSON object, indented so that it can be read and compared:
        "kind": "migrate-offsets", "as_of": 1790000000000,
        "steps": [{"step": {"kind": "stop-connector", …}, "preconditions": [{"kind": "cluster-is", …}, …]}, …]}}
 
-1. The digest is that of the plan's own JSON without blanks and with its members sorted: an edited plan is refused,
+1. The digest covers the plan's own JSON without blanks and with its members sorted: an edited plan is refused,
    because what was shown and agreed to is no longer what it says. It also ties journal and undo file to the plan.
 2. The plan is as codecs.json_nouns derives it. Configs of connectors are not in a plan, only changes to them.
 
@@ -88,7 +88,7 @@ def plan_digest(plan: Plan) -> str:
 def decode_plan(text: str) -> Plan:
     """The plan in a file's text.
 
-    Raises Undecodable (naming line or member) for what is no plan, Refused for one that was edited, Unsupported for
+    Raises Undecodable (naming line or member) for other files, Refused for one that was edited, Unsupported for
     another version.
     """
     value = _json(text, "the plan")

@@ -68,7 +68,7 @@ def with_profile_keys(text: str, name: str, keys: Mapping[str, object], origin: 
 def require_no_references(profiles: Profiles, origin: str) -> None:
     """Raises ConfigError where a profile refers to config providers, or declares one.
 
-    Whoever writes a project's file says where to connect to. With a reference he would choose what is sent there, too.
+    The author of a project's file decides where to connect to. With a reference, also what is sent there.
     """
     for name, profile in profiles.profiles.items():
         fields: dict[str, str | None] = {
@@ -136,7 +136,7 @@ def _store(value: object, place: str) -> str | None:
 
 
 def _waiver(given: object, place: str) -> Waiver:
-    """One waiver, whole: without an owner, a reason and an end nobody would ever take it away again."""
+    """One waiver; owner, reason and end are required, so that it is removed one day."""
     fields = _mapping(given, place, WAIVER_KEYS)
     finding, subject, owner, reason = (_text(fields.get(key), f"{place}: {key}") for key in WAIVER_KEYS[:-1])
     if not (finding and subject and owner and reason):

@@ -36,7 +36,7 @@ from eosctl.model.records import Entry, Record, RecordState
 
 # The compressed records of a batch, unpacked into a buffer that never grows beyond a limit.
 #
-# What is packed says how large it is, but that is not believed: 8 kB of zstd may become 1 GB. A buffer is offered to
+# Compressed data states its size, but that is not trusted: 8 kB of zstd may become 1 GB. A buffer is offered to
 # the library, which stops where it is full; then a larger one is, up to the limit.
 #
 #     gzip    RFC 1952, one member or several
@@ -171,11 +171,11 @@ def unpack(codec: int, packed: memoryview, lead: int, most: int) -> bytearray:
 
 MOST_BYTES: Final = 1 << 26
 RECORD_BYTES: Final = 256
-RAISE_LIMIT: Final = f"is the batch what a producer of yours would write? Then give -X {MOST_BATCH_BYTES}=<bytes>"
+RAISE_LIMIT: Final = f"if one of your producers wrote such a batch, give -X {MOST_BATCH_BYTES}=<bytes>"
 
 
 def most_batch_bytes(properties: ClientProperties) -> int:
-    """The limit that the properties set, in bytes, otherwise MOST_BYTES. Raises ConfigError for what is no number."""
+    """The limit that the properties set, in bytes, otherwise MOST_BYTES. Raises ConfigError if it is no number."""
     given = properties.get(MOST_BATCH_BYTES)
     if given is None:
         return MOST_BYTES
@@ -290,7 +290,7 @@ class MarkerType(IntEnum):
 class EndTransactionMarker(NamedTuple):
     """The control record that ends a producer's transaction in this partition.
 
-    Under transaction.version 2 (KIP-890) producer_epoch is one more than that of the transaction's data.
+    Under transaction.version 2 (KIP-890) producer_epoch is one more than the epoch of the transaction's data.
     """
 
     offset: int
@@ -373,7 +373,7 @@ def decode_records(
 
 
 def iter_entries(batch: Batch) -> Iterator[Entry]:
-    """Those of decode_entries one by one, which is faster; what does not add up raises anything when it is its turn."""
+    """The records of decode_entries one by one, which is faster; an inconsistent one raises anything at its turn."""
     return _checked(batch, lambda data: iter(_decoder()(data)))
 
 
@@ -439,7 +439,7 @@ def _plain(batch: Batch, check_crc: bool) -> Bytes:
         raise TooLargeError
     if not codec:
         return batch.data
-    # As if it were not compressed; its length and CRC are still those of the compressed one.
+    # As if it were not compressed; its length and CRC still describe the compressed one.
     whole = unpack(codec, batch.data[SHORTEST_BATCH:], SHORTEST_BATCH, room)
     whole[:SHORTEST_BATCH] = batch.data[:SHORTEST_BATCH]
     whole[CODEC_AT] &= ~CODEC_MASK

@@ -16,7 +16,7 @@ import numpy as np
 #
 # A digest is a sum of products modulo 2**64: the range's 32-bit words, its length and the timestamp, each with a key
 # of 64 bits of its own. For any two records that differ the chance of an equal sum is at most 2**-32, and mostly
-# 2**-64. The keys come from Python's keyed hash: nobody outside of the process knows them.
+# 2**-64. The keys come from Python's keyed hash: they are unknown outside of the process.
 
 
 Column = np.ndarray[Any, Any]
@@ -107,7 +107,7 @@ ADVANCES: Final = _advances()
 
 
 def columns(batches: Sequence[Records], parts: Parts) -> Columns | None:
-    """The records of these batches, in order; None where those of any batch do not add up or have longer varints."""
+    """The records of these batches, in order; None if any batch's records do not add up or have longer varints."""
     lengths = np.array([len(each.data) for each in batches], np.int64)
     ends, counts = np.cumsum(lengths), np.array([each.record_count for each in batches], np.int64)
     if counts.min(initial=0) < 0 or (counts > lengths).any():
@@ -203,7 +203,7 @@ def _headers(data: Column, bodies: Column, ends: Column) -> Column | None:
     """Where the headers of each record begin; None where lengths in a body do not add up to its own.
 
     Most records are shaped as others are: the body is as long and has the same bytes where the other one has lengths,
-    so all its parts lie at the same places. What is left is decoded.
+    so all its parts lie at the same places. The rest is decoded.
     """
     found, lengths, left = np.empty_like(bodies), ends - bodies, np.arange(len(bodies))
     for _ in range(MOST_SHAPES):
@@ -284,7 +284,7 @@ def _decoded_headers(data: Column, bodies: Column, ends: Column) -> Column | Non
 
 
 def _pass_bytes(data: Column, at: Column, ends: Column, good: Column, *, null: bool) -> Column:
-    """Behind a length and as many bytes. What is not good stays within the record."""
+    """Behind a length and as many bytes. A bad value stays within the record."""
     length, behind, short = _varints(data, at, MOST_VARINT)
     good &= short & (length >= (-1 if null else 0))
     behind += np.maximum(length, 0)

@@ -4,7 +4,7 @@ JSON lines, one object a line:
 
     {"offset": 41, "timestamp": 1790000000000, "key": "commit-orders", "value": {"tasks": 3}}
 
-    offset          int, required, greater than that of the line before
+    offset          int, required, greater than in the line before
     key             text or null, required
     value           null (a tombstone), the value's text as a JSON string, or the value itself, required
     timestamp       int, ms since the epoch, -1 if left out

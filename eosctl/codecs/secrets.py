@@ -7,7 +7,7 @@ All others read `[hidden]`, Kafka's own word for a password. The rule, first mat
 1. null is shown.
 2. Only references: shown.
 3. The key looks secret: hidden.
-4. The key is known (Connect's own settings, client settings, and those of Kafka's file and mirror connectors, the
+4. The key is known (Connect's own settings, client settings, settings of Kafka's file and mirror connectors, the
    name of Debezium's replication slot) and the value is text without `://user:password@`, a number or a boolean: shown.
 5. Hidden.
 """
@@ -107,7 +107,7 @@ def keep_properties(properties: Mapping[str, object]) -> dict[str, object]:
 
 
 def mask_text(text: str) -> str:
-    """Text that nobody wrote for others to read, such as a traceback, without what looks like a secret in it.
+    """Text such as a traceback, with values that look like secrets hidden.
 
     Hidden are private keys in PEM, the user and password of URLs, and values behind a name such as password or token.
     """
@@ -117,7 +117,7 @@ def mask_text(text: str) -> str:
 
 
 def mask_url(text: str) -> str:
-    """An address as somebody typed it, fit to be shown: what may be a user or a password in it is hidden.
+    """An address as typed, safe to show: a possible user or password is hidden.
 
     Mistyped, it is no URL: what stands before the last `@` is hidden whatever it is, and so is a port that is no
     number, with all that follows.

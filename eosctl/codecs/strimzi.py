@@ -44,17 +44,17 @@ RENDER: Final = "render it first: helm template RELEASE CHART > resources.yaml"
 
 
 def is_resource(text: str) -> bool:
-    """Whether the text is that of Kubernetes' resources, and neither properties nor a connector's config."""
+    """True if the text holds Kubernetes resources, and neither properties nor a connector's config."""
     start = text.lstrip()
     keys = _JSON_KEYS if start.startswith("{") and not start.startswith("{{") else _YAML_KEYS
     return all(key.search(text) for key in keys)
 
 
 def decode_resources(text: str, origin: str) -> tuple[StrimziResource, ...]:
-    """Strimzi's resources in the text of file `origin`, in order; those of other API groups are left out.
+    """Strimzi's resources in the text of file `origin`, in order; other API groups are left out.
 
     1. Documents are separated by `---`; a `List`, as kubectl prints several, stands for its items.
-    2. Templates of Helm are no YAML, and which values they get nobody knows here: they are refused.
+    2. Templates of Helm are no YAML, and their values are unknown here: they are refused.
     3. An API version of Strimzi's that is not known is refused: its fields may mean something else. So is a resource
        that is there twice.
 
@@ -206,7 +206,7 @@ CHAIN: Final = "ssl.keystore.certificate.chain"
 
 
 def client_settings(cluster: Mapping[str, Any], namespace: str | None, place: str) -> dict[str, str]:
-    """The settings of a client of the Kafka cluster that this spec describes; ConfigError for what is missing."""
+    """The settings of a client of the Kafka cluster that this spec describes; ConfigError for missing fields."""
     settings: dict[str, str] = {}
     sasl = False
     if cluster.get("authentication") is not None:
@@ -461,7 +461,7 @@ def _connector(spec: Mapping[str, Any], name: str, class_name: str | None, place
 
 
 def connectors_beside(resource: StrimziResource, resources: Sequence[StrimziResource]) -> Iterator[dict[str, str]]:
-    """The connectors of this Connect cluster in its own file: those of MirrorMaker 2, or KafkaConnectors."""
+    """The connectors of this Connect cluster in its own file: MirrorMaker 2's, or KafkaConnectors."""
     if resource.kind == KAFKA_MIRROR_MAKER_2:
         yield from _mirrors(resource)
         return
@@ -668,10 +668,10 @@ def merge_kafka_users(text: str, origin: str, wanted: Mapping[str, Sequence[AclB
     """The text of file `origin` with these bindings, by principal; a KafkaUser that lacks is added at the end.
 
     1. Nothing is taken away: neither a rule that nothing needs, nor one that denies.
-    2. A user is found by its name, and must have the principal: that of a user with a certificate is CN=NAME.
+    2. A user is found by its name, and must have the principal: CN=NAME for a user with a certificate.
 
-    Raises ConfigError for a user of another principal or another authorization, for a rule that denies what is needed,
-    and as `decode_resources`.
+    Raises ConfigError for a user of another principal or another authorization, for a rule that denies a needed
+    operation, and as `decode_resources`.
     """
     users = {each.name: each for each in decode_resources(text, origin) if each.kind == KAFKA_USER}
     added = []

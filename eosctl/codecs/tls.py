@@ -91,7 +91,7 @@ def decode_tls_limits(properties: ClientProperties, prefix: str = "ssl.") -> Tls
 
 
 def limits_not_kept(limits: TlsLimits) -> Iterator[str]:
-    """In a sentence each: what is offered although the limits exclude it, and by which client."""
+    """One sentence for each version or cipher that a client offers although the limits exclude it."""
     if limits.versions == (TLS_1_2,):
         yield "librdkafka, which writes offsets and topics, offers TLSv1.3 too; all other clients keep to TLSv1.2"
     if limits.suites is None:

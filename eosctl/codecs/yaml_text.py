@@ -110,7 +110,7 @@ class _NoTime:
 
 # Changes to the text of YAML resources that leave all its other bytes as they are: comments, order, quotes, line ends.
 #
-# Libraries that load and dump keep comments and write lists, quotes and long lines in their own way; whoever keeps
+# Libraries that load and dump keep comments and write lists, quotes and long lines in their own way; a user who keeps
 # resources in Git would see more changes than were made. Here the text is cut where the parser says that a value
 # stands.
 

@@ -1,4 +1,4 @@
-"""Creating and removing ACLs that a plan names. Both can be repeated: what is done already is left.
+"""Creating and removing ACLs that a plan names. Both can be repeated: finished work is left.
 
 A broker that has not replayed them yet neither lists them nor decides by them: the next step may need both, so each is
 waited for.

@@ -131,7 +131,7 @@ def await_answer(
 
 
 def set_connector_config(step: SetConnectorConfig, _: Recheck, *, access: Access) -> str:
-    """Changes the connector's config, or creates it STOPPED from that of another connector."""
+    """Changes the connector's config, or creates it STOPPED from another connector's."""
 
     def change(rest: RestClient) -> str:
         current = config_of(rest, step.connector)

@@ -110,7 +110,7 @@ class FencingRun:
         self._window: Window[Item] = wire.window(in_flight=IN_FLIGHT, lanes=lanes, timeout_s=timeout_s)
 
     def run(self) -> FencingOutcome:
-        """Every step's result. A KeyboardInterrupt ends the run; what is not answered by then is said to be so."""
+        """Every step's result. A KeyboardInterrupt ends the run; unanswered steps are marked."""
         start, unsent = monotonic(), None
         try:
             self._begin()
@@ -275,7 +275,7 @@ def _unanswered(progress: StepProgress, unsent: Collection[str]) -> FenceResult:
 
 
 Describe = Callable[[ClusterAccess, Sequence[str]], Mapping[str, TransactionDescription]]
-"""Descriptions of those of the IDs that their coordinators know."""
+"""Descriptions of the IDs that their coordinators know."""
 
 
 def fence_producers(step: FenceProducers, _: Recheck, *, access: ClusterAccess, describe: Describe) -> str:
@@ -311,7 +311,7 @@ PROOFS_IN_FLIGHT: Final = 200
 
 
 def challenge_old_producers(wire: Wire, outcome: FencingOutcome, timeout_s: float) -> Mapping[str, str | None]:
-    """For each fenced ID the error that its old producer got; "" if it was not refused, None if nobody could say."""
+    """For each fenced ID the error that its old producer got; "" if it was not refused, None if unknown."""
     old = {name: (producer, node_id) for name, producer, node_id in _old_producers(outcome)}
     window = wire.window(in_flight=PROOFS_IN_FLIGHT, timeout_s=timeout_s)
     for name, (producer, node_id) in old.items():

@@ -6,7 +6,7 @@
 2. Now the preconditions are read again. The offsets are those before the plan, or those after it: then an earlier run
    committed, and nothing is left to do. Where the same values are to be written again, only records at the places
    of before the plan say that none did.
-3. One transaction with explicit partitions, committed. If somebody initialises the ID in between, the commit is
+3. One transaction with explicit partitions, committed. If another producer initialises the ID in between, the commit is
    refused: of two that write, one commits, whole.
 4. A coordinator answers a commit before its markers are in all partitions: wait for them, so that who reads next sees
    the records as committed.
@@ -115,7 +115,7 @@ def _told(step: WriteOffsets) -> str:
 def verify_offsets(step: VerifyOffsets, _: Recheck, *, access: ClusterAccess, read_offsets: ReadOffsets) -> str:
     """The topic read again must hold exactly the offsets that were planned.
 
-    Records that are undecided for a moment are waited for: nobody else can have them committed.
+    Records that are undecided for a moment are waited for: no other producer can commit them.
     """
     deadline = Deadline(access.timeout_s)
     while (now := read_offsets(step.side, step.topic, step.connector)).open and deadline.pause(POLL_S):

@@ -2,7 +2,7 @@
 
 1. Every question is asked for itself: one that gets no answer is Skipped with the reason, and the next one is asked.
    Where nothing more can be tried, `stopped` says why.
-2. Whatever ends it, what is open is aborted and the topic is deleted, if this run has asked for its creation.
+2. However it ends, open transactions are aborted and the topic is deleted, if this run asked for its creation.
 3. The zombie's requests come last of all that need its transaction: a cluster that does not fence accepts them.
 """
 
@@ -340,7 +340,7 @@ class ProbeOutcome(Struct, frozen=True):
 
 
 class ProbeRun:
-    """One plan being carried out; `say` gets what is done next. `known` is what was read before."""
+    """One run of a plan; `say` gets the next action. `known` are facts read before."""
 
     def __init__(self, access: ClusterAccess, plan: ProbePlan, known: Observations, say: Callable[[str], None]) -> None:
         self._access = access

@@ -109,7 +109,7 @@ class _Partition:
             self._refuse_or_again(code, producer)
 
     def confirm(self, step: AbortTransaction, *, held: bool) -> int:
-        """The last stable offset, once the transaction is closed and, where it held that offset, it has moved."""
+        """The last stable offset, once the transaction is closed and no longer holds it."""
         while True:
             open_now = self.open_transaction(step.producer_id)
             offset = self.last_stable_offset()

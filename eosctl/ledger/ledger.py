@@ -275,7 +275,7 @@ def _key(job: str, cursor: Cursor) -> tuple[str | int, ...]:
 
 
 def refusal(connection: LedgerConnection, run: LedgerRun) -> Refused:
-    """Why the run could not be committed: read in a transaction of its own, after that of the run was rolled back."""
+    """Why the run could not be committed: read in a transaction of its own, after the run's was rolled back."""
     state = run.state
     rows = list(connection.rows("SELECT run_number, cluster_id FROM audit_job WHERE job = ?", (state.job,)))
     number, cluster = rows[0] if rows else (0, id_text(state.cluster_id))
@@ -321,7 +321,7 @@ PAUSE_S: Final = 0.2
 def commit_run(store: LedgerStore, run: LedgerRun, failpoint: Failpoint = no_failpoint) -> Committed:
     """Puts the run into the ledger, on disk when this returns.
 
-    Raises StaleRange where it was planned from what is no longer so, Refused where the job audits another cluster.
+    Raises StaleRange if the state it was planned from has changed, Refused where the job audits another cluster.
     After every error nothing of the run is there, unless the error says that this is not known.
     """
     committed = Committed(run.state.job, run.state.run_number + 1, run.run_id)
@@ -371,7 +371,7 @@ def write_run(connection: LedgerConnection, run: LedgerRun, failpoint: Failpoint
 
 
 def write_carried(connection: LedgerConnection, run: LedgerRun, failpoint: Failpoint = no_failpoint) -> None:
-    """Puts the carried state in the place of all that was there: what is not carried any more does not come back."""
+    """Replaces the whole carried state: dropped rows do not come back."""
     connection.change("DELETE FROM audit_state WHERE job = ?", [(run.state.job,)])
     for bucket in run.carried:
         _write_bucket(connection, run.state.job, bucket)

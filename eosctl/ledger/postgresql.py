@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #
 # 1. libpq reads a long message for as long as more of it is there, and one call may take gigabytes. So libpq is given
 #    one end of a socket pair in the place of its socket. What the server sends goes through the other end, and is
-#    counted before libpq sees it. libpq knows no difference: host, port, TLS and passwords are those of its own
+#    counted before libpq sees it. libpq knows no difference: host, port, TLS and passwords belong to its own
 #    connection.
 # 2. psycopg drives libpq without blocking, and waits in one method. That method here moves bytes between the server
 #    and the pair, and stops at the deadline, however the server drips.
@@ -252,7 +252,7 @@ DIALECT: Final = Dialect(
 SECRETS: Final = ("password", "sslpassword")
 ROWS_AT_A_TIME: Final = 20
 MOST_ROWS: Final = 10_000_000
-"""Of one query; a source and what is held whole have fewer."""
+"""The limit of one query; a source and rows held as a whole have fewer."""
 MOST_ROWS_HELD: Final = 1_000_000
 MOST_BYTES: Final = 64 << 20
 """Of the answers of one query, or of one statement."""
@@ -278,7 +278,7 @@ class Called(NamedTuple):
     url: str = "store"
     database: str = "ledger"
     is_short: bool = False
-    """Whether the timeout is that of the whole connection, not of each statement."""
+    """True if the timeout applies to the whole connection, not to each statement."""
 
 
 LEDGER: Final = Called()
@@ -413,7 +413,7 @@ class PostgresqlConnection:
         self._do(_in_dialect(statement))
 
     def rows(self, statement: str, values: Sequence[Value] = (), *, streamed: bool = False) -> Iterator[Row]:
-        """A cursor at the server, so inside a transaction. The timeout is that of all rows; if streamed, of each fetch.
+        """A cursor at the server, so inside a transaction. The timeout covers all rows; if streamed, each fetch.
 
         Streamed rows may be used slowly, and may be large.
         """

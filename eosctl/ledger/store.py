@@ -34,7 +34,7 @@ class LedgerConnection(Protocol):
         """Itself."""
 
     def __exit__(self, *_: object) -> None:
-        """Rolls back what is open, and closes; fails at neither."""
+        """Rolls back and closes; never raises."""
 
     def begin_writing(self, lock: str) -> None:
         """Begins a transaction after all others that were begun with the same lock have ended, however they ended.
@@ -61,7 +61,7 @@ class LedgerConnection(Protocol):
         """Whether there is such a table."""
 
     def commit(self) -> None:
-        """Ends the transaction; on disk when this returns. Where it raises, nobody knows yet what became of it."""
+        """Ends the transaction; on disk when this returns. If it raises, the outcome is unknown."""
 
     def roll_back(self) -> None:
         """Ends the transaction, and nothing of it remains."""

@@ -26,7 +26,7 @@ class Reason(NamedTuple):
     """Why one client needs a binding.
 
     why is one sentence; source the code path or KIP it follows from; symptom how it looks when the binding is missing;
-    loss is None for a binding without which something fails, otherwise what is lost without it: then it is optional.
+    loss is None if something fails without the binding; otherwise it is optional, and loss names the disadvantage.
     """
 
     role: ClientRole
@@ -54,7 +54,7 @@ class PlannedBinding(NamedTuple):
 
     @property
     def loss(self) -> str | None:
-        """What is lost without it; None where something fails without it."""
+        """The disadvantage of leaving it out; None where something fails without it."""
         losses = [each.loss for each in self.reasons]
         return None if None in losses else "; ".join(dict.fromkeys(each for each in losses if each is not None))
 
@@ -97,7 +97,7 @@ class AclRequest(Struct, frozen=True):
 
     phase None takes each worker's own, which has to be known. headroom is tasks beyond those known of. principals are
     the named ones, by role and connector, or by role and None for every connector. topics_known maps a topic to whether
-    it exists, for those of which that is known, in the cluster that has the addresses `here` (None: in any).
+    it exists, as far as known, in the cluster that has the addresses `here` (None: in any).
     mapping_rules are the brokers' ssl.principal.mapping.rules.
     """
 
@@ -280,7 +280,8 @@ def kafka_acls_command(
 
 
 def granting_command(error: NotAuthorized, bootstrap_servers: str) -> str | None:
-    """The `kafka-acls.sh --add` line that grants what is missing; None where it is no ACL of Kafka's, as a login.
+    """The `kafka-acls.sh --add` line that grants the missing permission; None if it is no ACL of Kafka, such as a
+    login.
 
     Where the client side does not know the name that brokers give to the principal, the line has User:NAME.
     """

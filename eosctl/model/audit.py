@@ -180,7 +180,7 @@ class AuditPlan(Result, frozen=True):
 class StateKind(StrEnum):
     """What a state row is about: a partition's log, keys of an offsets topic, transactions, or the config topic.
 
-    changes is what came of source offsets that somebody changed.
+    changes are the consequences of source offsets that were altered.
     mirror is how far a mirrored pair of partitions was compared: only a mirror's audit carries it.
     """
 
@@ -265,7 +265,7 @@ class EarlierAudit(Struct, frozen=True):
 class AuditVerdict(StrEnum):
     """Whether exactly-once held for a connector; cannot-tell where evidence has expired or could not be read.
 
-    altered: it held, and somebody changed source offsets, so that records are in its topics twice or were left out.
+    altered: it held, and source offsets were altered, so that records are in its topics twice or were left out.
     """
 
     HELD = "held"
@@ -316,7 +316,7 @@ def count_words(count: RecordCount, what: str) -> tuple[str, ...]:
 class ConnectorVerdict(Struct, frozen=True):
     """The verdict on one connector: the IDs of the findings behind it, and in words what it rests on.
 
-    repeated_by_change are records that its topics have once more because somebody changed source offsets,
+    repeated_by_change are records that its topics have once more because source offsets were altered,
     left_out_by_change those that were never read for the same reason.
     """
 
@@ -340,7 +340,7 @@ class RangeEvidence(Struct, frozen=True):
     """What was read of one partition: proof that it was read to its end, and what its batches say together.
 
     records counts data records as they lie in the log: aborted_records and plain_records (outside any transaction) are
-    among them; control_records (markers) are not. size_bytes is that of the batches as stored.
+    among them; control_records (markers) are not. size_bytes is the size of the batches as stored.
     """
 
     topic: str
@@ -361,8 +361,8 @@ class RangeEvidence(Struct, frozen=True):
 class TransactionStatistics(Struct, frozen=True):
     """Transactions of one connector (None: of producers that are no known task's).
 
-    sizes and durations are histograms: key n counts those of 2^(n-1) up to 2^n - 1 records or ms, key 0 counts zeros.
-    aborted_records and aborted_bytes are what readers with read_uncommitted saw and others did not.
+    sizes and durations are histograms: key n counts transactions of 2^(n-1) up to 2^n - 1 records or ms, key 0 counts
+    zeros. aborted_records and aborted_bytes are what readers with read_uncommitted saw and others did not.
     """
 
     connector: str | None
@@ -417,7 +417,7 @@ class Growth(NamedTuple):
 class Stall(NamedTuple):
     """A transaction that was open for long: the last stable offset could not pass start_offset meanwhile.
 
-    from_ms is the timestamp of its first record, until_ms that of its marker, by the broker's clock; None while it is
+    from_ms is the timestamp of its first record, until_ms of its marker, by the broker's clock; None while it is
     open. Records have the producer's time, or the broker's (message.timestamp.type=LogAppendTime), unless the connector
     sets it: MirrorSource takes the source's, and the stall then seems to have begun when the record was made there.
     """
@@ -588,7 +588,7 @@ class TransactionSummary(NamedTuple):
 class ClosedTransactions(NamedTuple):
     """What was concluded from transactions that nothing can be added to, by producer ID: no connector is named.
 
-    stalls and committed are those of all of them.
+    stalls and committed cover all producers.
     """
 
     producers: tuple[tuple[int, TransactionSummary], ...] = ()
@@ -643,7 +643,7 @@ class ConnectorKeys(NamedTuple):
     """The keys of one connector (None: malformed ones): how many, and which producer IDs wrote them.
 
     first_transactional, upgraded and last_write are timestamps; first_transactional None: it never committed in a
-    transaction. upgraded is that of the last key's first write in a transaction that was written plainly before.
+    transaction. upgraded is the time of the last key's first transactional write after non-transactional ones.
     """
 
     connector: str | None
@@ -693,7 +693,7 @@ class ConnectorHistory(NamedTuple):
 
 
 class ConfigSummary(NamedTuple):
-    """The config topic's history: connectors by name, and what is wrong."""
+    """The config topic's history: connectors by name, and its anomalies."""
 
     connectors: tuple[ConnectorHistory, ...] = ()
     anomalies: tuple[ConfigAnomaly, ...] = ()
@@ -702,9 +702,9 @@ class ConfigSummary(NamedTuple):
 class LoggedTransaction(NamedTuple):
     """A transaction that its coordinator decided to commit or to abort, as PrepareCommit or PrepareAbort shows.
 
-    producer_epoch is that with which its producer began the session; offset that of the record in the log. decided_ms
-    and completed_ms are the coordinator's times, the second once all markers were written, None until then. partitions
-    are all that were added to it, whether anything was written there or not.
+    producer_epoch is the epoch at the start of the producer's session; offset is the record's offset in the log.
+    decided_ms and completed_ms are the coordinator's times, the second once all markers were written, None until then.
+    partitions are all that were added to it, whether anything was written there or not.
     """
 
     producer_id: int

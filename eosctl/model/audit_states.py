@@ -1,4 +1,4 @@
-"""The states of an audit: what is kept of a range, small enough to travel, and mergeable with that of the next range.
+"""The states of an audit: a summary of each range, small enough to travel, and mergeable with the next range's.
 
 They are tuples because there are millions of them. All offsets are of one partition, which the StateRow names.
 """
@@ -150,12 +150,12 @@ class SessionStart(NamedTuple):
 class ProducerState(NamedTuple):
     """A producer ID (-1: writers without one) in one partition.
 
-    marker_epoch is the highest epoch of its commit markers before its first data (-1: none); leading_epoch that of the
-    first marker of all if it lies before the first data (None: none does, -1: it aborts). first_epoch, first_offset and
-    first_timestamp are those of its first data batch (None: markers only); epoch is the one it would go on with;
-    open_epoch that of transactional data without a marker behind it (-1: none).
-    raised are epochs, as intervals with both ends, to which commits raised that of their data. plain_records were
-    written outside any transaction, from first_plain to last_plain.
+    marker_epoch is the highest epoch of its commit markers before its first data (-1: none); leading_epoch the epoch of
+    the first marker of all if it lies before the first data (None: none does, -1: it aborts). first_epoch, first_offset
+    and first_timestamp belong to its first data batch (None: markers only); epoch is the one it would go on with;
+    open_epoch the epoch of transactional data without a marker behind it (-1: none). raised are epochs, as intervals
+    with both ends, to which commits raised their data's epoch. plain_records were written outside any transaction, from
+    first_plain to last_plain.
     """
 
     producer_id: int
@@ -197,9 +197,9 @@ class GrowthPoint(NamedTuple):
 class LogState(NamedTuple):
     """What the batches of a range say together: see RangeEvidence.
 
-    first_base is the first offset of its first batch or damage, which may lie before the range. first_batch is the
-    base timestamp of the first batch. cleaned_until is that of the last batch behind offsets which compaction removed
-    (None: there are none): of what is older, some may be missing. behind_gap is whether such offsets, without those at
+    first_base is the first offset of its first batch or damage, which may lie before the range. first_batch is the base
+    timestamp of the first batch. cleaned_until is the timestamp of the last batch behind offsets which compaction
+    removed (None: there are none): older records may be missing. behind_gap is whether such offsets, without those at
     the range's end, have no batch behind them yet.
     """
 
@@ -226,7 +226,7 @@ class LogState(NamedTuple):
 class ConfigEvent(NamedTuple):
     """A record of the config topic, as far as its history needs it.
 
-    kind is that of model.config_topic.RecordKind; number is the task of a task config, the tasks of a commit, the count
+    kind is a model.config_topic.RecordKind; number is the task of a task config, the tasks of a commit, the count
     of a task-count record, otherwise None; removed is a tombstone; malformed one that a worker cannot use.
     """
 

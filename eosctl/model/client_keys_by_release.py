@@ -66,7 +66,7 @@ bootstrap.resolve.timeout.ms buffer.memory.allocation.strategy metadata.cluster.
 sasl.oauthbearer.allow.unverified.audience sasl.oauthbearer.allow.unverified.issuer
 """,
 }
-"""New keys by release; those of the oldest may be older."""
+"""New keys by release; keys of the first one listed may be older."""
 
 UNTIL: Final = {
     "4.0": """

@@ -66,7 +66,10 @@ _ADDRESS: Final = re.compile(r"(?:.*://)?(?:\[[^\[\]]+\]|[^\[\]]+):([0-9]{1,5})"
 
 
 def is_broker_address(text: str) -> bool:
-    """Whether the text is HOST:PORT, as bootstrap.servers lists them; the Java client also takes PROTOCOL://HOST:PORT."""
+    """Whether the text is HOST:PORT, as bootstrap.servers lists them;
+
+    the Java client also takes PROTOCOL://HOST:PORT.
+    """
     found = _ADDRESS.fullmatch(text)
     return found is not None and 0 < int(found[1]) < 1 << 16
 
@@ -181,5 +184,5 @@ def unknown_keys(keys: Iterable[str]) -> tuple[str, ...]:
 
 
 def keys_not_followed(keys: Iterable[str]) -> tuple[str, ...]:
-    """Those of `keys` that a Java client would follow and eosctl cannot, sorted."""
+    """The keys that a Java client would follow and eosctl cannot, sorted."""
     return tuple(sorted(NOT_FOLLOWED & set(keys)))

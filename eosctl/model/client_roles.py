@@ -109,10 +109,10 @@ def class_name(text: str) -> str:
 
 
 class ConnectorConfig(Struct, frozen=True):
-    """A connector's config and what is known of its tasks.
+    """A connector's config and its task counts.
 
-    task_count and task_count_record are those of the config topic, None where it was not read or has none; topics are
-    the output topics that somebody named (a trailing `*` means a prefix), beyond those of the config. active_topics are
+    task_count and task_count_record are from the config topic, None if it was not read or has none; topics are
+    the output topics that the user named (a trailing `*` means a prefix), beyond those of the config. active_topics are
     those that Connect saw it use (KIP-558), where they were asked for. connect_cluster is the KafkaConnect that the
     label of a KafkaConnector names.
     """
@@ -162,8 +162,8 @@ class ConnectCluster(Struct, frozen=True):
 
     certificates are subjects that are known by another way than the certificate itself, by the value of
     ssl.keystore.certificate.chain. resource is the name of the KafkaConnect or KafkaMirrorMaker2 that describes it.
-    others are the names of source connectors that it runs beside `connectors`, of whom nobody asked; all_known says
-    whether those two are all its connectors.
+    others are the names of source connectors that it runs beside `connectors` and that were not requested; all_known
+    says whether those two are all its connectors.
     """
 
     workers: tuple[WorkerConfig, ...]

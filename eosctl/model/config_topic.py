@@ -320,7 +320,7 @@ class ConfigTopicCensus(Struct, frozen=True):
 class TimelineEntry(Struct, frozen=True):
     """One record: where it lies, what it says, and its effect; connector is None for records about none.
 
-    pending_fencing and inconsistent are those of its connector after the record, None where there is no connector.
+    pending_fencing and inconsistent are the connector's state after the record, None where there is no connector.
     """
 
     origin: Origin
@@ -363,7 +363,7 @@ class NextStart(Struct, frozen=True):
 
 
 class InspectedConnector(Struct, frozen=True):
-    """A connector name with what is known of it; type is None where nothing shows whether it is a source or a sink."""
+    """A connector name and its state; type is None where nothing shows whether it is a source or a sink."""
 
     state: ConnectorState
     type: ConnectorType | None
@@ -374,7 +374,7 @@ class InspectedConnector(Struct, frozen=True):
 class Inspection(Struct, frozen=True):
     """What a config topic shows.
 
-    connectors are those that exist and those of which leftovers remain, by name; absent are the names asked for that
+    connectors exist or have left records, by name; absent are the requested names that
     the topic does not mention. skipped says what could not be checked and why.
     """
 

@@ -63,7 +63,7 @@ class ConnectorState(Struct, frozen=True):
     any applied task commit. task_configs are the committed ones, by task number; deferred are those still waiting for
     a commit (None: none was ever written since the connector was created, which differs from an empty map when the
     generation is counted). generation counts applied sets of task configs from 0 and lives in the worker's memory only.
-    missing_tasks are the task numbers that the last, incomplete commit lacked. The offsets are those of the last
+    missing_tasks are the task numbers that the last, incomplete commit lacked. The offsets belong to the last
     record of each kind that was applied; unclaimed_commit_offset is the last task commit ignored because the
     connector's config was unknown when it was read (KAFKA-16838).
     """
@@ -115,5 +115,5 @@ class ClusterConfigState(Struct, frozen=True):
         return tuple(sorted(name for name, state in self.states.items() if state.known))
 
     def state(self, connector: str) -> ConnectorState:
-        """What is known about this name; an empty, unknown connector when the topic never mentions it."""
+        """The state under this name; an empty, unknown connector if the topic never mentions it."""
         return self.states.get(connector) or ConnectorState(connector)

@@ -1,4 +1,4 @@
-"""What is known about a Connect cluster and the Kafka under it, for the rules. What was not read is Skipped."""
+"""Facts about a Connect cluster and its Kafka cluster, for the rules. Skipped: not read."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -129,7 +129,7 @@ class Evidence(Struct, frozen=True):
     each of those IDs in the transaction log, idle_since its time (ms since the epoch) where the ID has no ongoing
     transaction; commits when each of them committed (one that is missing never did, as far as its log is left),
     log_reading what the next reading of the log continues;
-    offset_findings those of `offsets show`; groups the protocol type (consumer, connect, …) of each group by
+    offset_findings the findings of `offsets show`; groups the protocol type (consumer, connect, …) of each group by
     name, share_groups the share groups among them; acl_differences what workers and connectors need in each phase,
     against the cluster's ACLs, acl_in_force what they need in the one that each worker is in (Skipped: not known);
     outputs the topics that each source connector writes to here; topics the settings of those, and of the offsets
@@ -194,7 +194,7 @@ class Evidence(Struct, frozen=True):
 
     @property
     def known_broker_releases(self) -> tuple[Release, ...] | None:
-        """What the brokers' API versions show; None where that of one is not known."""
+        """The releases by the brokers' API versions; None if one is not known."""
         releases = self.broker_releases
         if isinstance(releases, Skipped):
             return None
@@ -245,11 +245,11 @@ NO_SECTIONS: Final = frozenset({"as_of", "group_id", "unlisted", "clock"})
 class Snapshot(Struct, frozen=True):
     """Facts about one cluster, read at as_of (ms since the epoch).
 
-    group_id names the Connect cluster, None where nobody gave it; transactions holds a description of every
+    group_id names the Connect cluster, None if it was not given; transactions holds a description of every
     transactional ID that was asked for and that its coordinator knows, Skipped where the coordinator did not answer;
-    unlisted why IDs or topics may be missing from all that is here; offsets those of source connectors;
-    transaction_log the last records of each ID; producers those of all partitions; clock the cluster's clock beside the
-    one of as_of.
+    unlisted the reasons why IDs or topics may be missing; offsets the offsets of source connectors; transaction_log the
+    last records of each ID; producers the producers of all partitions; clock the cluster's clock beside the one of
+    as_of.
     """
 
     as_of: int

@@ -200,7 +200,7 @@ def failure_of(outcome: FencingOutcome, principal: str) -> EosctlError | None:
     1. Interrupted, if the user stopped it.
     2. PartlyApplied, if some were fenced and some were not.
     3. If none was fenced: NotAuthorized, TimedOut or Refused, by what happened to the first one; PartlyApplied where a
-       coordinator failed within and nobody knows how far it came.
+       coordinator failed internally: the outcome is unknown.
     """
     failed = [result for result in outcome.results if result.outcome is FenceOutcome.FAILED]
     fenced, total = outcome.count(FenceOutcome.FENCED), len(outcome.results)

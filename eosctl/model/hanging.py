@@ -208,9 +208,9 @@ class HangingTransactions(Result, frozen=True, kw_only=True):
 
     verdicts are those on transactions that are old enough, held_back what each keeps from readers; undecided those that
     cannot be judged because of undecided_reasons; undated those that hang if they are as old as that, which clock, the
-    cluster's (None: it was not needed), leaves open; owners those of transactional IDs. searched counts partitions,
-    not_searched are those that no leader answers for. young are the open transactions that are younger than the longest
-    timeout: whether their coordinators know them was not asked.
+    cluster's (None: it was not needed), leaves open; owners the owners of transactional IDs. searched counts
+    partitions, not_searched are those that no leader answers for. young are the open transactions that are younger than
+    the longest timeout: whether their coordinators know them was not asked.
     """
 
     as_of: int
@@ -288,8 +288,8 @@ def join_answers(
     """Producers with an open transaction, joined with the IDs listed for them and the descriptions of these.
 
     A broker that does not list its IDs, and a partition of the transaction log without leader, hide theirs: a producer
-    that nobody lists is undecided then, and so is one whose coordinator does not answer. Raises NotAuthorized where an
-    ID may not be described.
+    that no broker lists is undecided then, and so is one whose coordinator does not answer. Raises NotAuthorized where
+    an ID may not be described.
     """
     ids = {each.producer.producer_id for each in candidates}
     names = transactional_ids_by_producer(listed.transactions)
@@ -352,7 +352,7 @@ class LastStableOffsets(Result, frozen=True, kw_only=True):
     """Partitions with what holds their last stable offsets back; as_of is in ms since the epoch.
 
     free counts the partitions that nothing is held back in, not_searched are those that no leader answers for; owners
-    are those of transactional IDs; group is the one that was asked about.
+    belong to transactional IDs; group is the requested one.
     """
 
     as_of: int

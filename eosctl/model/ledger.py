@@ -1,7 +1,7 @@
 """What an audit keeps between its runs: cursors, the ranges that were read or lost, carried state, and reports.
 
 A job is an audit that goes on: one Kafka cluster, one set of topics, one run after the other. Its ledger accounts for
-every settled offset once: it was read by one run, or a gap says why nobody read it.
+every settled offset once: it was read by one run, or a gap says why it was not read.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ STATE_VERSION: Final = 2
 class Cursor(NamedTuple):
     """How far a job has come in one partition: `offset` is the first that no run has accounted for.
 
-    topic_id is that of the topic it has read (KIP-516), None where the broker reports none.
+    topic_id identifies the topic that it has read (KIP-516), None where the broker reports none.
     """
 
     topic: str
@@ -174,7 +174,7 @@ class Committed(NamedTuple):
 class RunSummary(NamedTuple):
     """One run of the history; times in ms since the epoch, committed_at by the clock of the ledger's database.
 
-    offsets counts those that were read, records the data records among them, gaps the ranges that nobody read.
+    offsets counts the offsets that were read, records their data records, gaps the ranges that were not read.
     """
 
     job: str

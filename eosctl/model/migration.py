@@ -17,7 +17,7 @@ from eosctl.model.workers import LiveOwners
 class ReplicationSlot(Struct, frozen=True):
     """A row of pg_replication_slots; log sequence numbers as whole numbers, None where there is none.
 
-    active says that somebody streams from it now. wal_status (from PostgreSQL 13 on) is reserved, extended, unreserved
+    active: a client streams from it now. wal_status (from PostgreSQL 13 on) is reserved, extended, unreserved
     or, where the server has removed log that the slot needs, lost.
     """
 
@@ -56,9 +56,9 @@ class MergeRule(StrEnum):
 class Move(Struct, frozen=True):
     """One connector's offsets from a topic of the source side to a topic of the target side, perhaps under a new name.
 
-    setting is the offsets.storage.topic that the connector shall have afterwards, former_setting the one that it has:
-    None is none. unchanged says that it shall stay as it is. assumed says that nobody named the source topic of a
-    connector that does not exist, named that the user did.
+    setting is the connector's offsets.storage.topic afterwards, former_setting the present one:
+    None is none. unchanged: it stays as it is. assumed: the user did not name the source topic of a
+    connector that does not exist; named: the user did.
     """
 
     connector: str
@@ -84,8 +84,8 @@ class Move(Struct, frozen=True):
 class MigrationRequest(Struct, frozen=True):
     """What the user wants.
 
-    Group IDs are those of the Connect clusters; partitions and replication_factor are for target topics that do not
-    exist yet. replication_factor None is that of the topic that the offsets are taken from, which Connect made with the
+    Group IDs name the Connect clusters; partitions and replication_factor are for target topics that do not
+    exist yet. replication_factor None copies the factor of the source offsets topic, which Connect made with the
     workers' offset.storage.replication.factor; -1 is the broker's default. just_stopped are connectors that this
     command has stopped.
     stays: the other Kafka cluster is the one that the connector produces to; it remains in its Connect cluster.
@@ -124,7 +124,7 @@ class ConnectClusters(Struct, frozen=True):
     """IDs of Kafka clusters: where the source's workers keep their topics, and where connectors produce to.
 
     producers holds the connectors whose config sends their producer somewhere (producer.override.bootstrap.servers);
-    exactly_once is what the source's workers are set to; group_state is that of their group, as the brokers report it.
+    exactly_once is the setting of the source's workers; group_state is their group's state, as brokers report it.
     """
 
     workers: str | Skipped = field(default_factory=lambda: not_asked("not asked"))
@@ -142,7 +142,7 @@ class MigrationFacts(Struct, frozen=True):
     is what the source's workers say of a STOPPED connector (GET /connectors/C/offsets), Skipped where they fail;
     without those that they cannot report (before 3.5). source_workers: the address of one was given. target_brokers
     counts the live brokers of the target; None: not known. worker_version is the oldest of the source's workers.
-    source is what was read of the system that the connector reads; None: nobody asked.
+    source is the state of the system that the connector reads; None: not requested.
     """
 
     as_of: int

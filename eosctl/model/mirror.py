@@ -36,7 +36,7 @@ class TopicPair(NamedTuple):
 class Checkpoint(NamedTuple):
     """A record of a checkpoints topic: a group at the source offset `upstream` would go on at `downstream`.
 
-    topic is that of the target.
+    topic is the target's.
     """
 
     group: str
@@ -77,9 +77,9 @@ class PartitionPair(Struct, frozen=True):
 class Stretch(NamedTuple):
     """Records that follow each other on one side and are not so on the other.
 
-    source_start and source_end are offsets of the source [start, end), target_start and target_end those of the target;
+    source_start and source_end are offsets of the source [start, end), target_start and target_end of the target;
     both ends are the same where the side has none of them: they are then the place where the records would be. records
-    counts them; timestamp (ms; NO_TIME: none) is that of the batch with the first of them.
+    counts them; timestamp (ms; NO_TIME: none) belongs to the batch with the first of them.
     """
 
     source_start: int
@@ -137,7 +137,10 @@ class Alignment(Struct, frozen=True):
 
 
 class MirroredTopic(Struct, frozen=True):
-    """A pair of topics with the settings that decide what may differ. isolation is that of the mirror's consumer."""
+    """A pair of topics with the settings that decide what may differ.
+
+    isolation is the level of the mirror's consumer.
+    """
 
     topics: TopicPair
     source: AuditedTopic
@@ -310,7 +313,7 @@ class Kept(Struct, frozen=True):
 
 
 class MirrorProgress(Struct, frozen=True):
-    """What a ledger carries of one pair of partitions; the IDs are those of its topics (KIP-516)."""
+    """The progress of one pair of partitions as a ledger carries it; the IDs are its topics' (KIP-516)."""
 
     topics: TopicPair
     partition: int

@@ -177,7 +177,7 @@ class OffsetStores(Struct, frozen=True):
 
 
 class StoredOffset(NamedTuple):
-    """A record of an offsets topic and its value read: None for a tombstone, MalformedValue for what nobody can use."""
+    """A record of an offsets topic and its value read: None for a tombstone, MalformedValue for an unusable value."""
 
     topic_partition: TopicPartition
     record: Record

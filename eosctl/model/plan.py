@@ -1,7 +1,8 @@
-"""Plans: what shall be written, step by step, and what must hold when it is.
+"""Plans: the writes, step by step, and the preconditions of each.
 
-A plan is data: it can be shown, saved, read by somebody else, and applied later by another eosctl. To add a kind of
-step: a dataclass here, a performer in executors, and its preconditions. Files and output name it as model.kinds does.
+A plan is data: it can be shown, saved, reviewed by another person, and applied later by another eosctl. To add a kind
+of step: a dataclass here, a performer in executors, and its preconditions. Files and output name it as model.kinds
+does.
 """
 
 import re
@@ -264,9 +265,9 @@ class StopConnector(Struct, frozen=True):
 
 
 class ReadAgain(Struct, frozen=True):
-    """The connector's offsets are read again now that it is stopped, and the rest is planned with what is found.
+    """The connector's offsets are read again now that it is stopped, and the rest is planned with the result.
 
-    So the offsets that the plan has are those of a moment when the connector ran, and not those that are written.
+    The plan's offsets are from a time when the connector ran; other ones are written.
     """
 
     side: Side
@@ -274,7 +275,7 @@ class ReadAgain(Struct, frozen=True):
 
 
 class FenceProducers(Struct, frozen=True):
-    """InitProducerId for those of transactional_ids that their coordinators know; the others are left alone."""
+    """InitProducerId for each ID that its coordinator knows; the others are left alone."""
 
     side: Side
     transactional_ids: tuple[str, ...]
@@ -310,7 +311,8 @@ class WriteOffsets(Struct, frozen=True):
     """All records of one connector in one transaction, under the transactional ID of its task 0.
 
     The transaction leads from before to after; before_values is what an undo leads back to. All three are digests of
-    codecs.offsets_digest. Whoever initialises the ID next fences this producer, so of two that write one commits.
+    codecs.offsets_digest. The next producer that initialises the ID fences this one, so only one of two writers
+    commits.
     """
 
     side: Side
@@ -449,8 +451,8 @@ class TopicIsCompactOrAbsent(Struct, frozen=True):
 class OffsetsUnchanged(Struct, frozen=True):
     """The last committed record of every key of the connector is the one that was read, by digest.
 
-    digest is of records or of values only (codecs.offsets_digest). allowed is that of the offsets as the plan leaves
-    them: they are accepted too, so that a plan that was cut short after its commit can be finished.
+    digest is of records or of values only (codecs.offsets_digest). allowed is the digest of the offsets as the plan
+    leaves them: they are accepted too, so that a plan that was cut short after its commit can be finished.
     """
 
     side: Side
@@ -499,8 +501,8 @@ class PlannedStep(Struct, frozen=True):
 
 class Plan(Struct, frozen=True):
     """Steps in their order. kind says which command made it, as_of (ms since the epoch) when its facts were read;
-    places are where it was made, and where it is carried out unless somebody says otherwise. operated says which of its
-    connectors have an operator, which whoever applies it need not know; None: nobody said so.
+    places are where it was made, and where it is applied by default. operated says which of its
+    connectors have an operator; None: not known.
     """
 
     kind: str

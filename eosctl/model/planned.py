@@ -43,9 +43,9 @@ class ApplyOutcome(Struct, frozen=True):
 class Planned(Result, frozen=True, kw_only=True):
     """A plan for the source cluster with this ID, what was found on the way, and why it must not be applied, if so.
 
-    checks are its preconditions as they are now, None: nobody asked. hint says what to do about the objections;
+    checks are its preconditions as they are now, None: not checked. hint says what to do about the objections;
     warnings are for a plan that was forced. error is why the plan could not be written to its file or checked. digest
-    is that of its file.
+    is its file's.
     """
 
     plan: Plan
@@ -95,7 +95,7 @@ class Applied(Result, frozen=True, kw_only=True):
 
 
 class PlanState(StrEnum):
-    """What became of a plan, by its journal and that of its undo file."""
+    """State of a plan, by its journal and the journal of its undo file."""
 
     PLANNED = "planned"
     BEGUN = "begun"

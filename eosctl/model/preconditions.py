@@ -2,9 +2,9 @@
 
 1. Before anything is done, every precondition of a step that is not done yet must hold, unless that step or an earlier
    one brings it about: one that stops the connector cannot want it to be stopped.
-2. Immediately before each step its own preconditions must hold, those excepted that its own first act brings about:
-   whoever writes offsets takes the transactional ID first, which ends a transaction that an earlier run left open.
-   After that act they all must hold.
+2. Immediately before each step its own preconditions must hold, those excepted that its own first act brings about: a
+   step that writes offsets initialises the transactional ID first, which ends a transaction that an earlier run left
+   open. After that act they all must hold.
 3. What could not be read does not hold: unknown is not absent.
 """
 
@@ -311,7 +311,7 @@ def _config(wanted: ConnectorConfigIs, facts: PlanFacts) -> str | None:
     now = facts.config_digests[wanted.side, wanted.connector]
     if now is None or now == wanted.digest:
         return None
-    return f"connector {wanted.connector} exists with another config than that of the plan"
+    return f"connector {wanted.connector} exists with a config other than the plan's"
 
 
 def how_to_stop(wanted: ConnectorStopped, facts: PlanFacts) -> str:

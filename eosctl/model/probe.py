@@ -102,7 +102,7 @@ class Observations(Struct, frozen=True, kw_only=True):
     """What the brokers answered.
 
     stopped says why whatever is NOT_TRIED was not tried. versions are by node ID and API key; features those that are
-    finalized; rights what the principal may do on the cluster. unused is the description of an ID that nobody has used.
+    finalized; rights the principal's operations on the cluster. unused describes an ID that was never used.
     first, long_timeout and repeats are InitProducerId: the first, with the timeout of Connect's fencing, and again.
     opened is the offset of the first record of an open transaction, which described, listed, producers and open are
     about. zombie_* is what a fenced producer got: None where it was accepted. unadded is a Produce of a transaction to
@@ -159,7 +159,7 @@ class ProbePlan(Struct, frozen=True):
         factor = self.replication_factor
         copies = "the brokers' default replication factor" if factor < 0 else f"replication factor {factor}"
         return (
-            f"ask every broker for its API versions, and describe transactional ID {self.name}, which nobody uses",
+            f"ask every broker for its API versions, and describe the unused transactional ID {self.name}",
             f"initialise producers of transactional ID {self.name} and measure how long it takes",
             f"create topic {self.name} with 1 partition and {copies}",
             "write a few transactions of one record there; commit, abort and fence, and look at each",
@@ -280,7 +280,7 @@ class Probed(Result, frozen=True, kw_only=True):
             what = (
                 f"topic {topic} may be left: {self.undeleted}"
                 if self.undeleted
-                else "nothing is left but what is named"
+                else "nothing is left beside the resources that are named"
             )
             return Interrupted(f"interrupted; {what}", hint=hint if self.undeleted else None)
         if self.undeleted is not None:

@@ -1,4 +1,4 @@
-"""Profiles: named clusters with what is needed to reach them, and the guards on writing to them."""
+"""Profiles: named clusters, the settings that reach them, and the guards on writing to them."""
 
 from collections.abc import Mapping
 from typing import ClassVar

@@ -15,7 +15,7 @@ class RecordState(StrEnum):
 
 
 class IsolationLevel(StrEnum):
-    """What a consumer is shown: all records, or those of committed transactions below the last stable offset."""
+    """Records that a consumer gets: all, or only committed ones below the last stable offset."""
 
     READ_COMMITTED = "read_committed"
     READ_UNCOMMITTED = "read_uncommitted"
@@ -85,7 +85,7 @@ class BatchTimes(Protocol):
 def first_time(header: BatchTimes) -> int:
     """The timestamp of a batch's first record, in ms; -1 where none of its records has one.
 
-    Compaction may put another one into its place, in either case that of the latest record is taken:
+    Compaction may put another one into its place, in either case the latest record's is taken:
     1. -1 in a batch whose records are all gone. It is kept where its producer wrote no later one.
     2. The time from which on tombstones and markers may go (KIP-534). It is later than the records unless their
        timestamps lie ahead.

@@ -162,7 +162,7 @@ class Finding(Struct, frozen=True):
 class Triage(Struct, frozen=True):
     """Which findings the user wants to see, and which of them are to end a command with exit code 1.
 
-    shown_from is the least severity that is shown, fail_on the least that fails (None: a warning). waivers are those of
+    shown_from is the least severity that is shown, fail_on the least that fails (None: a warning). waivers belong to
     the profile in use, today is the day by which they expire.
     """
 
@@ -414,7 +414,7 @@ class Explanation(Struct, frozen=True):
     """One error that was recognised, or one kind of finding.
 
     The commands of an error have the names filled in that the text shows. name, severity and reported_by (commands of
-    eosctl) are those of a kind of finding; an error has none.
+    eosctl) belong to a kind of finding; an error has none.
     """
 
     id: str

@@ -46,10 +46,10 @@ class Rule(Struct, frozen=True):
     """One rule: what it finds is of one kind, and nothing else is asked by it.
 
     question is what it asks of the evidence; needs names the facts of Evidence without which it cannot tell; check
-    finds, and yields Skipped for what it could not tell although its needs were read. versions bounds those of the
-    workers or brokers that it concerns (None: all). blocks names the phases (preparing,
-    enabled, disabled) that a rolling step must not go to while an error of this rule stands. unproven says why no test
-    makes the condition on a real cluster, sees it found, fixes it as printed and sees it gone; None: one does.
+    finds, and yields Skipped for what it could not tell although its needs were read. versions bounds the versions of
+    the workers or brokers that it concerns (None: all). blocks names the phases (preparing, enabled, disabled) that a
+    rolling step must not go to while an error of this rule stands. unproven says why no test makes the condition on a
+    real cluster, sees it found, fixes it as printed and sees it gone; None: one does.
     """
 
     kind: FindingKind
@@ -163,7 +163,7 @@ class UpgradeCheck(Result, frozen=True):
 
     done says whether every worker is at the target already (None: not known). blockers are findings that stand in the
     way, warnings those that do not; unknown are the reasons for which the verdict is not known; steps come in the order
-    in which to take them; consequences are those of a step down.
+    in which to take them; consequences follow from a step down.
     """
 
     evidence: Evidence

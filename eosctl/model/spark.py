@@ -11,7 +11,7 @@ class SparkOptions(Struct, frozen=True):
     """Where Spark is, and how its executors learn who they are to Kafka.
 
     master is a master URL (None: this machine, or what spark-submit says), remote a Spark Connect server;
-    executor_properties is a file that executors find, or `env:NAME`; that of a mirror's source is one of its own.
+    executor_properties is a file that executors find, or `env:NAME`; a mirror's source has its own.
     """
 
     master: str | None = None

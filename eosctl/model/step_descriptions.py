@@ -1,4 +1,4 @@
-"""Steps of a plan, and what is checked before them, in words."""
+"""Steps of a plan and their preconditions, in words."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

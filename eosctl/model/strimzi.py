@@ -15,7 +15,7 @@ KAFKA_MIRROR_MAKER_2: Final = "KafkaMirrorMaker2"
 KAFKA_CONNECTOR: Final = "KafkaConnector"
 KAFKA_USER: Final = "KafkaUser"
 CLUSTER_LABEL: Final = "strimzi.io/cluster"
-"""On a KafkaConnector the name of its KafkaConnect, on a KafkaUser that of its Kafka."""
+"""On a KafkaConnector the name of its KafkaConnect, on a KafkaUser the name of its Kafka."""
 USE_CONNECTOR_RESOURCES: Final = "strimzi.io/use-connector-resources"
 """Annotation of a KafkaConnect: without it the operator leaves connectors alone, and REST is the way."""
 DEFAULT_REPLICAS: Final = 3
@@ -24,7 +24,7 @@ DEFAULT_REPLICAS: Final = 3
 class StrimziResource(HiddenFields, frozen=True):
     """One custom resource and where it stands; its repr does not show the spec, which may hold passwords.
 
-    generation is that of the spec, observed_generation the one that the operator has carried out; None where the
+    generation is the spec's, observed_generation the one that the operator has carried out; None where the
     resource does not come from a Kubernetes API server.
     """
 
@@ -64,12 +64,12 @@ class StrimziResource(HiddenFields, frozen=True):
         return self.observed_generation is None or self.generation in {None, self.observed_generation}
 
 
-# Connectors that Strimzi's operator changes as their resources say, so that nobody else may.
+# Connectors that Strimzi's operator manages by their resources: it reverts other changes.
 
 
 STOPPED = "stopped"
 RUNNING = "running"
-"""Values of spec.state; a connector whose resource has none shall run."""
+"""Values of spec.state; a connector whose resource has none runs."""
 STOP_BY_RESOURCE: Final = "set state: stopped in its resource; --stop with --emit strimzi writes that, and waits for it"
 
 
@@ -77,7 +77,7 @@ class OperatedConnectors(Struct, frozen=True):
     """Which connectors have an operator: all of them, or those whose resources were given (by name, with their state).
 
     mirrors are those among them that a KafkaMirrorMaker2 describes, with its name. directory is where changed resources
-    are written, by absolute path; None: nobody asked for them. to_cluster is the KafkaConnect that the resources name
+    are written, by absolute path; None: not requested. to_cluster is the KafkaConnect that the resources name
     after a move to another Connect cluster.
     """
 
@@ -99,5 +99,5 @@ class OperatedConnectors(Struct, frozen=True):
 
 
 def in_file_name(connector: str) -> str:
-    """The connector's name without `->`, as Strimzi writes those of MirrorMaker 2 in names of files."""
+    """The connector's name without `->`, as Strimzi writes MirrorMaker 2's connectors in file names."""
     return connector.replace("->", "--")

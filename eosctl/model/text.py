@@ -20,7 +20,7 @@ def first_few(names: Sequence[object], between: str = ", ", most: int = SHOWN) -
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
-# Characters that are not seen, or move what is seen: how each format writes them, so that its value stays equal.
+# Invisible characters, and ones that move others: how each format writes them without changing the value.
 
 
 _RANGES: Final = (

@@ -77,7 +77,7 @@ class MirroredPartition(NamedTuple):
     """A source partition of a MirrorSource connector.
 
     position is the offset of the last record that was mirrored, committed_ms (since the epoch) when the worker wrote it
-    to its offsets topic. bounds are those of the source. written_ms is when the batch at position was written, None: it
+    to its offsets topic. bounds are the source's. written_ms is when the batch at position was written, None: it
     is gone, or may be another one (compaction); next_ms when the first batch behind it was, None: there is none.
     retention_ms and retention_bytes are the topic's, below 0 where they delete nothing.
     """

@@ -26,7 +26,7 @@ class Written(NamedTuple):
 class Ending(NamedTuple):
     """An end-transaction marker; timestamp in ms since the epoch, by the clock of the partition's leader.
 
-    Under transaction.version 2 producer_epoch is one more than that of the transaction's data.
+    Under transaction.version 2 producer_epoch is one more than the epoch of the transaction's data.
     """
 
     offset: int
@@ -49,7 +49,7 @@ class Absence(StrEnum):
 
 
 class NoRecord(Struct, frozen=True):
-    """There is no record at the offset: why, and in words what is there instead."""
+    """There is no record at the offset: the reason, and in words its content."""
 
     topic_partition: TopicPartition
     offset: int
@@ -139,9 +139,9 @@ class LoggedTransaction(Struct, frozen=True):
 class Trace(Result, frozen=True, kw_only=True):
     """One record, its transaction, and all that this touched.
 
-    transactional_id is None where nobody knows who held the producer ID. logged is the transaction in the transaction
-    log, Skipped with the reason where that does not have it: then the partitions are those where its producer is known.
-    extents are those partitions, unread those of them that were not read.
+    transactional_id is None where the holder of the producer ID is unknown. logged is the transaction in the
+    transaction log, Skipped with the reason where that does not have it: then the partitions are those where its
+    producer is known. extents are the partitions that were read, unread the others.
     """
 
     as_of: int

@@ -1,4 +1,4 @@
-"""Committing a transaction for its owner: what the user requests, and what is known before."""
+"""Committing a transaction for its owner: the request, and the facts before it."""
 
 from msgspec import Struct
 

@@ -67,7 +67,7 @@ class TransactionLogValue(Struct, frozen=True):
 
     version is the record's (0, or 1 from transaction.version 1 on); last_update_ms and start_ms are in ms since the
     epoch, start_ms -1 before the first transaction and stale once one is complete; partitions is None in Empty. The
-    other fields are those of version 1: -1 and 0 where the record does not carry them. next_producer_id is the
+    other fields are from version 1: -1 and 0 where the record does not carry them. next_producer_id is the
     producer ID that follows one whose epochs are used up; client_transaction_version is the transaction.version that
     the client of this transaction used; next_producer_epoch belongs to two-phase commit (KIP-939).
     """
@@ -132,7 +132,7 @@ class LogReading(Struct, frozen=True):
     """What a reading of the transaction log found out about these IDs, and where it ended: the next one continues it.
 
     values are the last states of IDs in the partitions of ends; commits are the histories of all IDs that have one.
-    cluster_id is that of the log, None: any. A watched address may lead to another cluster one day.
+    cluster_id is the log's, None: any. A watched address may lead to another cluster one day.
     """
 
     ids: frozenset[str] = frozenset()
@@ -149,7 +149,7 @@ class LogReading(Struct, frozen=True):
 class TransactionLogRecords(Struct, frozen=True):
     """The transaction log as a reader gives it. records are a stream that can be read once, in the order of reading.
 
-    leaders, expiration_ms and unread are those of TransactionLogFacts; left_out counts records that the log held and
+    leaders, expiration_ms and unread are as in TransactionLogFacts; left_out counts records that the log held and
     that are not among these. ends are where the partitions end; continues is whether the records are only those after
     the ends of an earlier reading, and every one of them.
     """
@@ -176,7 +176,7 @@ class LoggedId(Struct, frozen=True):
 
 
 class FoldedLog(Struct, frozen=True):
-    """All IDs by name, how many records were read, and those of newer versions that were passed over."""
+    """All IDs by name, how many records were read, and the skipped records of newer versions."""
 
     ids: Mapping[str, LoggedId]
     records: int
@@ -219,7 +219,7 @@ class LogAnswer(Result, frozen=True, kw_only=True):
 
 
 class TransactionLogReport(LogAnswer, frozen=True, kw_only=True):
-    """The last state of each ID with its owner, and what is wrong with it or will be.
+    """The last state of each ID with its owner, and present or expected problems.
 
     leaders maps a partition of the log to its leader; absent are IDs that were asked for and of which a log that was
     read as far as they need has no record.

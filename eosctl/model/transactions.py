@@ -18,7 +18,7 @@ class ActiveProducer(Struct, frozen=True):
     """One idempotent producer that wrote to a partition and is not forgotten yet.
 
     last_sequence is the sequence number of its last record (-1: its last batch was a marker); last_timestamp is the
-    timestamp of its last batch in ms, None where there is none; coordinator_epoch is that of the last marker of its
+    timestamp of its last batch in ms, None where there is none; coordinator_epoch belongs to the last marker of its
     producer ID, None where there is none; transaction_start_offset is where its open transaction begins, None where
     none is open in this partition.
     """
@@ -78,7 +78,7 @@ class TransactionDescription(Struct, frozen=True):
     """What the coordinator answers about one transactional ID (DescribeTransactions).
 
     timeout_ms is the transaction timeout its producer asked for; start_ms is the start of the ongoing transaction,
-    or None (a coordinator keeps a stale start in Complete* states); partitions are those of the open transaction,
+    or None (a coordinator keeps a stale start in Complete* states); partitions belong to the open transaction,
     in Prepare* states those that still lack their marker.
     """
 
@@ -192,7 +192,7 @@ class Ownership(Struct, frozen=True):
 
 
 NO_OWNER: Final = Ownership((), ())
-"""That of a producer whose transactional ID is not known."""
+"""The owner of a producer whose transactional ID is not known."""
 
 
 class ListedTransaction(Struct, frozen=True):
@@ -283,7 +283,7 @@ class TransactionList(Result, frozen=True, kw_only=True):
 
 
 class TransactionDescriptions(Result, frozen=True, kw_only=True):
-    """Each transactional ID that was asked for, in the order given; errors are those of IDs without an answer."""
+    """Each transactional ID that was asked for, in the order given; errors belong to IDs without an answer."""
 
     as_of: int
     cluster_id: str | None

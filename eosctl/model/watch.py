@@ -35,7 +35,8 @@ class Sample(NamedTuple):
 
 
 class Alert(Struct, frozen=True):
-    """When somebody is to look: the metric with these labels meets the condition for `lasting`, in Prometheus' terms.
+    """A condition that needs attention: the metric with these labels meets the condition for `lasting`, in Prometheus'
+    terms.
 
     metric_seen is what the condition is about: the value by default, or another expression with {} for the series.
     """
@@ -67,7 +68,7 @@ class PanelKind(StrEnum):
 class Panel(NamedTuple):
     """One panel of a dashboard: metrics of one unit.
 
-    expression is what is shown of each, in PromQL, with {} for the series; labels choose among them. bad_from is the
+    expression is each one's value, in PromQL, with {} for the series; labels choose among them. bad_from is the
     value from which on it is red, None where no value is bad.
     """
 
@@ -175,7 +176,7 @@ class Observation(Result, frozen=True, kw_only=True):
 
     @property
     def stale(self) -> "Observation":
-        """What is still true of it when no cycle took its place for long."""
+        """The part that still holds when no cycle has replaced it for long."""
         return replace(self, samples=self.when_stale, coverage=Coverage((), (NO_CYCLE_IN_TIME,)))
 
 
@@ -197,7 +198,7 @@ class Emitted(StrEnum):
 class WatchFile(Result, frozen=True, kw_only=True):
     """What a file to install is made of.
 
-    rows are those of the dashboard; each_cluster is a metric that every cluster has after every cycle. profiles are
+    rows make up the dashboard; each_cluster is a metric that every cluster has after every cycle. profiles are
     those that are watched, address is where metrics are served, every_s the seconds between the beginnings of two
     cycles; program is where eosctl lies.
     """

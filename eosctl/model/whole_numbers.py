@@ -1,4 +1,4 @@
-"""Settings that are whole numbers, whoever says so."""
+"""Parses integers as Kafka does."""
 
 import re
 from typing import Final
@@ -22,7 +22,7 @@ def task_numbers(count: int, connector: str) -> range:
 
 
 def whole_number(text: str, what: str) -> int:
-    """The number that a setting is; Undecodable with `what` for what is none."""
+    """The setting as a number; Undecodable with `what` if it is none."""
     number = whole(text)
     if number is None:
         shown = text if len(text) <= SHOWN else f"{text[:SHOWN]}…"

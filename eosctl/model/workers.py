@@ -110,7 +110,7 @@ def only_connect_group(listed: Mapping[str, ListedGroup], hidden: Skipped | None
 
     1. Of several none is chosen: UsageError with all of them. One without members counts: its workers may be stopped.
     2. Where brokers may leave groups out (`hidden`), one that they list may not be the only one: Skipped. It is not
-       asked for where the user lacks Describe, because nobody promised that a restricted principal finds groups.
+       asked for where the user lacks Describe, because a restricted principal may see no groups.
     """
     found = sorted((each for each in listed.values() if each.is_connect), key=lambda each: each.group_id)
     if len(found) > 1:
@@ -173,14 +173,14 @@ def _against(url: str, trust: WorkerTrust) -> Skipped | None:
 
 def name_worker(url: str) -> str:
     """What to do so that a discovered worker is asked all."""
-    return f"give --connect-url {url}, if it is a worker of yours"
+    return f"give --connect-url {url}, if it is one of your workers"
 
 
 # Who may write under a transactional ID now: tasks that members of Connect groups have, and their leaders.
 #
 # 1. `<group.id>-<connector>-<task>` can be read in as many ways as there are dashes before its number: every beginning
 #    up to one of them may be a group. So the groups that may own an ID follow from the ID (`possible_groups`), and
-#    nobody has to see all groups of a cluster.
+#    no client needs to see all groups of a cluster.
 # 2. A task that a member has keeps its producer while it is RUNNING and while it is PAUSED. One that is FAILED has
 #    closed it, and a STOPPED connector has no tasks. Only REST reports states: without it every task of a member
 #    counts.
@@ -223,7 +223,7 @@ class LiveOwners(Struct, frozen=True):
     def of(
         cls, groups: Groups, own_group: str | None = None, connectors: Mapping[str, ConnectorStatus] | None = None
     ) -> Self:
-        """From groups that were described; connectors are those of own_group by REST, None where it was not asked.
+        """From groups that were described; connectors are own_group's by REST, None where it was not asked.
 
         The own group's tasks are known by REST where the group is not.
         """
@@ -251,11 +251,11 @@ class LiveOwners(Struct, frozen=True):
         return tuple(sorted(possible_groups([transactional_id]) & self.unknown.keys()))
 
     def why_in_use(self, transactional_ids: Iterable[str], besides: str | None) -> str | None:
-        """Who else has one of these IDs, or may have; None: nobody. The tasks of group `besides` are left out."""
+        """Reason the IDs may be in use outside group `besides`, or None."""
         reasons = []
         for each in transactional_ids:
             owners = [owner for owner in self.of_id(each) if owner.group_id != besides]
-            reasons += [f"transactional ID {each} is also that of {owner}" for owner in owners]
+            reasons += [f"transactional ID {each} is also the ID of {owner}" for owner in owners]
             reasons += [
                 f"whether a task of Connect group {group_id} has transactional ID {each} is unknown: {why.reason}"
                 for group_id in self.unknown_of(each)
@@ -285,7 +285,7 @@ def possible_groups(transactional_ids: Iterable[str]) -> frozenset[str]:
 
 
 def _assigned(groups: Groups, connectors: Mapping[str, ConnectorStatus]) -> Iterator[LiveOwner]:
-    """The tasks that members have, but for those of which REST reports at that member that they have no producer."""
+    """Assigned tasks, minus those REST shows without a producer."""
     for group_id, group in groups.items():
         members = () if isinstance(group, Skipped) or group.protocol_type != CONNECT_PROTOCOL else group.members
         for member, task in ((each, task) for each in members for task in each.tasks or ()):

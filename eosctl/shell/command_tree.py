@@ -40,7 +40,7 @@ class Parameter(Struct, frozen=True):
 
 
 class CommandHelp(Struct, frozen=True):
-    """One command or group: path is what is typed, commands are the names in a group.
+    """One command or group: path is typed by the user, commands are the names in a group.
 
     runs: it does something itself, also where it is a group.
     """
@@ -119,7 +119,7 @@ def _parameter(parameter: Any, context: typer.Context) -> Parameter:  # noqa: AN
 
 
 def _choices(parameter: Any, value: str | None) -> tuple[str, ...]:  # noqa: ANN401  # Typer's command classes are its own
-    """Those that stand in the place of its value, or those of its type."""
+    """The placeholders of its value, or of its type."""
     if value and _LISTED.fullmatch(value):
         return tuple(value.split("|"))
     typed = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)

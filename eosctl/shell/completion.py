@@ -78,7 +78,7 @@ def _kind_of(
     words: list[str],
     context: "typer.Context",
 ) -> str | None:
-    """What the parameter names, of what is read; None for all else."""
+    """The kind of names that the parameter takes, if it is read; None otherwise."""
     path = context.command_path
     kinds = {
         "plans": (path, parameter.name) in PLAN_FILES,
@@ -92,7 +92,7 @@ def _kind_of(
 
 
 def _options(context: "typer.Context") -> GlobalOptions:
-    """The shared options as far as they are typed, with a console that nobody reads."""
+    """The shared options as far as they are typed, with a silent console."""
     from eosctl.operations.completion import budget_s
 
     values = {each.name: context.params.get(each.name) for each in CONNECTION_OPTIONS} | {"timeout": budget_s()}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # Words of the command line to values, where that is plain: Typer's way builds a pydantic model for each option.
 #
 # Importing pydantic takes longer than many a command. A word that is not plain, or not valid, goes Typer's way, so
-# that what is accepted and what is reported stay Typer's.
+# that accepted values and error messages stay Typer's.
 
 
 UNKNOWN: Final = object()

@@ -156,7 +156,7 @@ def _require_value(settings: Mapping[str, str], key: str, file: Path, flag: str)
 
 
 def _offer(ctx: "typer.Context", own: dict[str, Any], parameter: str, value: object) -> bool:
-    """Give the command's option `value`, where the command has it and nobody else said anything; whether it was so."""
+    """Give the command's option `value`, where the command has it and no other source set it; True if it was set."""
     source = ctx.get_parameter_source(parameter)
     is_taken = bool(value) and parameter in own and (source is None or source.name.startswith("DEFAULT"))
     if is_taken:
@@ -273,7 +273,7 @@ def output_options(values: Mapping[str, Any], command: str = "") -> OutputOption
 
 
 def global_options(holder: ConsoleHolder, values: Mapping[str, Any]) -> GlobalOptions:
-    """GlobalOptions from what Typer read; `values` holds those of the shared options that the command takes."""
+    """GlobalOptions from what Typer read; `values` holds the shared options that the command takes."""
     return GlobalOptions(
         console=holder.console_for(output_options(values)),
         bootstrap_servers=values.get("bootstrap_server"),

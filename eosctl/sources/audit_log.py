@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 # 1. Damage that a broker does not notice comes with the answer: it is passed over by the rule of
 #    codecs.record_batches.
 # 2. Nothing covers a batch's base offset, and its CRC is not checked where headers are enough. So a batch whose
-#    offsets do not lie between those of its neighbours is damaged, too.
+#    offsets do not lie between its neighbours' is damaged, too.
 # 3. A broker that stumbles itself answers with an error (which of NOT_SERVED, is chance), or with nothing. It finds
 #    offsets by an index with an entry for every 4 KiB (`index.interval.bytes`), so it serves those behind some later
 #    one.
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 FETCH_BYTES: Final = 1 << 23
 MOST_RECORDS: Final = 1 << 20
 PROBE_BYTES: Final = 1 << 12
-OUT_OF_PLACE: Final = "the offsets of a batch are not between those of its neighbours"
+OUT_OF_PLACE: Final = "the offsets of a batch are not between its neighbours'"
 NOT_SERVED: Final = {-1: "UNKNOWN_SERVER_ERROR", 2: "CORRUPT_MESSAGE", 87: "INVALID_RECORD"}
 
 
@@ -235,7 +235,7 @@ class OpenCluster(Struct, frozen=True):
 def read_range(wire: Wire, offsets: OffsetRange, topic_id: str | None) -> Iterator[LogItem]:
     """Everything in the range, in offset order.
 
-    topic_id is that of the plan: if the topic has another one when the range has been read, all of it is damaged.
+    topic_id is the plan's: if the topic has another one when the range has been read, all of it is damaged.
     Raises NotAuthorized where Read is missing, TimedOut where no leader answers for `wire.timeout_s`.
     """
     try:

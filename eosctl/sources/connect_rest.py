@@ -214,7 +214,7 @@ def _first_infos(urls: Sequence[str], timeout_s: float, decode: Callable[[Infos,
 def read_answers(
     access: ClusterAccess, connectors: Mapping[str, preconditions.ConnectorFacts | Skipped]
 ) -> Mapping[str, tuple[ConnectorOffset, ...] | Skipped]:
-    """What the workers answer for those of the connectors that are STOPPED, and so do not move.
+    """The workers' answers for connectors that are STOPPED, and so do not move.
 
     One that they cannot report (before 3.5) is missing; Skipped where they fail.
     """

@@ -1,4 +1,4 @@
-"""Finding what nobody named: the Connect group in the list of groups, and its workers by the group's members."""
+"""Discovery: the Connect group in the list of groups, and its workers by the group's members."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 PATIENCE_S: Final = 5.0
-"""How long a worker that nobody named is waited for: it may advertise an address that does not lead there from here."""
+"""How long to wait for a discovered worker: it may advertise an address that does not lead there from here."""
 PARALLEL: Final = 32
 
 
@@ -89,7 +89,7 @@ class Discovery:
         return only_connect_group(listed_groups(wire), hidden_groups(wire))
 
     def workers(self, group_id: str) -> FoundWorkers:
-        """The members of the group that nobody named, as far as they answer as workers of this Kafka cluster."""
+        """The members of the discovered group that answer as workers of this Kafka cluster."""
         if not self._connections.client_properties.bootstrap_servers:
             return FoundWorkers()
         group = read_connect_groups(self._connections.wire, [group_id])[group_id]

@@ -45,7 +45,7 @@ def read_acls(wire: Wire) -> frozenset[AclBinding] | Skipped:
     response = wire.request_any(describe_acls())
     if response.error_code == SECURITY_DISABLED:
         return Skipped(
-            "the brokers have no authorizer (SECURITY_DISABLED): everybody may do everything", Cause.NOT_IN_USE
+            "the brokers have no authorizer (SECURITY_DISABLED): every principal may do everything", Cause.NOT_IN_USE
         )
     if response.error_code:
         raise protocol_error(
@@ -55,7 +55,7 @@ def read_acls(wire: Wire) -> frozenset[AclBinding] | Skipped:
 
 
 def hidden_settings(wire: Wire, node_id: int) -> frozenset[str]:
-    """Those of the authorizer's settings that the broker has and keeps to itself, or may have.
+    """Authorizer settings that the broker has, or may have, and does not show.
 
     Kafka has no definition of them, so a broker takes them for secrets: they are listed without a value. To who may not
     describe its configs it says nothing, and may have both.
@@ -137,12 +137,12 @@ def _exists(wire: Wire, name: str) -> bool:
 
 # Does this principal see every name of a kind? Brokers leave names without Describe out of a list, without a word.
 #
-# 1. A broker decides about Describe before it looks whether a name exists. So names that nobody uses can be asked
+# 1. A broker decides about Describe before it looks whether a name exists. So unused names can be asked
 #    about, and nothing is created.
 # 2. Random names, one for each character that names may begin with, are refused unless a pattern `*`, a superuser's
 #    rights or prefixes for all those characters allow them. No probe begins with a star: StandardAuthorizer takes the
 #    pattern `*` for a name that is no more than a beginning of such a name and passes it over.
-# 3. Where ACLs may be read (Describe on the cluster), each pattern on such names, whoever it names, is tried as well:
+# 3. Where ACLs may be read (Describe on the cluster), each pattern on such names, for any principal, is tried as well:
 #    a literal one by its own name, a prefixed one by its prefix and a random rest. What an authorizer of ACLs decides
 #    about any name it decides about one of these, a Deny and `allow.everyone.if.no.acl.found` included.
 # 4. Without that, a Deny on some names and names that have ACLs of their own under `allow.everyone.if.no.acl.found`

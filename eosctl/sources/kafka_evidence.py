@@ -87,7 +87,7 @@ def read_topic(wire: "Wire", name: str) -> TopicFacts | None:
 
 
 def read_topics(wire: "Wire", names: Iterable[str]) -> Topics:
-    """Each topic with its settings, those of one after the other; Skipped where Describe on it is missing."""
+    """Each topic with its settings, one topic after the other; Skipped where Describe on it is missing."""
     found: dict[str, TopicFacts | Skipped | None] = {}
     for name in sorted(set(names)):
         found[name] = read_or_skip(partial(_or_none, wire, name))

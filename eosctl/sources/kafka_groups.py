@@ -95,7 +95,7 @@ def listed_groups(wire: Wire) -> Mapping[str, ListedGroup]:
 
 
 def without_coordinator(wire: Wire) -> Skipped | None:
-    """Why brokers may leave groups out of `listed_groups` whoever asks; None where every group has a coordinator.
+    """Why brokers may leave groups out of `listed_groups` for any principal; None where every group has a coordinator.
 
     A coordinator lists the groups of those partitions of `__consumer_offsets` that it leads (GroupCoordinator's
     `listGroups`), so one without a leader takes its groups out of every list.
@@ -144,9 +144,9 @@ def waiting_groups_of(
     states: Mapping[str, str],
     offsets: Mapping[TopicPartition, PartitionOffsets],
 ) -> Mapping[TopicPartition, tuple[hanging.WaitingGroup, ...]]:
-    """Those of the groups that may wait at the last stable offset of each partition, by their committed offsets.
+    """Groups that may wait at the last stable offset of each partition, by their committed offsets.
 
-    Those of a share group are its start offsets; one that reads uncommitted does not wait. states are those of the
+    For a share group, its start offsets count; one that reads uncommitted does not wait. states belong to the
     groups, by ID.
     """
     begun = {group_id: each.starts for group_id, each in shares.items() if not each.reads_uncommitted}

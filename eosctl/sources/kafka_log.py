@@ -232,9 +232,9 @@ def partition_offsets(
 def offsets_or_skipped(
     wire: Wire, partitions: Iterable[TopicPartition], *, timeout_s: float | None = None
 ) -> Mapping[TopicPartition, PartitionOffsets | Skipped]:
-    """The same, with the reason in place of a partition that nobody answers for.
+    """The same, with the reason in place of a partition without an answer.
 
-    One without a leader is waited for LEADERLESS_PATIENCE_S only: nobody will answer before its brokers are back.
+    One without a leader is waited for LEADERLESS_PATIENCE_S only: no broker answers before it has a leader.
     """
     patience = wire.timeout_s if timeout_s is None else timeout_s
     wanted = set(partitions)
@@ -296,7 +296,7 @@ def _ask(
 
 
 def _in_order(offsets: PartitionOffsets) -> PartitionOffsets:
-    """The same; raises Undecodable where they cannot be those of a log."""
+    """The same; raises Undecodable if no log can have them."""
     start, stable, end = offsets.log_start_offset, offsets.last_stable_offset, offsets.high_watermark
     if 0 <= start <= stable <= end:
         return offsets
@@ -336,7 +336,7 @@ def read_log(
 ) -> Iterator[Record]:
     """The records of one partition from `start` (None: the log start offset), as they were when the call began.
 
-    1. `offsets` (otherwise asked now) bound the reading: what is written later is not seen.
+    1. `offsets` (otherwise asked now) bound the reading: later records are not seen.
     2. Below the last stable offset every transaction is decided, and each answer to a Fetch with read_committed names
        the aborted ones in its range: records are passed on as they come, COMMITTED or ABORTED, in flat memory.
     3. From there to the high watermark the end-transaction markers decide; a record whose transaction has no marker

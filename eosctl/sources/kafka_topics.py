@@ -38,7 +38,7 @@ def topic_facts(wire: Wire, topics: Iterable[str] | None = None) -> Mapping[str,
 
 
 def _metadata(wire: Wire, topics: Iterable[str]) -> Sequence[Response]:
-    """What a broker says of those of the topics that there may be: it refuses the others, and the answer with them."""
+    """A broker's answer for valid topic names: an invalid one would make it refuse the whole request."""
     possible = [each for each in topics if is_topic_name(each)]
     found: Sequence[Response] = wire.request_any(topics_metadata(possible)).topics if possible else ()
     return found
@@ -73,7 +73,7 @@ def topic_ids(wire: Wire, topics: Iterable[str]) -> Mapping[str, str | None]:
 
 
 def leaderless(wire: Wire, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition]:
-    """Those of `partitions` that have no leader just now. One of a topic that is gone, or hidden, is not among them."""
+    """The `partitions` without a leader now. Partitions of a deleted or hidden topic are not among them."""
     asked = frozenset(partitions)
     if not asked:
         return asked

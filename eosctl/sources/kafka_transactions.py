@@ -168,7 +168,7 @@ class _Describing:
                 self._window.put(_Describe(ids), node_id, describe_transactions(ids))
 
     def _lost(self, names: Sequence[str]) -> dict[str, Unreachable]:
-        """Those of the IDs that nobody coordinates, because their partition of the transaction log has no leader."""
+        """IDs without a coordinator, because their partition of the transaction log has no leader."""
         partitions = leaderless_log_partitions(self._wire) if names else ()
         if not partitions or isinstance(partitions, Skipped):
             return {}
@@ -315,7 +315,7 @@ def _listings(response: Response, node_id: int) -> Iterator[TransactionListing]:
 # Does this principal see every transactional ID?
 #
 # DescribeTransactions says 53 (TRANSACTIONAL_ID_AUTHORIZATION_FAILED) for an ID without Describe, before it looks
-# whether the ID exists or is coordinated there. So any broker can be asked about IDs that nobody uses. FindCoordinator
+# whether the ID exists or is coordinated there. So any broker can be asked about unused IDs. FindCoordinator
 # would be no probe: it creates `__transaction_state` where that is missing.
 
 
@@ -394,7 +394,7 @@ def answering_producers(
     on_answer: Callable[[int], None] = lambda _: None,
     timeout_s: float | None = None,
 ) -> AnsweredProducers:
-    """Producers of those of these partitions whose leaders answer.
+    """Producers of the partitions whose leaders answer.
 
     Up to 500 partitions travel in a request, to all leaders at once. Leaders that moved are looked up again until the
     time is up. on_answer gets how many more partitions are answered for. Raises NotAuthorized where Read on a topic
@@ -519,7 +519,7 @@ class LogOffsets(NamedTuple):
 
 
 def transaction_log_offsets(wire: Wire, partitions: Collection[int]) -> LogOffsets:
-    """Offsets of these partitions of the log, as far as there is somebody who answers for them."""
+    """Offsets of the log's partitions whose leaders answer."""
     places = [TopicPartition(TRANSACTION_LOG, partition) for partition in partitions]
     found = sorted((offsets_or_skipped(wire, places) if places else {}).items(), key=itemgetter(0))
     known = (each for _, each in found if not isinstance(each, Skipped))
@@ -573,7 +573,7 @@ def read_following(
     1. A partition that has no earlier end was not read, or was empty.
     2. After an election the log may have been truncated (unclean.leader.election.enable), and written again.
     3. A gap in the offsets is what the cleaner removed: a coordinator writes no markers into the log, so every offset
-       is that of a record.
+       belongs to a record.
     """
     found: list[LogRecord] = []
     keys = frozenset(map(encode_transaction_log_key, wanted))
@@ -597,9 +597,9 @@ def read_following(
 
 
 def count_transactional_ids(wire: Wire) -> int:
-    """How many IDs the log holds now, whoever may see them. Needs Read on the topic.
+    """How many IDs the log holds now, visible to the principal or not. Needs Read on the topic.
 
-    Raises Unreachable where nobody answers for a partition of it.
+    Raises Unreachable where no leader answers for a partition of it.
     """
     offsets, unread = transaction_log_offsets(wire, transaction_log_leaders(wire))
     for skipped in unread.values():

@@ -13,7 +13,7 @@
 5. Of several directories with the same partition (replicas, or a copy beside the original) the longest log is read.
 6. The first segment's name is where the log starts, or behind that the broker's log-start-offset-checkpoint. Its
    cleaner-offset-checkpoint has the partitions that were compacted.
-7. A broker may go on writing, cleaning and deleting: what is gone when it is read is damage, unless a segment that was
+7. A broker may go on writing, cleaning and deleting: a missing piece is damage, unless a segment that was
    read covers it.
 """
 
@@ -128,7 +128,7 @@ def partition_of_segment(path: Path) -> TopicPartition | None:
 
 
 class SegmentBatches:
-    """The batches of one segment file in offset order and what is damaged, read once; memory does not grow with it.
+    """The batches of one segment file in offset order, and its damage, read once; memory does not grow with it.
 
     begins is the offset up to which earlier segments reach, ends the first one of the next segment, None for the last;
     most_batch_bytes is how much memory the records of one batch may take.
@@ -337,7 +337,7 @@ def _longest(logs: Iterable[Sequence[Path]]) -> tuple[Path, ...]:
 
 
 def _in_order(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """Segments by their first offset; a `.swap` file only where there is no other of that offset."""
+    """Segments by their first offset; a `.swap` file only where no other one has the offset."""
     by_base = {_base(path): path for path in sorted(set(paths), reverse=True)}
     return tuple(by_base[base] for base in sorted(by_base))
 
@@ -442,7 +442,7 @@ def _marker(batch: Batch) -> ControlBatch | DamagedOffsets:
 class _Log:
     """Batches and damages of segments that follow each other; end is the offset that they reached once, if known.
 
-    cut_bytes is what is no whole batch at the end of the last one.
+    cut_bytes counts the bytes of an incomplete batch at the end.
     """
 
     def __init__(self, paths: Sequence[Path], end: int | None = None, most_batch_bytes: int = MOST_BYTES) -> None:

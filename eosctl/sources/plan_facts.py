@@ -210,7 +210,7 @@ def _require_sources(sinks: Sequence[str]) -> None:
     if sinks:
         raise UsageError(
             f"connector {sinks[0]} is a sink: it has no source offsets",
-            hint=f"its position is that of consumer group connect-{sinks[0]}: kafka-consumer-groups.sh",
+            hint=f"its position is the offsets of consumer group connect-{sinks[0]}: kafka-consumer-groups.sh",
         )
 
 

@@ -50,9 +50,9 @@ def anchored(profiles: Profiles, home: Path) -> Profiles:
     )
 
 
-# A project's file of profiles, `.eosctl.yaml`: whoever owns the directory wrote it, so it is used only where trusted.
+# A project's file of profiles, `.eosctl.yaml`: the directory's owner wrote it, so it is used only where trusted.
 #
-# What is trusted is its path and content, and those of the client properties that it names, as direnv does it. What
+# What is trusted is its path and content, and the client properties files that it names, as direnv does it. What
 # the user trusts is kept in a record: the SHA-256 of each of these files, in the form of sha256sum.
 
 
@@ -87,7 +87,7 @@ def read_trusted_profiles(path: Path, record: Path) -> Profiles:
     """The profiles of a project's file that the user trusts by `record`.
 
     Nothing in the file is decoded before it is known to be what the user trusted. Raises Refused where it is not, or
-    where somebody else can change it.
+    where another user can change it.
     """
     trusted = read_trust(record)
     content = _read_own_file(path)
@@ -139,7 +139,7 @@ def _decoded(path: Path, content: bytes) -> ProjectFile:
 
 
 def _read_own_file(path: Path) -> bytes:
-    """The bytes of a file that only this user (and root) can change: what is checked is what is read."""
+    """The bytes of a file that only this user (and root) can change; the checked file is the one that is read."""
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # a pipe would be waited for
             _require_own(path, os.fstat(file.fileno()))

@@ -22,7 +22,7 @@ _SLOTS: Final = (
 
 
 def read_slots(rows: Rows) -> SourceServer:
-    """The slots of the database that is connected to, and the server's position. Anybody may read them."""
+    """The slots of the database that is connected to, and the server's position. Any user may read them."""
     found = list(islice(rows(_SLOTS), MOST_SLOTS + 1))
     if len(found) > MOST_SLOTS:
         raise Undecodable(f"the server answered with more than {MOST_SLOTS} replication slots")

@@ -38,7 +38,7 @@ NOT_LIVE: Final = not_asked("records were read from a file")
 def read_records_file(path: Path, group_id: str | None, connect: ConnectFacts | Skipped) -> Snapshot:
     """The records in `path`, a stream that can be read once, beside what the workers report.
 
-    as_of is 0: nobody knows when they were read. Errors that name the file and the line are raised by the stream.
+    as_of is 0: unknown. Errors that name the file and the line are raised by the stream.
     """
     log = ConfigTopicLog(path.name, NOT_LIVE, NOT_LIVE, _records(path))
     return Snapshot(0, NOT_LIVE, group_id, log, NOT_LIVE, connect)

@@ -194,14 +194,14 @@ def test_an_undo_is_refused_whole_where_the_connector_went_on_or_was_configured_
     assert refused.message == "the offsets of connector orders in topic offsets changed since the plan was made"
     connect.offsets, connect.configs["orders"] = there, {**CONFIG, "tasks.max": "2"}
     refused = apply(connect, undo_plan(plan()), tmp_path / "undo")
-    assert refused.message == "connector orders exists with another config than that of the plan"
+    assert refused.message == "connector orders exists with a config other than the plan's"
     assert connect.states == {"orders": "RUNNING"}
 
 
 def test_a_connector_that_somebody_created_meanwhile_is_left_alone(tmp_path: Path):
     connect = Connect(configs={"orders": {"name": "orders"}}, states={"orders": "STOPPED"})
     refused = apply(connect, plan(), tmp_path / "journal")
-    assert refused.message == "connector orders exists with another config than that of the plan"
+    assert refused.message == "connector orders exists with a config other than the plan's"
     assert connect.offsets == NOTHING
 
 

@@ -71,7 +71,7 @@ def test_without_the_users_consent_a_member_is_not_asked_where_workers_want_a_pa
     found = workers_to_ask(group(A), [C], trust("a password"))["http://a:8083"]
     assert reason(found) == (
         "its address is from the group, and only a named worker gets a password: "
-        "give --connect-url http://a:8083, if it is a worker of yours"
+        "give --connect-url http://a:8083, if it is one of your workers"
     )
     assert found is not None
     assert not found.cause.is_gap

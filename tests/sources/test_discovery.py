@@ -214,7 +214,7 @@ def test_a_member_gets_no_password_though_the_user_opted_in(members: list[str]) 
         found = Discovery(reach, print, opted_in=True).workers("ours")
     assert found.reached == (plain,)
     assert "(401)" in found.unread[protected].reason
-    assert f"give --connect-url {protected}, if it is a worker of yours" in found.unread[protected].reason
+    assert f"give --connect-url {protected}, if it is one of your workers" in found.unread[protected].reason
 
 
 @pytest.mark.parametrize(
