@@ -1,261 +1,11 @@
-"""Kafka's own error classes, and Connect's: what can be said of each without knowing where it came from.
+"""Errors of Connect and of transactions, in the order in which they are explained: special before general."""
 
-The codes, names and classes are those of Errors in kafka-clients, on which 3.3.2, 4.3.1 and 4.4.0 agree; the classes
-without a code are those of the same package and of Connect's. A test holds all of it against Kafka's jars.
-"""
-
-import re
-from collections.abc import Iterator
 from typing import Final
 
-from msgspec import Struct
-
-from eosctl.model.report import ErrorPattern, Explanation
-
-_CLASSES: Final = {
-    "org.apache.kafka.common.errors": """
--1 UNKNOWN_SERVER_ERROR UnknownServerException
-1 OFFSET_OUT_OF_RANGE OffsetOutOfRangeException
-2 CORRUPT_MESSAGE CorruptRecordException retriable
-3 UNKNOWN_TOPIC_OR_PARTITION UnknownTopicOrPartitionException retriable
-4 INVALID_FETCH_SIZE InvalidFetchSizeException
-5 LEADER_NOT_AVAILABLE LeaderNotAvailableException retriable
-6 NOT_LEADER_OR_FOLLOWER NotLeaderOrFollowerException retriable
-7 REQUEST_TIMED_OUT TimeoutException retriable
-8 BROKER_NOT_AVAILABLE BrokerNotAvailableException
-9 REPLICA_NOT_AVAILABLE ReplicaNotAvailableException retriable
-10 MESSAGE_TOO_LARGE RecordTooLargeException
-11 STALE_CONTROLLER_EPOCH ControllerMovedException
-12 OFFSET_METADATA_TOO_LARGE OffsetMetadataTooLarge
-13 NETWORK_EXCEPTION NetworkException retriable
-14 COORDINATOR_LOAD_IN_PROGRESS CoordinatorLoadInProgressException retriable
-15 COORDINATOR_NOT_AVAILABLE CoordinatorNotAvailableException retriable
-16 NOT_COORDINATOR NotCoordinatorException retriable
-17 INVALID_TOPIC_EXCEPTION InvalidTopicException
-18 RECORD_LIST_TOO_LARGE RecordBatchTooLargeException
-19 NOT_ENOUGH_REPLICAS NotEnoughReplicasException retriable
-20 NOT_ENOUGH_REPLICAS_AFTER_APPEND NotEnoughReplicasAfterAppendException retriable
-21 INVALID_REQUIRED_ACKS InvalidRequiredAcksException
-22 ILLEGAL_GENERATION IllegalGenerationException
-23 INCONSISTENT_GROUP_PROTOCOL InconsistentGroupProtocolException
-24 INVALID_GROUP_ID InvalidGroupIdException
-25 UNKNOWN_MEMBER_ID UnknownMemberIdException
-26 INVALID_SESSION_TIMEOUT InvalidSessionTimeoutException
-27 REBALANCE_IN_PROGRESS RebalanceInProgressException
-28 INVALID_COMMIT_OFFSET_SIZE InvalidCommitOffsetSizeException
-29 TOPIC_AUTHORIZATION_FAILED TopicAuthorizationException
-30 GROUP_AUTHORIZATION_FAILED GroupAuthorizationException
-31 CLUSTER_AUTHORIZATION_FAILED ClusterAuthorizationException
-32 INVALID_TIMESTAMP InvalidTimestampException
-33 UNSUPPORTED_SASL_MECHANISM UnsupportedSaslMechanismException
-34 ILLEGAL_SASL_STATE IllegalSaslStateException
-35 UNSUPPORTED_VERSION UnsupportedVersionException
-36 TOPIC_ALREADY_EXISTS TopicExistsException
-37 INVALID_PARTITIONS InvalidPartitionsException
-38 INVALID_REPLICATION_FACTOR InvalidReplicationFactorException
-39 INVALID_REPLICA_ASSIGNMENT InvalidReplicaAssignmentException
-40 INVALID_CONFIG InvalidConfigurationException
-41 NOT_CONTROLLER NotControllerException retriable
-42 INVALID_REQUEST InvalidRequestException
-43 UNSUPPORTED_FOR_MESSAGE_FORMAT UnsupportedForMessageFormatException
-44 POLICY_VIOLATION PolicyViolationException
-45 OUT_OF_ORDER_SEQUENCE_NUMBER OutOfOrderSequenceException
-46 DUPLICATE_SEQUENCE_NUMBER DuplicateSequenceException
-47 INVALID_PRODUCER_EPOCH InvalidProducerEpochException
-48 INVALID_TXN_STATE InvalidTxnStateException
-49 INVALID_PRODUCER_ID_MAPPING InvalidPidMappingException
-50 INVALID_TRANSACTION_TIMEOUT InvalidTxnTimeoutException
-51 CONCURRENT_TRANSACTIONS ConcurrentTransactionsException retriable
-52 TRANSACTION_COORDINATOR_FENCED TransactionCoordinatorFencedException
-53 TRANSACTIONAL_ID_AUTHORIZATION_FAILED TransactionalIdAuthorizationException
-54 SECURITY_DISABLED SecurityDisabledException
-55 OPERATION_NOT_ATTEMPTED OperationNotAttemptedException
-56 KAFKA_STORAGE_ERROR KafkaStorageException retriable
-57 LOG_DIR_NOT_FOUND LogDirNotFoundException
-58 SASL_AUTHENTICATION_FAILED SaslAuthenticationException
-59 UNKNOWN_PRODUCER_ID UnknownProducerIdException
-60 REASSIGNMENT_IN_PROGRESS ReassignmentInProgressException
-61 DELEGATION_TOKEN_AUTH_DISABLED DelegationTokenDisabledException
-62 DELEGATION_TOKEN_NOT_FOUND DelegationTokenNotFoundException
-63 DELEGATION_TOKEN_OWNER_MISMATCH DelegationTokenOwnerMismatchException
-64 DELEGATION_TOKEN_REQUEST_NOT_ALLOWED UnsupportedByAuthenticationException
-65 DELEGATION_TOKEN_AUTHORIZATION_FAILED DelegationTokenAuthorizationException
-66 DELEGATION_TOKEN_EXPIRED DelegationTokenExpiredException
-67 INVALID_PRINCIPAL_TYPE InvalidPrincipalTypeException
-68 NON_EMPTY_GROUP GroupNotEmptyException
-69 GROUP_ID_NOT_FOUND GroupIdNotFoundException
-70 FETCH_SESSION_ID_NOT_FOUND FetchSessionIdNotFoundException retriable
-71 INVALID_FETCH_SESSION_EPOCH InvalidFetchSessionEpochException retriable
-72 LISTENER_NOT_FOUND ListenerNotFoundException retriable
-73 TOPIC_DELETION_DISABLED TopicDeletionDisabledException
-74 FENCED_LEADER_EPOCH FencedLeaderEpochException retriable
-75 UNKNOWN_LEADER_EPOCH UnknownLeaderEpochException retriable
-76 UNSUPPORTED_COMPRESSION_TYPE UnsupportedCompressionTypeException
-77 STALE_BROKER_EPOCH StaleBrokerEpochException
-78 OFFSET_NOT_AVAILABLE OffsetNotAvailableException retriable
-79 MEMBER_ID_REQUIRED MemberIdRequiredException
-80 PREFERRED_LEADER_NOT_AVAILABLE PreferredLeaderNotAvailableException retriable
-81 GROUP_MAX_SIZE_REACHED GroupMaxSizeReachedException
-82 FENCED_INSTANCE_ID FencedInstanceIdException
-83 ELIGIBLE_LEADERS_NOT_AVAILABLE EligibleLeadersNotAvailableException retriable
-84 ELECTION_NOT_NEEDED ElectionNotNeededException retriable
-85 NO_REASSIGNMENT_IN_PROGRESS NoReassignmentInProgressException
-86 GROUP_SUBSCRIBED_TO_TOPIC GroupSubscribedToTopicException
-88 UNSTABLE_OFFSET_COMMIT UnstableOffsetCommitException retriable
-89 THROTTLING_QUOTA_EXCEEDED ThrottlingQuotaExceededException retriable
-90 PRODUCER_FENCED ProducerFencedException
-91 RESOURCE_NOT_FOUND ResourceNotFoundException
-92 DUPLICATE_RESOURCE DuplicateResourceException
-93 UNACCEPTABLE_CREDENTIAL UnacceptableCredentialException
-94 INCONSISTENT_VOTER_SET InconsistentVoterSetException
-95 INVALID_UPDATE_VERSION InvalidUpdateVersionException
-96 FEATURE_UPDATE_FAILED FeatureUpdateFailedException
-97 PRINCIPAL_DESERIALIZATION_FAILURE PrincipalDeserializationException
-98 SNAPSHOT_NOT_FOUND SnapshotNotFoundException
-99 POSITION_OUT_OF_RANGE PositionOutOfRangeException
-100 UNKNOWN_TOPIC_ID UnknownTopicIdException retriable
-101 DUPLICATE_BROKER_REGISTRATION DuplicateBrokerRegistrationException
-102 BROKER_ID_NOT_REGISTERED BrokerIdNotRegisteredException
-103 INCONSISTENT_TOPIC_ID InconsistentTopicIdException retriable
-104 INCONSISTENT_CLUSTER_ID InconsistentClusterIdException
-105 TRANSACTIONAL_ID_NOT_FOUND TransactionalIdNotFoundException
-106 FETCH_SESSION_TOPIC_ID_ERROR FetchSessionTopicIdException retriable
-107 INELIGIBLE_REPLICA IneligibleReplicaException
-108 NEW_LEADER_ELECTED NewLeaderElectedException
-109 OFFSET_MOVED_TO_TIERED_STORAGE OffsetMovedToTieredStorageException
-110 FENCED_MEMBER_EPOCH FencedMemberEpochException
-111 UNRELEASED_INSTANCE_ID UnreleasedInstanceIdException
-112 UNSUPPORTED_ASSIGNOR UnsupportedAssignorException
-113 STALE_MEMBER_EPOCH StaleMemberEpochException
-114 MISMATCHED_ENDPOINT_TYPE MismatchedEndpointTypeException
-115 UNSUPPORTED_ENDPOINT_TYPE UnsupportedEndpointTypeException
-116 UNKNOWN_CONTROLLER_ID UnknownControllerIdException
-117 UNKNOWN_SUBSCRIPTION_ID UnknownSubscriptionIdException
-118 TELEMETRY_TOO_LARGE TelemetryTooLargeException
-119 INVALID_REGISTRATION InvalidRegistrationException
-120 TRANSACTION_ABORTABLE TransactionAbortableException
-121 INVALID_RECORD_STATE InvalidRecordStateException
-122 SHARE_SESSION_NOT_FOUND ShareSessionNotFoundException retriable
-123 INVALID_SHARE_SESSION_EPOCH InvalidShareSessionEpochException retriable
-124 FENCED_STATE_EPOCH FencedStateEpochException
-125 INVALID_VOTER_KEY InvalidVoterKeyException
-126 DUPLICATE_VOTER DuplicateVoterException
-127 VOTER_NOT_FOUND VoterNotFoundException
-128 INVALID_REGULAR_EXPRESSION InvalidRegularExpression
-129 REBOOTSTRAP_REQUIRED RebootstrapRequiredException
-130 STREAMS_INVALID_TOPOLOGY StreamsInvalidTopologyException
-131 STREAMS_INVALID_TOPOLOGY_EPOCH StreamsInvalidTopologyEpochException
-132 STREAMS_TOPOLOGY_FENCED StreamsTopologyFencedException
-133 SHARE_SESSION_LIMIT_REACHED ShareSessionLimitReachedException retriable
-134 GROUP_DELETION_FAILED GroupDeletionFailedException
-135 STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED StreamsTopologyDescriptionUpdateFailedException
-136 CONTROLLER_ID_NOT_REGISTERED ControllerIdNotRegisteredException
-ApiException
-ApplicationRecoverableException
-AuthenticationException
-AuthorizationException
-AuthorizerNotReadyException retriable
-BootstrapResolutionException
-DisconnectException retriable
-InterruptException
-InvalidMetadataException retriable
-InvalidOffsetException
-InvalidReplicaDirectoriesException retriable
-NotLeaderForPartitionException retriable
-RecordDeserializationException
-RefreshRetriableException retriable
-RetriableException retriable
-SerializationException
-SslAuthenticationException
-TransactionAbortedException
-WakeupException
-""",
-    "org.apache.kafka.common": """
-87 INVALID_RECORD InvalidRecordException
-""",
-    "org.apache.kafka.connect.errors": """
-AlreadyExistsException
-ConnectException
-DataException
-IllegalWorkerStateException
-NotFoundException
-RetriableException retriable
-SchemaBuilderException
-SchemaProjectorException
-""",
-    "org.apache.kafka.connect.runtime.distributed": """
-NotAssignedException
-NotLeaderException
-RebalanceNeededException
-RequestTargetException
-""",
-    "org.apache.kafka.connect.runtime.rest.errors": """
-BadRequestException
-ConnectRestException
-""",
-}
-"""By package, a line for each class: code and name in the protocol, if it has them, class, and whether to try again."""
-_WRAPPERS: Final = frozenset({"ApiException", "ConnectException", "ConnectRestException", "RetriableException"})
-"""Classes that say nothing beside the one that they wrap."""
-_NAME: Final = re.compile(r"[\w.$]*\w")
-
-
-class KafkaError(Struct, frozen=True):
-    """One class: its full name, whether clients may try again, its code and name in the protocol, if it has them."""
-
-    class_name: str
-    retriable: bool
-    code: int | None = None
-    name: str | None = None
-
-    @property
-    def id(self) -> str:
-        """The class without its package."""
-        return self.class_name.rpartition(".")[2]
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """What a log calls it."""
-        return (self.id,) if self.name is None else (self.id, self.name)
-
-
-def _errors() -> Iterator[KafkaError]:
-    for package, text in _CLASSES.items():
-        for line in text.split("\n")[1:-1]:
-            words = line.removesuffix(" retriable").split()
-            code, name = (int(words[0]), words[1]) if len(words) > 1 else (None, None)
-            yield KafkaError(f"{package}.{words[-1]}", line.endswith(" retriable"), code, name)
-
-
-KAFKA_ERRORS: Final = tuple(_errors())
-
-
-def explain_classes(text: str, recognised: tuple[ErrorPattern, ...]) -> tuple[Explanation, ...]:
-    """Each of Kafka's classes, or names of the protocol, in the text that none of the recognised errors speaks of."""
-    names = set(_NAME.findall(text))
-    named = [each for each in KAFKA_ERRORS if not names.isdisjoint((each.class_name, *each.words))]
-    unsaid = [each for each in named if not any(error.speaks_of(word) for error in recognised for word in each.words)]
-    telling = [each for each in unsaid if each.id not in _WRAPPERS]
-    return tuple(map(_explanation, telling or ([] if recognised else unsaid)))
-
-
-def _explanation(error: KafkaError) -> Explanation:
-    coded = "an error without a code in the protocol" if error.code is None else f"{error.name}, code {error.code}"
-    if error.retriable:
-        cause = "It is retriable: what caused it may pass, and clients try again until their time is over."
-        commands = ("restart the task that FAILED with it; if it comes back, look at what the message names",)
-    else:
-        cause = "It is not retriable: a client that gets it gives up, and Connect's task with it."
-        commands = ("remove what the message names, then restart the task; the first exception of a trace says most",)
-    return Explanation(error.id, f"{error.class_name}: {coded}", cause, commands, "Errors of kafka-clients")
-
-
-# Errors by which workers and connectors refuse to start or to write.
-#
-# They are data. The more special an entry, the earlier it stands.
-
+from eosctl.model.report import ErrorPattern
 
 HANGING: Final = "eosctl transactions hanging --group-id {group}"
+RESTART: Final = "restart the task: POST {path}/tasks/{task}/restart"
 
 CONNECT_ERRORS: Final = (
     ErrorPattern(
@@ -286,23 +36,74 @@ CONNECT_ERRORS: Final = (
         "KIP-618; DistributedHerder.writeToConfigTopicAsLeader",
     ),
     ErrorPattern(
+        "not-the-leader",
+        (r"Only the leader may perform zombie fencing",),
+        "A request to fence a connector's tasks reached a worker that does not lead",
+        "The leader changed between the request and its arrival. The task that asked turns FAILED, and its next start "
+        "asks the new leader.",
+        (RESTART, "eosctl doctor --group-id {group}"),
+        "KIP-618; DistributedHerder.fenceZombieSourceTasks",
+    ),
+    ErrorPattern(
+        "reclaiming-write-privileges",
+        (r"reclaiming write privileges for the config topic",),
+        "The leader was fenced, and is initializing its transactional ID again",
+        "The leader writes nothing to the config topic until its producer is initialized. If this lasts, the "
+        "coordinator of connect-cluster-<group.id> does not answer, or another leader fences this one each time.",
+        ("eosctl transactions describe connect-cluster-{group} --group-id {group}", "send the REST request again"),
+        "KIP-618; DistributedHerder.tick, KafkaConfigBackingStore.claimWritePrivileges",
+    ),
+    ErrorPattern(
+        "offsets-not-flushed",
+        (r"OffsetStorageWriter is already flushing|OffsetStorageWriter beginFlush\(\) while already flushing",),
+        "An earlier commit of the task's offsets never ended",
+        "From 3.8 on a commit that holds a null offset (a tombstone) does not end where the connector has an offsets "
+        "topic or a Kafka cluster of its own (EOS089). The next commit then fails with this message.",
+        ("eosctl explain EOS089", "eosctl offsets show --connector {connector} --group-id {group}", RESTART),
+        "KAFKA-15018; OffsetStorageWriter.beginFlush, ConnectorOffsetBackingStore.set",
+    ),
+    ErrorPattern(
+        "topic-reader-failed",
+        (r"Unexpected exception in (?:Thread\[)?KafkaBasedLog Work Thread",),
+        "The worker's reader of an internal topic failed",
+        "The exception that follows is the cause; a malformed record is the most frequent one (EOS065). Before 3.9 the "
+        "worker reads nothing more of that topic until it is restarted (KAFKA-14401).",
+        ("eosctl inspect-config --group-id {group}", "eosctl explain EOS065", "explain the exception below it"),
+        "KAFKA-14401; KafkaBasedLog.WorkThread.run",
+    ),
+    ErrorPattern(
+        "source-partition-not-serialized",
+        (r"CRITICAL: Failed to serialize (?:partition key|offset data)",),
+        "A task's source partition or offset cannot be serialized",
+        "The task goes on as if it had no offset for that source partition, and may copy everything again. Workers "
+        "from 4.2 on fail so for a null source partition (EOS090).",
+        (
+            "eosctl offsets show --connector {connector} --group-id {group}",
+            "eosctl explain EOS090",
+            "GET {path}/status",
+        ),
+        "OffsetStorageReaderImpl.offsets, OffsetStorageWriter.doFlush",
+    ),
+    ErrorPattern(
         "not-read-to-end",
         (
             r"Failed to read to end of|read(ing)? (log )?to (the )?end.*(TimeoutException|timed? ?out)"
             r"|timed? ?out.*read(ing)? (log )?to (the )?end",
         ),
         "A worker cannot read one of its topics to the end",
-        "A worker with exactly-once reads committed records only, and to the high watermark: an open transaction in "
-        "the config or offsets topic stops it until that ends. One that hangs never ends by itself.",
+        "A worker with exactly-once reads its internal topics with read_committed, up to the high watermark: an open "
+        "transaction in the config or offsets topic stops it until it ends, and a hanging one never ends by itself. "
+        "Before a round of zombie fencing the leader waits only worker.sync.timeout.ms (3 s), which a slow broker can "
+        "exceed, too.",
         ("eosctl transactions lso --topic connect-configs --topic connect-offsets --group-id {group}", HANGING),
-        "KIP-618, KIP-664; KafkaBasedLog.readToLogEnd",
+        "KIP-618, KIP-664; KafkaBasedLog.readToLogEnd, DistributedHerder.refreshConfigSnapshot",
     ),
     ErrorPattern(
         "init-transactions-timeout",
         (r"initTransactions|InitProducerId", r"(?<!Txn)TimeoutException|timed? ?out"),
         "The producer found no transaction coordinator in time",
-        "__transaction_state cannot be created or has no leader: its replication factor (3) or min ISR (2) is more "
-        "than the brokers that live, the classic of one-broker clusters. Or the ID's last transaction is being ended.",
+        "__transaction_state cannot be created or is leaderless: its replication factor (3) or min ISR (2) is more "
+        "than the number of live brokers, as on one-broker clusters. Or the last transaction of the ID is still ending.",
         (
             "eosctl transactions describe {transactional_id}",
             "transaction.state.log.replication.factor and transaction.state.log.min.isr against the number of brokers",
@@ -313,8 +114,8 @@ CONNECT_ERRORS: Final = (
         "coordinator-not-available",
         (r"CoordinatorNotAvailable|COORDINATOR_NOT_AVAILABLE",),
         "There is no transaction coordinator",
-        "__transaction_state is being created, or its partition has no leader: too few brokers live for "
-        "transaction.state.log.replication.factor.",
+        "__transaction_state is being created, or its partition is leaderless: there are fewer live "
+        "brokers than transaction.state.log.replication.factor.",
         ("eosctl transactions list",),
         "KIP-98; KafkaApis.handleFindCoordinatorRequest",
     ),
@@ -398,7 +199,8 @@ CONNECT_ERRORS: Final = (
         "Connect's producers write with acks=all, and so does the coordinator to __transaction_state: nothing can be "
         "written until enough replicas are in sync.",
         (
-            "start the brokers that hold the replicas: kafka-topics.sh --describe --under-min-isr-partitions",
+            "start the brokers that hold the replicas: kafka-topics.sh --bootstrap-server HOST:PORT "
+            "--describe --under-min-isr-partitions",
             "raise the replication factor where it is below min.insync.replicas; do not lower min.insync.replicas",
         ),
         "Partition.appendRecordsToLeader",
@@ -444,7 +246,10 @@ CONNECT_ERRORS: Final = (
         (r"cleanup\.policy", r"compact"),
         "An internal topic is not compacted",
         "Configs and offsets would be deleted with age.",
-        ("kafka-configs.sh --alter --entity-type topics --entity-name {topic} --add-config cleanup.policy=compact",),
+        (
+            "kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type topics --entity-name {topic} "
+            "--add-config cleanup.policy=compact",
+        ),
         "KAFKA-9216; TopicAdmin.verifyTopicCleanupPolicyOnlyCompact",
     ),
     ErrorPattern(
@@ -464,7 +269,6 @@ CONNECT_ERRORS: Final = (
 # They are data. The more special an entry, the earlier it stands.
 
 
-RESTART: Final = "PUT the task back to work: POST {path}/tasks/{task}/restart"
 CONFIG: Final = "eosctl inspect-config --connector {connector} --group-id {group}"
 DESCRIBE: Final = "eosctl transactions describe {transactional_id} --group-id {group}"
 HISTORY: Final = "eosctl transactions log {transactional_id} --history"
@@ -475,6 +279,38 @@ NO_SUBSTITUTE: Final = (
 )
 
 TRANSACTION_ERRORS: Final = (
+    ErrorPattern(
+        "transaction-version-lowered",
+        (r"non-default clientTransactionVersion at version 0",),
+        "The feature transaction.version was lowered to 0 while coordinators held newer transaction state",
+        "Coordinators cannot write the state of an ID whose producer used version 2, so its producer fails, and each "
+        "InitProducerId of the ID times out. Raising the feature again does not help: a coordinator keeps the pending "
+        "state until its broker restarts.",
+        (
+            "kafka-features.sh --bootstrap-server HOST:PORT upgrade --feature transaction.version=2",
+            "restart the brokers one by one, each once its partitions are back in sync",
+            RESTART,
+        ),
+        "KIP-890, KIP-1022; TransactionLog.valueToBytes, TransactionLogValue.write (from 4.0 on)",
+    ),
+    ErrorPattern(
+        "timed-out-transaction-lost",
+        (r"Could not find transaction metadata when trying to timeout transaction",),
+        "A coordinator does not find the transaction that it wants to abort",
+        "The number of partitions of __transaction_state was changed, so the ID belongs to another coordinator now "
+        "(EOS300). The transaction hangs: no coordinator aborts it.",
+        (HANGING, "eosctl explain EOS300"),
+        "TransactionCoordinator.abortTimedOutTransactions",
+    ),
+    ErrorPattern(
+        "epoch-exhausted",
+        (r"Cannot fence producer with epoch equal to Short\.MaxValue",),
+        "The producer's epoch has no successor, so the coordinator cannot fence it",
+        "Coordinators of 4.0 to 4.2 raise the epoch twice where InitProducerId interrupts a transaction (KAFKA-19367, "
+        "KAFKA-20090), and reach the last epoch, 32767.",
+        (DESCRIBE, "update the brokers", HANGING),
+        "KAFKA-19367, KAFKA-20090; TransactionMetadata.prepareFenceProducerEpoch",
+    ),
     ErrorPattern(
         "fencing-timeout",
         (FENCING, r"(?<!Txn)TimeoutException|timed out"),
@@ -522,8 +358,8 @@ TRANSACTION_ERRORS: Final = (
         "Zombie fencing is done by the connector's admin client (admin.override.*), which needs Write on the "
         "TransactionalIds of all its tasks. It is first needed at the first reconfiguration, not at the first start.",
         (
-            "kafka-acls.sh --add --allow-principal User:ADMIN-OF-{connector} --operation Write --transactional-id "
-            "{group}-{connector}- --resource-pattern-type prefixed",
+            "kafka-acls.sh --bootstrap-server HOST:PORT --add --allow-principal User:ADMIN-OF-{connector} "
+            "--operation Write --transactional-id {group}-{connector}- --resource-pattern-type prefixed",
             RESTART,
         ),
         "KIP-618; Worker.fenceZombies, KafkaApis.handleInitProducerIdRequest",
@@ -589,7 +425,7 @@ TRANSACTION_ERRORS: Final = (
         "concurrent-transactions",
         (r"ConcurrentTransactions|CONCURRENT_TRANSACTIONS",),
         "The ID's transaction is being ended just now",
-        "Whoever interrupts an open transaction gets this until its markers are written; clients ask again. In a round "
+        "A client that interrupts an open transaction gets this until the markers are written, and retries. In a round "
         "of zombie fencing workers before 3.7.1 take it for fatal although fencing has begun (KAFKA-16570). Where it "
         "stays, a partition of the transaction has no leader or too few replicas in sync.",
         (DESCRIBE, "eosctl transactions hanging --group-id {group}", RESTART),
@@ -633,8 +469,9 @@ TRANSACTION_ERRORS: Final = (
         "producer-fenced",
         (r"ProducerFenced|PRODUCER_FENCED|newer producer with the same",),
         "Another producer has taken over the transactional ID",
-        "For a task: a newer generation runs, a round of zombie fencing put this one out, or two Connect clusters "
-        "share a group ID. For the leader's ID: another worker became the leader. What the old one wrote is aborted.",
+        "For a task: a newer generation runs, a round of zombie fencing fenced this one, or two Connect clusters share "
+        "a group ID. For the leader's ID: another worker became the leader. The old producer's open transaction is "
+        "aborted; its committed transactions stay.",
         (DESCRIBE, HISTORY, CONFIG),
         "KIP-98, KIP-360; TransactionCoordinator.handleInitProducerId",
     ),

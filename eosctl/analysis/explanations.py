@@ -12,7 +12,8 @@ import re
 import shlex
 from typing import Final
 
-from eosctl.analysis.errors import CONNECT_ERRORS, TRANSACTION_ERRORS, explain_classes
+from eosctl.analysis.errors import CONNECT_ERRORS, TRANSACTION_ERRORS
+from eosctl.analysis.kafka_errors import explain_classes
 from eosctl.model.connectors import connector_path
 from eosctl.model.report import ErrorPattern, Explanation
 

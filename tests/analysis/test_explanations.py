@@ -1,16 +1,18 @@
 """Errors as workers and clients print them, and what they are taken for."""
 
 import shlex
+from pathlib import Path
 
 import pytest
 
-from eosctl.analysis.errors import KAFKA_ERRORS
 from eosctl.analysis.explanations import ERROR_PATTERNS, explain_error, names_in
+from eosctl.analysis.kafka_errors import KAFKA_ERRORS
 
 TRACE = """[2026-11-21 12:00:00,000] ERROR [orders|task-3] WorkerSourceTask{id=orders-3} Task threw it
 org.apache.kafka.connect.errors.ConnectException: Failed to perform round of zombie fencing
 Caused by: java.util.concurrent.TimeoutException
 """
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 ERRORS = "org.apache.kafka.common.errors."
 
 
@@ -78,6 +80,19 @@ ERRORS = "org.apache.kafka.common.errors."
         ("The transaction timeout is larger than the maximum value allowed by the broker (as configured by "
          "transaction.max.timeout.ms).", ["fencing-timeout-above-broker-limit"]),
         ("Failed to perform round of zombie fencing", ["fencing-failed"]),
+        ("NotLeaderException: Only the leader may perform zombie fencing.", ["not-the-leader", "NotLeaderException"]),
+        ("This worker is currently reclaiming write privileges for the config topic",
+         ["reclaiming-write-privileges"]),
+        ("ConnectException: OffsetStorageWriter is already flushing", ["offsets-not-flushed"]),
+        ("ERROR Unexpected exception in Thread[KafkaBasedLog Work Thread - connect-configs,5,main]",
+         ["topic-reader-failed"]),
+        ("CRITICAL: Failed to serialize partition key when getting offsets for task with namespace orders.",
+         ["source-partition-not-serialized"]),
+        (f"{ERRORS}UnsupportedVersionException: Attempted to write a non-default clientTransactionVersion at version 0",
+         ["transaction-version-lowered", "UnsupportedVersionException"]),
+        ("Could not find transaction metadata when trying to timeout transaction for a",
+         ["timed-out-transaction-lost"]),
+        ("Cannot fence producer with epoch equal to Short.MaxValue since this would overflow", ["epoch-exhausted"]),
         ("Failed to perform zombie fencing for source connector prior to modifying offsets",
          ["fencing-before-offsets-failed"]),
         ("ConnectException: Failed to reset consumer group offsets for connector s either because its tasks haven't",
@@ -96,6 +111,21 @@ ERRORS = "org.apache.kafka.common.errors."
 )  # fmt: skip
 def test_an_error_is_recognised(text: str, ids: list[str]):
     assert [each.id for each in explain_error(text)] == ids
+
+
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        "Failed to write to config topic",
+        "Cannot produce to config topic without claiming write privileges first",
+        "OffsetStorageWriter is already flushing",
+        "CRITICAL: Failed to serialize partition key",
+        "Unexpected exception in Thread[KafkaBasedLog Work Thread",
+    ],
+)
+def test_a_line_of_kafkas_logs_that_a_page_quotes_is_explained(quoted: str):
+    assert any(quoted in " ".join(page.read_text().split()) for page in DOCS.rglob("*.md"))
+    assert explain_error(quoted)
 
 
 def test_every_kind_of_error_is_recognised_by_a_case_above():

@@ -2,33 +2,66 @@
 
 import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
-from eosctl.analysis.errors import KAFKA_ERRORS, KafkaError
-from eosctl.analysis.explanations import explain_error
-from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION, TESTED_BROKERS, KafkaJars, resolve_broker_jars, resolve_jars
+from eosctl.analysis.explanations import explain_error, names_in
+from eosctl.analysis.kafka_errors import KAFKA_ERRORS, KafkaError
+from eosctl.sandbox.jars import (
+    DEFAULT_KAFKA_VERSION,
+    TESTED_BROKERS,
+    TESTED_KAFKA_VERSIONS,
+    KafkaJars,
+    resolve_broker_jars,
+    resolve_jars,
+)
 from eosctl.sandbox.java import compile_java
 from tests.jvm import java_with
 
 
-def errors_of(jars: KafkaJars) -> set[KafkaError]:
+class Printed(NamedTuple):
+    """What Kafka's jars of one version say of their errors; messages are the default ones, by class."""
+
+    errors: set[KafkaError]
+    messages: dict[str, str]
+
+
+def errors_of(jars: KafkaJars) -> Printed:
     built_with = resolve_jars(DEFAULT_KAFKA_VERSION, lambda _: None)
     classes = compile_java(
         built_with.compiler, Path(__file__).with_name("KafkaErrorsOracle.java"), built_with.classpath
     )
     ran = subprocess.run([*java_with(jars, classes), "KafkaErrorsOracle"], capture_output=True, text=True, check=True)
-    lines = (line.split("\t") for line in ran.stdout.splitlines())
-    return {
+    lines = [line.split("\t") for line in ran.stdout.splitlines()]
+    errors = {
         KafkaError(each[2], each[3] == "true", int(each[0]) if each[0] else None, each[1] or None) for each in lines
     }
+    return Printed(errors, {each[2]: each[4] for each in lines if each[4]})
+
+
+@pytest.fixture(scope="module")
+def printed() -> dict[str, Printed]:
+    """By version of the jars."""
+    whole = {version: errors_of(resolve_jars(version, lambda _: None)) for version in TESTED_KAFKA_VERSIONS}
+    return whole | {version: errors_of(resolve_broker_jars(version, lambda _: None)) for version in TESTED_BROKERS}
 
 
 @pytest.mark.kafka
-def test_every_error_class_of_kafka_and_connect_is_known_and_no_other():
-    whole = [errors_of(resolve_jars(version, lambda _: None)) for version in ("3.3.2", "4.3.1")]
-    brokers = [errors_of(resolve_broker_jars(version, lambda _: None)) for version in TESTED_BROKERS]
-    assert set().union(*whole, *brokers) == set(KAFKA_ERRORS)
+def test_every_error_class_of_kafka_and_connect_is_known_and_no_other(printed: dict[str, Printed]):
+    known = {replace(each, messages=()) for each in KAFKA_ERRORS}
+    assert set().union(*(each.errors for each in printed.values())) == known
+
+
+@pytest.mark.kafka
+def test_kafkas_messages_are_explained_without_their_class_and_no_word_of_them_is_taken_for_a_name(
+    printed: dict[str, Printed],
+):
+    explained = {version: len(each.messages) for version, each in printed.items()}
+    for each in printed.values():
+        assert [text for text in each.messages.values() if not explain_error(text) or names_in(text)] == []
+    assert explained == {"3.3.2": 109, "3.6.2": 114, "3.9.2": 128, "4.3.1": 134, "4.4.0": 137}
 
 
 def test_each_is_explained_by_its_class_and_by_its_name():
