@@ -103,7 +103,7 @@ CONNECT_ERRORS: Final = (
         (r"initTransactions|InitProducerId", r"(?<!Txn)TimeoutException|timed? ?out"),
         "The producer found no transaction coordinator in time",
         "__transaction_state cannot be created or is leaderless: its replication factor (3) or min ISR (2) is more "
-        "than the number of live brokers, as on one-broker clusters. Or the last transaction of the ID is still ending.",
+        "than the number of live brokers, as on one-broker clusters. Or the last transaction of the ID is ending.",
         (
             "eosctl transactions describe {transactional_id}",
             "transaction.state.log.replication.factor and transaction.state.log.min.isr against the number of brokers",

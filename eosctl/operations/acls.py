@@ -494,9 +494,7 @@ def plan_cluster_acls(session: Session, options: AclOptions) -> AclReport:
         is_for_tools=options.emit,
         kinds=kinds_looked_for(check=options.check),
         config_files=files_of(options.inputs, clusters),
-        merged=None
-        if options.merge_with is None
-        else _merged(plan, place, options.merge_with, options.strimzi_cluster),
+        merged=_merged(plan, place, options),
         coverage=reader.coverage,
     )
     if options.plan_file is not None:
@@ -524,13 +522,15 @@ def _in_force(
     return found
 
 
-def _merged(plan: AclPlan, place: frozenset[str], file: Path, cluster: str) -> str:
-    """The KafkaUsers in the file with the ACLs of the plan."""
+def _merged(plan: AclPlan, place: frozenset[str], options: AclOptions) -> str | None:
+    """The KafkaUsers of --merge-with with the ACLs of the plan; None without the option."""
+    if (file := options.merge_with) is None:
+        return None
     wanted: dict[str, list[AclBinding]] = {}
     for each in plan.bindings:
         if same_cluster(each.cluster, place) and not no_kafka_user(each.binding.principal):
             wanted.setdefault(each.binding.principal, []).append(each.binding)
-    return merge_kafka_users(read_text(file, KAFKA_USERS), str(file), wanted, cluster)
+    return merge_kafka_users(read_text(file, KAFKA_USERS), str(file), wanted, options.strimzi_cluster)
 
 
 def _compare(request: AclRequest, options: AclOptions, plan: AclPlan, acls: ClusterAcls) -> AclDifference:
