@@ -22,7 +22,7 @@ from eosctl.sandbox.properties import SandboxSpec
 from tests.faulty_sandbox import Sandbox
 from tests.kafka_versions import KafkaVersions, spec_of, workers_of
 from tests.shared_sandboxes import SharedSandboxes
-from tests.side_by_side import ByKafka, group_of, write_groups
+from tests.side_by_side import ByKafka, begun, group_of, write_groups
 from tests.worker_logs import untroubled
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 MakeSandbox = Callable[..., Sandbox]
 SHARED = pytest.StashKey[SharedSandboxes]()
 GROUPS = pytest.StashKey[Path]()
-LONG_FILES = {"under_audit", "browser"}
-"""Fixtures of files that start no Kafka and run for a minute."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -110,8 +108,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     _leave_out(config, items, [item for item in items if _is_seen_without_workers(item)])
     if hasattr(config, "workerinput"):
         write_groups(items, Path(config.workerinput["groups"]))
-        # Long groups first, so that no process is left alone with one at the end.
-        items.sort(key=lambda item: not (item.get_closest_marker("kafka") or LONG_FILES & set(item.fixturenames)))
+        items.sort(key=begun)
 
 
 def _is_seen_without_workers(item: pytest.Item) -> bool:

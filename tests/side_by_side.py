@@ -29,13 +29,23 @@ SHARED = {
     "broker": {"sandbox", "broker"},
 }
 """The fixtures behind each group. A test that takes several is in the first group, for that costs most to start."""
+APART = {
+    "worker": {"doctor", "doctor_fencing_budget", "impossible_connectors", "inspect_config_live",
+               "rules_of_connectors", "fault_matrix"},
+    "broker": {"examples", "audit_crash", "audit_trouble", "migrate_refused", "migrate_old_plans", "offsets_show"},
+}  # fmt: skip
+"""The groups that take longest are two each: tests of these files have a Kafka of their own."""
+LONGEST = ("worker", "broker", "tests/campaign", "tests/spark", "moves", "acls", "tests/executors/test_audit_crash.py",
+           "tls", "tests/sandbox/test_supervisor.py", "tests/render/test_audit_page_in_browser.py",
+           "tests/integration")  # fmt: skip
+"""What is begun first, in this order: a minute and more each, for which all processes but one would wait at the end."""
 _VERSION = re.compile(r"\[(?:.*?-)?(\d+\.\d+\.\d+(?:/\d+\.\d+\.\d+)?)(?:-.*)?\]$")
 
 
 class ByKafka(LoadScopeScheduling):  # type: ignore[misc]  # xdist says no types of it
     """The tests of a group stay together, and those of a file and a version of Kafka without a group.
 
-    They are begun in the order in which they were collected.
+    They are begun in the order in which they were collected, which `begun` sorts.
     """
 
     def __init__(self, config: pytest.Config, log: Any, groups: Path) -> None:
@@ -61,8 +71,17 @@ def group_of(item: pytest.Item) -> str | None:
     """The group of a test, None where it shares no Kafka with other files."""
     fixtures = set(getattr(item, "fixturenames", ()))
     group = next((group for group, names in SHARED.items() if names & fixtures), None)
+    if group in APART and item.nodeid.partition("::")[0].rpartition("/test_")[2].removesuffix(".py") in APART[group]:
+        group = f"{group}-apart"
     version = version_of(item.name)
     return f"{group}-{version}" if group and version not in {None, DEFAULT_KAFKA_VERSION} else group
+
+
+def begun(item: pytest.Item) -> int:
+    """Sorts tests: those of LONGEST in its order, then those that need Kafka, then all others."""
+    scope = group_of(item) or scope_of(item.nodeid)
+    place = next((place for place, each in enumerate(LONGEST) if scope.startswith(each)), len(LONGEST))
+    return place if place < len(LONGEST) or item.get_closest_marker("kafka") else place + 1
 
 
 def scope_of(nodeid: str) -> str:

@@ -1,10 +1,13 @@
 """Tests that share a Kafka go to one process, and so do those of one file and one version."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from tests.side_by_side import group_of, scope_of
+from tests.side_by_side import APART, LONGEST, begun, group_of, scope_of
+
+TESTS = Path(__file__).resolve().parents[1]
 
 
 @pytest.mark.parametrize(
@@ -32,4 +35,29 @@ def test_a_test_stays_with_those_it_shares_a_kafka_with(nodeid, scope):
     ],
 )
 def test_a_test_belongs_to_the_costliest_kafka_that_it_takes(name, fixtures, group):
-    assert group_of(SimpleNamespace(name=name, fixturenames=fixtures)) == group
+    assert group_of(some_test(name, fixtures)) == group
+
+
+def some_test(name: str, fixtures: list[str], file: str = "tests/a/test_b.py", *marks: str) -> SimpleNamespace:
+    return SimpleNamespace(
+        name=name, fixturenames=fixtures, nodeid=f"{file}::{name}", get_closest_marker=lambda mark: mark in marks
+    )
+
+
+def test_a_group_that_takes_longest_is_two():
+    examples = "tests/integration/test_examples.py"
+    assert group_of(some_test("test_c", ["sandbox"], examples)) == "broker-apart"
+    assert group_of(some_test("test_c[3.9.2]", ["broker"], examples)) == "broker-apart-3.9.2"
+
+
+def test_what_takes_longest_is_begun_first_and_what_needs_no_kafka_last():
+    pure, some = some_test("pure", []), some_test("some", [], "tests/a/test_b.py", "kafka")
+    longest = some_test("worker", ["connect_sandbox"], "tests/a/test_b.py", "kafka")
+    campaign = some_test("campaign", [], "tests/campaign/test_campaign.py", "long")
+    assert sorted([pure, some, campaign, longest], key=begun) == [longest, campaign, some, pure]
+
+
+def test_every_file_that_is_set_apart_or_begun_first_is_there():
+    apart = [name for names in APART.values() for name in names]
+    assert [name for name in apart if not list(TESTS.rglob(f"test_{name}.py"))] == []
+    assert [place for place in LONGEST if "/" in place and not (TESTS.parent / place).exists()] == []
