@@ -26,6 +26,7 @@ SHARED = {
     "moves": {"here", "abroad", "moves_home"},
     "worker": {"connect_sandbox", "healthy", "strimzi_kafka"},
     "tls": {"tls_broker"},
+    "two-clusters": {"two_clusters"},
     "broker": {"sandbox", "broker"},
 }
 """The fixtures behind each group. A test that takes several is in the first group, for that costs most to start."""

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.commands.conftest import Ran
-from tests.conftest import MakeSandbox
 from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import FileConnectors, values_in, wait_for
 
@@ -18,12 +17,12 @@ LINES = [f"line {number}".encode() for number in range(10)]
 
 def test_with_only_the_producer_elsewhere_every_start_begins_from_nothing(
     connect_sandbox: Sandbox,
-    make_sandbox: MakeSandbox,
+    sandbox: Sandbox,
     eosctl: Callable[..., Ran],
     fresh_name: Callable[[str], str],
     tmp_path: Path,
 ) -> None:
-    other = make_sandbox().bootstrap_servers
+    other = sandbox.bootstrap_servers
     servers, url = connect_sandbox.bootstrap_servers, connect_sandbox.connect_urls[0]
     connectors, name = FileConnectors(url, servers, tmp_path), fresh_name("elsewhere")
     config = {"offsets.storage.topic": f"{name}-own", "producer.override.bootstrap.servers": other}

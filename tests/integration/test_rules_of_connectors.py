@@ -80,6 +80,7 @@ def test_what_a_config_says_wrong_is_found_and_goes_with_the_printed_change(
     doctor.sees_no_more(*conditions, *failed)
 
 
+@pytest.mark.variation
 @pytest.mark.proves("EOS100", "EOS106")
 def test_a_mirror_that_reads_uncommitted_is_found_until_it_reads_committed(
     connect_sandbox: Sandbox, doctor: Doctor, fresh_name: Callable[[str], str]
@@ -98,6 +99,7 @@ def test_a_mirror_that_reads_uncommitted_is_found_until_it_reads_committed(
         worker.close()
 
 
+@pytest.mark.variation
 @pytest.mark.proves("EOS114")
 def test_names_of_which_one_begins_the_other_are_told(
     rest: Rest, doctor: Doctor, fresh_name: Callable[[str], str], tmp_path: Path
@@ -115,6 +117,7 @@ def test_names_of_which_one_begins_the_other_are_told(
             rest.delete(each)
 
 
+@pytest.mark.variation
 @pytest.mark.proves("EOS073", "EOS084")
 def test_what_a_deleted_connector_leaves_is_told_and_nothing_is_to_be_done(
     rest: Rest, doctor: Doctor, fresh_name: Callable[[str], str], tmp_path: Path
@@ -135,6 +138,7 @@ def test_what_a_deleted_connector_leaves_is_told_and_nothing_is_to_be_done(
     doctor.sees_no_more(("EOS084", name))
 
 
+@pytest.mark.variation
 @pytest.mark.proves("EOS089")
 def test_offsets_that_rest_cannot_delete_are_deleted_as_the_cure_says(
     connect_sandbox: Sandbox,
