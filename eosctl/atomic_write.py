@@ -40,7 +40,6 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_atomic_file(path: Path, text: str) -> int:
-    """Writes the text to `path`, in UTF-8; returns the number of bytes."""
     content = text.encode()
     with atomic_file(path) as file:
         file.write(content)

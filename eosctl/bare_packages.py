@@ -73,8 +73,6 @@ class _BareLoader:
 
 
 class _BareFinder:
-    """Finds the packages of BARE where they are, before the ordinary finder does."""
-
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:

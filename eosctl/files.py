@@ -56,7 +56,6 @@ def read_text(path: Path, kind: FileKind) -> str:
 
 
 def read_content(path: Path, kind: FileKind) -> bytes:
-    """The bytes of `path`; ConfigError where it has more than its kind may have."""
     try:
         with path.open("rb") as file:
             return read_bounded(file, kind)

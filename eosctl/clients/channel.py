@@ -114,7 +114,6 @@ def _parts(topics: str, name: str, partitions: str, index: str | None) -> Names:
 
 
 def _each(array: str, *names: str) -> Names:
-    """The named fields of each item of an array; without names the items themselves."""
     return lambda fields: (tuple(_of(each, name) for name in names) or (each,) for each in _of(fields, array))
 
 
@@ -224,8 +223,6 @@ GRACE_S: Final = 0.1
 
 
 class ApiVersions(NamedTuple):
-    """The lowest and highest version of one API that a broker answers."""
-
     lowest: int
     highest: int
 
@@ -373,7 +370,6 @@ class Pending:
 
     @property
     def landed(self) -> bool:
-        """Whether `response` returns or raises at once."""
         return self._landed is not None
 
     def _land(self, response: Response | None, error: EosctlError | None) -> None:

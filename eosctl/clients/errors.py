@@ -209,8 +209,6 @@ HTTPX_NAMES: Final[Mapping[str, Kind]] = {
 
 
 class Peer(Struct, frozen=True):
-    """Whom a request went to and as whom: what an error message has to name."""
-
     address: str
     principal: str
     mechanism: str | None = None

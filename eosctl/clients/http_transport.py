@@ -35,8 +35,6 @@ class NotConnected(Exception):
 
 
 class HttpAnswer(NamedTuple):
-    """Status, content type (empty: none), body and Location (empty: none) of one answer, as it was sent."""
-
     status: int
     content_type: str
     content: bytes

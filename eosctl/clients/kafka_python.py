@@ -73,7 +73,6 @@ class LargeFrame(KafkaBytes):  # type: ignore[misc]  # the library is untyped
         self += bytes(min(self.room, self.size - self.room))
 
     def read(self, nbytes: int | None = None) -> bytes | memoryview:
-        """The next `nbytes`; None: a view of all that are left."""
         if nbytes is not None:
             return super().read(nbytes)  # type: ignore[no-any-return]  # the library is untyped
         start = self.tell()
@@ -86,8 +85,6 @@ kafka.protocol.parser.KafkaBytes = LargeFrame
 
 
 class _Frames:
-    """Frames of up to MOST_KEPT bytes, used again once no view of them is left."""
-
     def __init__(self) -> None:
         self._kept: list[LargeFrame] = []
 
@@ -176,7 +173,6 @@ def _decode_in_place(answer: Any) -> None:  # noqa: ANN401  # untyped library
 
 
 def decoder_of(answer: Any) -> Any:  # noqa: ANN401  # untyped library
-    """What makes the answer of bytes and a place in them, and says where it ends."""
     version = answer._class_version
     flexible = answer.flexible_version_q(version)
     return answer._struct.compiled_decode_from(version, compact=flexible, tagged=flexible, data_class=answer[None])
@@ -242,8 +238,6 @@ class DamagedResponse(KafkaProtocolError):  # type: ignore[misc]  # the library 
 
 
 class WholeAnswers(KafkaProtocol):  # type: ignore[misc]  # the library is untyped
-    """Decodes an answer from all of its bytes, or raises DamagedResponse."""
-
     def _process_response(self, read_buffer: Any) -> Any:  # noqa: ANN401  # untyped library
         header = self.in_flight_requests[0] if self.in_flight_requests else None
         # SASL without frames has no header, and ApiVersions may be answered in another version than it was asked in.
@@ -268,8 +262,6 @@ kafka.net.connection.KafkaProtocol = WholeAnswers
 
 
 class ClosingSocket(KafkaNetSocket):  # type: ignore[misc]  # the library is untyped
-    """A socket that is closed when it cannot connect."""
-
     SCHEMES = (CLOSING_SCHEME,)
 
     async def sock_connect(self, net: Any, sock: Any, sockaddr: Any, timeout_at: float | None = None) -> Any:  # noqa: ANN401  # untyped library
@@ -379,14 +371,10 @@ def _token_provider(properties: ClientProperties) -> object:
     source.token()
 
     class Provider(AbstractTokenProvider):  # type: ignore[misc]  # the library is untyped
-        """Tokens of `source`."""
-
         def token(self) -> str:
-            """The token."""
             return source.token().text
 
         def extensions(self) -> dict[str, str]:
-            """SASL extensions."""
             return source.extensions
 
     return Provider()

@@ -102,8 +102,6 @@ def _register() -> None:
     from kafka.net.sasl.gssapi import SaslMechanismGSSAPI
 
     class Gssapi(SaslMechanismGSSAPI):  # type: ignore[misc]  # the library is untyped
-        """The library's exchange of messages, begun as the KerberosService says."""
-
         def __init__(self, **config: Any) -> None:  # noqa: ANN401  # untyped library
             import gssapi
 

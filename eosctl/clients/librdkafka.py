@@ -127,7 +127,6 @@ class OpenTransaction:
         self._producer.flush(timeout_s)
 
     def commit(self) -> str | None:
-        """Commit it: None, or the error's name and text where that was refused."""
         from confluent_kafka import KafkaException
 
         try:
@@ -151,7 +150,6 @@ def admin_client(properties: ClientProperties, on_error: "Callable[[KafkaError],
 
 
 def _made(kind: Callable[[dict[str, Any]], Client], settings: dict[str, Any]) -> Client:
-    """A client of that kind; Unsupported or ConfigError where librdkafka does not take the settings."""
     from confluent_kafka import KafkaException
 
     try:
@@ -204,8 +202,6 @@ QUEUE: Final = 10_000_000
 
 
 class PartitionRecord(NamedTuple):
-    """A record for one partition; value None is a tombstone."""
-
     partition: int
     key: bytes
     value: bytes | None
@@ -263,7 +259,6 @@ class TransactionalProducer:
         self._properties.require_cluster(str(found), ",".join(self._properties.bootstrap_servers))
 
     def begin(self) -> None:
-        """Begin a transaction; nothing is sent yet."""
         self._producer.begin_transaction()
         self.open = True
 

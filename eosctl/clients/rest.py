@@ -244,7 +244,6 @@ class RestClient:
             ) from error
 
     def _refusal(self, request: str, answer: RestResponse) -> EosctlError:
-        """The error that a status of 400 or more stands for."""
         if answer.status in {401, 403}:
             who, where = self._address.identity.principal, f"{self.url} ({answer.status})"
             hint = f"give {BASIC_AUTH}=USER:PASSWORD in --command-config or with -X" if answer.status == 401 else None

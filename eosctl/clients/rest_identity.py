@@ -51,38 +51,32 @@ def decoding(otherwise: str) -> Iterator[None]:
 
 
 def text_of(value: object) -> str:
-    """The value, which is text; TypeError where it is not."""
     if not isinstance(value, str):
         raise TypeError("not text")
     return value
 
 
 def texts_of(value: object) -> tuple[str, ...]:
-    """The value, which is a list of texts; TypeError where it is not."""
     return tuple(map(text_of, list_of(value)))
 
 
 def list_of(value: object) -> list[Any]:
-    """The value, which is a list; TypeError where it is not."""
     if not isinstance(value, list):
         raise TypeError("not a list")
     return value
 
 
 def object_of(value: object) -> dict[str, Any]:
-    """The value, which is an object; TypeError where it is not."""
     if not isinstance(value, dict):
         raise TypeError("not an object")
     return value
 
 
 def config_of(value: object) -> dict[str, str | None]:
-    """The value, which is a connector's config; TypeError where it is not."""
     return {key: None if each is None else text_of(each) for key, each in object_of(value).items()}
 
 
 def task_number(value: object) -> int:
-    """The value, which is the number of a task; TypeError or ValueError where it is not."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError("not a number")
     if not 0 <= value <= MAX_TASK:
@@ -265,7 +259,6 @@ class WorkerUrl(str):
 
     @property
     def identity(self) -> RestIdentity:
-        """As whom to ask this worker; raises what reading the client properties raises."""
         return RestIdentity(None if self._properties is None else self._properties(), self._credentials)
 
     def against(self, _address: str) -> str | None:

@@ -35,8 +35,6 @@ JCEKS_MAGIC: Final = b"\xce\xce\xce\xce"
 
 
 class ClientCertificate(HiddenFields, frozen=True):
-    """The client's certificate with those that lead to its root, and its key, not encrypted; both PEM."""
-
     hidden: ClassVar = ("key",)
 
     chain: str

@@ -30,8 +30,6 @@ LONGEST_WAIT_S = 1.0
 
 
 class Reply(NamedTuple, Generic[Item]):
-    """What became of one item: the broker asked, and either its response or the reason there is none."""
-
     item: Item
     node_id: int
     response: Response | None
@@ -206,8 +204,6 @@ UNWATCHED_S: Final = 1.0
 
 
 class Broker(NamedTuple):
-    """A broker of the cluster: node ID and the address it advertises on the listener that was used."""
-
     node_id: int
     host: str
     port: int

@@ -285,8 +285,6 @@ SubjectOf = Callable[[Mapping[str, Property]], str]
 
 
 class Unresolved(Struct, frozen=True):
-    """A principal that the properties do not name: which property should have, and why it does not."""
-
     property: str
     reason: str
 

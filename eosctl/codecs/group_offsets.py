@@ -21,8 +21,6 @@ NEWEST_OFFSET_COMMIT: Final = 1
 
 
 class OffsetCommitKey(NamedTuple):
-    """Whose committed offset a record is, and where."""
-
     group_id: str
     topic_partition: TopicPartition
 

@@ -308,8 +308,6 @@ class JsonNoun(Generic[T]):
 
 
 class _Forms:
-    """Makes the forms of types, each once."""
-
     def __init__(self, elsewhere: Elsewhere) -> None:
         self._elsewhere = elsewhere
         self._made: dict[tuple[object, bool], Form] = {}

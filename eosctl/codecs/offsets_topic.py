@@ -260,7 +260,6 @@ def offsets_now(entries: Iterable[Entry]) -> OffsetsNow:
 
 
 def value_digest(values: Iterable[Value]) -> str:
-    """The digest of live offsets that are or will be in a topic, in any order."""
     return _digest("values", [_framed(*each) for each in sorted(values)])
 
 
@@ -312,8 +311,6 @@ def decode_kip875(text: str, origin: str) -> tuple[ConnectorOffset, ...]:
 
 
 class _Entries:
-    """Reads the entries of one file, and finds the line of one that is wrong."""
-
     def __init__(self, text: str, origin: str) -> None:
         self._text = text
         self._origin = origin

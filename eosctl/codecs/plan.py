@@ -37,8 +37,6 @@ JOURNAL_VERSION: Final = 1
 
 
 class PlanFile(NamedTuple):
-    """A plan file: the plan and its digest."""
-
     kind: str
     version: int
     digest: str
@@ -46,24 +44,18 @@ class PlanFile(NamedTuple):
 
 
 class JournalHead(NamedTuple):
-    """The first line of a journal; plan is the digest of the plan that it belongs to."""
-
     kind: str
     version: int
     plan: str
 
 
 class JournalEvent(StrEnum):
-    """What a line of the journal says of a step."""
-
     BEGUN = "begun"
     DONE = "done"
     FAILED = "failed"
 
 
 class JournalEntry(NamedTuple):
-    """One line: the step's number (from 1), what happened, and what was seen."""
-
     step: int
     event: JournalEvent
     detail: str = ""
@@ -142,7 +134,6 @@ def decode_journal(lines: Iterable[str], digest: str) -> tuple[JournalEntry, ...
 
 
 def not_a_journal() -> Undecodable:
-    """The error for a file beside a plan that is something else."""
     return Undecodable("the file beside the plan is not its journal", hint="move it away if it is something else")
 
 

@@ -146,7 +146,6 @@ def _waiver(given: object, place: str) -> Waiver:
 
 
 def _day(value: object, place: str) -> date:
-    """A day, which YAML has read as one where it was not quoted."""
     if isinstance(value, date) and not isinstance(value, datetime):
         return value
     try:

@@ -54,7 +54,6 @@ def _escaped(text: str) -> str:
 
 
 def _units(character: str) -> str:
-    """The character as `\\uXXXX` for each of its UTF-16 units."""
     encoded = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{encoded[at : at + _UNIT_BYTES].hex()}" for at in range(0, len(encoded), _UNIT_BYTES))
 

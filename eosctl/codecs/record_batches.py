@@ -60,8 +60,6 @@ OUT_OF_ROOM: Final = "failed to write whole buffer"
 
 
 class Codec(IntEnum):
-    """Compression of a batch's records."""
-
     NONE = 0
     GZIP = 1
     SNAPPY = 2
@@ -273,16 +271,12 @@ class Batch(NamedTuple):
 
 
 class DamagedOffsets(NamedTuple):
-    """Offsets [offset, next_offset) that could not be read, and why."""
-
     offset: int
     next_offset: int
     reason: str
 
 
 class MarkerType(IntEnum):
-    """Type of an end-transaction marker as the control record's key has it."""
-
     ABORT = 0
     COMMIT = 1
 

@@ -70,8 +70,6 @@ LOG_APPEND_TIME: Final = 0x08
 
 
 class Records(NamedTuple):
-    """The uncompressed records of one batch, and what its header says of them."""
-
     data: memoryview
     record_count: int
     base_offset: int
@@ -81,15 +79,11 @@ class Records(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Which parts of a record are digested; key and value always are."""
-
     timestamp: bool
     headers: bool
 
 
 class Columns(NamedTuple):
-    """Side by side: offset and digest of each record, 64 bits each."""
-
     offsets: Column
     digests: Column
 

@@ -37,8 +37,6 @@ VERSION: Final = 1
 
 
 class SnapshotHeader(NamedTuple):
-    """The first line."""
-
     kind: str
     version: int
     as_of: int
@@ -103,7 +101,6 @@ def _values(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
 
 
 def _taken_apart(section: object) -> Iterable[object]:
-    """What lines of their own hold."""
     match section:
         case ConfigTopicLog() | TransactionLogFacts():
             return section.records

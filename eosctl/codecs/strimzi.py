@@ -218,12 +218,10 @@ def client_settings(cluster: Mapping[str, Any], namespace: str | None, place: st
 
 
 def secret_reference(namespace: str | None, secret: str, key: str) -> str:
-    """The reference that stands for the value of this key of a Secret."""
     return f"${{strimzisecrets:{secret if namespace is None else f'{namespace}/{secret}'}:{key}}}"
 
 
 def _authentication(given: Mapping[str, Any], namespace: str | None, place: str) -> tuple[dict[str, str], bool]:
-    """Settings, and whether it is SASL."""
     kind = required_in(given, "type", place)
     if kind == "tls":
         return _certificate(given, namespace, place), False
@@ -377,7 +375,6 @@ def connect_resource(resources: Sequence[StrimziResource], origin: str) -> Strim
 
 
 def worker_settings(resource: StrimziResource) -> dict[str, str]:
-    """The settings of every worker of a KafkaConnect or KafkaMirrorMaker2 that decide about Kafka."""
     spec, place = _worker_spec(resource), resource.place
     group, converter, kinds = DEFAULTS[resource.kind]
     settings = {
@@ -398,7 +395,6 @@ def worker_settings(resource: StrimziResource) -> dict[str, str]:
 
 
 def _named(resource: StrimziResource, spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Group ID and topics by their own fields, which v1 requires."""
     for field, key in FIELDS.items():
         if resource.api_version == API_VERSIONS[-1]:
             yield key, required_in(spec, field, resource.place)
@@ -479,7 +475,6 @@ def _mirrors(resource: StrimziResource) -> Iterator[dict[str, str]]:
 
 
 def mirror_connectors(resource: StrimziResource) -> Iterator[tuple[str, tuple[int, str], Mapping[str, Any]]]:
-    """Name, place among spec.mirrors and spec of each connector of a KafkaMirrorMaker2."""
     for at, mirror in enumerate(mappings_in(resource.spec, "mirrors", resource.place)):
         source, target = _sides(resource, mirror)
         names = f"{required_in(source, 'alias', resource.place)}->{required_in(target, 'alias', resource.place)}"

@@ -149,8 +149,6 @@ class KeyEntry(HiddenFields, frozen=True):
 
 
 class JavaKeyStore(Struct, frozen=True):
-    """Private keys, and the certificates (DER) that are trusted, in the order of the file."""
-
     keys: tuple[KeyEntry, ...]
     trusted: tuple[bytes, ...]
 
@@ -290,7 +288,6 @@ def decode_pem(text: str) -> tuple[PemBlock, ...]:
 
 
 def encode_pem(label: str, der: bytes) -> str:
-    """The PEM text of one block, with a line end after it."""
     text = base64.encodebytes(der).decode().replace("\n", "")
     lines = "\n".join(text[place : place + 64] for place in range(0, len(text), 64))
     return f"-----BEGIN {label}-----\n{lines}\n-----END {label}-----\n"

@@ -160,7 +160,6 @@ class _Bytes:
         return count
 
     def partitions(self) -> tuple[TopicPartition, ...] | None:
-        """The array of version 0."""
         count = self.count(compact=False)
         found: list[TopicPartition] = []
         for _ in range(count):
@@ -169,7 +168,6 @@ class _Bytes:
         return None if count < 0 else tuple(found)
 
     def compact_partitions(self) -> tuple[TopicPartition, ...] | None:
-        """The array of version 1."""
         count = self.count(compact=True)
         found: list[TopicPartition] = []
         for _ in range(count):

@@ -134,12 +134,10 @@ class Address(Struct, frozen=True):
 
 
 def addresses(text: str) -> Iterator[Address]:
-    """Where the resources of a text are that `strict_yaml` has read, in order."""
     yield from (address for address, _ in _resources(text))
 
 
 def address_of(text: str, kind: str, name: str) -> Address:
-    """Where the resource of this kind and name is, which is there."""
     return next(
         address
         for address, node in _resources(text)
@@ -148,7 +146,6 @@ def address_of(text: str, kind: str, name: str) -> Address:
 
 
 def scalar_at(text: str, address: Address, path: Path) -> str:
-    """The text of the scalar at `path`; empty where there is none."""
     return _scalar_in(_locate(text, address), path)
 
 

@@ -55,14 +55,10 @@ IDS_PER_LANE: Final = 200
 
 
 class Lookup(NamedTuple):
-    """FindCoordinator for some IDs."""
-
     transactional_ids: tuple[str, ...]
 
 
 class Fence(NamedTuple):
-    """InitProducerId for one ID."""
-
     transactional_id: str
 
 

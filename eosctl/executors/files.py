@@ -62,7 +62,6 @@ def remove_trust(record: Path) -> None:
 
 
 def write_resource_file(path: Path, text: str) -> None:
-    """Writes the text to `path`, whose directory is made; ConfigError where that cannot be done."""
     make_directory(path.parent)
     write_atomic_file(path, text)
 

@@ -108,7 +108,6 @@ class Scratch:
         return Initialised(producer, (monotonic() - began) * 1000)
 
     def describe(self) -> TransactionDescription | Refusal:
-        """DescribeTransactions of the ID."""
         request = describe_transactions([self._name])
         answer = self._of_coordinator(request, "Describe", lambda each: int(each.transaction_states[0].error_code))
         if isinstance(answer, Refusal):
@@ -179,7 +178,6 @@ class Scratch:
         return int(answer.responses[0].partition_responses[0].base_offset)
 
     def producers(self) -> tuple[ActiveProducer, ...] | Refusal:
-        """DescribeProducers of the partition."""
         request = describe_producers([self.place])
         answer = self._of_leader(request, "Read", lambda each: int(each.topics[0].partitions[0].error_code))
         if isinstance(answer, Refusal):
@@ -415,7 +413,6 @@ class ProbeRun:
         raise _StoppedError(f"the transactional ID could not be initialised again: {_why(again)}")
 
     def _create(self) -> str | None:
-        """Why the topic is not there; None where it is."""
         self._created = True
         try:
             created = create_topic(

@@ -73,8 +73,6 @@ def _still_held(offset: int) -> str:
 
 
 class _Partition:
-    """One partition, asked at its leader until the time is up."""
-
     def __init__(self, wire: Wire, topic_partition: TopicPartition, timeout_s: float) -> None:
         self._wire = wire
         self._place = topic_partition
@@ -187,8 +185,6 @@ Markers = Mapping[TopicPartition, EndTransactionMarker | Skipped | None]
 
 
 class CommitChecks(NamedTuple):
-    """How a transactional ID, offsets of partitions, and the markers of a step's producer are read."""
-
     look: Callable[[Wire, str], TransactionNow]
     offsets: Callable[[Wire, Sequence[TopicPartition]], Mapping[TopicPartition, PartitionOffsets]]
     markers: Callable[[Wire, CommitTransaction, Mapping[TopicPartition, int]], Markers]
@@ -233,7 +229,6 @@ class _Commit:
         return committed
 
     def send(self) -> str:
-        """EndTxn, answered: what it says of the producer that follows."""
         step = self._step
         raises_epoch = step.transaction_version >= RAISES_EPOCH
         request = end_transaction(step.transactional_id, step.producer, commit=True, raises_epoch=raises_epoch)

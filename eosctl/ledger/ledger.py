@@ -91,7 +91,6 @@ def read_cursors(connection: LedgerConnection, job: str) -> list[Cursor]:
 
 
 def _require_known(connection: LedgerConnection, job: str) -> int:
-    """The number of the last run, 0 for none."""
     for number, version in connection.rows("SELECT run_number, state_version FROM audit_job WHERE job = ?", (job,)):
         if version != STATE_VERSION:
             raise Unsupported(
@@ -291,7 +290,6 @@ def refusal(connection: LedgerConnection, run: LedgerRun) -> Refused:
 
 
 def _moved(now: Mapping[TopicPartition, Cursor], advances: Sequence[Advance]) -> str:
-    """The first cursor that does not stand where the run begins, in words."""
     for each in sorted(advances, key=lambda each: each.topic_partition):
         found = now.get(each.topic_partition)
         if found != each.before:
@@ -404,7 +402,6 @@ def _find_run(connection: LedgerConnection, run_id: str) -> int | None:
 
 
 def _outcome(store: LedgerStore, committed: Committed, lost: EosctlError) -> Committed:
-    """What became of a COMMIT that was not answered well."""
     deadline = monotonic() + RECONNECT_S
     while True:
         try:
@@ -494,7 +491,6 @@ class Ledger(Struct, frozen=True):
         return read_runs(self.store, job)
 
     def ranges(self, job: str) -> Iterator[CommittedRange]:
-        """All ranges of a job, by topic and partition, in the order in which they account for the log."""
         return read_ranges(self.store, job)
 
     def report(self, job: str, run_id: str | None = None) -> str | None:

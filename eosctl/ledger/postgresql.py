@@ -55,20 +55,16 @@ class TooLarge(Exception):
 
 
 class Bounds:
-    """What one exchange may take: until when, and how many bytes."""
-
     def __init__(self, deadline: float, most_bytes: int) -> None:
         self.deadline, self.bytes_left = deadline, most_bytes
 
     @property
     def seconds_left(self) -> float:
-        """Until the deadline. Raises Late after it."""
         if (left := self.deadline - monotonic()) <= 0:
             raise Late
         return left
 
     def count(self, arrived: int) -> None:
-        """So many bytes more. Raises TooLarge beyond the limit."""
         self.bytes_left -= arrived
         if self.bytes_left < 0:
             raise TooLarge
@@ -273,8 +269,6 @@ T = TypeVar("T")
 
 
 class Called(NamedTuple):
-    """What errors call the URL, and the database that it leads to."""
-
     url: str = "store"
     database: str = "ledger"
     is_short: bool = False

@@ -142,7 +142,6 @@ class PlannedPhase(NamedTuple):
 
 
 def planned_phases(request: AclRequest) -> tuple[PlannedPhase, ...]:
-    """What the request plans for, the last phase first; each phase of a Connect cluster once."""
     found: dict[tuple[str, SourceSupport], PlannedPhase] = {}
     for cluster in request.clusters:
         for worker in cluster.workers:
@@ -211,7 +210,6 @@ class AclReport(Result, frozen=True, kw_only=True):
         return (*self.unchecked, *unread_doubts(self.coverage))
 
     def fails(self, finding: Finding) -> bool:
-        """Findings never hold back a text for another tool."""
         return not self.is_for_tools and self.triage.fails(finding)
 
 
@@ -365,7 +363,6 @@ def acl_resource(pattern: ResourcePattern) -> dict[str, str]:
 
 
 def says(rule: Mapping[str, Any], binding: AclBinding) -> bool:
-    """Whether a rule is on the binding's resource, host and operation (`All` is on each)."""
     resource = {"patternType": "literal", **(rule.get("resource") or {})}
     wanted = {"patternType": "literal", **acl_resource(binding.pattern)}
     operations = {*(rule.get("operations") or ()), rule.get("operation")}

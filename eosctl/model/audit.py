@@ -91,8 +91,6 @@ class PartitionBounds(NamedTuple):
 
 
 class TransactionalIdHolder(NamedTuple):
-    """A producer ID, and the transactional ID that held it when the audit was planned."""
-
     producer_id: int
     transactional_id: str
 
@@ -214,8 +212,6 @@ AMOUNTS: Final = frozenset({"count", "records", "tombstones", "keys"})
 
 
 class EarlierFinding(NamedTuple):
-    """A finding as the ledger keeps it; evidence in JSON's own types."""
-
     severity: Severity
     evidence: Mapping[str, Any]
 
@@ -394,8 +390,6 @@ class TimelineEvent(NamedTuple):
 
 
 class EpochPoint(NamedTuple):
-    """A producer ID was seen with this epoch for the first time in a partition."""
-
     topic: str
     partition: int
     producer_id: int
@@ -508,8 +502,6 @@ class AuditReport(Result, frozen=True):
 
 
 class OffsetsWrite(NamedTuple):
-    """The place of a source offset that was committed in a transaction."""
-
     topic: str
     partition: int
     offset: int
@@ -517,8 +509,6 @@ class OffsetsWrite(NamedTuple):
 
 
 class OutputPart(NamedTuple):
-    """Records, from offset first to last of a partition, that a transaction wrote beside its source offsets."""
-
     topic: str
     partition: int
     first: int
@@ -534,8 +524,6 @@ class CommittedData(NamedTuple):
 
 
 class Anomaly(NamedTuple):
-    """Something wrong with one transaction: its data, or its open part, lies from first to last in the partition."""
-
     kind: str
     connectors: tuple[str, ...]
     topic: str
@@ -549,8 +537,6 @@ class Anomaly(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """How many anomalies of a kind concern these connectors in that topic, and how many records."""
-
     kind: str
     connectors: tuple[str, ...]
     topic: str
@@ -671,8 +657,6 @@ class KeySummary(NamedTuple):
 
 
 class ConfigAnomaly(NamedTuple):
-    """Something wrong in the history of the config topic, at an offset; connector None: it concerns the leader."""
-
     kind: str
     connector: str | None
     offset: int
@@ -693,8 +677,6 @@ class ConnectorHistory(NamedTuple):
 
 
 class ConfigSummary(NamedTuple):
-    """The config topic's history: connectors by name, and its anomalies."""
-
     connectors: tuple[ConnectorHistory, ...] = ()
     anomalies: tuple[ConfigAnomaly, ...] = ()
 

@@ -25,8 +25,6 @@ class Write(NamedTuple):
 
 
 class Change(NamedTuple):
-    """Two writes of one key that follow each other."""
-
     before: Write
     after: Write
 
@@ -109,8 +107,6 @@ class KeyState(NamedTuple):
 
 
 class ItemKind(IntEnum):
-    """What a transaction item is: a run of data batches of one epoch, or the marker that ends a transaction."""
-
     DATA = 0
     ABORT = 1
     COMMIT = 2
@@ -130,8 +126,6 @@ class TransactionItem(NamedTuple):
 
 
 class ProducerItems(NamedTuple):
-    """The transaction items of one producer ID in one partition."""
-
     producer_id: int
     items: tuple[TransactionItem, ...]
 
@@ -179,16 +173,12 @@ class ProducerState(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """Offsets [offset, next_offset) that could not be read, and why; the audit went on behind them."""
-
     offset: int
     next_offset: int
     reason: str
 
 
 class GrowthPoint(NamedTuple):
-    """Records and tombstones within one hour since the epoch."""
-
     hour: int
     records: int
     tombstones: int

@@ -17,8 +17,6 @@ from eosctl.model.versions import STOPPED_STATE, KafkaVersion
 
 
 class Effect(StrEnum):
-    """What one record did to the reader's state."""
-
     APPLIED = "applied"
     LIVE_ONLY = "live-only"
     IGNORED = "ignored"
@@ -31,8 +29,6 @@ class Effect(StrEnum):
 
 
 class RecordKind(StrEnum):
-    """What a record of the config topic is, by its key alone."""
-
     TARGET_STATE = "target-state"
     CONNECTOR_CONFIG = "connector-config"
     TASK_CONFIG = "task-config"
@@ -355,8 +351,6 @@ class NextStartRule(StrEnum):
 
 
 class NextStart(Struct, frozen=True):
-    """What the next start of a connector's tasks does: `fences` producers are fenced; words say why."""
-
     rule: NextStartRule
     fences: int
     words: str

@@ -8,8 +8,6 @@ from eosctl.model.report import Result
 
 
 class CheckStep(StrEnum):
-    """The steps of a connection, in their order."""
-
     DNS = "DNS"
     TCP = "TCP"
     TLS = "TLS"

@@ -207,7 +207,6 @@ class Evidence(Struct, frozen=True):
         return {url: fact for url, fact in workers.items() if isinstance(fact, Skipped)}
 
     def sources(self) -> tuple[str, ...]:
-        """Names of the connectors known to be sources, by REST or by the config topic."""
         statuses = {} if isinstance(self.statuses, Skipped) else self.statuses
         names = {name for name, status in statuses.items() if status.type == "source"}
         if not isinstance(self.inspection, Skipped):
@@ -267,7 +266,6 @@ class Snapshot(Struct, frozen=True):
 
     @property
     def coverage(self) -> Coverage:
-        """Its sections, and what of each was not read."""
         sections = {name: getattr(self, name) for name in self.__struct_fields__ if name not in NO_SECTIONS}
         unread = [each for name, fact in sections.items() for each in unread_in(name.replace("_", " "), fact)]
         unread += (Unread("transactional IDs and topics", reason, Cause.UNREACHABLE) for reason in self.unlisted)

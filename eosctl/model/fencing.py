@@ -60,8 +60,6 @@ class FenceStep(Struct, frozen=True):
 
 
 class SkippedCandidate(Struct, frozen=True):
-    """A derived ID that is left alone, and why."""
-
     candidate: Candidate
     reason: str
 

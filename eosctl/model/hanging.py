@@ -64,8 +64,6 @@ Place = tuple[TopicPartition, int, int]
 
 
 class HangingReason(StrEnum):
-    """Why no coordinator will write a marker into the partition."""
-
     NO_TRANSACTIONAL_ID = "no-transactional-id"
     NOT_DESCRIBED = "unknown-to-coordinator"
     NOT_LISTED = "partition-not-in-transaction"

@@ -68,8 +68,6 @@ class LedgerRange(NamedTuple):
 
 
 class CommittedRange(NamedTuple):
-    """A range in the ledger, and the number of the run that put it there."""
-
     run_number: int
     range: LedgerRange
 
@@ -191,8 +189,6 @@ class RunSummary(NamedTuple):
 
 
 class JobSummary(NamedTuple):
-    """A job and its last run."""
-
     job: str
     cluster_id: str | None
     partitions: int
@@ -200,8 +196,6 @@ class JobSummary(NamedTuple):
 
 
 class JobStatus(NamedTuple):
-    """A job, its cursors, and its ranges."""
-
     summary: JobSummary
     state: JobState
     ranges: tuple[CommittedRange, ...]
@@ -221,8 +215,6 @@ class LedgerStatus(Result, frozen=True):
 
 
 class LedgerHistory(Result, frozen=True):
-    """The runs of one job, the last one first."""
-
     as_of: int
     store: str
     job: JobSummary

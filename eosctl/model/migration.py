@@ -46,8 +46,6 @@ class SourceRead(Struct, frozen=True):
 
 
 class MergeRule(StrEnum):
-    """What to do where the target holds offsets of the connector already that differ from the source's."""
-
     FAIL = "fail"
     KEEP_TARGET = "keep-target"
     KEEP_SOURCE = "keep-source"

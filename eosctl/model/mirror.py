@@ -91,8 +91,6 @@ class Stretch(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """Offsets [start, end) of one side that could not be read."""
-
     side: Side
     start: int
     end: int
@@ -185,8 +183,6 @@ class MirrorPlan(Struct, frozen=True):
 
 
 class PairVerdict(Struct, frozen=True):
-    """The verdict on one pair of partitions: IDs of the findings behind it, and in words what it rests on."""
-
     pair: PartitionPair
     alignment: Alignment
     verdict: AuditVerdict
@@ -250,8 +246,6 @@ class KeptRuns(NamedTuple):
 
 
 class MissingRun(NamedTuple):
-    """Source records at the places [start, end) that the target lacked, and may still hold; stretch says where."""
-
     start: int
     end: int
     stretch: Stretch
@@ -313,8 +307,6 @@ class Kept(Struct, frozen=True):
 
 
 class MirrorProgress(Struct, frozen=True):
-    """The progress of one pair of partitions as a ledger carries it; the IDs are its topics' (KIP-516)."""
-
     topics: TopicPair
     partition: int
     source_id: str

@@ -77,8 +77,6 @@ Entry = tuple[OffsetKey, KeyRecords]
 
 
 class OffsetsPartition(Struct, frozen=True):
-    """One partition of an offsets topic, folded: records by raw key, None standing for a null key."""
-
     topic_partition: TopicPartition
     offsets: PartitionOffsets | Skipped
     keys: Mapping[bytes | None, KeyRecords]
@@ -89,8 +87,6 @@ class OffsetsPartition(Struct, frozen=True):
 
 
 class OffsetsTopic(Struct, frozen=True):
-    """An offsets topic, folded: its settings and its partitions in order."""
-
     topic: str
     facts: TopicFacts | Skipped
     partitions: tuple[OffsetsPartition, ...]
@@ -289,8 +285,6 @@ class OffsetsFacts(Struct, frozen=True):
 
 
 class Order(StrEnum):
-    """Where a position lies, seen from another one of the same source."""
-
     BEFORE = "before"
     SAME = "same"
     AFTER = "after"
@@ -306,8 +300,6 @@ class Served(StrEnum):
 
 
 class AtSource(NamedTuple):
-    """What a source says of a position, and in words."""
-
     served: Served
     words: str
 
@@ -320,8 +312,6 @@ class ConnectorOffset(NamedTuple):
 
 
 class OffsetId(NamedTuple):
-    """What an offset is of: a connector, and a source partition as canonical JSON."""
-
     connector: str
     partition: str
 
@@ -331,8 +321,6 @@ OffsetsById = Mapping[OffsetId, SourceOffset | Skipped | None]
 
 
 class Store(StrEnum):
-    """Which offset of each source partition to take."""
-
     KAFKA_EFFECTIVE = "kafka-effective"
     KIP618_EFFECTIVE = "kip618-effective"
     WORKER_GLOBAL = "worker-global"
@@ -340,8 +328,6 @@ class Store(StrEnum):
 
 
 class ExportedFile(Struct, frozen=True):
-    """A file that was written, how many offsets are in it, and what could not be expressed."""
-
     connector: str
     file: str
     offsets: int
@@ -390,8 +376,6 @@ class OffsetChange(Struct, frozen=True):
 
 
 class OffsetsDifference(Result, frozen=True):
-    """What differs between A and B; same counts the offsets that do not."""
-
     a: str
     b: str
     changes: tuple[OffsetChange, ...]

@@ -407,8 +407,6 @@ Step = (
 
 
 class ClusterIs(Struct, frozen=True):
-    """The Kafka cluster has this ID."""
-
     side: Side
     cluster_id: str
 
@@ -493,8 +491,6 @@ Precondition = (
 
 
 class PlannedStep(Struct, frozen=True):
-    """A step and what must hold immediately before it."""
-
     step: Step
     preconditions: tuple[Precondition, ...] = ()
 

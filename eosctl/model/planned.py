@@ -12,8 +12,6 @@ from eosctl.model.skipped import Skipped
 
 
 class StepOutcome(StrEnum):
-    """What became of one step: done now, done by an earlier run, left to a person, failed, or not begun."""
-
     DONE = "done"
     DONE_BEFORE = "done-before"
     BY_HAND = "by-hand"
@@ -22,8 +20,6 @@ class StepOutcome(StrEnum):
 
 
 class StepResult(Struct, frozen=True):
-    """The outcome of step `number` (from 1): detail says what was seen or, for a failed step, why it failed."""
-
     number: int
     step: Step
     outcome: StepOutcome
@@ -95,8 +91,6 @@ class Applied(Result, frozen=True, kw_only=True):
 
 
 class PlanState(StrEnum):
-    """State of a plan, by its journal and the journal of its undo file."""
-
     PLANNED = "planned"
     BEGUN = "begun"
     DONE = "done"
@@ -120,7 +114,6 @@ class KeptPlan(Struct, frozen=True):
 
     @property
     def only_stops(self) -> bool:
-        """Whether it is the first part of a plan that was made again after the stop."""
         steps = () if isinstance(self.plan, Skipped) else self.plan.steps
         return bool(steps) and all(isinstance(each.step, StopConnector) for each in steps)
 

@@ -60,8 +60,6 @@ class ConnectorFacts(Struct, frozen=True):
 
 
 class TopicNow(Struct, frozen=True):
-    """A topic as it is now, with the ID that distinguishes it from an earlier one of the same name (KIP-516)."""
-
     facts: TopicFacts
     topic_id: str | None
 
@@ -137,8 +135,6 @@ def establishes(step: Step, precondition: Precondition) -> bool:
 
 
 class Standing(StrEnum):
-    """Whether a precondition holds: now, not, only after an earlier step, or it could not be read."""
-
     OK = "ok"
     FAILS = "fails"
     LATER = "later"
@@ -146,8 +142,6 @@ class Standing(StrEnum):
 
 
 class Check(Struct, frozen=True):
-    """A precondition and the numbers of the steps before which it is checked; reason says why it is not ok."""
-
     precondition: Precondition
     steps: tuple[int, ...]
     standing: Standing
@@ -315,7 +309,6 @@ def _config(wanted: ConnectorConfigIs, facts: PlanFacts) -> str | None:
 
 
 def how_to_stop(wanted: ConnectorStopped, facts: PlanFacts) -> str:
-    """What to do about a connector that is not stopped, or that shows tasks although it is."""
     if not _keeps_tasks(facts.connectors[wanted.side, wanted.connector]):
         return STOP_HINT
     path = connector_path(wanted.connector)

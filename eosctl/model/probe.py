@@ -19,8 +19,6 @@ NOT_TRIED: Final = Skipped("not tried", Cause.NOT_ASKED)
 
 
 class Refusal(Struct, frozen=True):
-    """A request that was answered with an error: the API, the error's code and Kafka's name for it."""
-
     api: str
     code: int
     name: str
@@ -30,8 +28,6 @@ class Refusal(Struct, frozen=True):
 
 
 class VersionRange(NamedTuple):
-    """The lowest and the highest version of an API that a broker answers."""
-
     lowest: int
     highest: int
 
@@ -44,8 +40,6 @@ class Initialised(NamedTuple):
 
 
 class Shown(StrEnum):
-    """What a read_committed Fetch does with a record."""
-
     RETURNED = "returned"
     NAMED_ABORTED = "returned, and its transaction named as aborted"
     NOT_RETURNED = "not returned"
@@ -79,8 +73,6 @@ class Look(Struct, frozen=True):
 
 
 class Raised(NamedTuple):
-    """A producer before and after a request that raises its epoch."""
-
     before: ProducerIdAndEpoch
     after: ProducerIdAndEpoch
 
@@ -185,8 +177,6 @@ class Verdict(StrEnum):
 
 
 class Meaning(NamedTuple):
-    """What an answer means for exactly-once source connectors, and for eosctl's other commands."""
-
     connect: str
     eosctl: str
 
@@ -241,8 +231,6 @@ class ProbedApi(NamedTuple):
 
 
 class Left(NamedTuple):
-    """What the probe has left in the cluster: the kind of thing, its name, and why or for how long."""
-
     kind: str
     name: str
     reason: str

@@ -75,6 +75,4 @@ class EffectiveSetting(Struct, frozen=True):
 
 
 class EffectiveSettings(Result, frozen=True):
-    """The answer of `profile explain`: every setting that a command would connect with."""
-
     settings: tuple[EffectiveSetting, ...]

@@ -42,8 +42,6 @@ class Entry(Protocol):
 
 
 class Writer(NamedTuple):
-    """What a batch knows of all its records."""
-
     transactional: bool
     producer_id: int
     producer_epoch: int
@@ -120,5 +118,4 @@ def murmur2(data: bytes) -> int:
 
 
 def java_partition(key: bytes, partitions: int) -> int:
-    """The partition, out of `partitions`, that a Java producer without a partitioner of its own puts `key` in."""
     return (murmur2(key) & 0x7FFFFFFF) % partitions

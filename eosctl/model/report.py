@@ -35,8 +35,6 @@ class Waiver(Struct, frozen=True):
 
 
 class AppliedWaiver(NamedTuple):
-    """The waiver of a finding, and whether its last day is over: it does not hold then."""
-
     waiver: Waiver
     expired: bool
 
@@ -61,8 +59,6 @@ SEVERITIES: Final = tuple(Severity)
 
 
 class OlderFix(NamedTuple):
-    """What to do instead where the workers are older than `before`."""
-
     before: KafkaVersion
     fix: str
 
@@ -229,7 +225,6 @@ class Result(Struct, frozen=True, kw_only=True):
         return None
 
     def fails(self, finding: Finding) -> bool:
-        """Whether the command ends with exit code 1 because of this finding."""
         return self.triage.fails(finding) and self.is_new(finding) is not False
 
     @property

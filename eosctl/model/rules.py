@@ -15,15 +15,11 @@ Check = Callable[[Evidence], Iterable[Finding | Skipped]]
 
 
 class Whose(StrEnum):
-    """Whose version decides whether a rule concerns a cluster."""
-
     WORKERS = "workers"
     BROKERS = "brokers"
 
 
 class Versions(Struct, frozen=True):
-    """The Kafka versions of workers or of brokers that a rule concerns: from since on, and before until."""
-
     whose: Whose
     since: KafkaVersion | None = None
     until: KafkaVersion | None = None
@@ -139,8 +135,6 @@ class Phase(StrEnum):
 
 
 class Verdict(StrEnum):
-    """Whether the next rolling step may start."""
-
     YES = "yes"
     NO = "no"
     CANNOT_TELL = "cannot tell"

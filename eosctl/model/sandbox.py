@@ -53,15 +53,11 @@ class SandboxEnvironment(Result, frozen=True):
 
 
 class DemoStep(Struct, frozen=True):
-    """One step: what was done, what was seen on the real cluster, and how many seconds it took."""
-
     step: str
     seen: str
     elapsed_s: float
 
 
 class DemoReport(Result, frozen=True, kw_only=True):
-    """All steps, on Kafka and Connect of this version."""
-
     kafka_version: str
     steps: tuple[DemoStep, ...]

@@ -21,6 +21,4 @@ class SparkOptions(Struct, frozen=True):
 
 
 class SparkBundle(Result, frozen=True):
-    """Each file that was written, with its size in bytes."""
-
     sizes: Mapping[str, int]

@@ -47,7 +47,6 @@ class StrimziResource(HiddenFields, frozen=True):
 
     @property
     def replicas(self) -> int:
-        """How many workers a KafkaConnect or KafkaMirrorMaker2 has."""
         given = self.spec.get("replicas")
         return given if isinstance(given, int) else DEFAULT_REPLICAS
 

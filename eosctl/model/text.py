@@ -9,7 +9,7 @@ SHOWN: Final = 5
 
 
 def pluralize(count: int, one: str, many: str | None = None) -> str:
-    """`1 connector`, `2,000 connectors`; `counted(2, "key lies", "keys lie")` where more than a letter changes."""
+    """`1 connector`, `2,000 connectors`; `pluralize(2, "key lies", "keys lie")` where more than a letter changes."""
     noun = one if count == 1 else many or f"{one}s"
     return f"{count:,} {noun}"
 

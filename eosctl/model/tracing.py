@@ -38,8 +38,6 @@ class Ending(NamedTuple):
 
 
 class Absence(StrEnum):
-    """Why there is no record at an offset; not-found: the limit ended the search for one."""
-
     DELETED = "deleted"
     NOT_WRITTEN = "not-written"
     COMPACTED = "compacted"

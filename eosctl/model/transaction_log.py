@@ -49,7 +49,6 @@ class CommitHistory(Struct, frozen=True):
 
     @property
     def span_ms(self) -> int:
-        """From the first commit to the last, in ms."""
         return self.last_ms - self.first_ms
 
     @property
@@ -184,8 +183,6 @@ class FoldedLog(Struct, frozen=True):
 
 
 class HistoryEntry(Struct, frozen=True):
-    """One record of an ID and what happened by it, in words."""
-
     record: TransactionLogRecord
     words: str
 
@@ -203,7 +200,6 @@ class LogAnswer(Result, frozen=True, kw_only=True):
 
     @property
     def all_notes(self) -> tuple[str, ...]:
-        """The notes, and which partitions could not be read."""
         return (*self.notes, f"not read: {self._reasons}") if self.unread else self.notes
 
     @property
@@ -241,6 +237,4 @@ class TransactionLogReport(LogAnswer, frozen=True, kw_only=True):
 
 
 class TransactionHistory(LogAnswer, frozen=True, kw_only=True):
-    """Every record that the log still holds, partition by partition in offset order."""
-
     entries: tuple[HistoryEntry, ...]

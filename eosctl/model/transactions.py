@@ -154,8 +154,6 @@ class ListedTransactions(Struct, frozen=True):
 
 
 class LeaderOwner(Struct, frozen=True):
-    """The transactional ID belongs to the leader of Connect cluster `group_id`."""
-
     group_id: str
 
     def __str__(self) -> str:
@@ -163,8 +161,6 @@ class LeaderOwner(Struct, frozen=True):
 
 
 class TaskOwner(Struct, frozen=True):
-    """The transactional ID belongs to a source task of Connect cluster `group_id`."""
-
     group_id: str
     task: ConnectorTaskId
 
@@ -208,8 +204,6 @@ class ListedTransaction(Struct, frozen=True):
 
 
 class UndescribedId(Struct, frozen=True):
-    """A transactional ID that has no description, and why."""
-
     transactional_id: str
     ownership: Ownership
     reason: str
@@ -274,7 +268,6 @@ class TransactionList(Result, frozen=True, kw_only=True):
 
     @property
     def failure(self) -> EosctlError | None:
-        """Unreachable where a coordinator did not answer."""
         if not self.missing:
             return None
         return Unreachable(
@@ -301,8 +294,6 @@ class TransactionDescriptions(Result, frozen=True, kw_only=True):
 
 
 class ProducerList(Result, frozen=True, kw_only=True):
-    """The producers of partitions, the transactional IDs that hold their producer IDs, and the owners of these."""
-
     as_of: int
     cluster_id: str | None
     producers: tuple[ActiveProducer, ...]
@@ -313,12 +304,10 @@ class ProducerList(Result, frozen=True, kw_only=True):
 
     @property
     def failure(self) -> EosctlError | None:
-        """Unreachable where partitions are left out because no leader answers."""
         return no_leader_answers(self.not_searched)
 
 
 def require_described(described: Mapping[str, Described]) -> dict[str, TransactionDescription]:
-    """Those that are known; raises the first error among them."""
     found = {}
     for name, answer in described.items():
         if isinstance(answer, EosctlError):

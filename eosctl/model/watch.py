@@ -86,8 +86,6 @@ class Panel(NamedTuple):
 
 
 class PanelRow(NamedTuple):
-    """The panels of one theme."""
-
     title: str
     panels: tuple[Panel, ...]
 
@@ -181,8 +179,6 @@ class Observation(Result, frozen=True, kw_only=True):
 
 
 class Emitted(StrEnum):
-    """Files to install that `watch` writes from its table."""
-
     PROMETHEUS_RULES = "prometheus-rules"
     GRAFANA_DASHBOARD = "grafana-dashboard"
     SYSTEMD = "systemd"

@@ -14,8 +14,6 @@ from eosctl.model.versions import KafkaVersion
 
 
 class WorkerFacts(Struct, frozen=True):
-    """One worker that answered `GET /`: its URL, version and the Kafka cluster that it keeps its topics in."""
-
     url: str
     version: str
     kafka_cluster_id: str
@@ -43,7 +41,6 @@ class ConnectorStatus(Struct, frozen=True):
 
     @property
     def running_tasks(self) -> tuple[int, ...]:
-        """Indexes of the tasks that run now."""
         return tuple(sorted(status.task for status in self.tasks if status.state == "RUNNING"))
 
     @property
@@ -67,7 +64,6 @@ class ConnectFacts(Struct, frozen=True):
 
     @property
     def running_tasks(self) -> dict[str, int]:
-        """Connector name to the number of its tasks that run."""
         return {name: len(status.running_tasks) for name, status in self.connectors.items()}
 
 
@@ -135,8 +131,6 @@ class WorkerTrust(Struct, frozen=True):
 
 
 class FoundWorkers(Struct, frozen=True):
-    """Workers that only the group names: the addresses that answered, and those that were not asked or did not."""
-
     reached: tuple[str, ...] = ()
     unread: Mapping[str, Skipped] = field(default_factory=dict)
 
@@ -245,7 +239,6 @@ class LiveOwners(Struct, frozen=True):
         return (() if stem is None else self.tasks.get(stem, ())) + (() if leader is None else (leader,))
 
     def unknown_of(self, transactional_id: str) -> tuple[str, ...]:
-        """The groups that may own this ID and of which that is not known."""
         if not self.unknown:
             return ()
         return tuple(sorted(possible_groups([transactional_id]) & self.unknown.keys()))
@@ -274,7 +267,6 @@ class LiveOwners(Struct, frozen=True):
 
 
 def possible_groups(transactional_ids: Iterable[str]) -> frozenset[str]:
-    """The Connect groups of which each ID may be a task's, or the leader's."""
     ids = list(transactional_ids)
     stems = {stem[0] for each in ids if (stem := stem_and_task(each)) is not None}
     leaders = {each.removeprefix(LEADER_PREFIX) for each in ids if each.startswith(LEADER_PREFIX)}

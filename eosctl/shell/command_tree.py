@@ -56,7 +56,6 @@ class CommandHelp(Struct, frozen=True):
 
     @property
     def is_group(self) -> bool:
-        """Whether it only holds other commands."""
         return not self.runs
 
 

@@ -42,8 +42,6 @@ def read_plain_words_quickly(parameter: Any) -> None:  # noqa: ANN401  # Typer's
 
 
 class _Quick:
-    """What Typer asks for the converter of a parameter, and that converter."""
-
     def __init__(self, slow: Any, descriptor: Any) -> None:  # noqa: ANN401  # Typer's own
         self._slow = slow
         self._kind, self._info = descriptor.annotation, descriptor.parameter_info
@@ -109,7 +107,6 @@ _WHOLE: Final = re.compile(r"(?<=default: )(\d+)\.0(?=[\];,\s]|$)")
 
 
 def paragraphs(help_text: str) -> Iterator[str]:
-    """The paragraphs of a command's help, in order, without the empty lines between them."""
     yield from (part.strip("\n") for part in help_text.split("\n\n") if part.strip())
 
 
@@ -152,8 +149,6 @@ def _usage_of(parameter: "Parameter", ctx: "Context") -> list[str]:
 
 
 class _Help:
-    """The parts of help that commands and groups share."""
-
     help: str | None
 
     def get_params(self, ctx: "Context") -> "list[Parameter]":

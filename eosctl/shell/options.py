@@ -195,12 +195,10 @@ class ConsoleHolder:
 
 
 def printing(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
-    """A command that answers but needs no cluster: output options only."""
     return _sharing(command, OUTPUT_OPTIONS)
 
 
 def connecting(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
-    """A command that must read the cluster itself."""
     return _sharing(command, (*CONNECTION_OPTIONS, *OUTPUT_OPTIONS))
 
 

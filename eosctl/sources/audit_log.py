@@ -196,8 +196,6 @@ LogItem = DataBatch | ControlBatch | DamagedOffsets
 
 
 class LogSource(AbstractContextManager["LogSource"]):
-    """Where ranges are read from; opened in each process that reads."""
-
     def read(self, plan: AuditPlan, offsets: OffsetRange) -> Iterator[LogItem]:
         raise NotImplementedError
 
@@ -207,8 +205,6 @@ OpenSource = Callable[[], LogSource]
 
 
 class ClusterSource(LogSource):
-    """Fetches from the partition leaders, with the identity that the properties give."""
-
     def __init__(self, properties: ClientProperties, timeout_s: float) -> None:
         self._wire = Wire(properties, timeout_s=timeout_s)
 

@@ -119,7 +119,6 @@ class Discovery:
         return WorkerTrust(wants, self._opted_in)
 
     def _ask(self, address: str, cluster_id: str) -> WorkerUrl | Skipped:
-        """The address, where a worker of this Kafka cluster answers."""
         here = all(map(is_loopback, self._connections.client_properties.bootstrap_servers))
         try:
             url = DiscoveredUrl.of(address, lambda: self._connections.client_properties, self._requests, is_here=here)

@@ -157,7 +157,6 @@ class Probes(NamedTuple):
 
 
 def probes_of(wire: Wire, resource_type: ResourceType, first_characters: Iterable[str], noun: str) -> Probes:
-    """The probes for names of that type, which the messages call `noun`."""
     names = {f"{first}{secrets.token_hex(16)}": f"{first}…" for first in first_characters}
     try:
         bindings = read_acls(wire)

@@ -68,12 +68,10 @@ class LogReader:
         self._empty_answers = 0
 
     def begin(self, leader: int = NO_LEADER) -> None:
-        """Send the first Fetch already, to the leader if it is known: so that many readers wait at the same time."""
         self._leader = leader
         self._begun = self._ask()
 
     def __iter__(self) -> Iterator[tuple[list[Batch], Response]]:
-        """Each answer's batches, with the answer."""
         pending = self._ask() if self._begun is None else self._begun
         self._stall = Deadline(self._wire.timeout_s)
         while self._position < self.limit:
@@ -307,7 +305,6 @@ def _in_order(offsets: PartitionOffsets) -> PartitionOffsets:
 
 
 def _read(wire: Wire, answer: Reply[_Bound]) -> Mapping[TopicPartition, int]:
-    """Offsets in one answer, without the partitions to ask again."""
     if answer.error is not None:
         if isinstance(answer.error, Unreachable):
             return {}

@@ -277,8 +277,6 @@ TOPIC_ID: Final = re.compile(r"^topic_id:\s*(\S+)$", re.MULTILINE)
 
 
 class AbortedTransaction(NamedTuple):
-    """A producer's data from `first` up to the abort marker at `marker`."""
-
     producer_id: int
     first: int
     marker: int
@@ -337,7 +335,6 @@ def _longest(logs: Iterable[Sequence[Path]]) -> tuple[Path, ...]:
 
 
 def _in_order(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """Segments by their first offset; a `.swap` file only where no other one has the offset."""
     by_base = {_base(path): path for path in sorted(set(paths), reverse=True)}
     return tuple(by_base[base] for base in sorted(by_base))
 
@@ -394,7 +391,6 @@ def _topic_id(directory: Path) -> str | None:
 
 
 def read_segments(segments: PartitionSegments, offsets: OffsetRange) -> Iterator[LogItem]:
-    """Everything in the range, in offset order: the second way through."""
     aborted: dict[int, list[AbortedTransaction]] = {}
     for each in segments.aborted:
         aborted.setdefault(each.producer_id, []).append(each)
@@ -480,8 +476,6 @@ def read_transaction_log_segments(partitions: Iterable[PartitionSegments]) -> It
 
 @dataclass(frozen=True)
 class SegmentSource(LogSource):
-    """Reads the segments of the partitions that it was given."""
-
     segments: tuple[PartitionSegments, ...]
 
     def __enter__(self) -> Self:
@@ -496,8 +490,6 @@ class SegmentSource(LogSource):
 
 
 class OpenSegments(Struct, frozen=True):
-    """Opens a SegmentSource."""
-
     segments: tuple[PartitionSegments, ...]
 
     def __call__(self) -> SegmentSource:
@@ -541,7 +533,6 @@ class LiveLog:
         return 0
 
     def read(self, offsets: OffsetRange) -> Iterator[LogItem]:
-        """Fetched; raises NotAuthorized where Read is missing."""
         return read_range(self._wire, offsets, None) if offsets.size > 0 else iter(())
 
     def offset_at(self, place: TopicPartition, time_ms: int) -> tuple[int, int] | None:
@@ -597,7 +588,6 @@ class SegmentLog:
         return None
 
     def transaction_log(self) -> Iterator[LogRecord]:
-        """The records of `__transaction_state` there; none where it does not lie there."""
         places = [each for each in self.all if each.topic == TRANSACTION_LOG]
         return read_transaction_log_segments([self._segments(each) for each in places])
 

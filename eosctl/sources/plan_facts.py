@@ -55,8 +55,6 @@ FoldConfigs = Callable[[Iterable[ConfigRecord]], Mapping[str, ConnectorState]]
 
 
 class Folds(NamedTuple):
-    """What config topics and offsets topics are folded with as they are read."""
-
     configs: FoldConfigs
     offsets: NewFold
 
@@ -162,7 +160,6 @@ def read_offsets_topic(access: ClusterAccess, topic: str, new_fold: NewFold) -> 
 
 
 def read_topic_now(access: ClusterAccess, topic: str) -> TopicNow | None:
-    """Partitions, settings and topic ID of the topic; None where it does not exist."""
     facts = topic_facts(access.wire, [topic])[topic]
     if facts is None:
         return None

@@ -24,7 +24,6 @@ def user_file() -> Path:
 
 
 def read_user_profiles() -> Profiles:
-    """The profiles of the user's file; none where there is no such file."""
     path = user_file()
     if not path.is_file():
         return Profiles()
@@ -76,7 +75,6 @@ def find_project_file() -> Path | None:
 
 
 def _is_file(path: Path) -> bool:
-    """Whether there is a file of this name, as far as this user may look."""
     try:
         return path.is_file()
     except OSError:
@@ -109,7 +107,6 @@ def read_project_file(path: Path) -> ProjectFile:
 
 
 def read_trust(record: Path) -> Mapping[str, str]:
-    """The digests in a record, by path; empty where there is none."""
     try:
         lines = record.read_text("utf-8", errors="surrogateescape").splitlines()
     except OSError:

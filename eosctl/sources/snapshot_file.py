@@ -16,7 +16,6 @@ from eosctl.model.workers import ConnectFacts
 
 
 def read_snapshot_file(path: Path) -> Snapshot:
-    """The snapshot in `path`; errors name the file and the line."""
     try:
         with open_lines(path, SNAPSHOT) as lines:
             return decode_snapshot(_text(lines))
