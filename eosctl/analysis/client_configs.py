@@ -243,9 +243,6 @@ def refused_overrides(worker: WorkerConfig, connector: ConnectorConfig) -> tuple
     return tuple(key for key in overrides(connector) if not may_override(worker, key.partition(".override.")[2]))
 
 
-# The clients of a connector by the evidence: one for each worker whose properties file was given.
-
-
 UNREAD: Final = not_asked("what the workers set for their connectors' clients is not known: give --worker-config")
 FLOWS: Final = not_asked("what a dedicated MirrorMaker sets for the clients of each flow is not read from its file")
 

@@ -319,9 +319,6 @@ def _missing(waiting: dict[int, Properties], tasks: int) -> tuple[int, ...]:
     return tuple(missing)
 
 
-# One pass over the config topic that gives both the reader's state and the census of its records.
-
-
 class Survey(Struct, frozen=True):
     """A config topic read once: the reader's state and the census."""
 
@@ -482,9 +479,6 @@ class _Leaders:
             self.interleaving = Interleaving(earlier[0], later[0], earlier[1], later[1], offset, 1)
         else:
             self.interleaving = replace(self.interleaving, count=self.interleaving.count + 1)
-
-
-# The history of a config topic: one entry per record, with what it did to the reader's state.
 
 
 def timeline(

@@ -112,7 +112,7 @@ def still_open(verdicts: Sequence[Verdict], producers: Iterable[ActiveProducer])
     return tuple(each for each in verdicts if not each.hangs or each.transaction.place in open_now)
 
 
-# Who holds a last stable offset back: the open transaction that begins first (KIP-98).
+# The transaction that holds a last stable offset back: the open one that begins first (KIP-98).
 #
 # The last stable offset is the start of the first transaction that is still open, or the high watermark. A
 # transaction's start in a partition is the offset of its first batch there.
@@ -156,7 +156,7 @@ def held_back(
     return HeldBack(offsets, holds, listed, tuple(connect), commits)
 
 
-# Which parts of Connect wait behind an open transaction in a topic.
+# Parts of Connect that wait behind an open transaction in a topic.
 #
 # 1. Config topic: a worker with exactly-once enabled reads it committed and to its high watermark at start and before
 #    each round of fencing, so it does not start, and tasks that are started turn FAILED.

@@ -31,8 +31,6 @@ from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.whole_numbers import MOST_TASKS
 
-# Findings about one connector of the config topic, each with what to do.
-
 
 class _Case(Struct, frozen=True):
     connector: InspectedConnector
@@ -207,7 +205,7 @@ _RULES: Final[tuple[Callable[[_Case], Finding | None], ...]] = (
 )
 
 
-# Which rule the leader's round of zombie fencing falls under when a connector's tasks start next.
+# The rule for the leader's round of zombie fencing at the next start of a connector's tasks.
 #
 # With P pending fencing, R the last task count record (or none) and T the number of tasks last committed
 # (DistributedHerder.doFenceZombieSourceTasks, KIP-618):
@@ -283,7 +281,7 @@ def _producers(name: str, count: int, group_id: str | None) -> str:
     return f"{count} producers ({first} … -{count - 1})"
 
 
-# Whether the cleanup policy of one of Connect's topics keeps the last record of each key, and no more.
+# Checks the cleanup policy of Connect's topics, which has to keep the last record of each key, and no more.
 #
 # Workers refuse to start over another policy that they may read (TopicAdmin.verifyTopicCleanupPolicyOnlyCompact). An
 # empty one, which brokers accept from 4.2 on, passes that check: it looks like one that may not be read.
@@ -303,9 +301,6 @@ def cleanup_policy_finding(subject: str, topic: str, policy: str, what: str) -> 
         "each start of a worker reads all of it"
     )
     return CLEANUP.finding(subject, message, evidence, cure=cure, severity=Severity.WARNING)
-
-
-# Findings about the records of a config topic and about the topic itself, each with what to do.
 
 
 _SHOWN_KEY: Final = 100

@@ -298,9 +298,6 @@ def _timestamp(stored: StoredOffset) -> tuple[int, int]:
     return stored.record.timestamp, stored.record.offset
 
 
-# How two sets of offsets differ.
-
-
 Side = SourceOffset | Skipped | None
 
 

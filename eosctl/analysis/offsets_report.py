@@ -41,9 +41,6 @@ from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.text import pluralize
 from eosctl.model.versions import EXACTLY_ONCE_SOURCES, STOPPED_STATE, KafkaVersion
 
-# Findings about offsets topics, each with what to do.
-
-
 YOUNG_MS: Final = 60_000
 EXAMPLES: Final = 10
 LOSES_THE_REST: Final = (
@@ -239,9 +236,6 @@ def _text(raw: bytes) -> str:
     return raw.decode(errors="replace")
 
 
-# Findings about one connector's offsets, each with what to do.
-
-
 def connector_findings(connector: ConnectorOffsets, version: KafkaVersion) -> Iterator[Finding]:
     """All findings about one connector, with the fixes for workers of this version."""
     stores = () if isinstance(connector.stores, Skipped) else connector.stores
@@ -400,7 +394,7 @@ def _orphan(connector: ConnectorOffsets) -> Iterator[Finding]:
         )
 
 
-# What the phase of the workers changes about where a connector begins.
+# The effect of the workers' phase on a connector's starting offsets.
 #
 # The worker-global store is read committed by workers that are enabled, and uncommitted by all others whose file does
 # not say isolation.level=read_committed (KafkaOffsetBackingStore.configure). So an offset whose transaction was
@@ -489,9 +483,6 @@ def _example(row: MergedOffset, phases: ByPhase) -> Mapping[str, object]:
         "enabled": enabled.reason if isinstance(enabled, Skipped) else enabled,
         "not_enabled": other.reason if isinstance(other, Skipped) else other,
     }
-
-
-# Findings about a connector whose producer is sent to other bootstrap.servers than the worker's.
 
 
 SETTING: Final = "producer.override.bootstrap.servers"

@@ -19,7 +19,7 @@ from eosctl.model.acls import WILDCARD, PatternType, ResourcePattern, topic
 from eosctl.model.client_properties import listed
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, server_set
 
-# What a Debezium connector's config shows about the topics that it uses, and its clients.
+# Topics and clients of a Debezium connector, by its config.
 #
 # 1. Change events go to topics that begin with `topic.prefix` and the delimiter, and so do transaction metadata
 #    (AbstractTopicNamingStrategy). Which tables there will be, nobody knows: it is a prefix.
@@ -242,9 +242,6 @@ def _literal_start(regex: str) -> tuple[str, bool]:
     start = plain[: found.start()]
     # `ab*` matches a: the last character belongs to the quantifier.
     return (start[:-1] if plain[found.start()] in "*?{" else start), False
-
-
-# Connect clusters by their configs: which Kafka cluster is theirs, and which topics they use.
 
 
 def place_of(clusters: Sequence[ConnectCluster], addresses: frozenset[str], given: str | None = None) -> frozenset[str]:

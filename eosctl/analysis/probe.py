@@ -29,9 +29,6 @@ from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.text import pluralize
 from eosctl.model.transactions import TransactionDescription, TransactionState
 
-# The questions of a probe: what Kafka does, and what it means where a cluster does it or does otherwise.
-
-
 PRODUCER_APIS: Final = Check(
     "producer-apis",
     "Do all brokers answer the requests of transactional producers and their consumers?",

@@ -149,9 +149,6 @@ def _isolation_level(client: ClientConfig) -> IsolationLevel | Skipped:
     return IsolationLevel.READ_UNCOMMITTED if uncommitted else IsolationLevel.READ_COMMITTED
 
 
-# Whose clients read and write the offsets of a source connector: analysis.source_stores, asked by role.
-
-
 def connector_offsets_topic(worker: WorkerConfig, connector: ConnectorConfig, *, exactly_once: bool) -> str | None:
     """The topic that the connector's own clients read and write offsets in; None where only the worker's do."""
     if connector.offsets_topic is not None:

@@ -201,9 +201,6 @@ def _newer(folded: FoldedLog) -> list[Finding]:
     ]
 
 
-# The history of transactional IDs: what each record of the transaction log says, given the one before it.
-
-
 def history(records: Iterable[LogRecord]) -> Iterator[HistoryEntry]:
     """Every record with what it says, given the one before it of the same ID; in the order of reading.
 

@@ -18,7 +18,7 @@ from eosctl.model.transactions import (
     TransactionListing,
 )
 
-# Whose transactional ID it may be, by its shape alone. A shape is a hint and never an owner: anybody may use any ID.
+# Possible owners of a transactional ID, by its shape alone. A shape is only a hint: any client may use any ID.
 #
 # 1. `connect-cluster-<group.id>`: the leader of a Connect cluster; `connect-cluster-<alias>-mm2` of a dedicated
 #    MirrorMaker 2 that mirrors from <alias>.
@@ -57,7 +57,7 @@ def shapes_of(transactional_id: str) -> tuple[str, ...]:
     return tuple(telling or vague)
 
 
-# Who uses a transactional ID, as far as known group IDs and connector names show.
+# The owner of a transactional ID, by the known group IDs and connector names.
 #
 # Connect joins group ID, connector and task with dashes and escapes nothing, so an ID can be read in several ways:
 # group `a` with connector `b-c` and group `a-b` with connector `c` share `a-b-c-0`, and group `connect` with connector

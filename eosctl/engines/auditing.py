@@ -206,9 +206,6 @@ def _reduce_transactions(reduction: TransactionReduction, bucket: int, rows: Ite
     return Reduced(bucket, encode_audit_state(summary), tuple(carried))
 
 
-# The seam between the audit and what runs it: scan every range, then reduce the states kind by kind.
-
-
 class Progress(NamedTuple):
     offsets: OffsetRange
 
@@ -233,7 +230,7 @@ class Engine(Protocol):
         """Read every range of the plan once. Raises what reading raises."""
 
 
-# Counts what came of source offsets that somebody changed: their writes are read once more, all of them.
+# Counts the effects of changed source offsets, by reading all writes of their connectors once more.
 #
 # The states of an audit hold of each key what its judgement needs, and not its history. Changes are rare, so the
 # offsets topics' partitions of the connectors concerned are read again where there is one, in this process; and where

@@ -299,9 +299,6 @@ def _ranges(pair: PartitionPair, side: Side) -> list[OffsetRange]:
     return [settled, OffsetRange(*place, max(start, stable), bounds.high_watermark, settled=False)]
 
 
-# Pieces of large pairs of partitions, compared apart.
-
-
 SMALLEST_PIECE: Final = 500_000
 """Offsets of the target from which on a piece is worth the looking for a cut, and the context that is read again."""
 LARGEST_PIECE: Final = 5_000_000

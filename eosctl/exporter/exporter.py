@@ -69,9 +69,6 @@ def printable(label: str) -> str:
     return label.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-# What each cycle published last, for all faces of `watch`: pages, pushes and a terminal.
-
-
 class _Published(Struct, frozen=True):
     """An observation, valid until a time of the monotonic clock."""
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from requests.adapters import HTTPAdapter
 
 
-# The HTTP session that OpenTelemetry's SDK sends with: bounded in time and bytes, whatever answers.
+# The HTTP session of OpenTelemetry's SDK, bounded in time and bytes.
 #
 # 1. `requests` bounds each read from a socket, so an answer that drips has no end. Here a timer ends the sockets of a
 #    push when its whole time is over.

@@ -47,8 +47,6 @@ from eosctl.planning.acl_difference import compare_acls, plan_acl_changes
 from eosctl.planning.acls import plan_acls
 from eosctl.sources.config_providers import read_subject
 
-# Which Connect cluster a connector belongs to whose config is in a file.
-
 
 def group_and_path(text: str, clusters: Sequence[ConnectCluster]) -> tuple[str | None, Path]:
     """`GROUP=FILE`, or a file alone where there is one group; None where the group has to be named."""
@@ -85,9 +83,6 @@ def _unclear(text: str, groups: Sequence[str]) -> UsageError:
         f"--connector-config {text} does not say which of {len(groups)} Connect clusters it is for",
         hint=f"put the group.id before it: --connector-config {groups[0]}={text}",
     )
-
-
-# Connect clusters with their connectors, from files, flags, workers and the config topic.
 
 
 class AclInputs(Struct, frozen=True):
@@ -350,9 +345,6 @@ def files_of(inputs: AclInputs, clusters: Sequence[ConnectCluster]) -> Mapping[s
     return found | dict(zip((WORKERS,), map(str, inputs.worker_configs), strict=False))
 
 
-# Who a client is, where a flag or a certificate names it.
-
-
 CONNECTOR: Final = "connector"
 """Stands for every client of a connector."""
 OTHER: Final = frozenset({ClientRole.WORKER, ClientRole.EOSCTL})
@@ -424,9 +416,6 @@ def certificate_subject(clusters: Iterable[ConnectCluster]) -> SubjectOf:
         return read_subject(properties)
 
     return subject
-
-
-# Planning the ACLs of Connect clusters, and comparing them with those of the Kafka cluster.
 
 
 NOT_READ: Final = frozenset({Cause.NOT_ASKED, Cause.NOT_SAVED})

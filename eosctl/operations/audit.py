@@ -43,9 +43,6 @@ from eosctl.sandbox.cache import cache_directory
 from eosctl.sandbox.java import find_java
 from eosctl.spark.starting import spark_engine
 
-# The command line that an audit was run with, as its page shows it: nothing in it is a secret.
-
-
 DEFAULTS = OffsetsRequest()
 
 
@@ -84,9 +81,6 @@ def _given(options: SessionOptions, request: AuditRequest) -> Iterator[tuple[str
     }
     for name, values in settings.items():
         yield from ((name, str(value)) for value in values if value is not None)
-
-
-# An audit that resumes where the last one of its job ended: its report and how far it came are kept as one.
 
 
 T = TypeVar("T")
@@ -196,9 +190,6 @@ def buckets_of(rows: Iterable[StateRow]) -> Iterator[CarriedBucket]:
     ordered = sorted(rows, key=lambda row: (row.kind, row.bucket, row.topic, row.partition, row.start))
     for (kind, bucket), group in groupby(ordered, key=lambda row: (row.kind, row.bucket)):
         yield CarriedBucket(kind, bucket, tuple(group))
-
-
-# What `audit` reads and decides: the plan, the engine that runs it, the ledger that keeps it, the report.
 
 
 class ReportFormats(Struct, frozen=True):

@@ -10,9 +10,6 @@ from eosctl.model.ledger import JobStatus, JobSummary, LedgerHistory, LedgerStat
 from eosctl.operations.session import Session
 from eosctl.sources.config_providers import look_up
 
-# Opens the ledger that a command names.
-
-
 FAILPOINT: Final = "EOSCTL_FAILPOINT"
 """For tests of crashes: the point at which a commit kills its own process (executors.failpoints)."""
 

@@ -58,9 +58,6 @@ class AuditInput(Protocol):
         """The requests until now, and the failed ones."""
 
 
-# The request of a mirror's audit, and which topic is mirrored to which.
-
-
 INTERNAL: Final = ("__", "mm2-")
 INTERNAL_END: Final = (".internal", "-internal")
 

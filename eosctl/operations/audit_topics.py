@@ -53,9 +53,6 @@ from eosctl.sources.log_directories import (
     survey_segments,
 )
 
-# What an audit is planned from, read once: partitions, topic IDs, bounds, producer IDs' holders, open transactions.
-
-
 CLEANUP_POLICY: Final = "cleanup.policy"
 RETENTION_MS: Final = "retention.ms"
 RETENTION_BYTES: Final = "retention.bytes"
@@ -380,9 +377,6 @@ def _own_topics(worker: WorkerSettings, connectors: Connectors) -> Iterator[tupl
             yield name, each.written_to.topic if each.written_to.bootstrap_servers is None else ELSEWHERE
 
 
-# A cluster as what an audit reads, through its reader.
-
-
 class ClusterInput:
     """A cluster, live or saved. Its topics are found once."""
 
@@ -436,9 +430,6 @@ def _holders_of_ids(plan: AuditPlan, producer_ids: Collection[int]) -> tuple[str
     holders = () if isinstance(plan.holders, Skipped) else plan.holders
     known = {each.transactional_id: each.producer_id for each in holders if each.producer_id in producer_ids}
     return tuple(sorted(known)) if set(known.values()) == set(producer_ids) else ()
-
-
-# Log directories of brokers as what an audit reads, without a cluster.
 
 
 NOT_ASKED: Final = not_asked("segment files were read: no broker and no worker was asked")

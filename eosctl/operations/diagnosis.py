@@ -28,9 +28,6 @@ def diagnose_cluster(session: Session, request: EvidenceRequest, prometheus: Pat
     return diagnosis.covering(session.reader.coverage)
 
 
-# What `upgrade-check` answers, now or as soon as the next rolling step may start.
-
-
 PAUSE_S: Final = 1.0
 
 

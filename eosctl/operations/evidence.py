@@ -72,9 +72,6 @@ from eosctl.planning.acl_difference import compare_acls
 from eosctl.planning.acls import plan_acls
 from eosctl.sources.cluster_reader import ClusterReader
 
-# The ACL planner's difference with the cluster, as evidence for the rules, which know no planner.
-
-
 NO_PRINCIPALS: Final = not_asked("neither --principal nor --worker-config was given")
 
 
@@ -133,9 +130,6 @@ def _planned(request: AclRequest) -> tuple[AclRequest, AclPlan]:
         unknown: Principals = {(role, None): UNKNOWN_PRINCIPAL for role in ClientRole}
         request = replace(request, principals={**unknown, **request.principals})
         return request, plan_acls(request, certificate_subject(request.clusters))
-
-
-# Where connectors write, and which other groups may have their transactional IDs, for the rules.
 
 
 OWN_OFFSETS: Final = "offsets.storage.topic"
@@ -218,9 +212,6 @@ def _groups_elsewhere(reader: ClusterReader, known: Evidence) -> Groups | Skippe
     return found if isinstance(found, Skipped) else {**found, **unknown}
 
 
-# What coordinators know of the transactional IDs of a Connect cluster, for the rules.
-
-
 NO_GROUP = not_asked("no --group-id was given")
 
 
@@ -301,9 +292,6 @@ def _with_log(reader: ClusterReader, known: Evidence, ids: Sequence[str], earlie
 
     found = read_or_skip(read)
     return replace(known, logged=found, idle_since=found, commits=found) if isinstance(found, Skipped) else found
-
-
-# Where MirrorSource connectors are in their source clusters, for the rules.
 
 
 Mirrored = tuple[MirroredPartition | Skipped, ...]
@@ -421,9 +409,6 @@ def _retention(described: TopicDescription, key: str) -> int | Skipped:
         return -1
     value = settings.get(key)
     return Skipped(f"{key} of topic {described.name} is not known") if value is None else whole_number(value, key)
-
-
-# Reading the evidence that the rules need: what workers answer, then what brokers do.
 
 
 class _Workers(NamedTuple):

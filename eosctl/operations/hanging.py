@@ -195,9 +195,6 @@ def _at(waiting: Waiting | Skipped, partition: TopicPartition) -> tuple[WaitingG
     return waiting if isinstance(waiting, Skipped) else waiting.get(partition, ())
 
 
-# What `transactions lso` answers: last stable offsets and who holds them back, once or again and again.
-
-
 class StabilityRequest(Struct, frozen=True):
     """Which partitions (none: all that are held back), and how often to look at them.
 

@@ -54,9 +54,6 @@ from eosctl.sources.audit_log import DataBatch, OpenSource
 from eosctl.sources.cluster_reader import ClusterReader
 from eosctl.spark.starting import spark_pieces
 
-# What MirrorMaker's checkpoints topics hold: for each consumer group its latest checkpoint of each partition.
-
-
 Checkpoints = Mapping[TopicPartition, Sequence[Checkpoint]]
 """By partition of the target."""
 
@@ -313,9 +310,6 @@ class _Attempt:
             yield advance(
                 each, max(each.start, found[place].kept.target_next if place in found else 0), read.get(place)
             )
-
-
-# What `mirror audit` reads and decides: the plan, the comparison of each pair of partitions, the verdicts.
 
 
 def audit_mirror(session: Session, request: MirrorRequest, as_json: Callable[[MirrorReport], str]) -> MirrorReport:

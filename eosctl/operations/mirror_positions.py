@@ -115,9 +115,6 @@ def _levels(configs: Mapping[str, Mapping[str, object]], names: Sequence[str], a
             yield str(level or IsolationLevel.READ_UNCOMMITTED.value).lower()
 
 
-# The source cluster of a mirror, with an identity of its own.
-
-
 @contextmanager
 def source_session(
     session: Session, servers: str | None, config: Path | None, planned: PlannedServers | None = None

@@ -141,9 +141,6 @@ def _configs_in(log: ConfigTopicLog, version: KafkaVersion) -> tuple[Configs, _H
     return {name: state.config for name, state in states.items() if state.config is not None}, _History(last, named)
 
 
-# Which version a Connect cluster is read as.
-
-
 class WorkerVersion(NamedTuple):
     """The version, and notes for the user on it."""
 

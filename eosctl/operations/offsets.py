@@ -61,8 +61,6 @@ from eosctl.sources.cluster_reader import ClusterReader, Servers
 from eosctl.sources.config_providers import look_up
 from eosctl.sources.replication_slots import read_slots
 
-# Offsets topics of several Kafka clusters, each read once, by whatever names its brokers are given.
-
 
 def read_offsets_topics(
     reader: ClusterReader,
@@ -171,9 +169,6 @@ def _report(read: OffsetsRead, selected: tuple[str, ...] = ()) -> OffsetsReport:
     )
 
 
-# What a connector's source says of its positions: asked of its database, where the user names it.
-
-
 CALLED: Final = Called("source", "source database", is_short=True)
 SLOT: Final = "slot.name"
 DEFAULT_SLOT: Final = "debezium"
@@ -201,9 +196,6 @@ def source_read(server: SourceServer | Skipped, connector: str, config: Mapping[
     if "${" in name or name == HIDDEN:
         return SourceRead(server, Skipped(f"{SLOT} of connector {connector} is {name}, which cannot be resolved here"))
     return SourceRead(server, name)
-
-
-# What `offsets export` writes and `offsets diff` compares.
 
 
 LIVE: Final = "live"

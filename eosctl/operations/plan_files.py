@@ -143,9 +143,6 @@ def last_undo_file() -> Path:
     )
 
 
-# Where a plan is carried out: where the user says, otherwise where it was made.
-
-
 DEFAULT_CONFIG_TOPIC = "connect-configs"
 
 
@@ -199,9 +196,6 @@ def _urls(place: PlanTarget, named_by: str) -> tuple[WorkerUrl, ...]:
 
 def _place(plan: Plan, side: Side) -> PlanTarget:
     return next((each for each in plan.places if each.side is side), PlanTarget(side, ()))
-
-
-# Plans of connectors that were begun by this user on this machine, and cut short.
 
 
 OF_CONNECTORS = (CreateConnector, WriteOffsets, VerifyOffsets, SetConnectorConfig, ResumeConnector)

@@ -155,9 +155,6 @@ def worker_settings_in(file: Path) -> Mapping[str, str]:
     return connector_files.decode_worker_properties(whole, str(file))
 
 
-# Where each setting of a command line comes from; secrets are hidden.
-
-
 def effective_settings(session: Session) -> EffectiveSettings:
     """The profile, the shared options, then each client property as the clients get it."""
     return EffectiveSettings(tuple(_settings(session)))

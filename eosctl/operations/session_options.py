@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from eosctl.model.profile import Profile
 
 
-# How an operation speaks to the user while it works: its answer is what it returns.
-
-
 Advance = Callable[[int], None]
 
 
@@ -128,9 +125,6 @@ def as_words(given: Mapping[str, Iterable[object]]) -> tuple[str, ...]:
     """Each option with each of its values that is not None."""
     each = ((flag, str(value)) for flag, values in given.items() for value in values if value is not None)
     return tuple(word for option in each for word in option)
-
-
-# Where eosctl keeps what it must not forget: plans that the user gave no file for, and what the user trusts.
 
 
 def state_directory() -> Path:

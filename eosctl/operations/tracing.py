@@ -44,9 +44,6 @@ from eosctl.operations.transactions import ConnectNames, read_connect_names
 from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem
 from eosctl.sources.log_directories import LiveLog, RecordLog, SegmentLog
 
-# Where one transaction lies in a partition: its batches and its marker, found by reading outward within a limit.
-
-
 FIRST_WINDOW: Final = 1_000
 """Offsets of the first step back; each further one is twice as long."""
 
@@ -193,9 +190,6 @@ def ending_of(item: ControlBatch) -> Ending:
     )
 
 
-# What a transaction commits beside its records: source offsets in an offsets topic, offsets of consumer groups.
-
-
 MOST_OFFSETS: Final = 1_000
 """How many offsets of one partition are shown."""
 
@@ -252,9 +246,6 @@ def _source_offset(place: TopicPartition, record: Record) -> CommittedOffset | N
         canonical_partition(key.partition),
         None if value is None else shown,
     )
-
-
-# Where a trace looks: a cluster through its reader, or log directories without a broker.
 
 
 INTERNAL = frozenset({TRANSACTION_LOG, "__cluster_metadata", "__share_group_state"})
@@ -383,9 +374,6 @@ class DirectoryPlaces:
 
     def known_to(self, producer_id: int) -> Sequence[TopicPartition]:
         return [each for each in self.segments.all if each.topic not in INTERNAL]
-
-
-# Which record a trace is about: by partition and offset, by timestamp, or by its key.
 
 
 PLACE: Final = re.compile(

@@ -98,9 +98,6 @@ def _last_logged(reader: ClusterReader, transactional_id: str) -> TransactionLog
     return last[0].value if last else None
 
 
-# Aborting open transactions of a partition: search, plan, show, ask, apply.
-
-
 def abort(
     session: Session, clusters: SourceAndTarget, request: AbortRequest, plan_file: Path | None, show: Show[Planned]
 ) -> Planned | Applied:

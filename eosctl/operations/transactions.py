@@ -43,8 +43,6 @@ from eosctl.operations.session import Session
 from eosctl.sources.cluster_reader import ClusterReader, Wanted
 from eosctl.sources.log_directories import LogSegment, partition_of_segment
 
-# Names that transactional IDs are compared with: Connect clusters by their groups, connectors by topic and REST.
-
 
 class ConnectNames(Struct, frozen=True):
     """What is known of the Connect clusters: groups of the Kafka cluster, and of --group-id its connectors.
@@ -120,9 +118,6 @@ def _read_connectors(reader: ClusterReader, config_topic: str) -> _Connectors | 
         return not_asked("no --group-id was given, so connectors are not known")
     log = reader.config_topic(config_topic)
     return _Connectors(log.topic, connector_states(log.records))
-
-
-# Partitions as people write them: TOPIC for all of its partitions, TOPIC:0,3 for some.
 
 
 def wanted_partitions(arguments: Iterable[str]) -> Wanted:
@@ -264,9 +259,6 @@ def list_producers(reader: ClusterReader, request: ProducersRequest) -> Producer
 
 def _unknown_holders(reasons: Sequence[str]) -> tuple[str, ...]:
     return (f"who holds a producer ID is not known of all: {'; '.join(reasons)}",) if reasons else ()
-
-
-# What `transactions log` answers: the log of a cluster, or segment files without a broker.
 
 
 class LogRequest(Struct, frozen=True):

@@ -387,9 +387,6 @@ class _Once:
         return self._console.results(label, total, unit=unit)
 
 
-# Files to install for `watch`.
-
-
 INSTALLED: Final = "/usr/local/bin/eosctl"
 """Where it is taken to lie when the PATH does not say."""
 

@@ -60,9 +60,6 @@ def as_text(content: str) -> str:
     return f"'{content}" if first in _FORMULA or content.startswith("'") else content
 
 
-# Short forms of offsets and owners for tables on a terminal; all other formats have them whole.
-
-
 POSTGRESQL: Final = frozenset({"lsn_proc", "lsn_commit", "txId", "ts_usec"})
 """Members that Debezium for PostgreSQL writes beside `lsn`."""
 POSITIONS: Final = (("file", "pos"), ("commit_lsn",), ("sec", "ord"))

@@ -104,9 +104,6 @@ def _plain_cell(value: Tree) -> str:
     return cell(value.replace("\\", "\\\\") if isinstance(value, str) else value)
 
 
-# Findings for people: those of one kind as one group, with the fix that they share; waived ones last.
-
-
 SEVERITIES: Final = {"error": Tone.BAD, "warning": Tone.WARN, "info": Tone.FAINT}
 INDENT: Final = "  "
 NARROWEST: Final = 20

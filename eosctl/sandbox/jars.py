@@ -25,9 +25,6 @@ from eosctl.model.versions import EXACTLY_ONCE_SOURCES, KafkaVersion
 from eosctl.sandbox.cache import cache_directory, exclusive
 from eosctl.sandbox.java import find_java
 
-# Runs a dependency resolver and reports how far it has come.
-
-
 TAIL_LINES = 15
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _LACKED_BY_MAVEN = re.compile(r"[\w.-]+:([\w.-]+):jar:([\w.-]+)")
@@ -81,9 +78,6 @@ def _missing(output: str) -> list[str]:
     return list(dict.fromkeys(f"{artifact} {version}" for artifact, version in found))
 
 
-# Jars by way of the Ivy that pyspark carries, for machines without Maven.
-
-
 # The m2compatible resolver of Ivy asks Maven's central repository unless it is given another root.
 SETTINGS = """<ivysettings>
 <settings defaultResolver="central"/>
@@ -132,9 +126,6 @@ def ivy_file_of(coordinates: Sequence[str]) -> str:
 """
 
 
-# Jars by way of Maven.
-
-
 COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
 
@@ -161,9 +152,6 @@ def pom_of(coordinates: Sequence[str]) -> str:
 {dependencies}
 </dependencies></project>
 """
-
-
-# Jars by their Maven coordinates, with what they need at run time: by Maven where the machine has it, or by Ivy.
 
 
 COORDINATES: Final = "coordinates"
@@ -290,9 +278,6 @@ if __name__ == "__main__":
     _write_locks()
 
 
-# Connector plugins for a sandbox's workers: directories of jars, and artifacts with what they need.
-
-
 _COORDINATE: Final = re.compile(r"[\w.-]+:[\w.-]+:[\w.-]+")
 
 
@@ -332,9 +317,6 @@ def link_plugins(home: Path, plugins: Sequence[Path]) -> None:
         link.unlink()
     for number, plugin in enumerate(plugins, start=1):
         (home / f"{number}-{plugin.name}").symlink_to(plugin, target_is_directory=True)
-
-
-# Kafka versions as the sandbox sees them: what to fetch and which settings a version knows.
 
 
 DEFAULT_KAFKA_VERSION = "4.3.1"

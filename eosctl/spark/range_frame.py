@@ -27,9 +27,6 @@ from eosctl.model.audit import AuditPlan, OffsetRange, StateKind, StateRow
 from eosctl.sources.audit_log import ClusterSource
 from eosctl.spark.executor_access import ExecutorAccess
 
-# StateRow as a row of a DataFrame and of an Arrow table.
-
-
 COLUMNS: Final = "kind string, bucket int, topic string, partition int, start bigint, settled boolean, payload binary"
 """The fields of StateRow in Spark's words."""
 
@@ -97,9 +94,6 @@ _BUILD: Final[dict[pa.DataType, Callable[[Sequence[Any]], pa.Array]]] = {
 def decode_rows(table: pa.Table) -> Iterator[StateRow]:
     for kind, *rest in zip(*(table.column(field.name).to_pylist() for field in ARROW), strict=True):
         yield StateRow(StateKind(kind), *rest)
-
-
-# An EosctlError of an executor, carried through Spark's own error text to the driver and made one again there.
 
 
 _CARRIED: Final = re.compile(r"<eosctl-error>(\{.*?\})</eosctl-error>", re.DOTALL)

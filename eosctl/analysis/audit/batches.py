@@ -101,7 +101,7 @@ class BatchWriter(NamedTuple):
 KeyReader = Callable[[bytes | None], ReadKey]
 
 
-# Whether a source offset lies behind the one before it, as far as its kind of source or its numbers show.
+# Order of two source offsets, by their kind of source or their numbers.
 #
 # Where both have the members of one of Debezium's connectors, and their key those of its source partitions, its order
 # is it (see `analysis.positions`). A member that is called `lsn` alone is no sign of Debezium. Otherwise:
@@ -199,7 +199,7 @@ def _digits_direction(was: str, now: str) -> int:
     return 0 if padded else (len(now) > len(was)) - (len(now) < len(was))
 
 
-# Whether a snapshot that has not ended was begun again.
+# Detects that an unfinished snapshot began again.
 #
 # 1. Which offsets are those of such a snapshot, `analysis.positions.snapshots` says.
 # 2. Debezium cannot go on with it. A task that finds one begins another, at another position of the database.

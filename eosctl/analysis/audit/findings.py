@@ -41,9 +41,6 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 
-# How the kinds of anomalies are reported: the kind of finding, and the sentence that counts what was found.
-
-
 BROKEN: Final = frozenset(
     {
         audit.OFFSET_SET_BACK,
@@ -200,9 +197,6 @@ def change_words(changes: Sequence[OffsetsChange]) -> str:
     if any(each.open for each in changes):
         done.append("the connector has not come as far again as it was")
     return f"{said}: {', and '.join(done) or 'no record was written once more or left out'}"
-
-
-# All summaries of one audit side by side, and what follows from several of them together.
 
 
 class PartitionLog(NamedTuple):
@@ -595,9 +589,6 @@ def orphan_findings(evidence: Evidence) -> Iterator[Finding]:
             yield ORPHAN_OFFSETS.finding(
                 keys.connector, message, {"connectors": [], "keys": keys.keys, "last_write": keys.last_write}, cure=cure
             )
-
-
-# What the logs themselves show: gaps, damages, data outside transactions, transactions open at the end.
 
 
 def log_findings(evidence: Evidence) -> Iterator[Finding]:

@@ -53,8 +53,6 @@ from eosctl.model.audit_states import (
 )
 from eosctl.model.names import TopicPartition
 
-# What can be wrong with a key of an offsets topic, and how a place is reported in words.
-
 
 class KeyAnomalyKind(StrEnum):
     MALFORMED_KEY = "malformed-offsets-key"
@@ -174,7 +172,7 @@ def _before(state: KeyState, write: Write) -> Write | None:
     return next((each for each in known if each is not None and each.timestamp < write.timestamp), None)
 
 
-# Whether a connector that changed its offset store went on where it was.
+# Checks that a connector resumed at its position after it changed its offset store.
 #
 # 1. A task that starts is given what its store holds for the key, and nothing else: a topic of its own that lacks the
 #    key answers null, and that hides what the worker's topic has (ConnectorOffsetBackingStore, V1). So a key's first
@@ -496,9 +494,6 @@ class _OfOne:
         return trouble_at(kind, self._key, self._place, at, before, after)
 
 
-# Conclusions about keys, added up over source partitions and buckets.
-
-
 MOST_SUSPICIONS: Final = 10_000
 MOST_LATEST: Final = 1_000
 
@@ -641,7 +636,7 @@ def _add_connector(each: Sequence[ConnectorKeys]) -> ConnectorKeys:
     )
 
 
-# What a suspicious source offset is, once it is known what its transaction wrote beside it.
+# Resolves a suspicious source offset by the data of its transaction.
 #
 # 1. Offsets that a stopped connector's own producer commits without data were altered: by a request to Connect, or by
 #    a tool that takes its place. What is read again then is read again as somebody wished.

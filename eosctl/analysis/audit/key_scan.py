@@ -36,7 +36,7 @@ from eosctl.model.audit_states import (
     WriteRun,
 )
 
-# The runs of a key: what a connector with several offset stores wrote, divided where one of its tasks may have begun.
+# The runs of a key: writes of a connector with several offset stores, divided where a task may have started.
 #
 # 1. A run ends where another producer writes, or the same one otherwise (in transactions, outside any).
 # 2. A new epoch may be a new session, or the next transaction of the same one (KIP-890). A task that begins has been

@@ -106,7 +106,7 @@ def _kind(kind: AnomalyKind, producer_id: int, topic: str, owners: Owners) -> An
     return AnomalyKind.UNKNOWN_WRITER if unknown else kind
 
 
-# Whose producer IDs are whose: those of connectors' tasks, and those that are shown to be none of theirs.
+# Owners of producer IDs: connectors' tasks, or clients that are shown to be none of these.
 #
 # 1. A producer is that of the task whose transactional ID holds it, or held it. Connectors are those that exist, those
 #    that have offsets and those that the config topic ever had.

@@ -26,7 +26,7 @@ from eosctl.model.audit_states import (
     TransactionItem,
 )
 
-# What the batches of a range say together: counts, gaps, damages, growth. Merges with the next range of the partition.
+# Summary of a range's batches: counts, gaps, damages, growth. Merges with the next range of the partition.
 #
 # Gaps are classified where they are seen, by what the topic is:
 # 1. A batch below the log start offset is gone by retention or DeleteRecords: no gap, the audit began behind it.
@@ -219,7 +219,7 @@ def _join_producers(left: tuple[ProducerState, ...], right: tuple[ProducerState,
     return tuple(known[producer_id] for producer_id in sorted(known))
 
 
-# Per producer ID, what its transactional batches and markers in one partition say, in offset order.
+# Transactional batches and markers of each producer ID in one partition, in offset order.
 #
 # Data batches of one epoch without a marker between them become one item, so a range has about two items a
 # transaction.

@@ -43,7 +43,7 @@ from eosctl.model.audit import (
 from eosctl.model.audit_states import KEPT_PLACES, ItemKind, ProducerItems, TransactionItem, TransactionPart
 from eosctl.model.names import TopicPartition
 
-# Transactions of one producer ID, put together from what they left in each partition.
+# Transactions of one producer ID, joined from their parts in each partition.
 #
 # 1. In one partition, data up to the next marker is one part of a transaction. A marker without data is a part, too,
 #    if it commits: compaction removed its records.
@@ -173,7 +173,7 @@ def _order(transaction: Transaction) -> tuple[int, str, int, int]:
     return min(ended, default=1 << 62), first.topic, first.partition, first.first
 
 
-# Which logged transaction a committed part of one producer ID is of, under transaction.version 0 and 1.
+# The logged transaction of a committed part of one producer ID, under transaction.version 0 and 1.
 #
 # 1. Transactions of a session follow each other. So the committed parts in one partition and the logged transactions
 #    that committed there are the same ones in the same order.
@@ -581,7 +581,7 @@ def _longest(stall: Stall) -> tuple[float, Stall]:
     return -length, stall._replace(until_ms=stall.until_ms or 0, connector=stall.connector or "")
 
 
-# The transactions of some producer IDs in all partitions: conclusions now, and what a later run has to know.
+# The transactions of some producer IDs in all partitions: conclusions now, and carried items for a later run.
 #
 # A transaction is closed when nothing can be added to it, or to what it is judged by: its last marker is older than
 # OPEN_FOR_MS, its producer has no open part, and those that are not settled in all partitions ended more than

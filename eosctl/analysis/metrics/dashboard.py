@@ -102,9 +102,9 @@ ROWS: Final = tuple(with_all(_THEMES, metrics.METRICS))
 """In the order in which they are shown."""
 
 
-# When somebody is to look: the alerts that `watch --emit` writes.
+# The alerts that `watch --emit` writes.
 #
-# An alert resolves, too, where what it is about can no longer be read: EosctlFactsUnread fires then.
+# An alert also resolves when its data can no longer be read: EosctlFactsUnread fires then.
 
 
 CRITICAL: Final = "critical"

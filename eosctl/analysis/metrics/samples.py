@@ -20,8 +20,6 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import NO_OWNER, Ownership, TaskOwner, TransactionList, TransactionState
 from eosctl.model.watch import NO_CYCLE_IN_TIME, Answers, Cycle, Metric, Sample
 
-# What `doctor` answers, as samples.
-
 
 def finding_samples(diagnosis: Diagnosis) -> Iterator[Sample]:
     """Findings by rule and severity. A rule that cannot tell has no series of 0, and is 1 in eosctl_rule_unknown."""
@@ -89,9 +87,6 @@ def _quietness(evidence: Evidence) -> Iterator[Sample]:
 
 def _answers(diagnosis: Diagnosis, kind: FindingKind) -> Iterator[RuleAnswer]:
     return (answer for answer in diagnosis.answers if answer.rule.kind == kind)
-
-
-# What `transactions list`, `hanging` and `lso` answer, as samples.
 
 
 NEAR_EXHAUSTION: Final = 32_000

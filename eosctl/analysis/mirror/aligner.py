@@ -33,8 +33,6 @@ from eosctl.analysis.mirror.blocks import (
 )
 from eosctl.model.mirror import Alignment, Checkpoint, EqualRun, Kept, Stretch, Translated
 
-# Records of aborted and undecided source transactions: what a mirror that reads uncommitted copies as well.
-
 
 class AbortedRecords:
     """Those of the source that were passed last, `most` at most, by digest.
@@ -239,8 +237,6 @@ class Aligner:
         lag = self._rest()
         return self._tally.alignment(lag, self._marks.translated(self._source.end))
 
-    # -- what a later run goes on from --------------------------------------------------------------------------------
-
     def _ended(self) -> bool:
         """True if there is more to do at the target's end."""
         self._keep()
@@ -332,8 +328,6 @@ class Aligner:
         self._aborted.pass_run(target, run, self._tally.runs["aborted"])
         return True
 
-    # -- records that are not in the window ---------------------------------------------------------------------------
-
     def _wait(self) -> None:
         """Passes an unknown record; after several of them searches the whole source."""
         if self._pending_from is None:
@@ -404,8 +398,6 @@ class Aligner:
         if self._pending_from is not None:
             self._tally.note_unknown(self._target, self._pending_from, until, self._source.offset(self._source.at))
         self._pending_from = None
-
-    # -- what is behind -----------------------------------------------------------------------------------------------
 
     def _drop(self) -> None:
         """Drops all but the window and the pending records."""

@@ -192,9 +192,6 @@ class Runs:
         return False
 
 
-# What was found of a pair of partitions up to both cursors: counts, and the places of differences.
-
-
 MOST_STRETCHES: Final = 10_000
 KINDS: Final = ("head", "lead", "gaps", "late", "repeats", "aborted", "unknown")
 
@@ -334,9 +331,6 @@ class Tally:
         )
 
 
-# Where a digest lies among the records of a side that are kept; extended as records come, made again as they go.
-
-
 MOST_CANDIDATES: Final = 32
 
 
@@ -371,9 +365,6 @@ class DigestIndex:
         behind = [place for place in there if place < source.at]
         lacking = [place for place in behind if place in missing][:MOST_CANDIDATES]
         return [*ahead, *lacking, *behind[-MOST_CANDIDATES:]]
-
-
-# A run of records, looked for in a whole side, and passed where it lies before the window.
 
 
 ENOUGH: Final = 8

@@ -284,9 +284,6 @@ def _judge_checkpoints(judged: _Judgement, found: Alignment) -> None:
             judged.add(kinds.CHECKPOINT_AHEAD, f"{what} and skip {pluralize(-each.behind, 'record')}")
 
 
-# Whether a comparison can go on where an earlier one ended: only where nothing that it rests on has changed.
-
-
 ANOTHER = Again("the records where the last run ended are no longer the same on both sides")
 
 

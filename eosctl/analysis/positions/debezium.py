@@ -84,7 +84,7 @@ MONGODB: Final = PositionReader(
 )
 
 
-# What Debezium's offsets say of its snapshots of a database.
+# Snapshots of a database in Debezium's offsets.
 #
 # 1. It commits offsets with `snapshot` (true before Debezium 3, or the kind of snapshot) while it copies tables, and
 #    with `snapshot_completed` or `last_snapshot_record` false. `false` and `last` are ordinary ones. Incremental
@@ -293,7 +293,7 @@ SQL_SERVER: Final = PositionReader(
 )
 
 
-# Whether a PostgreSQL can still stream from a position of Debezium's.
+# Checks that a PostgreSQL can still stream from a Debezium position.
 #
 # 1. The server streams from the slot's confirmed_flush_lsn, or from the position that is asked for if that is further
 #    (StartLogicalReplication): what the slot has left behind is not sent again, whatever the offset says.

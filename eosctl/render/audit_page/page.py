@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-# Where in output topics the records lie that a finding is about: what its reader looks at next.
-
-
 MOST_RANGES: Final = 20
 
 

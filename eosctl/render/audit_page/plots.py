@@ -104,9 +104,6 @@ def without_time(count: int) -> Iterable[str]:
     return [f"{count:,} of them have no timestamp that is a time, and are not drawn."] if count else []
 
 
-# Names and figures as text that neither a terminal, a page nor a plot takes for anything else.
-
-
 LONGEST_LABEL: Final = 28
 NONE: Final = "no known task"
 
@@ -296,9 +293,6 @@ def _notes(all_lines: int, lines: int, width: int) -> list[str]:
     return notes
 
 
-# Epochs of producers: each is a producer that began again under the same producer ID, and fenced the one before.
-
-
 MOST_PRODUCERS: Final = 24
 MOST_EPOCHS: Final = 60
 NUMBERS_ACROSS: Final = 45
@@ -427,9 +421,6 @@ def _connector(points: Sequence[EpochPoint]) -> str:
     return next((each.connector for each in points if each.connector is not None), NONE)
 
 
-# Records and tombstones that partitions got, hour by hour.
-
-
 HOUR_MS: Final = 3_600_000
 MOST_PARTITIONS: Final = 8
 MOST_BINS: Final = 240
@@ -523,9 +514,6 @@ def _growth_words(partition: Partition) -> str:
     return shown(f"{partition[0]}-{partition[1]}")
 
 
-# Where the last stable offset did not move: transactions that were open for long.
-
-
 MOST_STALLS: Final = 200
 MOST_STALL_LINES: Final = 30
 STALL_KINDS: Final = {False: ("ended", "#947313"), True: ("still open", "#cf3f57")}
@@ -617,9 +605,6 @@ def _stall_row(stall: Stall, report: AuditReport) -> tuple[object, ...]:
         length,
         _owner(stall, report, shown),
     )
-
-
-# How large transactions are and how long they take.
 
 
 MOST_CONNECTORS: Final = 8
