@@ -1,5 +1,5 @@
 """What is wrong with Connect clusters before any ACL is looked at: names that collide, overrides that are refused,
-topics that no config names, clients that are nobody's.
+topics that no config names, clients without an owner.
 """
 
 import re

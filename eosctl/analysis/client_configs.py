@@ -4,8 +4,8 @@
    worker's bootstrap.servers; then the worker's `producer.` or `consumer.` settings, its metrics.context, and the
    connector's `producer.override.` or `consumer.override.` ones. The worker's own security settings do not reach them.
 2. With exactly-once, a source task's producer is idempotent and has the task's transactional ID, and the consumer of
-   its offsets reads committed, whatever anybody sets (exactlyOnceSourceTaskProducerConfigs,
-   exactlyOnceSourceOffsetsConsumerConfigs). Without, that consumer reads committed unless somebody says otherwise.
+   its offsets reads committed, whatever is configured (exactlyOnceSourceTaskProducerConfigs,
+   exactlyOnceSourceOffsetsConsumerConfigs). Without, that consumer reads committed by default.
 3. Admin clients (Worker.adminConfigs): all worker settings but those that begin `producer.`, `consumer.` or `admin.`;
    then `admin.`; then the connector's `admin.override.`; then metrics.context.
 4. The worker's own clients: all its settings.
@@ -74,7 +74,7 @@ _OF_CONNECT: Final[Mapping[str, Mapping[str, str]]] = {
         "value.deserializer": f"{_SERIALIZATION}Deserializer",
     },
 }
-"""What Connect sets before anybody else: Worker.baseProducerConfigs, baseConsumerConfigs."""
+"""Connect's own defaults, which all others override: Worker.baseProducerConfigs, baseConsumerConfigs."""
 _CLIENT_ID: Final = {
     ClientRole.PRODUCER: "connector-producer-",
     ClientRole.CONSUMER: "connector-consumer-",
@@ -222,7 +222,7 @@ def override_policy(worker: WorkerConfig) -> str | None:
 def may_override(worker: WorkerConfig, key: str) -> bool:
     """Whether the worker's policy lets a connector override client property `key`.
 
-    A policy of somebody else's class is taken to allow everything: only that class knows.
+    A policy of another class is assumed to allow everything.
     """
     policy = override_policy(worker)
     if policy == "Principal":

@@ -2,7 +2,7 @@
 
 A restart of a connector with its tasks (`/restart?includeTasks=true`, KIP-745) is no fix here. The leader writes such
 a request down without claiming its transactional ID again where that expired or was fenced: it refuses the request and,
-from then on, every change, until the worker is restarted. A restart of one task is written down by nobody.
+from then on, every change, until the worker is restarted. Kafka keeps no record of a restart of one task.
 """
 
 import shlex

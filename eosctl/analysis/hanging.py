@@ -79,7 +79,7 @@ def judge(transactions: Iterable[OpenTransaction], as_of: int) -> tuple[Verdict,
 
 
 def advise(transaction: OpenTransaction, as_of: int) -> Advice:
-    """What to do about an open transaction, whether it hangs or not.
+    """Advice on an open transaction, whether it hangs or not.
 
     1. The coordinator is writing markers for the producer (Prepare*): wait. If it hangs, look again afterwards.
     2. The producer has a transaction of two-phase commit in progress (KIP-939), this one or another: complete. No
@@ -87,7 +87,7 @@ def advise(transaction: OpenTransaction, as_of: int) -> Advice:
        decided to commit.
     3. It is in progress and younger than its own timeout: wait, its coordinator aborts it then.
     4. The producer has a transaction in progress, this one or another: fence the ID, for it may write here again.
-    5. Otherwise nobody will end it: abort.
+    5. Otherwise no client or coordinator will end it: abort.
     """
     described = transaction.description
     if described is None or described.producer.producer_id != transaction.producer.producer_id:

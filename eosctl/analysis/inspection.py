@@ -175,7 +175,7 @@ def _no_class(value: object) -> Iterator[str]:
     if value is None:
         yield "it has no connector.class"
     elif not isinstance(value, str) or value == HIDDEN:
-        yield "its connector.class is no text, and workers answer 500 to whoever asks for all connectors"
+        yield "its connector.class is no text, and workers answer 500 to requests for all connectors"
 
 
 def _too_many(state: ConnectorState) -> Iterator[str]:

@@ -234,7 +234,7 @@ class Merger(Struct, frozen=True):
                 return MergedOffset(key, in_general, in_specific, UNDECIDED, UNDECIDED, UNDECIDED.reason)
         if key.partition is None and self.version >= NULL_PARTITION_IS_LOST:
             return MergedOffset(key, in_general, in_specific, None, promised, LOST_NULL_PARTITION)
-        # Not even a tombstone there, which would be somebody's wish.
+        # Not even a tombstone there, which would be a request.
         shadowed = kafka is None and not seen and isinstance(promised, StoredOffset)
         words = self._words(raw, stores, seen, kafka, shadowed)
         return MergedOffset(key, in_general, in_specific, kafka, promised, words, shadowed)
@@ -317,7 +317,7 @@ def compare_offsets(name_a: str, a: OffsetsById, name_b: str, b: OffsetsById) ->
 def as_renamed(a: OffsetsById, b: OffsetsById, names: Mapping[str, str]) -> tuple[OffsetsById, OffsetsById]:
     """A with its connectors under the names that they have in B, and B without what it keeps under the old names.
 
-    The offsets of a connector that was renamed stay in the topic: nobody deletes them.
+    The offsets of a connector that was renamed stay in the topic: Connect does not delete them.
     """
     left = names.keys() - set(names.values())
     return (

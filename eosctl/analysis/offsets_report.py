@@ -71,7 +71,7 @@ def topic_findings(
     """All that is found about one offsets topic; records and keys are its records and its keys by raw key.
 
     as_of (ms since the epoch) distinguishes a transaction in progress from one that stays open; committed is whether
-    somebody reads the topic committed, and so waits for one.
+    a client reads the topic with read_committed, and so waits for one.
     """
     subject = str(place)
     other = not_an_offsets_topic(subject, records, keys)

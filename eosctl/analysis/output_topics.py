@@ -1,11 +1,11 @@
 """Which topics a source connector writes to, as far as its config shows.
 
-1. Topics that somebody named count, and then only those.
+1. Topics that the user named count, and then only those.
 2. FileStreamSource: `topic`. MirrorSource: its `topics`, renamed by its replication policy. MirrorCheckpoint and
    MirrorHeartbeat: the topic that the policy names.
 3. Debezium's connectors: see `debezium`.
 4. Any other connector: `topic`, `kafka.topic` or `topics`, or the topics that begin with `topic.prefix`.
-   A replication policy of somebody else's class names them as only that class knows.
+   Only the class of another replication policy knows its names.
 5. A RegexRouter, TimestampRouter or ExtractTopic transformation renames topics, so what the config names is not it.
 6. Where the config names none, those that Connect saw the connector use (KIP-558).
 """
@@ -22,12 +22,12 @@ from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, server_se
 # Topics and clients of a Debezium connector, by its config.
 #
 # 1. Change events go to topics that begin with `topic.prefix` and the delimiter, and so do transaction metadata
-#    (AbstractTopicNamingStrategy). Which tables there will be, nobody knows: it is a prefix.
+#    (AbstractTopicNamingStrategy). The future tables are unknown: it is a prefix.
 # 2. Connectors that keep a schema history write schema changes to the topic `topic.prefix` itself, unless
 #    include.schema.changes is false.
 # 3. With heartbeat.interval.ms the heartbeats go to `topic.heartbeat.prefix`, the delimiter and `topic.prefix`.
 # 4. Notifications go to notification.sink.topic.name, where `sink` is among notification.enabled.channels.
-# 5. A topic.naming.strategy of somebody else's class names the topics of 1 to 3 as only that class knows.
+# 5. Only the class of another topic.naming.strategy knows its names of the topics of 1 to 3.
 # 6. With `kafka` among signal.enabled.channels a consumer of its own reads signals: from partition 0 of
 #    signal.kafka.topic, assigned; when it is closed it commits offsets for signal.kafka.groupId (KafkaSignalChannel).
 
@@ -143,9 +143,9 @@ def _told(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
 
 
 def mirrored_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
-    """What MirrorSource's `topics` are called in the target cluster (ReplicationPolicy.formatRemoteTopic).
+    """The target cluster's names of MirrorSource's `topics` (ReplicationPolicy.formatRemoteTopic).
 
-    Where the policy is not known, those that somebody named.
+    Where the policy is unknown, the names that the user gave.
     """
     if _policy(connector) not in POLICIES:
         yield from map(named_pattern, connector.topics)
@@ -165,7 +165,7 @@ def source_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
 
 
 def regex_patterns(regex: str) -> Iterator[ResourcePattern]:
-    """The narrowest patterns that hold all topics of a regular expression: what each branch begins with.
+    """The narrowest patterns that hold all topics of a regular expression: the literal start of each branch.
 
     It has to match whole names, so `^` at its beginning and `$` at its end say nothing.
     """
@@ -231,7 +231,7 @@ def _alias_prefix(connector: ConnectorConfig) -> str:
 def _literal_start(regex: str) -> tuple[str, bool]:
     """The text that everything matched by `regex` begins with, and whether that is all there is to it.
 
-    A lone dot is taken as itself, as in `orders.eu`: nobody means any character, and topics are full of them.
+    A lone dot is taken literally, as in `orders.eu`, because dots in topic names are common.
     """
     if "|" in regex:
         return "", False

@@ -137,7 +137,7 @@ DESCRIBED: Final = Check(
 )
 UNUSED: Final = Check(
     "describe-unknown-id",
-    "Is a transactional ID that nobody has used not found (TRANSACTIONAL_ID_NOT_FOUND)?",
+    "Is an unused transactional ID not found (TRANSACTIONAL_ID_NOT_FOUND)?",
     Severity.WARNING,
     Meaning("not needed", "`fence` creates no ID by mistake"),
     Meaning("not needed", "`fence` takes IDs for existing that are not, and creates them"),
@@ -161,7 +161,9 @@ FENCING_EPOCH: Final = Check(
     "Does a second InitProducerId raise the producer epoch?",
     Severity.ERROR,
     Meaning("a task that starts overtakes the former one", "`fence` overtakes the producer"),
-    Meaning("zombies of a task go on: its records are written twice", "`fence` fences nobody, and its proof fails"),
+    Meaning(
+        "zombies of a task go on: its records are written twice", "`fence` fences no producer, and its proof fails"
+    ),
 )
 FENCING_ABORTS: Final = Check(
     "fencing-aborts",
@@ -235,7 +237,7 @@ MARKER_REFUSED: Final = Check(
     "marker-right-needed",
     "Is WriteTxnMarkers refused to who has no right to it?",
     Severity.ERROR,
-    Meaning("nobody aborts parts of transactions unseen", "`transactions abort` needs Alter on the cluster"),
+    Meaning("no client aborts parts of transactions unseen", "`transactions abort` needs Alter on the cluster"),
     Meaning(
         "every client may abort parts of other producers' transactions: nothing proves that a commit was whole",
         "`transactions abort` needs no right; a clean `audit` says less",

@@ -117,7 +117,7 @@ def _apart_ms(piece: Piece, ending: Ending) -> int:
 
 @dataclass(slots=True)
 class _Past:
-    """What the log says of one ID up to a record: since when it says all, and what could be meant.
+    """The log's records of one ID up to a record: complete since when, and the possible transactions.
 
     Compaction keeps the last record of an ID in what is cleaned, and all in what is not. So what is later than the
     first record that is left is there, and so is all of a session whose beginning (Empty) is.
@@ -134,7 +134,7 @@ def logged_transaction(
     place: TopicPartition,
     ending: Ending | None,
 ) -> tuple[str | None, LoggedTransaction | Skipped]:
-    """Who held the producer ID, and the transaction of the producer that touched `place` and ended so.
+    """The holder of the producer ID, and the producer's transaction with `place` that ended so.
 
     ending None: it is in progress. It is certain where it has an epoch of its own, or no other one ended within
     CLOCKS_MS; by the time alone it is not. Skipped where the log does not have it (any more), or has several that may

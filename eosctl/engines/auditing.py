@@ -295,7 +295,7 @@ def _of_connector(
 
 
 def _plan_again(evidence: Evidence, connector: str, outputs: Sequence[str]) -> AuditPlan:
-    """All that is left of the connector's outputs, and of the partitions that have offsets of it.
+    """The rest of the connector's outputs, and of the partitions that have offsets of it.
 
     That is the tails, too: a transaction that was committed elsewhere may have its data there.
     """
@@ -416,7 +416,7 @@ def run_audit(
     """Run a plan: the report covers the carried ranges and those of the plan as if they were one.
 
     read_again opens the source of ranges in this process; without it records that were repeated, or left out, because
-    somebody changed source offsets are not counted.
+    source offsets were changed are not counted.
     """
     rows = engine.scan(plan, advance)
     try:

@@ -60,7 +60,7 @@ DIGESTS: Final[dict[Compared, Callable[[Any], int]]] = {
     Compared.WITHOUT_HEADERS: lambda each: hash((each.timestamp, each.key, each.value)),
     Compared.KEY_AND_VALUE: lambda each: hash((each.key, each.value)),
 }
-"""Python's keyed SipHash of 64 bits: the same within a process, and nobody can make two records with one digest."""
+"""Python's keyed SipHash of 64 bits: the same within a process, and infeasible to collide on purpose."""
 
 
 class NoColumns(Exception):  # a reason to decode in another way, not an error
@@ -415,7 +415,7 @@ def _compared(sides: BothSides, job: PairJob, decode: Decode) -> ComparedPair:
 
 
 def _explains(found: Alignment) -> bool:
-    """Whether records are equal by its digest, or none ever will be.
+    """True if records are equal by its digest, or never will be.
 
     By a weaker digest as many as half of the smaller side: some are equal to others by chance, as tombstones of a key.
     """
@@ -496,9 +496,9 @@ class _Comparison:
         self._counts = (self._source.seen.counts, self._target.seen.counts)
 
     def _progress(self, aligned: Alignment, kept: Kept | None) -> MirrorProgress | None:
-        """None where what was found may be judged otherwise when more is read, or is not what it seems.
+        """The progress; None if further reads may change the result.
 
-        What is damaged may be read another time, and by weaker digests more may be equal than by stronger ones later.
+        Damaged batches may be readable later, and a weaker digest may match more records than a stronger one.
         """
         ids = self._sides.ids(self._job.pair.topics)
         whole = aligned.compared is Compared.WHOLE and not aligned.damages

@@ -219,7 +219,7 @@ def endpoint_of(url: str) -> str | None:
 
 
 class OtlpPush:
-    """Pushes what cycles found.
+    """Pushes samples by OTLP.
 
     Raises ConfigError where the extra `otlp` is not installed, UsageError for a bad URL.
     """
@@ -243,7 +243,7 @@ class OtlpPush:
         self._exporter = OTLPMetricExporter(endpoint=endpoint, session=self._bounds.session)
 
     def push(self, latest: Mapping[str, Observation]) -> str | None:
-        """Sends the samples of each profile; why they could not be sent, None where they were.
+        """Sends the samples of each profile; returns the reason of a failure, or None.
 
         Takes as long as the SDK's timeout at most, however the collector answers.
         """

@@ -81,7 +81,7 @@ def address_of(listen: str, *, allow_remote: bool) -> Address:
         raise UsageError(f"--listen {listen}: {host} is no address of this machine: {error}") from error
     address = Address(listen, found[0], found[4])
     if not address.is_loopback and not allow_remote:
-        hint = "metrics name topics, connectors and transactional IDs, to whoever asks: agree with --allow-remote"
+        hint = "metrics show topics, connectors and transactional IDs to any client: agree with --allow-remote"
         raise UsageError(f"--listen {listen} can be reached from other machines", hint=hint)
     return address
 

@@ -442,7 +442,7 @@ class AclOptions(Struct, frozen=True):
 
 
 def plan_cluster_acls(session: Session, options: AclOptions) -> AclReport:
-    """Reads what the options need, and plans; keeps the changes in the plan file.
+    """Plans the ACLs by the options; keeps the changes in the plan file.
 
     Raises UsageError for flags that contradict each other, ConfigError where there are no ACLs to check or change.
     """

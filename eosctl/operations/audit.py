@@ -47,7 +47,7 @@ DEFAULTS = OffsetsRequest()
 
 
 def command_line(options: SessionOptions, request: AuditRequest) -> str:
-    """What decides which cluster and what of it was audited, with options in full and without client properties.
+    """The options that decide the audited cluster and topics, in full and without client properties.
 
     These are named by key: their values may be secrets.
     """

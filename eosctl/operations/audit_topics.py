@@ -320,7 +320,7 @@ class FoundTopics:
         """Output topics to the connectors that write them: those that Connect saw (KIP-558), and those of configs.
 
         A topic that Connect saw and that is not there is hidden, or deleted. One that a config names may not have been
-        written to; it is taken for hidden only where nobody knows what Connect saw.
+        written to; it is taken for hidden only where Connect's active topics are unknown.
         """
         configs = {} if isinstance(self._connectors.configs, Skipped) else self._connectors.configs
         active = self._reader.active_topics(sorted(configs)) if configs else {}

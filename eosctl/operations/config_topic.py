@@ -41,7 +41,7 @@ class ConfigTopicRequest(Struct, frozen=True):
 
 
 def inspect_config_topic(session: Session, request: ConfigTopicRequest) -> InspectedConfigTopic:
-    """Where the config topic leaves each connector, and what is wrong with it.
+    """Each connector's state by the config topic, with findings.
 
     UsageError for a connector that the topic does not mention, and for a group that is not that of the workers.
     """
@@ -81,7 +81,7 @@ def inspect_config_topic(session: Session, request: ConfigTopicRequest) -> Inspe
 
 
 def settled(reader: ClusterReader, inspection: Inspection, look: Callable[[], Inspection]) -> Inspection:
-    """The inspection, or what `look` sees later, while tasks run that may be from before their last commit.
+    """The inspection; `look` repeats it while tasks from before their last commit may still run.
 
     After a change of a config, a restart and in a rebalance, tasks of before run for some seconds beside a commit that
     is not followed by a round of fencing yet. A snapshot does not change.
@@ -95,7 +95,7 @@ def settled(reader: ClusterReader, inspection: Inspection, look: Callable[[], In
 
 
 def config_topic_history(session: Session, request: ConfigTopicRequest) -> ConfigTopicHistory:
-    """Every record and what it did.
+    """Every record with its effect.
 
     UsageError where the topic mentions none of the connectors asked for, and where it is no config topic.
     """

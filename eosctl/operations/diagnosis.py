@@ -32,7 +32,7 @@ PAUSE_S: Final = 1.0
 
 
 def wait_for_upgrade(session: Session, request: EvidenceRequest, target: Phase, wait_s: float) -> UpgradeCheck:
-    """The verdict now, or as soon as it is yes, or as it is after wait_s; what changes meanwhile is narrated.
+    """The verdict as soon as it is yes, at the latest after wait_s; narrates changes meanwhile.
 
     Workers that do not answer while they restart are waited for; the error of the last attempt is raised.
     """

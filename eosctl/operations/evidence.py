@@ -126,7 +126,7 @@ def read_acl_differences(
 def _planned(request: AclRequest) -> tuple[AclRequest, AclPlan]:
     try:
         return request, plan_acls(request, certificate_subject(request.clusters))
-    except ConfigError:  # neither flag nor file names some principal: then those that nobody named are unknown
+    except ConfigError:  # neither flag nor file names some principal: unnamed ones are unknown
         unknown: Principals = {(role, None): UNKNOWN_PRINCIPAL for role in ClientRole}
         request = replace(request, principals={**unknown, **request.principals})
         return request, plan_acls(request, certificate_subject(request.clusters))

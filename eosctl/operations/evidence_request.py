@@ -31,7 +31,7 @@ ROLES = {"config": "connect-configs", "offsets": "connect-offsets", "status": "c
 
 
 class EvidenceRequest(Struct, frozen=True):
-    """What the user gives.
+    """The user's inputs to the rules.
 
     topics are names of internal topics by role (config, offsets, status); principals are texts as --principal takes
     them; preflight: have each source connector's config validated. log is an earlier reading of the transaction log.

@@ -60,7 +60,7 @@ class HangingRequest(Struct, frozen=True):
 
 
 class Searched(Struct, frozen=True):
-    """What a search for hanging transactions found: verdicts on all that were old enough, and how sure they are.
+    """Result of a search for hanging transactions: verdicts on all that were old enough, with their certainty.
 
     joined has those too that cannot be judged; undated are those that would hang if they were old enough, and whether
     they are is not known by clock, the cluster's (None: nothing looked young, so it was not asked for); unanswered are

@@ -211,7 +211,7 @@ class _Sorted(Struct, frozen=True):
 
 
 def export_offsets(session: Session, request: OffsetsRequest, target: Path, store: Store) -> OffsetsExport:
-    """Writes a file for each connector with offsets, and names what cannot be expressed there.
+    """Writes a file for each connector with offsets, and names offsets that the format cannot express.
 
     target is the file where one connector is named, otherwise a directory. ConfigError where it cannot be written.
     """

@@ -147,7 +147,7 @@ DEFAULT_CONFIG_TOPIC = "connect-configs"
 
 
 class PlanPlaces:
-    """Session and clusters for a plan, with what the options leave open as the plan has it.
+    """Session and clusters for a plan, which supplies unset options.
 
     Identities and secrets are in no plan: they are the user's. They are not shown to addresses that only the plan names
     before the user has confirmed these.
@@ -204,7 +204,7 @@ OF_CONNECTORS = (CreateConnector, WriteOffsets, VerifyOffsets, SetConnectorConfi
 def unfinished_plan(directory: Path, kind: str, cluster_id: str, connectors: Collection[str]) -> Path | None:
     """The newest plan of this kind for one of the cluster's connectors, if a step of it is done and another is not.
 
-    Its time is its as_of, with which its file's name begins. What is no plan, or has no journal, is passed over.
+    Its time is its as_of, with which its file's name begins. Other files, and plans without a journal, are passed over.
     """
     for path in sorted(directory.glob("*.plan"), reverse=True):
         try:

@@ -67,7 +67,7 @@ def chosen_profile(name: str | None) -> Choice:
 def triage_under(profile: Profile | None, shown_from: Severity, fail_on: Severity | None) -> Triage:
     """How findings are treated today, with the profile's waivers; ConfigError where one is for no finding.
 
-    A waiver with a typing error would never hold, and nobody would know why.
+    A waiver with a typing error would silently never hold.
     """
     if profile is None:
         return Triage(shown_from, fail_on)

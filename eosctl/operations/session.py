@@ -38,7 +38,7 @@ class Session:
     """Connections of one command, made when first asked for and closed at its end.
 
     has_other_cluster: the command has a second session, on another Kafka cluster. found_group_id is the Connect group
-    that will be written to though nobody named it. kept are facts that all readers share, None: each asks again.
+    to write to though the user did not name it. kept are facts that all readers share, None: each asks again.
     """
 
     def __init__(self, options: SessionOptions) -> None:
@@ -191,7 +191,7 @@ class Session:
     def need_group_id(self, hint: str | None = None) -> str:
         """The Connect cluster's group.id: as it was named, otherwise the only one of the Kafka cluster.
 
-        UsageError where there is none, or one of several. Refused where nobody would see which one is written to.
+        UsageError where there is none, or one of several. Refused where the user would not see which one is written to.
         """
         options = self.options
         known = options.group_id or self.reader.group_id

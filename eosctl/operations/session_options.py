@@ -52,7 +52,7 @@ class PlannedServers(NamedTuple):
 
 
 class SessionOptions(Struct, frozen=True):
-    """What the user said with the shared options; those that a command does not take keep their default.
+    """The shared options; those that a command does not take keep their default.
 
     console is how an operation speaks while it works; properties are those of `-X`, in Java's names; timeout_s bounds
     each request; snapshot is the file to read instead of the cluster, records a file of config topic records. sources
@@ -90,7 +90,7 @@ class SessionOptions(Struct, frozen=True):
     def words(self) -> tuple[str, ...]:
         """The options that name the same clusters and identity on a command line that is printed.
 
-        What variables and the current profile give is left out: they give it again. What may be secret is hidden.
+        Values of variables and of the current profile are left out. Possible secrets are hidden.
         """
         profile = None if self.profile is None else self.profile.name
         return as_words(

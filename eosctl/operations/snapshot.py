@@ -51,7 +51,7 @@ def show_snapshot(file: Path) -> SnapshotFile:
 
 
 def take_snapshot(session: Session, request: SnapshotRequest) -> Snapshot:
-    """The cluster with all that any command reads; what cannot be read is Skipped, the cluster itself excepted.
+    """The cluster with all facts of any command; unreadable ones are Skipped, except the cluster itself.
 
     Producers are read before transactional IDs are described and once more afterwards: only then is it known which of
     the open transactions hang.

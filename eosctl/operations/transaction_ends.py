@@ -86,7 +86,7 @@ def _look(reader: ClusterReader, described: TransactionDescription) -> Parts:
 
 
 def _last_logged(reader: ClusterReader, transactional_id: str) -> TransactionLogValue | None:
-    """What the log says last of the ID; None where it has no record of it or forgot it.
+    """The log's last record of the ID; None if it has none or forgot the ID.
 
     Raises Unreachable where its partition of the log was not read.
     """

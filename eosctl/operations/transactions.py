@@ -45,7 +45,7 @@ from eosctl.sources.log_directories import LogSegment, partition_of_segment
 
 
 class ConnectNames(Struct, frozen=True):
-    """What is known of the Connect clusters: groups of the Kafka cluster, and of --group-id its connectors.
+    """Known Connect clusters: groups of the Kafka cluster, and the connectors of --group-id.
 
     config_topic is the name of the topic that the connectors are from; notes say what makes owners less certain.
     """
@@ -62,7 +62,7 @@ class _Connectors(Struct, frozen=True):
 
 
 def read_connect_names(reader: ClusterReader, config_topic: str, *, needed: bool = False) -> ConnectNames:
-    """Whatever can be read; what cannot is Skipped, because a transaction without an owner is still worth showing.
+    """The readable names; others are Skipped, because a transaction without an owner is still worth showing.
 
     needed is whether owners decide what is shown. UsageError where the group is not that of the workers that answer.
     """

@@ -229,7 +229,7 @@ class Faces(Struct, frozen=True):
 def watch_clusters(clusters: Sequence[Watched], listening: Listening, console: Reporter, faces: Faces) -> None:
     """Watches until it is interrupted, or ended by SIGTERM or on its terminal, which are ordinary ends.
 
-    What is wrong with command line, profile or address is raised at once.
+    Raises errors of command line, profile or address at once.
     """
     board, ended = Board(), Event()
     exporter = Exporter(board, Exposition(METRICS)) if faces.serves else None

@@ -53,7 +53,7 @@ def cell(value: Tree) -> str:
 def as_text(content: str) -> str:
     """The content of a CSV cell that a spreadsheet shows as text: an apostrophe stands before what would be a formula.
 
-    Whoever takes one apostrophe away from each cell that begins with one has the content again, because a second one
+    Removing one apostrophe from each cell that begins with one restores the content, because a second one
     stands before content that begins with an apostrophe of its own.
     """
     first = content.lstrip(" \xa0\u3000")[:1]

@@ -374,7 +374,7 @@ class KafkaJars:
 
 
 def root_coordinates(version: KafkaVersion, jar_set: JarSet = JarSet.ALL) -> tuple[str, ...]:
-    """What is asked for by name (`group:artifact:version`); the poms bring the rest.
+    """The artifacts fetched by name (`group:artifact:version`); the poms bring the rest.
 
     1. Connect's logger endpoint casts to the real log4j, so the slf4j binding is reload4j before 4.0 and log4j2 since.
     2. Where two poms ask for two versions, Maven takes the nearest and Ivy the newest; such a jar is named here.

@@ -17,7 +17,7 @@ MOST_WORKERS = 3
 
 @dataclass(frozen=True, slots=True)
 class SandboxSpec:
-    """What a sandbox should be; what is left out is one 4.3.1 broker in a temporary directory.
+    """The requested sandbox; by default one 4.3.1 broker in a temporary directory.
 
     `kafka_version` is the version of the brokers, and of the workers where `connect_version` names no other.
 

@@ -190,7 +190,7 @@ class Identity:
 def establish_identity(directory: Path, spec: SandboxSpec, leases: PortLeases) -> Identity:
     """The identity kept in `directory`, fitted to `spec`, or a new one; its ports are leased and the file is written.
 
-    A kept port that somebody took meanwhile is replaced, unless `spec.port` names it. Raises ConfigError when the
+    A kept port that is in use by now is replaced, unless `spec.port` names it. Raises ConfigError when the
     directory holds the data of a newer Kafka or of another number of brokers, or when the file is damaged.
     """
     file = directory / "identity.json"
@@ -305,7 +305,7 @@ def worker_has_joined(rest_port: int) -> bool:
     1. `GET /connectors` would be no proof: any thread answers it, before the config topic was read.
     2. `GET /connectors/<name>` is answered by the herder's own thread, which first reads the config topic to its end,
        finishes the rebalance, and as leader claims its transactional ID (DistributedHerder.tick). Until then the
-       request waits. The name is one that nobody gives, so the answer is 404.
+       request waits. No connector has that name, so the answer is 404.
     3. A server without its resources says 404 too, but not in Connect's own words.
     4. A worker that asks for a password (401) is asked no more: what its herder does is not known.
     """

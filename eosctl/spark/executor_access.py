@@ -73,7 +73,7 @@ def _found(name: str) -> Path:
 def executor_access(
     properties: ClientProperties, timeout_s: float, *, master: str, given: str | None = None
 ) -> Iterator[ExecutorAccess]:
-    """How the executors of `master` get what the driver has.
+    """Access of the executors of `master` to the driver's client properties.
 
     given is a file or `env:NAME`, in the words of rules 1 and 2. Without it, executors on this machine (`local`,
     `local-cluster`) read a file in memory that only this user may read and that ends with this process; others are

@@ -25,7 +25,7 @@ from eosctl.model.audit import BUCKETS
 
 # An archive of Spark's classes, with which its JVM starts in half the CPU time: class data sharing, JEP 350.
 #
-# 1. A JVM without an archive writes one when it ends. It ends after the process that started it, so nobody waits.
+# 1. A JVM without an archive writes one when it ends. It ends after the process that started it, which does not wait.
 # 2. An archive is of one Java and one set of jars: their paths and times are in its name. The JVM looks itself whether
 #    it fits, and does without where it does not.
 # 3. The header of an archive is written last: one that was left half written begins with zeros, and is written again.
@@ -195,9 +195,9 @@ def _offer_java(find_java: FindJava) -> Path:
 
 @contextmanager
 def _words_to(path: Path) -> Iterator[None]:
-    """Let processes that are started meanwhile say to a file what they have to say, for as long as they live.
+    """Sends the output of processes started in this block to a file, as long as they live.
 
-    So nobody who reads this process's output has to wait for the end of Spark's JVM.
+    Readers of this process's output then need not wait for the end of Spark's JVM.
     """
     streams = (1, 2)
     kept = [os.dup(stream) for stream in streams]

@@ -61,7 +61,7 @@ BESIDE: Final = frozenset({audit.OTHER_WRITER, audit.SNAPSHOT_BEGUN_AGAIN})
 """Findings that count and say nothing about the connectors whose topics they are in."""
 
 ALTERED: Final = frozenset({audit.OFFSETS_ALTERED})
-"""Findings that say that readers have records twice, or lack some, as somebody asked for."""
+"""Findings of records that readers have twice or lack because of a requested change."""
 
 
 class Words(NamedTuple):
@@ -330,7 +330,7 @@ class Evidence(Struct, frozen=True, dict=True):
             )
 
     def _clock_went_back(self, connector: str) -> int:
-        """By how many ms at most a record of the connector is older than one before it; 0 if it was never stopped.
+        """The most ms by which a record of the connector is older than one before it; 0 if it was never stopped.
 
         Times of the config topic and of offsets topics show what was written while it was stopped.
         """

@@ -3,8 +3,8 @@
 1. A key that is no key of a source partition is malformed; workers ignore it.
 2. One raw key with a value in two partitions of one topic: the last one read wins, whichever that is (murmur2 missed).
 3. Two raw keys that are the same JSON, both with a value, in one topic: a worker knows the one its connector writes.
-4. A setback: no number is higher and one is lower than in the write before. Whether somebody altered the offset, as
-   somebody wished, its transaction and the config topic show later (see `key_resolution`).
+4. A setback: no number is higher and one is lower than in the write before. Whether a user altered the offset, as
+   requested, its transaction and the config topic show later (see `resolve`).
 5. A repeat by another producer session is a sign that records were read again if its transaction carried data; without
    data it is what a restart without news, a heartbeat, a REST call or a copy writes. It stays a suspicion until that is
    known. It is no sign where one session repeats a value, too: such offsets show no position (those of MirrorMaker's
@@ -13,7 +13,7 @@
    the worker writes a plain copy of every offset (see `store_changes`); those are no setbacks either.
 7. A producer that came back within its session after another one had written: a zombie. What came back with another
    epoch is one only if no session began with an epoch in between (see `sessions`). None is who only went on after a
-   plain write or a setback of somebody else, which are reported by themselves: nobody took its source partition over.
+   plain write or a setback of another producer, reported separately: none took its source partition over.
 8. No write is a setback against a plain one that rule 6 reports: plain writes do not distinguish two tasks that ran at
    once, of which the one writes an older offset behind the other's. Nor do they show who altered an offset meanwhile.
 9. Writes of the same key in another partition of the topic are held against it, too (see `misplaced_keys`).
@@ -177,7 +177,7 @@ def _before(state: KeyState, write: Write) -> Write | None:
 # 1. A task that starts is given what its store holds for the key, and nothing else: a topic of its own that lacks the
 #    key answers null, and that hides what the worker's topic has (ConnectorOffsetBackingStore, V1). So a key's first
 #    write in another store goes on from the write before it there, not from the last one in the store that was left.
-# 2. Both are the same where somebody copied the offset first (`eosctl migrate-offsets`), or where the worker did:
+# 2. Both are the same where a user (`eosctl migrate-offsets`) or the worker copied the offset first:
 #    beside a connector's own topic it writes a plain copy of every offset to its own.
 # 3. The copy may itself be that first write: the same value, in a transaction without data. Data are known later, so
 #    such a write is a suspicion until then.
@@ -296,7 +296,7 @@ def stores_of_keys(
 
 
 class Judged(NamedTuple):
-    """What one source partition's keys show; counts are of events, anomalies their examples.
+    """Anomalies of one source partition's keys; counts are of events, anomalies their examples.
 
     suspicions count, and as what, once it is known whether their transactions carried data.
     """
@@ -639,7 +639,7 @@ def _add_connector(each: Sequence[ConnectorKeys]) -> ConnectorKeys:
 # Resolves a suspicious source offset by the data of its transaction.
 #
 # 1. Offsets that a stopped connector's own producer commits without data were altered: by a request to Connect, or by
-#    a tool that takes its place. What is read again then is read again as somebody wished.
+#    a tool that takes its place. What is read again then is read again on request.
 # 2. A copied offset (the same value as in the store before) carries no data. With data, the connector began from
 #    nothing and came as far again in its first transaction.
 # 3. An offset that is repeated without data is no sign of anything. Nor is one with data if none of it went where the

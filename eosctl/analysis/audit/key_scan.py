@@ -284,7 +284,7 @@ def none_tracked(_: Key) -> bool:
 
 
 class _Last:
-    """What every record of a key needs of the one before it; a class of its own keeps it together in memory.
+    """Facts of a key's last record that the next one needs; a class of its own keeps them together in memory.
 
     shape is that of the last value if it is plain; follower is the key that was written next, the last time.
     """

@@ -1,4 +1,4 @@
-"""What came of source offsets that somebody changed while their connector was stopped: what is there twice, or missing.
+"""Effects of source offsets that were changed while their connector was stopped: repeated or missing records.
 
 1. A change is a source offset, or a tombstone, that the connector's own producer commits without data in a session that
    began while the connector was stopped. The value that was there already changes nothing, and of several changes
@@ -72,7 +72,7 @@ class KeyWrite(NamedTuple):
 
 
 class ChangeInputs(NamedTuple):
-    """What the writes of one connector are judged by.
+    """Inputs of the judgement of one connector's writes.
 
     altering are the sessions, as producer ID and epoch, that began while it was stopped. data gives what the
     transaction of a write wrote beside it (None: not known). whole: no write is missing before the first one.
@@ -121,7 +121,7 @@ class _Span(NamedTuple):
 
 
 class _Stop:
-    """All that is known of the changes during one stop, with what each write of both counts (rule 3) covers.
+    """Known changes during one stop, with the coverage of each write of both counts (rule 3).
 
     known: whether anything is known of the number; before_known: whether the count by the passes before is one; obeyed:
     whether the source begins where the offset says (rule 6).
@@ -418,7 +418,7 @@ def _both(one: RecordCount, other: RecordCount) -> RecordCount:
 
 
 def add_earlier_changes(now: Sequence[OffsetsChange], earlier: Iterable[OffsetsChange]) -> tuple[OffsetsChange, ...]:
-    """Those of now, and of earlier runs what compaction or retention has removed since.
+    """Present changes, and those of earlier runs that compaction or retention has removed since.
 
     A harmless one that is not seen any more came to nothing: the offset was changed once more.
     """

@@ -1,8 +1,8 @@
 """Whose transactions are whose, said with all that a run knows: what is carried from run to run names no connector.
 
-1. A transaction is that of the connectors whose producer wrote it, and of nobody else. Data without offsets concern
+1. A transaction belongs only to the connectors whose producer wrote it. Data without offsets concern
    those that write to the topic, too: whose they are is the question.
-2. Data without offsets concern nobody where no connector is known to write. By a producer that is none of a connector's
+2. Data without offsets concern no connector where none is known to write. By a producer that is none of a connector's
    tasks they are another writer's, if a transactional ID held the producer ID that no task of a known connector has.
    Otherwise the writer is unknown.
 3. Committed in one partition and aborted in another by another writer: not what is audited here.
@@ -44,7 +44,7 @@ _OF_TOPIC: Final = _WITHOUT_OFFSETS | {AnomalyKind.UNKNOWN_WRITER, AnomalyKind.O
 
 
 class Owners(NamedTuple):
-    """Who is known to write what: connectors of producer IDs, and those that write their records to a topic.
+    """Known writers: connectors of producer IDs, and connectors that write their records to a topic.
 
     others are producer IDs that were held by transactional IDs of no known connector's task.
     """

@@ -230,7 +230,7 @@ Places = tuple[tuple[str, int], ...]
 
 
 class JudgementInputs(NamedTuple):
-    """What transactions are judged by. whole_since: offsets topics are complete from then on (None: none was read).
+    """Inputs of the judgement of transactions. whole_since: offsets topics are complete since then (None: not read).
 
     logged are transactions by producer ID, where the transaction log was read; offsets_topics are those under audit.
     longest_ms is how long a transaction can be: timestamps older than that are the source's, not the producer's.

@@ -117,7 +117,7 @@ ALERTS: Final = (
         "",
         "5m",
         CRITICAL,
-        "No metrics of eosctl watch are scraped: nobody is watching",
+        "No metrics of eosctl watch are scraped, so no other alert can fire",
         metric_seen="absent({})",
     ),
     Alert(

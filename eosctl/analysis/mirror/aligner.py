@@ -35,7 +35,7 @@ from eosctl.model.mirror import Alignment, Checkpoint, EqualRun, Kept, Stretch, 
 
 
 class AbortedRecords:
-    """Those of the source that were passed last, `most` at most, by digest.
+    """Aborted records of the source that were passed last, `most` at most, by digest.
 
     taken are offsets of those among them that the target was seen to hold by an earlier run.
     """
@@ -141,7 +141,7 @@ class Marks:
         while wanted and wanted[-1] <= source.offset(source.at):
             offset = wanted.pop()
             if source.base and (not source.offsets or offset < source.offsets[0]):
-                continue  # it was leapt over, and nobody counted the records there
+                continue  # it was leapt over, without a count of the records there
             self._source_places[offset] = source.base + bisect_left(source.offsets, offset)
 
     def end_target(self, place: int) -> None:

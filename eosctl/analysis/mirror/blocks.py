@@ -177,7 +177,7 @@ class Runs:
         return first._replace(source_end=last.source_end, target_end=last.target_end, records=self.records)
 
     def take(self, offset: int, following: int | None) -> bool:
-        """Whether a stretch holds this source offset; it is taken out of it.
+        """True if a stretch holds this source offset, which is then removed from it.
 
         following is the offset behind the one that was taken before, if no record lies in between.
         """
@@ -252,7 +252,7 @@ class Tally:
             self.runs[kind].add((expected, place), (expected, place + 1), found)
 
     def rest(self, source: Buffer, end: int, position: int | None) -> Iterator[Stretch]:
-        """What is loaded of the source from its cursor on is not in the target, which ends at the offset `end`.
+        """The loaded source records from the cursor on are not in the target, which ends at the offset `end`.
 
         Up to the mirror's position these are gaps; gives the others.
         """

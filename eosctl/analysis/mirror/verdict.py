@@ -40,7 +40,7 @@ OFTENER: Final = "What the source deleted cannot be compared any more: audit mor
 
 
 class Circumstances(Struct, frozen=True):
-    """What the verdict on a pair rests on beside its records.
+    """Inputs of the verdict on a pair beside its records.
 
     now is in ms since the epoch. position_after is the mirror's offset when the bounds had been read. again says why
     all was compared though an earlier run had come to some offset (None: it was not so).

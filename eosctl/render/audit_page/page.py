@@ -86,7 +86,7 @@ VERDICT_WORDS: Final = {
     "offset, all data was committed in transactions with its source offsets, and no producer wrote after it was "
     "fenced. What Kafka does not promise is no part of it: records that were never read from the source, a snapshot "
     "that Debezium began again, other applications that write to the topic, and consumers that do not read committed.",
-    "altered": "There is nothing that exactly-once rules out, and somebody changed source offsets while the connector "
+    "altered": "There is nothing that exactly-once rules out, and source offsets were changed while the connector "
     "was stopped. Kafka kept its promise. Because of the change the topics have records once more, or lack some: the "
     "reason says how many, as far as that is known.",
     "broken": "Something was found that exactly-once rules out. The findings name topic, partition and offsets.",
@@ -214,7 +214,7 @@ def _environment() -> "Environment":
         "figure": _figure,
         "bound": at_most_words,
     }
-    environment.globals["nobody"] = NONE
+    environment.globals["no_task"] = NONE
     return environment
 
 
