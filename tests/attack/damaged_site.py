@@ -28,7 +28,17 @@ OF_HEADERS: Final = Command(("transactions", "trace", f"{LIVE}:0@0", *GROUP))
 OF_OFFSETS: Final = Command(("transactions", "trace", "connect-offsets:0@0", *GROUP))
 MIRRORED, COPY, MAPPING = "mirrored", "eu.mirrored", "mapping.json"
 OF_MIRROR: Final = Command(
-    ("mirror", "audit", "--source-bootstrap-server", "{servers}", "--mapping", f"{{directory}}/{MAPPING}"), rest=False
+    (
+        "mirror",
+        "audit",
+        "--processes",
+        "1",
+        "--source-bootstrap-server",
+        "{servers}",
+        "--mapping",
+        f"{{directory}}/{MAPPING}",
+    ),
+    rest=False,
 )
 """Source and target are in one cluster, so what is damaged may be of either."""
 ASKED: Final = (*(each for each in COMMANDS if each.name != "watch"), OF_HEADERS, OF_OFFSETS, OF_MIRROR)

@@ -33,7 +33,16 @@ from eosctl.render.answers.acls import AclFormat
 from eosctl.render.console import terminal_of
 from eosctl.sandbox.properties import SandboxSpec
 from tests.attack.bombs import RECORD, batch, one_record
-from tests.attack.damaged_site import ASKED, OF_HEADERS, any_damage, any_planted, damaged_site, recorded
+from tests.attack.damaged_site import (
+    ASKED,
+    COPY,
+    OF_HEADERS,
+    OF_MIRROR,
+    any_damage,
+    any_planted,
+    damaged_site,
+    recorded,
+)
 from tests.attack.false_broker import after_login, false_broker, framed
 from tests.attack.group_member import member_of
 from tests.attack.hostile_postgresql import CASES, anything, hostile_postgresql
@@ -311,7 +320,10 @@ def bombs(attack: Attack, chance: random.Random) -> None:
     if after is None or not planted.bomb.is_refused or judged(recorded(command).answer, after) is Outcome.SAME:
         return
     said = after.stdout + after.stderr
-    if after.exit_code not in {1, 3, 7} or str(planted.place) not in said or str(planted.offset) not in said:
+    # An audit of a mirror says it of a side of the pair.
+    place = "target offsets " if planted.place.topic == COPY else "source offsets "
+    named = (place if command is OF_MIRROR else str(planted.place)) in said and str(planted.offset) in said
+    if after.exit_code not in {1, 3, 7} or not named:
         attack.counted.wrong.append(f"{command.name} ends with {after.exit_code}: {planted.place} {planted.damage.how}")
 
 

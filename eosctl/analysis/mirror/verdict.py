@@ -251,6 +251,9 @@ def _judge_nothing_equal(judged: _Judgement, found: Alignment) -> None:
         what = f"the mirror is at source offset {position}, and the target never held a record"
         judged.broken.append(what)
         judged.add(kinds.MIRROR_GAP, what, () if found.lag is None else (found.lag,))
+    elif target.log_start_offset < target.high_watermark:
+        what = f"target offsets {target.log_start_offset} to {target.high_watermark - 1}"
+        judged.open.append(f"{what} hold no record: they were compacted away, or the answer of the broker is damaged")
     elif target.high_watermark > 0:
         judged.open.append("the target holds no record any more: audit more often than it deletes")
     else:
