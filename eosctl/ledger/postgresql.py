@@ -19,7 +19,16 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
 from eosctl.codecs.client_properties import Lookup, resolve_references
-from eosctl.errors import ConfigError, EosctlError, NotAuthorized, TimedOut, Undecodable, Unreachable, UsageError
+from eosctl.errors import (
+    ConfigError,
+    EosctlError,
+    NotAuthorized,
+    TimedOut,
+    Undecodable,
+    Unreachable,
+    Unsupported,
+    UsageError,
+)
 from eosctl.ledger.store import BUSY_S, Dialect, Row, Value
 from eosctl.model.client_properties import REFERENCE
 
@@ -109,6 +118,17 @@ class Relay:
                     _ready(self._server.fileno(), self._waited_for, min(left, 1.0))
         except StopIteration as end:
             return end.value
+
+    def require_enclosed(self, made: "psycopg.Connection[Row]") -> None:
+        """Raises Unsupported for a connection without the pair: this psycopg did not connect by `connecting`."""
+        import psycopg
+
+        if not self._encloses(made.pgconn.socket):
+            made.close()
+            raise Unsupported(
+                f"psycopg {psycopg.__version__} connects in a way in which what a server sends cannot be bounded",
+                hint="install psycopg 3.2 or 3.3",
+            )
 
     def close(self) -> None:
         self._move_outward()
@@ -206,10 +226,12 @@ def bounded_connection(bounds: Bounds, parameters: dict[str, Any]) -> "psycopg.C
 
     def connect() -> "psycopg.Connection[Row]":
         try:
-            return Bounded.connect(autocommit=True, prepare_threshold=None, client_encoding="UTF8", **parameters)
+            made = Bounded.connect(autocommit=True, prepare_threshold=None, client_encoding="UTF8", **parameters)
+            relay.require_enclosed(made)
         except BaseException:
             relay.close()
             raise
+        return made
 
     return _in_time(bounds.deadline, connect)
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.errors import EosctlError, Undecodable, Unreachable
+from eosctl.errors import EosctlError, Undecodable, Unreachable, Unsupported
 from eosctl.ledger.ledger import open_ledger
+from eosctl.ledger.postgresql import Relay
 from eosctl.model.audit import StateKind
 from eosctl.model.skipped import Skipped
 from eosctl.operations.offsets import read_source
@@ -31,6 +32,13 @@ def test_a_hostile_server_ends_with_4_or_7_and_its_name_in_time(name: str):
     assert place in raised.value.message
     assert "secret" not in raised.value.message
     assert raised.value.message.isprintable()
+
+
+def test_a_psycopg_that_connects_around_the_bounds_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Relay, "connecting", lambda _, gen: gen)
+    refusal = r"psycopg [\d.]+ connects in a way in which what a server sends cannot be bounded"
+    with hostile_postgresql(CASES["drips after the login"]) as place, pytest.raises(Unsupported, match=refusal):
+        open_ledger(f"postgresql://a@{place}/d", lambda *_: "secret", timeout_s=TIMEOUT_S)
 
 
 @pytest.mark.parametrize("name", ["a giant row", "a giant notice in the login"])
