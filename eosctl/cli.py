@@ -42,7 +42,7 @@ COMMANDS: Final = (
     Entry("doctor", "Run all exactly-once checks.", "Diagnose"),
     Entry("upgrade-check", "Check whether the next rolling restart may start.", "Diagnose"),
     Entry("inspect-config", "Read the config topic exactly as a worker does.", "Diagnose"),
-    Entry("watch", "Serve what the commands find as metrics.", "Diagnose"),
+    Entry("watch", "Export findings as Prometheus metrics.", "Diagnose"),
     Entry("explain", "Explain an error message or a finding.", "Diagnose"),
     Entry("snapshot", "Save what the reading commands need in a file.", "Diagnose"),
     Entry("transactions", "List, trace, abort and commit transactions, with owners.", "Transactions"),

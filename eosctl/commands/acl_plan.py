@@ -64,7 +64,7 @@ IdPattern: TypeAlias = Annotated[
     typer.Option(metavar="|".join(PatternType), help="How tasks' transactional IDs are named: each one, or by prefix."),
 ]
 Headroom: TypeAlias = Annotated[
-    int, typer.Option(metavar="N", min=0, help="Literal IDs for so many tasks more than are known of.")
+    int, typer.Option(metavar="N", min=0, help="Plan literal IDs for N additional tasks of each connector.")
 ]
 ConnectorTopics: TypeAlias = Annotated[
     list[str] | None,
@@ -148,17 +148,17 @@ def acl_plan(
 ) -> int:
     """Plan the ACLs that workers and connectors need.
 
-    Use it before you enable exactly-once (--phase preparing, then enabled), before you create a connector, and when
-    something is not authorised. The plan is for the phase of the workers, and its first line says which: that of
-    --phase or of their files, otherwise what they answer. Where that is not known, nothing is planned. Every client of
-    Connect is distinguished, because each may be another principal: the worker, and of each connector the producer, the
-    offsets consumer, and the admin client, which fences. With -b the plan is compared with the cluster's ACLs as its
-    authorizer decides, and connectors are read from the config topic; with --connect-url from a worker. Nothing is
-    changed: --plan-file keeps the plan for `eosctl apply`.
+    Use it before you enable exactly-once (--phase preparing, then enabled), before you create a connector, and when a
+    client is not authorised. The plan is for the phase of the workers, which its first line names: from --phase or
+    their files, otherwise from their answers. If it is not known, nothing is planned. Every client of Connect is
+    distinguished, because each may be another principal: the worker, and of each connector the producer, the offsets
+    consumer, and the admin client, which fences. With -b the plan is compared with the cluster's ACLs as its authorizer
+    decides, and connectors are read from the config topic; with --connect-url from a worker. Nothing is changed:
+    --plan-file keeps the plan for `eosctl apply`.
 
     Only what Kafka really checks is planned: Write implies Describe, and transactional producers need no
-    IdempotentWrite. Optional bindings are marked. --explain says of each binding what needs it, in which phases, which
-    code path or KIP it follows from, and how its absence looks in a worker's log or what is lost.
+    IdempotentWrite. Optional bindings are marked. --explain names for each binding the clients that need it, the
+    phases, the code path or KIP behind it, and the symptom of its absence in a worker's log.
 
     Examples:
       eosctl acl-plan --worker-config worker.properties --connector-config orders.json

@@ -37,14 +37,14 @@ def apply(
 ) -> int:
     """Apply a plan file; refuse if the cluster has changed.
 
-    Use it where one person plans and another applies, and after an interruption: what is done is not done again, and
-    what was begun is finished. Before anything is changed, all that the plan was made from is read again; where it is
-    not the same any more, the plan is refused. PLAN.journal keeps what was done, PLAN.undo is the way back. An edited
-    plan is refused, and one that lacks what its steps have to check. --dry-run checks everything that a run checks
-    first, and ends with 8 where the run would. --require-digest takes the digest that a preview shows, so that what one
-    person reviewed is what another applies. Brokers, workers and topics are those of the plan unless options say
-    otherwise; identities and secrets are yours to give. Addresses that only the plan names are written to after you
-    have agreed to them: with --yes, give them.
+    Use it where one person plans and another applies, and after an interruption: finished steps are skipped, and a step
+    that was begun is finished. Before anything is changed, the facts of the plan are read again; if they differ, the
+    plan is refused. PLAN.journal lists the finished steps, PLAN.undo leads back. An edited plan is refused, and so is
+    one without the preconditions of its steps. --dry-run checks everything that a run checks first, and ends with 8
+    where the run would. --require-digest takes the digest that a preview shows, so that the plan that one person
+    reviewed is the one that another applies. Brokers, workers and topics come from the plan unless options say
+    otherwise; identities and secrets come from you. eosctl asks before it writes to addresses that only the plan names:
+    with --yes, give them.
 
     Examples:
       eosctl apply orders.plan

@@ -90,10 +90,10 @@ def audit(
     Use it after anything that may have broken the promise, and every night. It reads the offsets topics, the config
     topic and the topics that source connectors write to: producer IDs, epochs, transactions and their markers, which no
     consumer shows. For each connector it says held, broken (with topic, partition and offsets), altered (it held, but
-    somebody changed source offsets, and so many records were written once more or left out), or cannot-tell (with what
-    is missing). With --store it ends with 1 only for what is new since the last run of its job. Nothing is written
-    to Kafka. A snapshot holds no record batches: from one it judges the config topic's history and transactions that
-    hang, and no verdict is held.
+    source offsets were altered, and the listed number of records was written once more or left out), or cannot-tell
+    (with the missing evidence). With --store it ends with 1 only for findings that are new since the last run of its
+    job. Nothing is written to Kafka. A snapshot holds no record batches: from one it judges the config topic's history
+    and transactions that hang, and no verdict is held.
 
     Examples:
       eosctl audit -b broker:9092 --connect-url http://worker:8083 --group-id connect-cluster

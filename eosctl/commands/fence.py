@@ -36,7 +36,8 @@ CreateMissing: TypeAlias = Annotated[
 Force: TypeAlias = Annotated[
     bool,
     typer.Option(
-        "--force", help="Fence although tasks have the IDs (they turn FAILED), or may, or a partition has no leader."
+        "--force",
+        help="Fence even if tasks (may) use the IDs, which fails the tasks, or if a partition has no leader.",
     ),
 ]
 TransactionTimeout: TypeAlias = Annotated[
@@ -70,9 +71,9 @@ def fence(
 
     Use it when a worker that you cannot reach may still be writing (a zombie) and its tasks run nowhere else, or when
     an open transaction keeps read_committed consumers waiting. Each ID's producer epoch is raised: its open transaction
-    is aborted, and whoever wrote under it before is refused from then on. A producer that starts afterwards is not
+    is aborted, and requests of its former producer are rejected from then on. A producer that starts afterwards is not
     affected. It does not replace Connect's own round of fencing: where that fails, remove its cause and restart the
-    FAILED tasks. Nor does it reach what is written without a transactional ID.
+    FAILED tasks. Nor does it affect producers without a transactional ID.
 
     First the plan is shown: state, open transaction and owner of each ID. IDs that do not exist are refused, and so are
     those that a task of any Connect group on the cluster has now, RUNNING or PAUSED (--connect-url shows which tasks

@@ -72,7 +72,7 @@ ReplicationFactor: TypeAlias = Annotated[
     typer.Option(
         metavar="N",
         min=-1,
-        help="Its replication factor; otherwise that of the topic with the offsets now. -1 is the broker's default.",
+        help="Its replication factor; -1 is the broker's default. [default: as the present offsets topic]",
     ),
 ]
 SourceTopic: TypeAlias = Annotated[
@@ -123,12 +123,12 @@ def migrate_offsets(
 
     The connector must be STOPPED and without tasks, or not exist; --stop sees to that. Its old producers are fenced,
     its records are copied byte for byte in one transaction, and read back. --set-config and --resume do the rest over
-    REST; without them the plan says what is left to do by hand. Workers before 3.5 cannot stop a connector: delete it
-    (its offsets stay), move them, and create it again. If anything was changed meanwhile, nothing is written.
+    REST; without them the plan lists the manual steps. Workers before 3.5 cannot stop a connector: delete it (its
+    offsets stay), move them, and create it again. If anything has changed since, nothing is written.
 
-    Under Strimzi the operator reverts what is changed over REST. Give the connector's KafkaConnector or
-    KafkaMirrorMaker2 with --connector-config, and --emit strimzi: each change is written as a resource to apply, and
-    the plan goes on when a worker answers it.
+    Under Strimzi the operator reverts changes made over REST. Give the connector's KafkaConnector or KafkaMirrorMaker2
+    with --connector-config, and --emit strimzi: each change is written as a resource to apply, and the plan goes on
+    when a worker answers it.
 
     Examples:
       eosctl migrate-offsets -b broker:9092 --group-id connect-cluster --connector orders --to-topic orders-offsets \

@@ -21,7 +21,7 @@ WorkerOffsetsTopic: TypeAlias = Annotated[
     typer.Option(
         metavar="TOPIC",
         envvar="EOSCTL_WORKER_OFFSETS_TOPIC",
-        help="The workers' offset.storage.topic. [default: that of --worker-config, otherwise connect-offsets]",
+        help="The workers' offset.storage.topic. [default: from --worker-config, otherwise connect-offsets]",
     ),
 ]
 WorkerConfig: TypeAlias = Annotated[
@@ -42,7 +42,7 @@ ConfigTopicName: TypeAlias = Annotated[
         "--config-topic",
         metavar="TOPIC",
         envvar="EOSCTL_CONFIG_TOPIC",
-        help="The workers' config.storage.topic. [default: that of --worker-config, otherwise connect-configs]",
+        help="The workers' config.storage.topic. [default: from --worker-config, otherwise connect-configs]",
     ),
 ]
 OffsetsTopicName: TypeAlias = Annotated[
@@ -51,7 +51,7 @@ OffsetsTopicName: TypeAlias = Annotated[
         "--worker-offsets-topic",
         metavar="TOPIC",
         envvar="EOSCTL_WORKER_OFFSETS_TOPIC",
-        help="The workers' offset.storage.topic. [default: that of --worker-config, otherwise connect-offsets]",
+        help="The workers' offset.storage.topic. [default: from --worker-config, otherwise connect-offsets]",
     ),
 ]
 StatusTopicName: TypeAlias = Annotated[
@@ -60,7 +60,7 @@ StatusTopicName: TypeAlias = Annotated[
         "--status-topic",
         metavar="TOPIC",
         envvar="EOSCTL_STATUS_TOPIC",
-        help="The workers' status.storage.topic. [default: that of --worker-config, otherwise connect-status]",
+        help="The workers' status.storage.topic. [default: from --worker-config, otherwise connect-status]",
     ),
 ]
 WorkerConfigs: TypeAlias = Annotated[
@@ -128,7 +128,7 @@ LedgerStore: TypeAlias = Annotated[
     typer.Option(
         metavar="URL",
         envvar=STORE_VARIABLE,
-        help="Keep a ledger, and read only what is new: sqlite:///FILE or postgresql://HOST/DATABASE.",
+        help="Keep a ledger, and read only new offsets: sqlite:///FILE or postgresql://HOST/DATABASE.",
     ),
 ]
 KeptLedger: TypeAlias = Annotated[

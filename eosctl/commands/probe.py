@@ -29,7 +29,8 @@ def probe(
 
     Use it before you rely on exactly-once on a service that speaks Kafka's protocol, and after its provider has changed
     it. It creates a topic of its own, writes some records there in transactions, commits, aborts and fences, and looks
-    at what the brokers answer. Then it deletes the topic, after a failure and after Ctrl-C too; what is left is named.
+    at what the brokers answer. Then it deletes the topic, after a failure and after Ctrl-C too; resources that remain
+    are named.
 
     A question that got no answer is unknown, with the reason, and never no. The exit code is 1 where the cluster does
     otherwise than Kafka in what matters, and 3 where something is unknown that could be known. It needs Create, Delete,

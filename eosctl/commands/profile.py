@@ -62,7 +62,7 @@ def add(
         str | None, typer.Option(metavar="ID", help="The only Kafka cluster that may be written to.")
     ] = None,
     protected: Annotated[bool, typer.Option("--protected", help="--yes needs --profile NAME beside it.")] = False,
-    update: Annotated[bool, typer.Option("--update", help="Change what is given of a profile that exists.")] = False,
+    update: Annotated[bool, typer.Option("--update", help="Change the given settings of an existing profile.")] = False,
 ) -> None:
     """Name a cluster: write a profile into your file of profiles.
 
@@ -156,7 +156,7 @@ def show(options: GlobalOptions, name: Annotated[str, typer.Argument(metavar="NA
 def explain_(options: GlobalOptions) -> int:
     """Show each setting of a connection, and where it comes from.
 
-    Use it when a command talks to another cluster, or as somebody else, than you thought. It connects to nothing.
+    Use it when a command connects to a cluster, or as a principal, that you did not expect. It connects to nothing.
     First wins: option, -X, EOSCTL_ variable, profile, default. Secrets are hidden.
 
     Examples:
@@ -203,10 +203,10 @@ def check(options: GlobalOptions) -> int:
 def trust(options: GlobalOptions, file: ProjectFile = None) -> None:
     """Trust the profiles of a project's file as it is now.
 
-    Use it after you have read the file: whoever wrote it says where commands in that directory connect to. It holds
-    until the file, or a file of client properties that it names, changes. Files that others can change are refused, and
-    so are references to config providers in them. A project's file adds profiles and replaces none of yours. It prints
-    what is in it.
+    Use it after you have read the file: its author decides where commands in that directory connect to. It holds until
+    the file, or a file of client properties that it names, changes. Files that others can change are refused, and so
+    are references to config providers in them. A project's file adds profiles and replaces none of yours. It prints the
+    file's profiles.
 
     Examples:
       eosctl profile trust

@@ -32,7 +32,7 @@ KafkaVersion: TypeAlias = Annotated[
 ]
 ConnectVersion: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="VERSION", help="Workers of this version. [default: that of the brokers]", show_default=False),
+    typer.Option(metavar="VERSION", help="Workers of this version. [default: the brokers']", show_default=False),
 ]
 Brokers: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, max=3, help="Brokers.")]
 Workers: TypeAlias = Annotated[
@@ -89,7 +89,7 @@ def sandbox() -> None:
     """Run a real Kafka with Connect workers on this machine.
 
     Use it to try a change before it meets a cluster, and to test against the real thing. Kafka comes from its own jars,
-    fetched once. The plaintext listener takes everybody as the super user; the SASL listener knows the users worker,
+    fetched once. On the plaintext listener every client is the super user; the SASL listener knows the users worker,
     connector, admin and tool, who may do what ACLs allow.
 
     Examples:

@@ -21,10 +21,10 @@ Kind: TypeAlias = Annotated[
 def schema(options: GlobalOptions, kind: Kind = None) -> None:
     """Print the JSON Schema of a document that -o json prints.
 
-    Use it to check or to generate what reads such a document in a program of yours. Without KIND all kinds are listed.
-    Fields may be added without a new version, so the schemas allow fields that they do not name. Every answer says in
-    `complete` whether something that it needs was not read, and in `unread` what. The schema itself is printed, unless
-    -o json, jsonl or yaml asks for a document with it.
+    Use it to validate documents, or to generate code that reads them. Without KIND all kinds are listed. Fields may be
+    added without a new version, so the schemas allow fields that they do not name. Every answer says in `complete`
+    whether something that it needs was not read, and in `unread` what. The schema itself is printed, unless -o json,
+    jsonl or yaml asks for a document with it.
 
     Examples:
       eosctl schema

@@ -19,8 +19,8 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="The snapshot file.")
 def snapshot() -> None:
     """Save what the reading commands need in a file.
 
-    Use it to look at a cluster without being connected to it: for a support case, to compare before and after, or to
-    let somebody look who may not touch the cluster. Secrets are never in the file.
+    Use it to look at a cluster offline: for a support case, to compare before and after, or to let a person without
+    access inspect it. Secrets are never in the file.
     """
 
 

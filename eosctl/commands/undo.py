@@ -44,9 +44,9 @@ def undo(
     """Roll back an applied plan.
 
     Use it when a move was a mistake and the connector has not gone on since. Offsets that a connector has committed
-    after the plan are never overwritten: the undo is refused then, because going back would repeat records. What was
-    never done is left as it is. --dry-run says whether it would be refused now. A connector that was STOPPED before
-    stays STOPPED, and the last step says how to resume it. Brokers, workers and topics are those of the plan unless
+    after the plan are never overwritten: the undo is refused then, because going back would repeat records. Steps that
+    were never done are skipped. --dry-run says whether it would be refused now. A connector that was STOPPED before
+    stays STOPPED, and the last step says how to resume it. Brokers, workers and topics come from the plan unless
     options say otherwise; with --yes, give their addresses. An undo is a plan like any other, with a journal and an
     undo file of its own.
 

@@ -95,12 +95,12 @@ def watch(
     super_user: SuperUsers = None,
     store: AuditLedger = None,
 ) -> int:
-    """Serve what the commands find as metrics.
+    """Export findings as Prometheus metrics.
 
-    Use it to be alerted by Prometheus: each cycle asks what `doctor`, `transactions list`, `transactions hanging`,
-    `transactions lso` and `offsets show` ask, and /metrics has the answers of the last one as OpenMetrics text.
-    What could not be read is absent there, never 0, and eosctl_unread names it; it is said on stderr, too. Until the
-    first cycle has ended, /metrics and /readyz answer 503. Nothing is written. docs/metrics.md has all metrics.
+    Use it to be alerted by Prometheus: each cycle reads the facts of `doctor`, `transactions list`, `transactions
+    hanging`, `transactions lso` and `offsets show`, and /metrics has the last cycle's as OpenMetrics text. Facts that
+    could not be read are absent, never 0; eosctl_unread and stderr name them. Until the first cycle has ended, /metrics
+    and /readyz answer 503. Nothing is written. docs/metrics.md has all metrics.
 
     --live shows the same on the terminal as `top` does: what holds readers back, open and hanging transactions,
     fencing, IDs and epochs that end, offsets, quiet tasks, findings, and how old each reading is; q ends it. --otlp

@@ -125,8 +125,8 @@ def await_answer(
             raise Refused(
                 f"of topic {step.offsets_topic} the worker at {rest.url} answers {different} for connector "
                 f"{step.connector}: it keeps its offsets somewhere else",
-                hint="it was not resumed, for it would not go on where it was; are the offsets topic, the group.id and "
-                "the cluster those of its workers? Then move its offsets from where they are now",
+                hint="it was not resumed, because it would start from other offsets; check that the offsets topic, the "
+                "group.id and the cluster belong to its workers, then move its present offsets",
             )
 
 

@@ -123,7 +123,7 @@ def verify_offsets(step: VerifyOffsets, _: Recheck, *, access: ClusterAccess, re
     if now.values != step.digest or now.open:
         raise Refused(
             f"topic {step.topic} does not hold the offsets of connector {step.connector} that were written",
-            hint=f"do not start the connector; `eosctl offsets show --connector {shlex.quote(step.connector)}` says "
-            "what is there",
+            hint=f"do not start the connector; `eosctl offsets show --connector {shlex.quote(step.connector)}` shows "
+            "the present ones",
         )
     return f"topic {step.topic} holds the offsets as planned"

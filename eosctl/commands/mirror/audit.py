@@ -109,10 +109,10 @@ def audit(
     """Compare each mirrored partition with its source, record by record.
 
     Use it after a mirror was restarted, moved or behind, and before consumers move to the target. Every committed
-    source record, from the first mirrored one to the last, has to be in the target once and in order; what is not so is
-    named with source offsets, target offsets and time. -b is the target. Nothing is written to either cluster. A mirror
-    that runs meanwhile does no harm: what it copies then counts as lag. With --store each run goes on where the last
-    one of its job ended. Needs Read on the topics of both sides.
+    source record, from the first mirrored one to the last, must be in the target once and in order; every difference is
+    listed with source offsets, target offsets and time. -b is the target. Nothing is written to either cluster. A
+    mirror that runs meanwhile does no harm: records that it copies meanwhile count as lag. With --store each run goes
+    on where the last one of its job ended. Needs Read on the topics of both sides.
 
     Examples:
       eosctl mirror audit -b target:9092 --source-bootstrap-server source:9092 --alias eu \

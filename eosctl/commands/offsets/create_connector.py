@@ -17,7 +17,7 @@ from eosctl.shell.options import GlobalOptions, answer, previewing, writing
 app = typer.Typer()
 
 FirstOffsets: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="FILE", help="Where it shall begin: an export of one connector, or KIP-875's body.")
+    Path, typer.Argument(metavar="FILE", help="The offsets to begin at: an export of one connector, or KIP-875's body.")
 ]
 NewConfig: TypeAlias = Annotated[
     Path,
@@ -47,11 +47,11 @@ def create_connector(
 ) -> int:
     """Create a connector that begins at given offsets.
 
-    Use it where a new connector shall go on from a known position, and not begin from nothing. It is created STOPPED
-    (KIP-980, workers from 3.7), its offsets are written in one transaction and read back, and it is resumed once the
-    workers answer them. It is refused where a connector of this name exists, or offsets that a deleted one left. The
-    plan has no setting of CONFIG, only its digest: the file is read again when the plan is applied. The undo stops the
-    connector, removes the offsets and deletes it, unless it has gone on since.
+    Use it when a new connector must continue from a known position instead of starting from scratch. It is created
+    STOPPED (KIP-980, workers from 3.7), its offsets are written in one transaction and read back, and it is resumed
+    once the workers answer them. It is refused where a connector of this name exists, or offsets that a deleted one
+    left. The plan has no setting of CONFIG, only its digest: the file is read again when the plan is applied. The undo
+    stops the connector, removes the offsets and deletes it, unless it has gone on since.
 
     Examples:
       eosctl offsets create-connector begin.json --config shop.json -b broker:9092 --group-id connect-cluster \

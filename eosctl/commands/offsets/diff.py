@@ -48,7 +48,7 @@ def diff(
     Use it to see what a change did, or whether two clusters stand at the same place. The exit code is 1 if anything
     differs. An export file is of the connector that it is named after, or of the one --connector. A connector that was
     renamed is compared under both its names with --rename-to or --rename-map. With --source-dsn a PostgreSQL that
-    Debezium reads is asked what it still has of both positions; slot.name is that of the connector's config.
+    Debezium reads is asked whether it still has the log of both positions; slot.name comes from the connector's config.
 
     Examples:
       eosctl offsets diff before/ live -b broker:9092

@@ -29,7 +29,7 @@ ExactlyOnce: TypeAlias = Annotated[
     typer.Option(
         metavar="|".join(SourceSupport),
         envvar="EOSCTL_EXACTLY_ONCE",
-        help="The workers' exactly.once.source.support; or that of --worker-config, or the workers are asked.",
+        help="The workers' exactly.once.source.support. [default: from --worker-config, otherwise asked]",
     ),
 ]
 WorkerVersion: TypeAlias = Annotated[

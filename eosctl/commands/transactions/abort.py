@@ -19,7 +19,7 @@ AbortPartition: TypeAlias = Annotated[int, typer.Option(metavar="N", min=0, help
 StartOffset: TypeAlias = Annotated[
     int | None, typer.Option(metavar="OFFSET", min=0, help="Only the one that begins there.")
 ]
-OfProducer: TypeAlias = Annotated[int | None, typer.Option(metavar="ID", min=0, help="Only that of this producer.")]
+OfProducer: TypeAlias = Annotated[int | None, typer.Option(metavar="ID", min=0, help="Only this producer ID.")]
 RefuseYounger: TypeAlias = Annotated[float, typer.Option(metavar="MINUTES", min=0, help="Refuse younger ones.")]
 ForceAbort: TypeAlias = Annotated[
     bool, typer.Option("--force", help="Abort although it does not hang; its transaction may break in two.")

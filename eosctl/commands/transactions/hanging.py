@@ -1,4 +1,4 @@
-"""`eosctl transactions hanging`: what nobody will end."""
+"""`eosctl transactions hanging`: open transactions that no coordinator will end."""
 
 from typing import Annotated, TypeAlias
 

@@ -20,8 +20,8 @@ def producers(
 ) -> int:
     """List the producers of partitions, and their open transactions.
 
-    Use it to see who wrote to a partition recently, under which producer ID and epoch, and what is open. A leader
-    forgets an idle producer after producer.id.expiration.ms (1 day). Needs Read on the topics.
+    Use it to see who wrote to a partition recently, under which producer ID and epoch, and which transactions are open.
+    A leader forgets an idle producer after producer.id.expiration.ms (1 day). Needs Read on the topics.
 
     Examples:
       eosctl transactions producers -b broker:9092 --topic orders
