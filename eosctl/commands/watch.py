@@ -18,8 +18,8 @@ from eosctl.operations.evidence_request import EvidenceRequest
 from eosctl.operations.session import Session
 from eosctl.operations.watch import Faces, Listening, Watched, observe, watch_clusters, watch_file, watched_profiles
 from eosctl.render.answers.watch import view_observation
-from eosctl.render.answers.watch_files import view_watch_file
 from eosctl.render.live import LiveScreen
+from eosctl.render.watch_files import view_watch_file
 from eosctl.shell.options import GlobalOptions, answer, connecting
 
 app = typer.Typer()

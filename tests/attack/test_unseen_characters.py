@@ -17,11 +17,11 @@ from eosctl.model.offsets import ConnectorOffset
 from eosctl.model.report import failed_gate
 from eosctl.model.text import UNSEEN, shell_word
 from eosctl.render.answers.acls import AclFormat, EmitOptions, emit_acls
-from eosctl.render.answers.watch_files import watch_service
 from eosctl.render.document import Column, Document, Table
 from eosctl.render.formats import Output, text_of
 from eosctl.render.gates import junit, sarif
 from eosctl.render.layout import Page
+from eosctl.render.watch_files import watch_service
 from tests.attack.test_terminal_names import HOSTILE
 
 NAMES = st.lists(st.sampled_from((*HOSTILE, "\x85", "\x0b", "\n", "'", "\\", "a", "ö")) | st.characters()).map("".join)

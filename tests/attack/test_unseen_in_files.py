@@ -16,9 +16,9 @@ from eosctl.codecs.yaml_text import Address, append_document, append_items, deco
 from eosctl.model.report import Finding, Severity, gate_of
 from eosctl.model.text import UNSEEN
 from eosctl.operations import completion
-from eosctl.render.answers.watch_files import kubernetes_objects
 from eosctl.render.formats import yaml_text
 from eosctl.render.gates import junit, sarif
+from eosctl.render.watch_files import kubernetes_objects
 from eosctl.shell.completion import complete
 from tests.attack.test_terminal_names import HOSTILE
 from tests.render.audit_reports import rich_report

@@ -18,7 +18,7 @@ from grafana_foundation_sdk.models.prometheus import Dataquery
 
 from eosctl.model.watch import Emitted
 from eosctl.operations.watch import Listening, watch_file
-from eosctl.render.answers.watch_files import view_watch_file
+from eosctl.render.watch_files import view_watch_file
 
 PROFILES = ("east", "West Side")
 CUSTOM = {"ServiceMonitor", "PrometheusRule"}

@@ -14,7 +14,7 @@ from eosctl.analysis.metrics.dashboard import ALERTS, with_all
 from eosctl.cli import root_command
 from eosctl.model.watch import Emitted, Metric
 from eosctl.operations.watch import Listening, watch_file
-from eosctl.render.answers.watch_files import view_watch_file
+from eosctl.render.watch_files import view_watch_file
 
 LABELS = {each.name: {*each.labels, "profile"} for each in METRICS}
 
