@@ -1,14 +1,16 @@
-"""The catalogue of findings: IDs that stay, and nothing found that is not in it."""
+"""The catalogue of findings and errors, and how each is explained."""
 
 import ast
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from eosctl.analysis.catalogue.index import KINDS, THEMES, kinds_called
-from eosctl.analysis.explanations import ERROR_PATTERNS
+from eosctl.analysis.explanations import ERROR_PATTERNS, explain_error, names_in
+from eosctl.analysis.kafka_errors import KAFKA_ERRORS
 from eosctl.analysis.rules.registry import RULES, commands_reporting, explain_finding
 from eosctl.model.report import FindingKind, Severity
 
@@ -167,3 +169,203 @@ def used_by(tree: ast.Module) -> Iterator[FindingKind]:
             continue
         if isinstance(value, FindingKind):
             yield value
+
+
+TRACE = """[2026-11-21 12:00:00,000] ERROR [orders|task-3] WorkerSourceTask{id=orders-3} Task threw it
+org.apache.kafka.connect.errors.ConnectException: Failed to perform round of zombie fencing
+Caused by: java.util.concurrent.TimeoutException
+"""
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+ERRORS = "org.apache.kafka.common.errors."
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        (TRACE, ["fencing-timeout"]),
+        (f"Failed to perform round of zombie fencing\nCaused by: {ERRORS}InvalidTxnTimeoutException: x",
+         ["fencing-timeout-above-broker-limit"]),
+        (f"Failed to perform zombie fencing\nCaused by: {ERRORS}TransactionalIdAuthorizationException",
+         ["fencing-not-authorized", "transactional-id-not-authorized"]),
+        ("org.apache.kafka.connect.runtime.rest.errors.ConnectRestException: Failed to perform zombie fencing\n",
+         ["fencing-failed-at-the-leader"]),
+        (f"{ERRORS}ClusterAuthorizationException: Cluster authorization failed.", ["cluster-not-authorized"]),
+        (f"{ERRORS}ConcurrentTransactionsException", ["concurrent-transactions"]),
+        ("The task orders-0 was unable to finish writing records to Kafka before its producer transaction expired.",
+         ["transaction-expired-or-fenced"]),
+        ("orders-0 with exactly-once support as the connector has already generated a new set of task configs",
+         ["newer-task-configs"]),
+        ("Failed to start task orders-0 as it has already been revoked from this worker", ["task-revoked"]),
+        (f"{ERRORS}ProducerFencedException: a newer producer with the same transactionalId", ["producer-fenced"]),
+        (f"{ERRORS}InvalidProducerEpochException: old", ["invalid-producer-epoch"]),
+        (f"{ERRORS}InvalidPidMappingException", ["id-expired"]),
+        (f"{ERRORS}UnknownProducerIdException", ["unknown-producer-id"]),
+        (f"{ERRORS}OutOfOrderSequenceException", ["out-of-order-sequence"]),
+        (f"{ERRORS}TransactionAbortableException", ["transaction-abortable"]),
+        (f"{ERRORS}InvalidTxnStateException", ["invalid-transaction-state"]),
+        ("Failed to perform round of zombie fencing\nCaused by: ConnectRestException: "
+         "Cannot complete request because of a conflicting operation (e.g. worker rebalance)",
+         ["fencing-during-rebalance"]),
+        (f"{ERRORS}UnstableOffsetCommitException: There are unstable offsets that need to be cleared.",
+         ["unstable-offset-commit"]),
+        (f"{ERRORS}TransactionCoordinatorFencedException", ["transaction-coordinator-fenced"]),
+        ("Failed to write to config topic; this may be due to a transient error", ["leader-write-failed"]),
+        ("TimeoutException: expired after 60000ms while awaiting InitProducerId", ["init-transactions-timeout"]),
+        ("Timed out waiting to read to end of topic connect-configs", ["not-read-to-end"]),
+        ("COORDINATOR_NOT_AVAILABLE", ["coordinator-not-available"]),
+        ("This worker does not have exactly-once source support enabled.", ["worker-not-enabled"]),
+        ("The connector does not implement the API required for preflight validation", ["connector-does-not-say"]),
+        ("The connector does not support exactly-once delivery guarantees with the provided configuration.",
+         ["connector-unsupported"]),
+        ("Source tasks may not produce to their own offsets topics when", ["own-offsets-topic"]),
+        ("Internal request contained invalid signature.", ["request-signature"]),
+        ("Topic 'c' is required to have a single partition", ["config-topic-partitions"]),
+        ("required to have 'cleanup.policy=compact'", ["topic-not-compacted"]),
+        ("dedicated.mode.enable.internal.rest", ["internal-rest-missing"]),
+        (f"{ERRORS}InconsistentTopicIdException: x", ["InconsistentTopicIdException"]),
+        (f"ConnectException\nCaused by: {ERRORS}WakeupException", ["WakeupException"]),
+        ("Failed to perform fencable send to config topic", ["leader-without-privilege"]),
+        ("Cannot produce to config topic without claiming write privileges first", ["leader-without-privilege"]),
+        ("IO Error trying to forward REST request: java.net.ConnectException", ["forwarding-failed"]),
+        (f"{ERRORS}NotEnoughReplicasException: Messages are rejected", ["too-few-replicas"]),
+        ("Must set acks to all in order to use the idempotent producer.", ["idempotence-contradicted"]),
+        ("Must set max.in.flight.requests.per.connection to at most 5",
+         ["idempotence-contradicted"]),
+        ("max.in.flight.requests.per.connection must be set to at most 5. Current value is 6.",
+         ["idempotence-contradicted"]),
+        ("The 'Principal' policy does not allow 'acks' to be overridden in the connector configuration.",
+         ["override-refused-by-policy"]),
+        (f"{ERRORS}TopicAuthorizationException: Not authorized to access topics: [out]", ["topic-not-authorized"]),
+        ("IllegalStateException: Cannot add partition out-0 to transaction while in state  READY",
+         ["producer-not-in-transaction"]),
+        ("This worker does not support the 'HmacSHA1' key signing algorithm used by other workers.",
+         ["request-signature"]),
+        ("The transaction timeout is larger than the maximum value allowed by the broker (as configured by "
+         "transaction.max.timeout.ms).", ["fencing-timeout-above-broker-limit"]),
+        ("Failed to perform round of zombie fencing", ["fencing-failed"]),
+        ("NotLeaderException: Only the leader may perform zombie fencing.", ["not-the-leader", "NotLeaderException"]),
+        ("This worker is currently reclaiming write privileges for the config topic",
+         ["reclaiming-write-privileges"]),
+        ("ConnectException: OffsetStorageWriter is already flushing", ["offsets-not-flushed"]),
+        ("ERROR Unexpected exception in Thread[KafkaBasedLog Work Thread - connect-configs,5,main]",
+         ["topic-reader-failed"]),
+        ("CRITICAL: Failed to serialize partition key when getting offsets for task with namespace orders.",
+         ["source-partition-not-serialized"]),
+        (f"{ERRORS}UnsupportedVersionException: Attempted to write a non-default clientTransactionVersion at version 0",
+         ["transaction-version-lowered", "UnsupportedVersionException"]),
+        ("Could not find transaction metadata when trying to timeout transaction for a",
+         ["timed-out-transaction-lost"]),
+        ("Cannot fence producer with epoch equal to Short.MaxValue since this would overflow", ["epoch-exhausted"]),
+        ("Failed to perform zombie fencing for source connector prior to modifying offsets",
+         ["fencing-before-offsets-failed"]),
+        ("ConnectException: Failed to reset consumer group offsets for connector s either because its tasks haven't",
+         ["sink-group-not-empty"]),
+        ("zombie", ["zombie"]),
+        ("Zombie tasks?", ["zombie"]),
+        ("Performing preflight zombie check for task orders-0", []),
+        ("consumer stuck", ["consumer-stuck"]),
+        ("why are read_committed consumers of orders stuck", ["consumer-stuck"]),
+        (f"Failed to perform round of zombie fencing\nCaused by: {ERRORS}InvalidTopicException: x",
+         ["fencing-failed", "InvalidTopicException"]),
+        ("String length 70000 is larger than the maximum string length.", []),
+        ("java.util.concurrent.TimeoutException", []),
+        ("java.lang.NullPointerException", []),
+    ],
+)  # fmt: skip
+def test_an_error_is_recognised(text: str, ids: list[str]):
+    assert [each.id for each in explain_error(text)] == ids
+
+
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        "Failed to write to config topic",
+        "Cannot produce to config topic without claiming write privileges first",
+        "OffsetStorageWriter is already flushing",
+        "CRITICAL: Failed to serialize partition key",
+        "Unexpected exception in Thread[KafkaBasedLog Work Thread",
+    ],
+)
+def test_a_line_of_kafkas_logs_that_a_page_quotes_is_explained(quoted: str):
+    assert any(quoted in " ".join(page.read_text().split()) for page in DOCS.rglob("*.md"))
+    assert explain_error(quoted)
+
+
+def test_every_kind_of_error_is_recognised_by_a_case_above():
+    cases = next(mark.args[1] for mark in test_an_error_is_recognised.pytestmark)
+    classes = {error.id for error in KAFKA_ERRORS}
+    assert {pattern.id for pattern in ERROR_PATTERNS} == {each for _, ids in cases for each in ids} - classes
+
+
+def test_names_that_the_text_tells_are_filled_in_and_others_stand_in_capitals():
+    (explained,) = explain_error(TRACE, "connect-cluster")
+    assert "eosctl inspect-config --connector orders --group-id connect-cluster" in explained.commands
+    assert any("/connectors/orders/tasks/3/restart" in each for each in explained.commands)
+    (unnamed,) = explain_error("UnknownProducerIdException")
+    assert any("/connectors/CONNECTOR/tasks/TASK/restart" in each for each in unnamed.commands)
+
+
+def test_commands_can_be_pasted_whatever_the_names_are():
+    text = "[it's; orders/a|task-3] Failed to perform round of zombie fencing: TimeoutException"
+    (explained,) = explain_error(text, "my group")
+    inspect = next(each for each in explained.commands if each.startswith("eosctl"))
+    assert shlex.split(inspect) == [
+        "eosctl",
+        "inspect-config",
+        "--connector",
+        "it's; orders/a",
+        "--group-id",
+        "my group",
+    ]
+    (expired,) = explain_error("[it's; orders/a|task-3] InvalidPidMappingException", "my group")
+    restart = next(each for each in expired.commands if "restart" in each)
+    assert "POST /connectors/it%27s%3B%20orders%2Fa/tasks/3/restart" in restart
+
+
+def test_no_error_of_a_round_of_fencing_is_answered_with_fencing_from_outside():
+    """Each start of a task would begin Connect's own round again, and fail again."""
+    rounds = {"concurrent-transactions", *(each.id for each in ERROR_PATTERNS if each.id.startswith("fencing"))}
+    assert {"concurrent-transactions", "fencing-timeout", "fencing-failed-at-the-leader"} <= rounds
+    commands = {each.id: each.commands for each in ERROR_PATTERNS if each.id in rounds}
+    assert [each for each, known in commands.items() if "eosctl fence" in "; ".join(known)] == []
+
+
+def test_a_transactional_id_comes_from_the_text_or_from_group_and_task():
+    text = "[Producer clientId=a, transactionalId=my-id] ProducerFencedException"
+    assert names_in(text)["transactional_id"] == "my-id"
+    (explained,) = explain_error("[orders|task-3] InvalidPidMappingException", "g")
+    assert explained.id == "id-expired"
+    (fenced,) = explain_error("[orders|task-3] ProducerFencedException", "g")
+    assert fenced.commands[0] == "eosctl transactions describe g-orders-3 --group-id g"
+
+
+def test_ids_are_words_and_every_entry_says_what_to_do():
+    assert len({each.id for each in ERROR_PATTERNS}) == len(ERROR_PATTERNS)
+    assert all(each.commands and each.cause.endswith(".") and each.source for each in ERROR_PATTERNS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "There is a newer producer with the same transactionalId which fences the current one.",
+        "the transactional id was fenced; the connector has failed and the topic cannot be read",
+        "Connector is stopped: topics that are missing, topic exactly-once",
+    ],
+)
+def test_a_word_of_the_sentence_is_no_name(text):
+    assert names_in(text) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("task pay-0 died", {"connector": "pay", "task": "0"}),
+        ("transactionalId=my-id, fenced", {"transactional_id": "my-id"}),
+        ("TransactionalId flink-sink-0-3: invalid", {"transactional_id": "flink-sink-0-3"}),
+        ("transactional id 'pay'", {"transactional_id": "pay"}),
+        ("Not authorized to access topics: [out]", {"topic": "out"}),
+        ("connector 'pay' failed", {"connector": "pay"}),
+    ],
+)
+def test_a_name_that_the_text_marks_is_taken(text, names):
+    assert names_in(text) == names

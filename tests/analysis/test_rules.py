@@ -1,21 +1,27 @@
-"""Every rule with its condition and without."""
+"""Rules: what they say, and what they leave unsaid where something was not read."""
 
 import pytest
 from msgspec.structs import replace
 
+from eosctl.analysis.metrics import catalogue as metrics
+from eosctl.analysis.metrics.samples import connector_samples
 from eosctl.analysis.rules import topics
+from eosctl.analysis.rules.connectors import SAYS_NOTHING
 from eosctl.analysis.rules.registry import RULES, commands_reporting, diagnose
+from eosctl.analysis.rules.workers import FIXED_BUGS
 from eosctl.model.acls import Operation
 from eosctl.model.acls import topic as topic_pattern
 from eosctl.model.client_roles import ClientRole
-from eosctl.model.evidence import Evidence, Preflight
+from eosctl.model.evidence import UNKNOWN_PRINCIPAL, Evidence, Preflight
 from eosctl.model.groups import ConnectGroup, GroupMember, ShareGroup
 from eosctl.model.names import ConnectorTaskId
 from eosctl.model.offsets import SourceSupport
 from eosctl.model.report import Severity, exit_code
 from eosctl.model.skipped import Skipped
+from eosctl.model.times import ClusterClock
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transactions import TransactionState
+from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectorStatus, TaskStatus, host_port
 from tests.analysis.config_records import Log
 from tests.analysis.evidence import (
@@ -320,3 +326,285 @@ def test_workers_whose_files_alone_say_enabled_may_not_have_been_restarted() -> 
     assert finding.message.endswith("or the worker was not restarted since its file was changed")
     [running] = answer("EOS110", but(transactions={})).findings
     assert "was not restarted" not in running.message
+
+
+LOST_ONE = Skipped("1 transactional ID is unknown: __transaction_state-3 has no leader")
+
+
+@pytest.mark.parametrize(
+    ("rule_id", "evidence"),
+    [
+        ("EOS110", but(transactions=HEALTHY.transactions | {"connect-cluster-g": LOST_ONE})),
+        ("EOS111", but(transactions=HEALTHY.transactions | {"g-x-0": LOST_ONE})),
+        ("EOS112", but(transactions=HEALTHY.transactions | {"g-x-0": LOST_ONE})),
+        ("EOS116", but(transactions=HEALTHY.transactions | {"g-x-0": LOST_ONE})),
+        ("EOS117", but(idle_since=HEALTHY.idle_since | {"g-x-0": LOST_ONE})),
+        ("EOS115", but(unlisted=(LOST_ONE.reason,))),
+        ("EOS303", but(logged=HEALTHY.logged | {"g-x-0": LOST_ONE})),
+        ("EOS303", but(logged=LOST_ONE)),
+        ("EOS303", but(workers={A: replace(worker(A), version=LOST_ONE), B: worker(B)})),
+        ("EOS303", but(workers={A: LOST_ONE, B: worker(B)})),
+        ("EOS304", but(transactions=HEALTHY.transactions | {"g-x-0": LOST_ONE})),
+    ],
+)
+def test_a_rule_whose_coordinator_is_lost_cannot_tell_and_says_why_once(rule_id: str, evidence: Evidence) -> None:
+    said = answer(rule_id, evidence)
+    assert (said.findings, said.cannot_tell, said.outcome) == ((), (LOST_ONE.reason,), "cannot tell")
+
+
+@pytest.mark.parametrize(
+    ("rule_id", "evidence"),
+    [
+        ("EOS110", but(transactions={"g-x-0": LOST_ONE, "g-x-1": LOST_ONE})),
+        ("EOS111", but(transactions={"connect-cluster-g": LOST_ONE, "g-x-1": LOST_ONE})),
+        ("EOS112", but(transactions={"g-x-0": described("g-x-0", TransactionState.ONGOING, NOW - 200_000),
+                                     "g-x-1": LOST_ONE})),
+        ("EOS116", but(transactions={"g-x-0": described("g-x-0", TransactionState.ONGOING, NOW, (OUT_1,)),
+                                     "g-x-1": LOST_ONE}, leaderless=frozenset({OUT_1}))),
+        ("EOS117", but(idle_since={"g-x-1": NOW - 604_800_000, "g-x-0": LOST_ONE})),
+        ("EOS115", but(transactional_ids=("g-gone-0",), unlisted=(LOST_ONE.reason,))),
+    ],
+)  # fmt: skip
+def test_a_lost_coordinator_does_not_keep_a_rule_from_judging_the_ids_of_others(
+    rule_id: str, evidence: Evidence
+) -> None:
+    said = answer(rule_id, evidence)
+    assert len(said.findings) == 1
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.needs], ids=lambda rule: rule.id)
+def test_a_rule_whose_facts_were_not_read_cannot_tell(rule) -> None:
+    for name in rule.needs:
+        said = answer(rule.id, but(**{name: UNREAD}))
+        assert said.outcome == "cannot tell"
+        assert "denied" in said.cannot_tell[0]
+
+
+LATER = {
+    "acl_differences": acls(
+        ("User:w", ClientRole.WORKER, None, transactional_id("connect-cluster-g")),
+        ("User:c", ClientRole.ADMIN, "x", transactional_id("g-x-0")),
+        ("User:c", ClientRole.PRODUCER, "x", topic_pattern("offsets")),
+        phases=(SourceSupport.ENABLED,),
+    )
+}
+UNTOLD = [
+    ("EOS012", but(workers={A: replace(worker(A), enabled=UNREAD)}), "denied"),
+    ("EOS013", but(workers={A: replace(worker(A), enabled=UNREAD)}), "denied"),
+    ("EOS016", but(worker_files=UNREAD), "denied"),
+    ("EOS021", but(group=ConnectGroup("Stable", "connect", "sessioned", (GroupMember("1", None),))), "its address"),
+    ("EOS022", but(workers={A: replace(worker(A), connectors=UNREAD)}), "denied"),
+    ("EOS023", but(group=members(A, protocol="", state="PreparingRebalance")), "PreparingRebalance"),
+    (
+        "EOS030",
+        but(inspection=inspection(tasks(2, **{"admin.override.retry.backoff.ms": "${file:x:y}"}))),
+        "only the worker resolves",
+    ),
+    ("EOS031", but(brokers={0: UNREAD}), "denied"),
+    ("EOS031", but(brokers={0: {}}), "transaction.max.timeout.ms"),
+    ("EOS040", but(brokers={0: {}}, transaction_log=None), "transaction.state.log.replication.factor"),
+    ("EOS043", but(brokers={0: {}}), "verification"),
+    ("EOS044", but(brokers={0: {}}), "expiration"),
+    ("EOS050", but(internal_topics=(replace(topic(), facts=UNREAD),)), "denied"),
+    ("EOS051", but(internal_topics=(replace(topic(), facts=UNREAD),)), "denied"),
+    ("EOS054", but(internal_topics=(replace(topic(), facts=UNREAD),)), "denied"),
+    ("EOS100", but(preflight={"x": Preflight({A: UNREAD})}), "denied"),
+    ("EOS100", but(preflight={"x": Preflight({A: (f"The connector {SAYS_NOTHING} of it",)})}), "does not say"),
+    ("EOS028", but(preflight={"x": Preflight({A: (), B: UNREAD})}), "denied"),
+    ("EOS019", but(workers={A: replace(worker(A), plugins=UNREAD), B: worker(B)}), "denied"),
+    ("EOS045", but(brokers={0: {}}), "num.partitions"),
+    ("EOS052", but(inspection=inspection(**OWN), topics=UNREAD), "denied"),
+    ("EOS055", but(inspection=inspection(**OWN), topics={"own": UNREAD}), "denied"),
+    ("EOS118", but(other_groups={"g-x": UNREAD}), "denied"),
+    ("EOS119", but(groups_elsewhere={"x": UNREAD}), "denied"),
+    ("EOS150", but(outputs={"x": UNREAD}), "denied"),
+    ("EOS151", but(topics={"out": UNREAD}), "denied"),
+    ("EOS326", but(mirrors=(UNREAD,)), "denied"),
+    ("EOS327", but(mirrors=(UNREAD,)), "denied"),
+    ("EOS328", but(mirrors=(mirrored(9, retention_ms=UNREAD),)), "denied"),
+    ("EOS328", but(mirrors=(mirrored(9, retention_bytes=UNREAD),)), "denied"),
+    ("EOS328", but(mirrors=(mirrored(9, next_ms=UNREAD),)), "denied"),
+    ("EOS327", but(mirrors=(mirrored(9, written_ms=UNREAD),)), "denied"),
+    ("EOS328", but(mirrors=(mirrored(2, retention_bytes=5),)), "its size is not read"),
+    (
+        "EOS104",
+        but(inspection=inspection(**{"producer.override.transaction.timeout.ms": "${env:T:x}"})),
+        "only the worker resolves",
+    ),
+    (
+        "EOS105",
+        but(inspection=inspection(**{"transaction.boundary": "interval"}), worker_files=UNREAD),
+        "offset.flush.interval.ms",
+    ),
+    (
+        "EOS130",
+        but(acl_differences=acls((UNKNOWN_PRINCIPAL, ClientRole.WORKER, None, transactional_id("x")))),
+        "--principal worker=User:NAME",
+    ),
+    (
+        "EOS131",
+        but(acl_differences=acls((UNKNOWN_PRINCIPAL, ClientRole.ADMIN, "x", transactional_id("x")))),
+        "--principal connector=User:NAME",
+    ),
+    (
+        "EOS132",
+        but(acl_differences=acls(("User:ANONYMOUS", ClientRole.ADMIN, "x", topic_pattern("x")))),
+        "--super-user User:ANONYMOUS",
+    ),
+    ("EOS130", but(**LATER, acl_in_force=UNREAD), "whether 1 binding that is missing is needed"),
+    ("EOS131", but(**LATER, acl_in_force=UNREAD), "g-x-0): denied"),
+    ("EOS132", but(**LATER, acl_in_force=UNREAD), "Topic offsets): denied"),
+    ("EOS110", but(workers={A: replace(worker(A), enabled=UNREAD)}, worker_files=UNREAD), "denied"),
+    ("EOS111", but(workers={A: replace(worker(A), enabled=UNREAD)}), "denied"),
+    ("EOS110", but(workers=UNREAD, worker_files=UNREAD), "denied"),
+    ("EOS102", but(workers=UNREAD), "denied"),
+]
+
+
+@pytest.mark.parametrize(("rule_id", "evidence", "reason"), UNTOLD)
+def test_what_a_rule_could_not_read_is_not_fine(rule_id: str, evidence: Evidence, reason: str) -> None:
+    said = answer(rule_id, evidence)
+    assert said.outcome == "cannot tell"
+    assert reason in " ".join(said.cannot_tell)
+
+
+HOUR, DAY = 3_600_000, 86_400_000
+QUIET = commits(silent_ms=3 * HOUR + 1, longest_ms=HOUR)
+
+
+def with_commits(first, second=None):
+    return but(commits={"g-x-0": first} | ({"g-x-1": commits()} if second is None else {"g-x-1": second}))
+
+
+def test_a_task_that_is_quieter_than_ever_is_found_with_its_figures():
+    said = answer("EOS160", with_commits(QUIET))
+    [found] = said.findings
+    assert (found.subject, found.severity) == ("x", Severity.WARNING)
+    assert found.message == (
+        "task 0 is RUNNING and commits nothing since 3.0 h: of the 1,000 intervals between two commits in 8.0 d "
+        "before, the longest was 60 min. Its source may be idle"
+    )
+    assert "task-thread-x-0), then POST /connectors/x/tasks/0/restart" in found.cure
+    [task] = found.evidence["tasks"]
+    assert (task["silent_ms"], task["longest_interval_ms"], task["intervals"]) == (3 * HOUR + 1, HOUR, 1000)
+    assert said.cannot_tell == ()
+
+
+def test_it_is_information_where_no_week_is_known():
+    [found] = answer("EOS160", with_commits(replace(QUIET, first_ms=QUIET.last_ms - 7 * DAY + 1))).findings
+    assert found.severity is Severity.INFO
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        with_commits(commits(silent_ms=3 * HOUR, longest_ms=HOUR)),
+        with_commits(replace(QUIET, claimed_ms=NOW - HOUR)),
+        replace(with_commits(QUIET), statuses={"x": status(1)}),
+        replace(with_commits(QUIET), statuses={"x": status(0, state="PAUSED")}),
+        replace(with_commits(QUIET), workers={url: worker(url, enabled=False) for url in (A, B)}),
+    ],
+    ids=["an interval as before", "started since", "another task runs", "paused", "no exactly-once"],
+)
+def test_what_is_no_sign_of_a_fault_is_not_found(evidence):
+    said = answer("EOS160", evidence)
+    assert (said.findings, said.outcome) == ((), "fine")
+
+
+@pytest.mark.parametrize(
+    ("first", "reason"),
+    [
+        (commits(silent_ms=HOUR, intervals=29), "x task 0 (29 intervals in 8.0 d)"),
+        (commits(silent_ms=HOUR, days=0.5), "x task 0 (1,000 intervals in 12 h)"),
+    ],
+)
+def test_a_history_that_is_too_short_cannot_tell_and_is_no_gap(first, reason):
+    said = answer("EOS160", with_commits(first))
+    assert (said.findings, said.outcome, said.complete) == ((), "cannot tell", True)
+    assert reason in said.cannot_tell[0]
+    assert answer("EOS160", with_commits(replace(first, last_ms=NOW))).outcome == "fine", "it commits"
+
+
+def test_a_task_of_which_no_commit_is_left_cannot_be_told():
+    said = answer("EOS160", but(commits={"g-x-1": QUIET}))
+    assert [each.subject for each in said.findings] == ["x"]
+    assert "x task 0 (no commit of it is left in the transaction log)" in said.cannot_tell[0]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "reason"),
+    [
+        (with_commits(Skipped("__transaction_state-3 has no leader")), "__transaction_state-3 has no leader"),
+        (but(workers={A: worker(A), B: Skipped("B is silent")}), "B is silent"),
+        (but(workers={A: worker(A), B: worker(B, enabled=Skipped("denied"))}), "denied"),
+        (but(clock=ClusterClock(1, 120_000, 5)), "how long tasks committed nothing"),
+        (
+            but(inspection=inspection(**{"producer.override.bootstrap.servers": "there:9092"})),
+            "x writes to another Kafka cluster",
+        ),
+    ],
+)
+def test_what_was_not_read_of_a_task_cannot_be_told(evidence, reason):
+    said = answer("EOS160", evidence)
+    assert said.outcome == "cannot tell"
+    assert reason in " ".join(said.cannot_tell)
+
+
+def test_a_difference_of_the_clocks_is_no_silence():
+    busy = with_commits(commits(silent_ms=40_000, longest_ms=1000))
+    for ahead_ms, outcome in ((0, "fine"), (-30_000, "fine"), (30_000, "found")):
+        assert answer("EOS160", replace(busy, clock=ClusterClock(1, ahead_ms, 5))).outcome == outcome
+
+
+def test_the_metrics_are_those_of_each_task_and_the_ratio_takes_a_week():
+    young = commits(silent_ms=HOUR, days=6, longest_ms=HOUR)
+    samples = list(connector_samples(diagnose(with_commits(QUIET, young))))
+    since = {each.labels: each.value for each in samples if each.metric == metrics.SINCE_COMMIT}
+    assert since == {("x", "0"): 10_800.001, ("x", "1"): 3600}
+    ratio = {each.labels: round(each.value, 3) for each in samples if each.metric == metrics.QUIET_RATIO}
+    assert ratio == {("x", "0"): 3.0}
+    unread = connector_samples(diagnose(replace(HEALTHY, commits=Skipped("denied"))))
+    assert not any(each.metric in {metrics.SINCE_COMMIT, metrics.QUIET_RATIO} for each in unread)
+
+
+OFF = but(brokers={0: BROKER | {"transaction.partition.verification.enable": "false"}})
+
+
+@pytest.mark.parametrize("worker_version", ["3.3.2", "4.3.1"])
+def test_a_rule_about_brokers_is_asked_whatever_version_the_workers_have(worker_version: str) -> None:
+    old = replace(OFF, workers={A: worker(A, worker_version)}, broker_releases={0: Release(KafkaVersion(3, 8), None)})
+    assert answer("EOS043", old).outcome == "found"
+
+
+def test_a_broker_of_before_the_setting_says_nothing_of_it_and_is_not_asked() -> None:
+    unknowing = {key: value for key, value in BROKER.items() if "verification" not in key}
+    before = {0: Release(KafkaVersion(3, 0), KafkaVersion(3, 6))}
+    assert answer("EOS043", replace(OFF, broker_releases=before)).outcome == "fine"
+    assert answer("EOS043", but(brokers={0: unknowing})).outcome == "fine"
+
+
+def test_a_bug_of_brokers_is_judged_by_their_release_and_its_fix_upgrades_them() -> None:
+    releases = {0: Release(KafkaVersion(3, 0), KafkaVersion(3, 8)), 1: Release(KafkaVersion(3, 8), None)}
+    [found] = answer("EOS003", but(broker_releases=releases)).findings
+    assert (found.subject, found.evidence["brokers"]) == ("brokers", [0])
+    assert found.cure == "upgrade the brokers to Kafka 3.8.0 or newer"
+    assert answer("EOS003", but(broker_releases={0: Release(KafkaVersion(3, 8), None)})).outcome == "fine"
+
+
+@pytest.mark.parametrize(
+    ("version", "needed"), [("3.3.2", "3.8.0"), ("3.6.2", "3.8.0"), ("3.7.0", "3.8.0"), ("3.7.2", "3.8.0")]
+)
+def test_the_fix_of_workers_bugs_is_a_release_that_exists_and_has_all_fixes(version: str, needed: str) -> None:
+    [found] = answer("EOS003", but(workers={A: worker(A, version)})).findings
+    assert found.cure.startswith(f"upgrade the workers to Kafka {needed} or newer")
+
+
+@pytest.mark.parametrize(
+    ("version", "issue", "has_it"),
+    [("3.7.0", "KAFKA-16047", True), ("3.7.1", "KAFKA-16047", False), ("3.6.9", "KAFKA-16047", True),
+     ("4.3.1", "KAFKA-16047", False), ("3.6.0", "KAFKA-15800", True), ("3.6.1", "KAFKA-15800", False),
+     ("3.5.2", "KAFKA-15800", False), ("3.4.1", "KAFKA-14727", False), ("3.4.0", "KAFKA-14727", True)],
+)  # fmt: skip
+def test_a_bug_concerns_the_versions_of_each_branch_before_its_fix(version: str, issue: str, has_it: bool) -> None:
+    [bug] = [bug for bug in FIXED_BUGS if bug.issue == issue]
+    assert bug.concerns(KafkaVersion.parse(version)) is has_it

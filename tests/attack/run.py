@@ -51,9 +51,9 @@ from tests.attack.odd_inputs import grown
 from tests.attack.project_files import random_file
 from tests.attack.recorder import CANARY, beyond_a_plain_get, honest, hostile_url, recording, redirecting
 from tests.attack.slow_clients import healthy_beside, pushed
-from tests.attack.test_mistyped_urls import mistyped
+from tests.attack.test_rest import mistyped
 from tests.attack.test_stores import COLUMNS, DAMAGE, damage
-from tests.attack.test_terminal_names import HOSTILE
+from tests.attack.test_terminal import HOSTILE
 from tests.codecs.test_plan import PLAN
 from tests.codecs.test_snapshot import FULL, written
 from tests.faults.commands import Answer, Command
@@ -61,7 +61,7 @@ from tests.faults.damaged_answers import Damage, Damaging
 from tests.faults.matrix import Outcome, judged
 from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import FileConnectors
-from tests.ledger.ledgers import read_up_to, row
+from tests.ledger.test_ledger import read_up_to, row
 
 ODD: Final = ("orders", "ö", "-", "=", "'", '"', "\n", "\x85", "{", "$", "%")
 TIMEOUT_S: Final = 2

@@ -15,7 +15,7 @@ from eosctl.model.audit import StateKind
 from eosctl.model.skipped import Skipped
 from eosctl.operations.offsets import read_source
 from tests.attack.hostile_postgresql import CASES, anything, hostile_postgresql
-from tests.ledger.ledgers import CLUSTER, read_up_to, row
+from tests.ledger.test_ledger import CLUSTER, read_up_to, row
 
 TIMEOUT_S = 1.0
 LATE_S = 4.0
@@ -47,7 +47,7 @@ def test_a_message_of_a_gigabyte_is_stopped_as_it_arrives(name: str):
         "import re\n"
         "from pathlib import Path\n"
         "from tests.attack.hostile_postgresql import CASES, hostile_postgresql\n"
-        "from tests.ledger.ledgers import failure\n"
+        "from tests.ledger.test_ledger import failure\n"
         f"with hostile_postgresql(CASES[{name!r}]) as place:\n"
         "    print(failure(f'postgresql://a@{place}/d').message)\n"
         "status = Path('/proc/self/status').read_text()  # ru_maxrss may be that of its parent\n"

@@ -12,8 +12,7 @@ import tempfile
 from itertools import groupby
 from pathlib import Path
 
-from tests.campaign.counts import append_results, count, kept_results, table
-from tests.campaign.histories import Result, Round
+from tests.campaign.histories import Result, Round, append_results, count, kept_results, table
 from tests.campaign.operations import Eosctl
 from tests.campaign.site import Site, open_site
 from tests.commands.conftest import Typed

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.campaign.counts import count, table
-from tests.campaign.histories import Round
+from tests.campaign.histories import Round, count, table
 from tests.campaign.operations import LOUD, MOVES, QUIET, Eosctl
 from tests.campaign.site import open_site
 

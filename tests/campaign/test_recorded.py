@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.campaign.counts import append_results, kept_results
-from tests.campaign.histories import Round, audit
+from tests.campaign.histories import Round, append_results, audit, kept_results
 from tests.campaign.judging import Judged, Outcome, judge
 from tests.campaign.mutations import MUTATIONS, Mutation
 from tests.campaign.operations import Eosctl

@@ -257,7 +257,7 @@ def test_an_answer_that_failed_as_a_whole_names_nothing():
 
 @pytest.mark.parametrize(("make", "version"), SENT)
 def test_bytes_that_are_cut_or_changed_end_in_an_error_of_the_library_or_in_none(make, version):
-    """Each of them is said to be none of Kafka's protocol by the connection: see tests/attack/test_frames.py."""
+    """Each of them is said to be none of Kafka's protocol by the connection: see tests/attack/test_batches.py."""
     response = answered(make, version)
     response._header = None
     data = response.encode(version=version)

@@ -1,18 +1,22 @@
-"""Every error that a client library can raise has a meaning."""
+"""Errors of clients in Kafka's words."""
 
 import inspect
+from types import SimpleNamespace
 
 import confluent_kafka
 import httpx
 import kafka.errors
 import pytest
 
+from eosctl.clients import leaders
+from eosctl.clients.channel import Callbacks, Channel
 from eosctl.clients.errors import (
     CHECK_HINT,
     HTTPX_NAMES,
     KAFKA_PYTHON_NAMES,
     LIBRDKAFKA_NAMES,
     PROTOCOL_CODES,
+    UNKNOWN_TOPIC_OR_PARTITION,
     Peer,
     connection_error,
     kind_of,
@@ -20,6 +24,9 @@ from eosctl.clients.errors import (
     plain_reason,
     protocol_error,
 )
+from eosctl.clients.librdkafka import await_topic
+from eosctl.clients.messages import describe_producers, describe_transactions, list_transactions, write_abort_marker
+from eosctl.clients.request_log import RequestLog
 from eosctl.errors import (
     ConfigError,
     NotAuthorized,
@@ -30,6 +37,7 @@ from eosctl.errors import (
     Unsupported,
     UsageError,
 )
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 
 ROOTS = {"KafkaError", "RetriableError", "InvalidMetadataError", "BrokerResponseError", "AuthorizationError", "NoError"}
 KAFKA_PYTHON = [
@@ -151,3 +159,88 @@ def test_an_error_of_librdkafka_keeps_its_subject(code, kind):
     )
     assert type(error) is kind
     assert "topic orders" in str(error).lower()
+
+
+PLACE = TopicPartition("t", 0)
+
+
+def channel(**versions: tuple[int, int]) -> Channel:
+    """A channel to a broker that answers these APIs only, by key."""
+    known = SimpleNamespace(api_versions={int(key[1:]): pair for key, pair in versions.items()})
+    return Channel(
+        SimpleNamespace(broker_version_data=known), Peer("old:9092", "User:tool", None), RequestLog(), Callbacks()
+    )
+
+
+@pytest.mark.parametrize(
+    ("request_", "since"),
+    [
+        (list_transactions(), "3.0"),
+        (describe_transactions(["id"]), "3.0"),
+        (describe_producers([PLACE]), "2.8"),
+        (write_abort_marker(PLACE, ProducerIdAndEpoch(1, 0), 0), "2.8"),
+    ],
+)
+def test_a_broker_without_the_api_ends_with_6_and_the_version_that_has_it(request_, since):
+    with pytest.raises(Unsupported, match="old:9092 does not know") as caught:
+        channel().version(request_)
+    assert caught.value.exit_code == 6
+    assert caught.value.hint == f"brokers answer it from Kafka {since} on"
+
+
+@pytest.mark.parametrize(
+    ("request_", "since"), [(list_transactions(longer_than_ms=1), "3.8"), (list_transactions(pattern="a.*"), "4.1")]
+)
+def test_a_filter_that_the_broker_lacks_says_so_too(request_, since):
+    with pytest.raises(Unsupported, match="ListTransactions needs version") as caught:
+        channel(k66=(0, 0)).version(request_)
+    assert caught.value.hint == f"brokers answer it from Kafka {since} on"
+
+
+def test_a_marker_goes_out_in_the_version_that_leaves_the_epoch_alone():
+    request = write_abort_marker(PLACE, ProducerIdAndEpoch(1, 0), 0)
+    assert channel(k27=(1, 2)).version(request) == 1
+    assert channel(k27=(0, 1)).version(request) == 1
+    with pytest.raises(Unsupported, match="WriteTxnMarkers needs version 1 to 1"):
+        channel(k27=(0, 0)).version(request)
+
+
+class SlowBrokers:
+    """Brokers that know the topic after so many questions; None: one that does not answer."""
+
+    def __init__(self, **unknown: int | None) -> None:
+        self.left = {int(name.removeprefix("b")): count for name, count in unknown.items()}
+        self.asked: list[int] = []
+
+    def brokers(self):
+        return [SimpleNamespace(node_id=node_id) for node_id in self.left]
+
+    def request(self, node_id, _, *, timeout_s):
+        self.asked.append(node_id)
+        left = self.left[node_id]
+        if left is None:
+            raise Unreachable(f"broker {node_id} does not answer")
+        self.left[node_id] = max(0, left - 1)
+        return SimpleNamespace(topics=[SimpleNamespace(error_code=UNKNOWN_TOPIC_OR_PARTITION if left else 0)])
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leaders, "POLL_S", 0.001)
+
+
+def test_each_broker_is_asked_until_it_knows_the_topic():
+    brokers = SlowBrokers(b1=0, b2=3)
+    await_topic(brokers, "orders-offsets", timeout_s=5)
+    assert brokers.asked == [1, 2, 2, 2, 2]
+
+
+def test_a_broker_that_does_not_answer_is_not_waited_for():
+    brokers = SlowBrokers(b1=None, b2=1)
+    await_topic(brokers, "orders-offsets", timeout_s=5)
+    assert brokers.asked == [1, 2, 2]
+
+
+def test_one_that_never_knows_it_is_named():
+    with pytest.raises(TimedOut, match=r"orders-offsets exists, and broker 2 does not know it, after 0\.02 s"):
+        await_topic(SlowBrokers(b1=0, b2=10**6), "orders-offsets", timeout_s=0.02)

@@ -1,17 +1,35 @@
-"""Requests to real brokers, and to things that only listen."""
+"""Requests on the wire: channel, deadline and frames."""
 
 import os
+import random
+import select
 import signal
 import socket
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
+from time import monotonic
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kafka.errors import KafkaConnectionError, RequestTimedOutError
+from kafka.future import Future
+from kafka.protocol.parser import KafkaProtocol
 
 from eosctl.clients import channel
+from eosctl.clients.channel import Callbacks, Channel
+from eosctl.clients.deadline import Deadline, done_by
+from eosctl.clients.errors import Peer
+from eosctl.clients.kafka_python import LARGE, _Frames, receiver
 from eosctl.clients.messages import Request, brokers_metadata, find_coordinators, init_producer_id, list_transactions
+from eosctl.clients.request_log import RequestLog
+from eosctl.clients.rest import RestClient
 from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import ConfigError, NotAuthorized, TimedOut, Unreachable, Unsupported
@@ -286,3 +304,168 @@ def test_a_connection_that_the_broker_closed_for_idleness_is_opened_again(own, a
         wire.request(1, brokers_metadata())
         eventually(lambda: closed_by_the_peer(port))
         ask(wire)
+
+
+def opened_channel(transport: object, failure: Exception | None) -> Channel:
+    """With the transport that is left, and what the attempt to open it failed with."""
+    attempt = Future()
+    if failure is not None:
+        attempt.failure(failure)
+    connection = SimpleNamespace(transport=transport, init_future=attempt, _throttle_time=0)
+    return Channel(connection, Peer("broker:9092", "User:tool", None), RequestLog(), Callbacks())
+
+
+@pytest.mark.parametrize(
+    ("transport", "failure", "kind", "says"),
+    [
+        (None, None, TimedOut, "broker:9092 accepted no connection (TCP, TLS) in time"),
+        (object(), None, TimedOut, "broker:9092 accepted the connection but did not answer in time"),
+        (None, RequestTimedOutError("after 8 s"), TimedOut, "broker:9092 accepted the connection but did not answer"),
+        (None, KafkaConnectionError("Connection timed out"), Unreachable, "broker:9092 cannot be reached: Connection"),
+    ],
+)
+def test_the_error_says_how_far_the_connection_came(transport, failure, kind, says):
+    error = opened_channel(transport, failure).timed_out()
+    assert (type(error), str(error)[: len(says)]) == (kind, says)
+
+
+def test_a_wait_whose_time_is_over_does_not_pause():
+    assert Deadline(60).pause(0)
+    assert not Deadline(0).pause(60)
+
+
+def test_time_that_has_passed_since_the_wait_began_counts():
+    began_long_ago = Deadline(60, since=0.0)
+    assert not began_long_ago.pause(60)
+
+
+def test_a_wait_that_has_not_ended_says_why_and_for_how_long():
+    with pytest.raises(TimedOut, match=r"^the topic has no leader, for 0\.5 s$"):
+        Deadline(0.5, since=0.0).pause_or_raise(60, "the topic has no leader")
+
+
+def test_what_has_no_timeout_of_its_own_is_left_alone_at_the_end_and_else_gives_or_raises_its_own():
+    assert done_by(monotonic() + 60, lambda: 5) == 5
+    with pytest.raises(KeyError, match="a"):
+        done_by(monotonic() + 60, lambda: {}["a"])
+    with pytest.raises(TimeoutError):
+        done_by(monotonic() + 0.05, lambda: Event().wait(60))
+
+
+@pytest.fixture
+def silent_name_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A host whose name is looked up for ever."""
+    real, over = socket.getaddrinfo, Event()
+
+    def look_up(host: str, *args: Any, **options: Any) -> Any:
+        if host == "broker.example":
+            over.wait(60)
+            raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+        return real(host, *args, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    yield "broker.example"
+    over.set()
+
+
+def test_a_name_that_is_looked_up_for_ever_takes_no_longer_than_the_timeout(silent_name_server: str):
+    began = monotonic()
+    servers = ClientProperties((f"{silent_name_server}:9092",))
+    with pytest.raises(Unreachable, match=r"broker\.example:9092"), Wire(servers, timeout_s=0.5) as wire:
+        wire.brokers()
+    with pytest.raises(TimedOut, match=r"GET http://broker\.example:8083/ got no answer within 0\.5 s"):
+        RestClient(f"http://{silent_name_server}:8083", 0.5).get("/")
+    assert monotonic() - began < 5
+
+
+class _Parser(KafkaProtocol):  # type: ignore[misc]  # the library is untyped
+    def _process_response(self, read_buffer):
+        return bytes(read_buffer.read(4)) + bytes(read_buffer.read())
+
+
+def _received(pieces: list[bytes]) -> tuple[list[bytes], Exception | None]:
+    """What the parser makes of bytes sent piece by piece, and the error at their end."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.setblocking(False)
+        parser = _Parser()
+        receive = receiver(SimpleNamespace(_sock=ours, _protocol=SimpleNamespace(parser=parser, connected=True)))
+        answers: list[bytes] = []
+        error = None
+        for piece in pieces:
+            rest = memoryview(piece)
+            while rest:
+                rest = rest[theirs.send(rest[: 1 << 15]) :]
+                while data := receive()[0]:
+                    answers += parser.receive_bytes(data)
+        theirs.close()
+        while error is None:
+            data, error = receive()
+            answers += parser.receive_bytes(data)
+    return answers, error
+
+
+SIZES = st.sampled_from([4, 5, 100, 4096, LARGE - 1, LARGE, LARGE + 1, LARGE + 4092, 3 * LARGE])
+
+
+@given(
+    st.lists(SIZES, min_size=1, max_size=4),
+    st.lists(st.integers(1, 5000), max_size=6),
+    st.binary(min_size=1, max_size=9),
+)
+def test_answers_arrive_whole_and_in_order(sizes: list[int], cuts: list[int], seed: bytes):
+    sent = [random.Random(seed).randbytes(size) for size in sizes]
+    stream = b"".join(len(each).to_bytes(4, "big") + each for each in sent)
+    pieces = []
+    for cut in cuts:
+        pieces.append(stream[:cut])
+        stream = stream[cut:]
+
+    answers, error = _received([*pieces, stream])
+
+    assert answers == sent
+    assert isinstance(error, KafkaConnectionError)
+
+
+def test_a_poll_shows_the_socket_once_the_rest_of_a_large_answer_is_there_and_then_at_each_byte():
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as ours:
+        theirs, _ = server.accept()
+        with theirs:
+            ours.setblocking(False)
+            parser = _Parser()
+            receive = receiver(SimpleNamespace(_sock=ours, _protocol=SimpleNamespace(parser=parser, connected=True)))
+
+            def read() -> list[bytes]:
+                answers: list[bytes] = []
+                while data := receive()[0]:
+                    answers += parser.receive_bytes(data)
+                return answers
+
+            answer = bytes(2 * LARGE)
+            theirs.sendall(len(answer).to_bytes(4, "big") + answer[:LARGE])
+            eventually(lambda: read() or len(parser._rbuffer or b"") == len(answer), "the answer has begun")
+            eventually(lambda: read() or parser._rbuffer.tell() == LARGE, "its first half was read")
+            theirs.sendall(answer[LARGE : LARGE + 1000])
+            assert select.select([ours], [], [], 0.2)[0] == []
+            theirs.sendall(answer[LARGE + 1000 :])
+            assert select.select([ours], [], [], 5)[0] == [ours]
+            assert read() == [answer]
+            theirs.sendall(b"x")
+            assert select.select([ours], [], [], 5)[0] == [ours]
+
+
+def test_a_frame_is_used_again_once_nobody_has_a_view_of_it():
+    frames = _Frames()
+    first = frames.take(LARGE)
+    place, view = id(first), memoryview(first)[10:20]
+    del first
+
+    second = frames.take(LARGE)
+    assert id(second) != place
+    del second
+    view.release()
+    del view
+    third = frames.take(LARGE - 5)
+    assert id(third) == place
+    assert len(third) == LARGE - 5
+    assert len(frames.take(2 * LARGE)) == 2 * LARGE

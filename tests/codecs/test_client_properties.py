@@ -1,15 +1,24 @@
-"""Java properties, JAAS and the command line -> ClientProperties."""
+"""Properties of clients and workers: files, secrets, providers and profiles."""
 
 import contextlib
+import re
+import time
+from datetime import date
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.codecs.client_properties import LoginModule, client_properties, decode_jaas
-from eosctl.codecs.properties import decode_properties
+from eosctl.codecs.client_properties import KNOWN, LoginModule, client_properties, decode_jaas, resolve_references
+from eosctl.codecs.connector_files import advertised_address, decode_worker_properties
+from eosctl.codecs.profiles import decode_profiles
+from eosctl.codecs.properties import ENCODING, decode_properties, encode_properties
+from eosctl.codecs.secrets import HIDDEN, mask_properties, mask_text
 from eosctl.errors import ConfigError, UsageError
 from eosctl.model.client_properties import SecurityProtocol
+from eosctl.model.profile import Profiles
+from eosctl.model.report import Waiver
+from eosctl.sources.config_providers import look_up
 
 PLAIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="tool" password="s3cret!";'
 SASL = f"""
@@ -166,3 +175,315 @@ def test_the_principal_is_told_as_far_as_the_client_knows_it(extra, principal):
 def test_what_is_wrong_is_named_with_its_origin(arguments, kind, says):
     with pytest.raises(kind, match=says):
         client_properties(**arguments)
+
+
+def told(provider, path, key):
+    return f"<{provider.rpartition('.')[2]} {path} {key}>"
+
+
+@pytest.mark.parametrize(
+    ("value", "resolved"),
+    [
+        ("${file:/etc/x.properties:key}", "<FileConfigProvider /etc/x.properties key>"),
+        ("a ${env:NAME} b ${env:OTHER}", "a <EnvVarConfigProvider  NAME> b <EnvVarConfigProvider  OTHER>"),
+        ("${dir:/run/secrets:password}", "<DirectoryConfigProvider /run/secrets password>"),
+        ("${vault:a:b} ${nothing} $ {env:X}", "${vault:a:b} ${nothing} $ {env:X}"),
+    ],
+)
+def test_references_are_replaced_where_they_stand(value, resolved):
+    assert resolve_references({"key": value}, told, origin="file") == {"key": resolved}
+
+
+def test_declared_providers_are_called_by_their_own_name():
+    properties = {"config.providers": "e", "config.providers.e.class": KNOWN["env"], "a": "${e:NAME}"}
+    assert resolve_references(properties, told, origin="file")["a"] == "<EnvVarConfigProvider  NAME>"
+
+
+def test_what_a_provider_gives_is_not_resolved_again():
+    assert resolve_references({"a": "${env:A}"}, lambda *_: "${env:B}", origin="file") == {"a": "${env:B}"}
+
+
+def test_files_environment_and_directories_are_looked_up(tmp_path, monkeypatch):
+    (tmp_path / "p.properties").write_text("key = geheim \n")
+    (tmp_path / "password").write_text("geheim\n")
+    monkeypatch.setenv("EOSCTL_TEST_SECRET", "geheim")
+    given = {
+        "a": f"${{file:{tmp_path}/p.properties:key}}",
+        "b": "${env:EOSCTL_TEST_SECRET}",
+        "c": f"${{dir:{tmp_path}:password}}",
+    }
+    assert resolve_references(given, look_up, origin="file") == {"a": "geheim ", "b": "geheim", "c": "geheim\n"}
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("${env:EOSCTL_NOT_THERE}", r"a from f: \$\{env:EOSCTL_NOT_THERE\}: the environment has no EOSCTL_NOT_THERE"),
+        ("${file:/not/there:key}", "cannot read the provider's file /not/there"),
+        ("${dir:/tmp:../etc/passwd}", "is not the name of a file in /tmp"),
+        ("${v:a:b}", "config provider x.Vault is not known here"),
+    ],
+)
+def test_what_cannot_be_looked_up_is_said(value, says):
+    given = {"config.providers": "v", "config.providers.v.class": "x.Vault", "a": value}
+    with pytest.raises(ConfigError, match=says):
+        resolve_references(given, look_up, origin="f")
+
+
+TEXTS = st.text(st.characters(codec="utf-8"))
+
+
+@given(st.dictionaries(TEXTS, TEXTS))
+def test_every_key_and_value_comes_back(properties: dict[str, str]):
+    written = encode_properties(properties).encode(ENCODING)
+
+    assert decode_properties(written.decode(ENCODING), origin="a test") == properties
+
+
+KEY = "PRIVATE" + " KEY"
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("connector.class", "org.apache.kafka.connect.file.FileStreamSourceConnector"),
+        ("tasks.max", "4"),
+        ("topics", "a,b"),
+        ("value.converter.schemas.enable", "false"),
+        ("producer.override.bootstrap.servers", "kafka:9092"),
+        ("source.cluster.bootstrap.servers", "kafka:9092"),
+        ("admin.override.retry.backoff.max.ms", "5"),
+        ("offsets.storage.topic", "own-offsets"),
+        ("transaction.boundary.interval.ms", "1000"),
+        ("topic.creation.default.partitions", "3"),
+        ("transforms.mask.type", "org.apache.kafka.connect.transforms.MaskField$Value"),
+        ("offset-syncs.topic.replication.factor", "1"),
+        ("topic.prefix", "shop"),  # what names a Debezium connector's topics
+        ("topic.heartbeat.prefix", "beat"),
+        ("provide.transaction.metadata", "true"),
+        ("notification.sink.topic.name", "notes"),
+        ("signal.kafka.topic", "signals"),
+        ("signal.kafka.groupId", "signallers"),
+        ("schema.history.internal.kafka.topic", "history"),
+        ("database.password", "${file:/etc/kafka/db.properties:password}"),
+        ("database.password", "${env:DB}${env:SUFFIX}"),
+        ("anything", None),
+        ("tasks.max", 4),
+    ],
+)
+def test_harmless_values_and_references_are_shown(key, value):
+    assert mask_properties({key: value}) == {key: value}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("database.password", "hunter2"),
+        ("database.password", 12345),
+        ("connection.url", "jdbc:postgresql://db/x?user=a&password=b"),
+        ("sasl.jaas.config", 'PlainLoginModule required password="${file:/x:y}";'),
+        ("producer.override.sasl.jaas.config", "x"),
+        ("source.cluster.ssl.keystore.password", "x"),
+        ("aws.secret.access.key", "x"),
+        ("unheard.of", "x"),
+        ("", "x"),
+        ("topics", "https://user:hunter2@host/x"),
+        ("topics", ["hunter2"]),
+        ("tasks.max", {"a": "hunter2"}),
+        ("database.password", "x${file:/x:y}"),
+        ("database.password", "${hunter2}"),
+        ("transforms.mask.replacement", "x"),
+        ("transforms.password.type", "x"),
+    ],
+)
+def test_everything_else_is_hidden(key, value):
+    assert mask_properties({key: value}) == {key: HIDDEN}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        'LoginModule required username="tool" password="gehe\\"im x" ;',
+        "ssl.key.password=geheim",
+        "{'sasl.password': 'geheim', 'client.id': 'x'}",
+        '{"clientSecret": "geheim"}',
+        "Property(password: geheim)",
+        "postgresql://audit:geheim@db/ledger",
+        "https://tool:ge%3Ageheim@worker:8083/connectors",
+        "Authorization: Basic geheim",
+        "access_token=geheim&scope=x",
+        "basic.auth.user.info=tool:geheim",
+        f"-----BEGIN ENCRYPTED {KEY}-----\ngeheim\ngeheim\n-----END ENCRYPTED {KEY}-----",
+        f"-----BEGIN {KEY}----- geheim",
+        'password="ge heim, geheim',
+    ],
+)
+def test_a_traceback_s_text_keeps_no_secret(told):
+    assert "geheim" not in mask_text(f"ValueError: before {told}")
+    assert HIDDEN in mask_text(told)
+    assert mask_text(f"ValueError: before {told}").startswith("ValueError: before ")
+
+
+def test_text_without_secrets_stays_as_it_is():
+    text = 'File "x.py", line 3, in read\n    raise ValueError(passed)\nValueError: topic a: partition 3 = bad'
+    assert mask_text(text) == text
+
+
+@pytest.mark.parametrize(
+    "told", ["a" * 60_000, "pass" * 15_000, 'pass=\\"a ' * 7_000, "pass=" * 12_000, "a.pass-" * 9_000]
+)
+def test_the_time_does_not_grow_with_the_square_of_a_text(told):
+    began = time.process_time()
+    mask_text(told)
+    assert time.process_time() - began < 1
+
+
+FULL = """
+current: staging
+profiles:
+  staging:
+    bootstrap-server: a:9093,b:9093
+    command-config: client.properties
+    connect-url: [https://one:8083/, https://two:8083]
+    group-id: connect
+    timeout: 5
+    cluster-id: abc
+    protected: true
+    discover-workers: true
+    properties:
+      client.rack: r1
+      enable.idempotence: true
+      ssl.key.password: env:KEY_PASSWORD
+      ssl.keystore.password: file:/run/secrets/store
+      sasl.jaas.config: x.Y required username="u" password="${env:PASSWORD}";
+  empty:
+"""
+
+
+def test_every_key_is_read():
+    read = decode_profiles(FULL, "config.yaml")
+    assert read.current == "staging"
+    assert set(read.profiles) == {"staging", "empty"}
+    staging = read.profiles["staging"]
+    assert staging.bootstrap_server == "a:9093,b:9093"
+    assert staging.command_config == "client.properties"
+    assert staging.connect_urls == ("https://one:8083", "https://two:8083")
+    assert (staging.group_id, staging.timeout_s, staging.cluster_id) == ("connect", 5.0, "abc")
+    assert staging.protected
+    assert staging.discover_workers
+    assert not read.profiles["empty"].protected
+    assert not read.profiles["empty"].discover_workers
+
+
+def test_secrets_become_references_and_other_values_text():
+    properties = decode_profiles(FULL, "config.yaml").profiles["staging"].properties
+    assert properties["client.rack"] == "r1"
+    assert properties["enable.idempotence"] == "true"
+    assert properties["ssl.key.password"] == "${env:KEY_PASSWORD}"
+    assert properties["ssl.keystore.password"] == "${dir:/run/secrets:store}"
+    assert "${env:PASSWORD}" in properties["sasl.jaas.config"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "hint"),
+    [
+        ("profile: {}", "f: profile is unknown", "did you mean profiles?"),
+        (
+            "profiles: {a: {bootstrap-servers: x}}",
+            "f: profile a: bootstrap-servers is unknown",
+            "did you mean bootstrap-server?",
+        ),
+        ("profiles: {a: {zzz: x}}", "f: profile a: zzz is unknown", "known are bootstrap-server"),
+        ("profiles: {a: {}, a: {}}", "f: line 1: a is given twice", None),
+        ("profiles: [a]", "f: profiles is not a mapping", None),
+        ("profiles: {a: {timeout: soon}}", "f: profile a: timeout is not a number of seconds", None),
+        ("profiles: {a: {protected: 1}}", "f: profile a: protected is true or false", None),
+        ("profiles: {a: {discover-workers: x}}", "f: profile a: discover-workers is true or false", None),
+        ("profiles: {a: {group-id: [x]}}", "f: profile a: group-id is not text", None),
+        (
+            "profiles: {a: {properties: {ssl.key.password: geheim}}}",
+            "f: profile a: properties: ssl.key.password is a secret",
+            "write env:NAME or file:PATH",
+        ),
+        ("profiles: {a: {connect-url: 'https://u:geheim@h'}}", "connect-url holds a user and password", "by|env:NAME"),
+        ("a: [", "f: line 1: this is not YAML", None),
+        ("!!python/object/apply:os.system [geheim]", "f: line 1: this is not YAML", None),
+    ],
+)
+def test_what_is_wrong_is_said(text, says, hint):
+    with pytest.raises(ConfigError, match=says) as caught:
+        decode_profiles(text, "f")
+    assert "geheim" not in caught.value.message.replace("system [geheim]", "")
+    if hint is not None:
+        assert any(part in str(caught.value.hint) for part in hint.split("|"))
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_profiles_or_a_config_error(text):
+    with contextlib.suppress(ConfigError):
+        assert isinstance(decode_profiles(text, "f"), Profiles)
+
+
+def test_the_nearer_file_wins_by_name():
+    near = decode_profiles("profiles: {a: {group-id: near}}", "near")
+    far = decode_profiles("current: b\nprofiles: {a: {group-id: far}, b: {}}", "far")
+    merged = near.over(far)
+    assert merged.current == "b"
+    assert merged.profiles["a"].group_id == "near"
+    assert set(merged.profiles) == {"a", "b"}
+
+
+WAIVED = """
+profiles:
+  prod:
+    waivers:
+      - {id: EOS080, subject: "legacy-*", owner: team-data, reason: kept until the move, expires: 2026-12-31}
+      - {id: shadowed-offset, subject: orders, owner: ops, reason: "42", expires: "2027-01-31"}
+"""
+
+
+def test_waivers_are_read_with_their_last_day():
+    first, second = decode_profiles(WAIVED, "f").profiles["prod"].waivers
+    assert first == Waiver("EOS080", "legacy-*", "team-data", "kept until the move", date(2026, 12, 31))
+    assert (second.finding, second.expires) == ("shadowed-offset", date(2027, 1, 31))
+
+
+@pytest.mark.parametrize(
+    ("waiver", "says"),
+    [
+        ("{id: EOS080, subject: a, owner: b, reason: c}", "waiver 1: expires is not a day"),
+        ("{id: EOS080, subject: a, owner: b, reason: c, expires: soon}", "waiver 1: expires is not a day"),
+        ("{id: EOS080, subject: a, owner: b, reason: c, expires: 2026-12-31T10:00:00}", "expires is not a day"),
+        ("{id: EOS080, subject: a, owner: b, expires: 2026-12-31}", "waiver 1 has no reason"),
+        ("{id: EOS080, subject: '', owner: b, reason: c, expires: 2026-12-31}", "waiver 1 has no subject"),
+        ("{id: EOS080, subjects: a, owner: b, reason: c, expires: 2026-12-31}", "subjects is unknown"),
+        ("EOS080", "waiver 1 is not a mapping"),
+    ],
+)
+def test_a_waiver_without_a_subject_owner_reason_or_end_is_none(waiver, says):
+    with pytest.raises(ConfigError, match=re.escape(says)):
+        decode_profiles(f"profiles: {{prod: {{waivers: [{waiver}]}}}}", "f")
+
+
+def test_secrets_are_left_out_and_what_decides_is_kept() -> None:
+    text = "group.id=g\nexactly.once.source.support=enabled\nsasl.jaas.config=secret\nadmin.retry.backoff.ms=5\n"
+    assert decode_worker_properties(text, "f") == {
+        "group.id": "g",
+        "exactly.once.source.support": "enabled",
+        "admin.retry.backoff.ms": "5",
+    }
+
+
+@pytest.mark.parametrize(
+    ("properties", "address"),
+    [
+        ({"listeners": "http://127.0.0.1:8084"}, "127.0.0.1:8084"),
+        ({"listeners": "http://:8084", "rest.advertised.host.name": "w1"}, "w1:8084"),
+        ({"rest.advertised.host.name": "w1", "rest.advertised.port": "99"}, "w1:99"),
+        ({"rest.advertised.host.name": "w1"}, "w1:8083"),
+        ({"listeners": "http://:8084"}, None),
+        ({}, None),
+    ],
+)
+def test_a_file_tells_where_its_worker_is_reached(properties: dict[str, str], address: str | None) -> None:
+    assert advertised_address(properties) == address

@@ -19,7 +19,7 @@ from eosctl.codecs.plan import (
 from eosctl.errors import EosctlError, Refused, Undecodable, Unsupported
 from eosctl.model import plan as model
 from eosctl.model.plan import Plan, PlannedStep, Side, kind_of
-from tests.codecs.any_noun import values_of
+from tests.codecs.test_json import values_of
 
 PLAN = Plan(
     "migrate-offsets",

@@ -1,4 +1,4 @@
-"""Snapshot files: what is written is read back, and what is cut or changed is noticed."""
+"""Snapshots: what is written is what is read."""
 
 import contextlib
 import json
@@ -33,6 +33,7 @@ from eosctl.model.evidence import ClusterEvidence, InternalTopic, Snapshot, Tran
 from eosctl.model.groups import ConnectGroup, GroupMember, ListedGroup
 from eosctl.model.hanging import PartitionProducers, PendingCommit, ProducersFacts, TransactionalIdAccess, WaitingGroup
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.offsets import OffsetsFacts, OffsetsPartition, OffsetsTopic, SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import ClusterClock
@@ -47,6 +48,7 @@ from eosctl.model.transaction_log import (
 from eosctl.model.transactions import ActiveProducer, TransactionDescription, TransactionState
 from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, TaskStatus, WorkerFacts
+from tests.analysis.offset_records import record, topic
 
 AT = Origin(5, 1_790_000_000_000, RecordState.OPEN, True, 2000, 3)
 EVERY_KIND: tuple[ConfigRecord, ...] = (
@@ -245,3 +247,60 @@ def test_any_changed_member_gives_a_snapshot_or_an_error_of_the_contract(
         lines[number] = value
     with contextlib.suppress(Undecodable, Unsupported):
         decode_snapshot(json.dumps(line) for line in lines)
+
+
+NOT_READ = Skipped("not read")
+LOG = topic(
+    "offsets",
+    [record(0, '["c",{"f":"ü"}]', '{"p":1}'), record(2, '["c",{"f":"ü"}]', '{"p":2}', RecordState.OPEN)],
+    [record(1, "foreign", None, RecordState.ABORTED)],
+    held_back=1,
+)
+PLAIN = OffsetsTopic("plain", NOT_READ, (OffsetsPartition(TopicPartition("plain", 0), NOT_READ, {}),))
+FACTS = OffsetsFacts(
+    WorkerSettings("offsets", SourceSupport.PREPARING, frozenset({"a:1"}), KafkaVersion(3, 9, 2), {"producer.x": "y"}),
+    {
+        StorePlace("offsets"): LOG,
+        StorePlace("plain", frozenset({"b:2"})): PLAIN,
+        StorePlace("gone"): None,
+        StorePlace("denied"): NOT_READ,
+    },
+)
+
+
+def snapshot(offsets: OffsetsFacts | Skipped) -> Snapshot:
+    return Snapshot(1, NOT_READ, "g", NOT_READ, NOT_READ, NOT_READ, offsets)
+
+
+def lines_of(facts: OffsetsFacts | Skipped = FACTS) -> list[str]:
+    return [f"{line}\n" for line in encode_snapshot(snapshot(facts))]
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [FACTS, NOT_READ, OffsetsFacts(WorkerSettings("offsets", NOT_READ, NOT_READ), {})],
+    ids=["full", "skipped", "none"],
+)
+def test_what_is_written_is_read_back(facts: OffsetsFacts | Skipped) -> None:
+    assert decode_snapshot(lines_of(facts)) == snapshot(facts)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('"key":"', '"key":"!', r"offsets_key\.committed\.key is not base64"),
+        (
+            '"exactly_once":"preparing"',
+            '"exactly_once":"perhaps"',
+            "line 6 of the snapshot: offsets.worker.exactly_once is 'perhaps', not disabled, preparing or enabled",
+        ),
+        ('"partition":1,"committed"', '"partition":7,"committed"', "offsets_key line without record or partition"),
+        ('"open":{', '"open":null,"more":{', "line 7 of the snapshot: offsets_key has a member 'more' that does not"),
+        ('"records":2', '"records":"2"', "records is text, not a whole number"),
+    ],
+)
+def test_what_was_changed_is_noticed(before: str, after: str, message: str) -> None:
+    text = "".join(lines_of())
+    assert before in text
+    with pytest.raises(Undecodable, match=message):
+        decode_snapshot(text.replace(before, after, 1).splitlines(keepends=True))

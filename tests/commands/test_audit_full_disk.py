@@ -11,7 +11,7 @@ import pytest
 
 from eosctl.codecs.record_batches import MarkerType
 from tests import forks
-from tests.analysis.audit.batch_bytes import Writer, Written, data_batch, marker_batch
+from tests.analysis.audit.brokers import Writer, Written, data_batch, marker_batch
 
 LIMITED = str(Path(__file__).with_name("limited.py"))
 TASK = Writer(7, 0, transactional=True)

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from eosctl.ledger.ledger import open_ledger
 from eosctl.model.ledger import Advance, Cursor, LedgerRange, LedgerRangeKind
-from tests.ledger.ledgers import CLUSTER, advanced, read_up_to, run_of
+from tests.ledger.test_ledger import CLUSTER, advanced, read_up_to, run_of
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ import pytest
 
 from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfig
 from eosctl.operations.acls import principals_by_role
-from tests.planning.test_acls import JAAS, NAMES, sasl
-from tests.planning.test_mirror_acls import MIRROR_MAKER
+from tests.planning.test_acls import JAAS, MIRROR_MAKER, NAMES, sasl
 
 CONNECTOR = {"name": "c", "config": {"connector.class": "FileStreamSource", "topic": "out", "tasks.max": 2}}
 

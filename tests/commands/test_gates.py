@@ -6,7 +6,7 @@ import pytest
 
 from eosctl.codecs.snapshot import encode_snapshot
 from tests.commands.test_audit_snapshot import HEALTHY, PLAIN_LEADER, site
-from tests.commands.test_waivers import profile, waiver
+from tests.commands.test_doctor import profile, waiver
 from tests.render.gate_formats import junit_cases, sarif_run
 from tests.sources.fake_connect import FakeWorker, serve
 

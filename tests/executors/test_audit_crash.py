@@ -9,7 +9,7 @@ import pytest
 
 from eosctl.ledger.ledger import open_ledger
 from eosctl.model.audit import StateKind
-from tests.executors.audit_crashes import StandInAudited, endure
+from tests.executors.crashes import StandInAudited, endure
 from tests.executors.crashing_audit import CLUSTER, LogShape, StandInAuditor
 from tests.postgresql import PostgreSQL
 

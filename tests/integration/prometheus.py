@@ -31,7 +31,7 @@ from tests.integration.hanging import UNVERIFIED, hang
 from tests.integration.producers import open_transaction
 from tests.integration.watched_site import GROUP, OWN_TOPIC, TOPICS, Site
 from tests.integration.watching import watching
-from tests.ledger.ledgers import CLUSTER, advanced, run_of
+from tests.ledger.test_ledger import CLUSTER, advanced, run_of
 from tests.sources.fake_connect import serve
 from tests.waiting import eventually
 

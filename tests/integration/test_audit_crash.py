@@ -16,7 +16,7 @@ import pytest
 from confluent_kafka import Producer
 
 from eosctl.ledger.ledger import open_ledger
-from tests.executors.audit_crashes import COMMIT_FAILPOINTS, contiguous
+from tests.executors.crashes import COMMIT_FAILPOINTS, contiguous
 from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import Eosctl
 from tests.integration.producers import create_topic, transactional_producer

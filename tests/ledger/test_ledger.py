@@ -1,13 +1,39 @@
-"""A ledger in SQLite and in PostgreSQL: a run is there whole or not at all, and only once."""
+"""A ledger: entries, schema, stores."""
+
+import itertools
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from eosctl.errors import Bug, Refused, StaleRange, UsageError
+from eosctl.codecs.ledger import SCHEMA
+from eosctl.errors import (
+    Bug,
+    ConfigError,
+    EosctlError,
+    Refused,
+    StaleRange,
+    TimedOut,
+    Undecodable,
+    Unsupported,
+    UsageError,
+)
 from eosctl.ledger import ledger as ledger_executor
-from eosctl.ledger.ledger import Ledger
-from eosctl.model.audit import StateKind
+from eosctl.ledger import sqlite as ledger_sqlite
+from eosctl.ledger.ledger import Ledger, ledger_store, open_ledger, prepare_ledger
+from eosctl.ledger.sqlite import SqliteStore
+from eosctl.model.audit import StateKind, StateRow
 from eosctl.model.ledger import (
+    STATE_VERSION,
     Advance,
     CarriedBucket,
     CommittedRange,
@@ -18,7 +44,51 @@ from eosctl.model.ledger import (
     LedgerRun,
 )
 from eosctl.model.names import TopicPartition
-from tests.ledger.ledgers import CLUSTER, advanced, carried, read_up_to, row, run_of
+from eosctl.sources.config_providers import look_up
+
+CLUSTER = "MkU3OEVBNTcwNTJENDM2Qk"
+_RUN_IDS = (f"run-{number}" for number in itertools.count(1))
+
+
+def advanced(state: JobState, topic: str, partition: int, end: int, *, topic_id: str = "A") -> Advance:
+    """[where the cursor stands, end) was read."""
+    before = next((each for place, each in state.cursors.items() if str(place) == f"{topic}-{partition}"), None)
+    start = 0 if before is None else before.offset
+    read = (LedgerRange(topic, partition, topic_id, start, end, records=end - start),) if end > start else ()
+    return Advance(before, Cursor(topic, partition, topic_id, end), read)
+
+
+def row(payload: bytes, *, bucket: int = 0, topic: str = "t", partition: int = 0, start: int = 0) -> StateRow:
+    """A carried row of kind LOG."""
+    return StateRow(StateKind.LOG, bucket, topic, partition, start, True, payload)
+
+
+def run_of(
+    state: JobState, *advances: Advance, rows: tuple[StateRow, ...] = (), report: str = "{}", run_id: str | None = None
+) -> LedgerRun:
+    """A run planned from `state`; its rows take the places of their buckets."""
+    buckets = sorted({each.bucket for each in rows})
+    carried = tuple(CarriedBucket(StateKind.LOG, b, tuple(each for each in rows if each.bucket == b)) for b in buckets)
+    return LedgerRun(run_id or next(_RUN_IDS), state, 1_790_000_000_000, "held", 0, report, "0.1.0", advances, carried)
+
+
+def read_up_to(ledger: Ledger, job: str, end: int, *, rows: tuple[StateRow, ...] = ()) -> LedgerRun:
+    """Commits a run that read t-0 up to `end`, and gives it."""
+    state = ledger.state(job, CLUSTER)
+    run = run_of(state, advanced(state, "t", 0, end), rows=rows)
+    ledger.commit(run)
+    return run
+
+
+def failure(url: str, **more: bool) -> EosctlError:
+    with pytest.raises(EosctlError) as raised:
+        open_ledger(url, look_up, **more)
+    return raised.value
+
+
+def carried(ledger: Ledger, job: str = "job") -> list[bytes]:
+    return [each.payload for each in ledger.carried(ledger.state(job, CLUSTER), StateKind.LOG)]
+
 
 T0 = TopicPartition("t", 0)
 
@@ -265,3 +335,251 @@ def test_a_large_state_is_read_a_few_rows_at_a_time(ledger: Ledger):
         tracemalloc.stop()
     assert seen == 100 * megabyte
     assert peak < 50 * megabyte
+
+
+def test_a_ledger_of_a_newer_eosctl_is_left_alone(ledger: Ledger, url: str):
+    newer = (*SCHEMA, ("ALTER TABLE audit_run ADD COLUMN engine {text}",))
+    prepare_ledger(ledger.store, create=False, schema=newer)
+    with pytest.raises(Unsupported) as raised:
+        open_ledger(url)
+    assert raised.value.exit_code == 6
+    assert raised.value.message == f"ledger {ledger.name} has schema 2, this eosctl knows those up to 1"
+
+
+def test_a_ledger_of_an_older_eosctl_is_brought_up_to_date_with_all_that_it_holds(ledger: Ledger):
+    read_up_to(ledger, "job", 10, rows=(row(b"kept"),))
+    newer = (
+        *SCHEMA,
+        ("ALTER TABLE audit_job ADD COLUMN engine {text}", "UPDATE audit_job SET engine = 'local'"),
+        ("CREATE TABLE audit_note (job {text}, note {blob})",),
+    )
+    for _ in range(2):
+        prepare_ledger(ledger.store, create=False, schema=newer)
+    with ledger.store.connect() as connection:
+        connection.begin_reading()
+        assert list(connection.rows("SELECT job, engine FROM audit_job")) == [("job", "local")]
+        assert list(connection.rows("SELECT version FROM audit_schema")) == [(3,)]
+        assert connection.has_table("audit_note")
+    assert carried(ledger) == [b"kept"]
+
+
+def test_a_migration_that_fails_leaves_the_old_schema(ledger: Ledger, url: str):
+    newer = (*SCHEMA, ("ALTER TABLE audit_run ADD COLUMN engine {text}", "this is no statement"))
+    with pytest.raises(Undecodable, match="syntax error"):
+        prepare_ledger(ledger.store, create=False, schema=newer)
+    read_up_to(open_ledger(url), "job", 10)
+
+
+def test_state_that_another_eosctl_laid_out_is_not_gone_on_from(ledger: Ledger):
+    read_up_to(ledger, "job", 10)
+    with ledger.store.connect() as connection:
+        connection.begin_writing("test")
+        connection.change("UPDATE audit_job SET state_version = ?", [(STATE_VERSION - 1,)])
+        connection.commit()
+    expected = f"carries state of version {STATE_VERSION - 1}, this eosctl goes on with version {STATE_VERSION}"
+    with pytest.raises(Unsupported, match=f"job job {expected}"):
+        ledger.state("job", CLUSTER)
+
+
+def test_looking_into_a_store_makes_no_ledger(url: str):
+    with pytest.raises(ConfigError, match=r"there is no ledger|holds no ledger"):
+        open_ledger(url, create=False)
+    open_ledger(url)
+    assert open_ledger(url, create=False).jobs() == ()
+
+
+def test_several_that_come_first_make_one_ledger(url: str):
+    barrier = threading.Barrier(6)
+    failed: list[Exception] = []
+
+    def come() -> None:
+        barrier.wait()
+        try:
+            assert open_ledger(url).jobs() == ()
+        except Exception as error:  # noqa: BLE001  # told below, in the thread of the test
+            failed.append(error)
+
+    threads = [threading.Thread(target=come) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert failed == []
+
+
+SECRET = "hunter%22"
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("ledger.db", "this: no kind of store"),
+        ("mysql://host/db", "mysql: no kind of store"),
+        ("sqlite:ledger.db", "this: no kind of store"),
+        ("sqlite://ledger.db", "sqlite://ledger.db names no file"),
+        ("sqlite:///", "sqlite:/// names no file"),
+        ("sqlite:///:memory:", "sqlite:///:memory: names no file"),
+        ("postgresql://host/db?nonsense=1", "the store is no URL that PostgreSQL understands"),
+        ("postgresql://u:%zz@host/db", "the store is no URL that PostgreSQL understands"),
+        (f"postgresql://u:{SECRET}@host/db", "the password stands in the store's URL, where others can read it"),
+        (f"postgresql://host/db?password={SECRET}", "the password stands in the store's URL, where others can read it"),
+        (
+            f"postgres://host/db?sslpassword={SECRET}",
+            "the sslpassword stands in the store's URL, where others can read",
+        ),
+        (f"postgresql://u:{SECRET}${{env:X}}@host/db", "the password stands in the store's URL, where others can read"),
+    ],
+)
+def test_what_is_no_store_is_told_without_its_password(url: str, message: str):
+    error = failure(url)
+    assert isinstance(error, UsageError)
+    assert error.message.startswith(message)
+    assert "hunter" not in error.message + (error.hint or "")
+
+
+def test_three_slashes_are_relative_and_four_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/somewhere")
+    assert ledger_store("sqlite:///a/b.db", look_up).name == f"sqlite:///{tmp_path}/a/b.db"
+    assert ledger_store("sqlite:////a/b.db", look_up).name == "sqlite:////a/b.db"
+    assert ledger_store("sqlite:///~/b.db", look_up).name == "sqlite:////somewhere/b.db"
+    error = failure("sqlite:///var/lib/ledger.db")
+    assert error.message == f"there is no directory {tmp_path}/var/lib"
+
+
+def test_file_names_are_taken_as_they_are(tmp_path: Path):
+    for name in ("a b?mode=ro#x.db", "ü%20.db"):
+        read_up_to(open_ledger(f"sqlite:///{tmp_path}/{name}"), "job", 10)
+        assert (tmp_path / name).stat().st_size > 0
+
+
+def test_a_ledger_is_readable_by_its_owner_only_and_synced_at_every_commit(tmp_path: Path):
+    ledger = open_ledger(f"sqlite:///{tmp_path}/l.db")
+    read_up_to(ledger, "job", 10)
+    assert (tmp_path / "l.db").stat().st_mode & 0o777 == 0o600
+    with ledger.store.connect() as connection:
+        assert list(connection.rows("PRAGMA journal_mode")) == [("wal",)]
+        assert list(connection.rows("PRAGMA synchronous")) == [(2,)]
+
+
+@contextmanager
+def as_nobody() -> Iterator[Path]:
+    """A directory that everybody can read, seen by a user whom permissions bind."""
+    directory = Path(tempfile.mkdtemp(prefix="eosctl-"))
+    directory.chmod(0o755)
+    try:
+        yield directory
+    finally:
+        if os.getuid() == 0:
+            os.seteuid(0)
+        directory.chmod(0o755)
+        shutil.rmtree(directory)
+
+
+def become_nobody() -> None:
+    if os.geteuid() == 0:
+        os.seteuid(65534)
+
+
+def test_a_directory_and_a_file_that_can_only_be_read_are_told():
+    with as_nobody() as directory:
+        url = f"sqlite:///{directory}/l.db"
+        ledger = open_ledger(url)
+        read_up_to(ledger, "job", 10)
+        (directory / "l.db").chmod(0o444)
+        directory.chmod(0o555)
+        become_nobody()
+        error = failure(f"sqlite:///{directory}/new.db")
+        assert isinstance(error, ConfigError)
+        assert error.message == f"cannot write {directory}/new.db: Permission denied"
+        with pytest.raises(ConfigError) as raised:
+            read_up_to(ledger, "job", 20)
+    assert raised.value.message.startswith(f"cannot write ledger {directory}/l.db: ")
+    assert "the file, or those beside it, cannot be opened" in raised.value.message or "read" in raised.value.message
+
+
+def test_what_is_no_database_and_a_damaged_one_are_undecodable(tmp_path: Path):
+    file = tmp_path / "l.db"
+    file.write_bytes(b"Dear diary, " * 1000)
+    error = failure(f"sqlite:///{file}")
+    assert isinstance(error, Undecodable)
+    assert error.message == f"ledger {file}: this is no SQLite database, or a damaged one (file is not a database)"
+    file.unlink()
+    ledger = open_ledger(f"sqlite:///{file}")
+    read_up_to(ledger, "job", 10, rows=tuple(row(bytes(5000), bucket=number) for number in range(50)))
+    data = bytearray(file.read_bytes())
+    data[4096:] = os.urandom(len(data) - 4096)
+    file.write_bytes(data)
+    with pytest.raises(Undecodable, match="this is no SQLite database, or a damaged one"):
+        read_up_to(ledger, "job", 20)
+
+
+def test_another_sqlite_database_is_not_written_to_when_it_is_looked_into(tmp_path: Path):
+    file = tmp_path / "other.db"
+    with sqlite3.connect(file) as other:
+        other.execute("CREATE TABLE mine (x)")
+    other.close()
+    error = failure(f"sqlite:///{file}", create=False)
+    assert error.message == f"sqlite:///{file} holds no ledger"
+
+
+def test_a_full_disk_leaves_the_ledger_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """SQLite refuses more pages exactly as it does where the disk has none."""
+    ledger = open_ledger(f"sqlite:///{tmp_path}/l.db")
+    read_up_to(ledger, "job", 10)
+    connect = SqliteStore.connect
+
+    def limited(store: SqliteStore, *, create: bool = False):
+        connection = connect(store, create=create)
+        list(connection.rows("PRAGMA max_page_count = 60"))
+        return connection
+
+    monkeypatch.setattr(SqliteStore, "connect", limited)
+    state = ledger.state("job", CLUSTER)
+    with pytest.raises(ConfigError) as raised:
+        ledger.commit(run_of(state, advanced(state, "t", 0, 20), rows=(row(bytes(1 << 20)),)))
+    assert raised.value.message == (f"cannot write ledger {tmp_path}/l.db: the disk is full (database or disk is full)")
+    assert ledger.state("job", CLUSTER) == state
+    read_up_to(ledger, "job", 20)
+
+
+CUT_SHORT = """
+import resource, signal, sys
+from eosctl.ledger.ledger import open_ledger
+from eosctl.errors import EosctlError
+from tests.ledger.test_ledger import CLUSTER, advanced, row, run_of
+ledger = open_ledger(sys.argv[1])
+state = ledger.state("job", CLUSTER)
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+try:
+    rows = tuple(row(bytes(200_000), bucket=number) for number in range(40))
+    ledger.commit(run_of(state, advanced(state, "t", 0, 20), rows=rows))
+except EosctlError as error:
+    print(type(error).__name__, error.message)
+"""
+
+
+def test_a_disk_that_refuses_to_write_leaves_the_ledger_as_it_was(tmp_path: Path):
+    """The kernel refuses to let the files grow, in the middle of the transaction."""
+    url = f"sqlite:///{tmp_path}/l.db"
+    ledger = open_ledger(url)
+    read_up_to(ledger, "job", 10)
+    root = str(Path(__file__).parents[2])
+    told = subprocess.run(
+        [sys.executable, "-c", CUT_SHORT, url], cwd=root, capture_output=True, text=True, check=True
+    ).stdout
+    assert told.startswith(f"ConfigError cannot write ledger {tmp_path}/l.db: the disk fails, or is full (")
+    assert ledger.state("job", CLUSTER).cursors[next(iter(ledger.state("job", CLUSTER).cursors))].offset == 10
+    read_up_to(ledger, "job", 20)
+
+
+def test_a_writer_that_does_not_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(ledger_sqlite, "BUSY_S", 0.3)
+    ledger = open_ledger(f"sqlite:///{tmp_path}/l.db")
+    with ledger.store.connect() as connection:
+        connection.begin_writing("job:job")
+        assert ledger.jobs() == ()  # readers do not wait
+        with pytest.raises(TimedOut, match="another process has been writing"):
+            read_up_to(ledger, "job", 10)
+    read_up_to(ledger, "job", 10)

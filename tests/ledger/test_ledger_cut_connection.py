@@ -11,7 +11,7 @@ import pytest
 from eosctl.errors import StaleRange, Unreachable
 from eosctl.ledger import ledger as ledger_executor
 from eosctl.ledger.ledger import Ledger, open_ledger
-from tests.ledger.ledgers import CLUSTER, advanced, read_up_to, row, run_of
+from tests.ledger.test_ledger import CLUSTER, advanced, read_up_to, row, run_of
 from tests.postgresql import PostgreSQL
 
 COMMIT = b"COMMIT\0"

@@ -9,7 +9,7 @@ from eosctl.errors import ConfigError, EosctlError, NotAuthorized, TimedOut, Und
 from eosctl.ledger import postgresql as ledger_postgresql
 from eosctl.ledger.ledger import open_ledger
 from eosctl.sources.config_providers import look_up
-from tests.ledger.ledgers import CLUSTER, advanced, carried, failure, read_up_to, row, run_of
+from tests.ledger.test_ledger import CLUSTER, advanced, carried, failure, read_up_to, row, run_of
 from tests.ledger.tls_front import tls_front
 from tests.postgresql import PASSWORD, PostgreSQL
 

@@ -1,15 +1,19 @@
-"""What evidence is made of, from readers that lack one thing or another."""
+"""Evidence of a cluster: what is asked, discovered and skipped."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import pytest
 from msgspec.structs import fields, replace
 
-from eosctl.errors import Unreachable, UsageError
+from eosctl.analysis.upgrade import check_upgrade
+from eosctl.errors import ConfigError, EosctlError, Refused, Unreachable, UsageError
 from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog, Origin, TaskCountRecord
 from eosctl.model.evidence import Evidence, InternalTopic, WorkerEvidence
 from eosctl.model.groups import ConnectGroup, ListedGroup
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.planned import Planned
+from eosctl.model.rules import Phase
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transaction_log import (
@@ -23,13 +27,18 @@ from eosctl.model.transaction_log import (
 )
 from eosctl.model.transactions import ListedTransactions, TransactionDescription, TransactionListing, TransactionState
 from eosctl.model.versions import KafkaVersion
+from eosctl.operations.agreement import agree
 from eosctl.operations.evidence import read_evidence, with_connectors
-from eosctl.operations.evidence_request import EvidenceRequest, offsets_request
+from eosctl.operations.evidence_request import EvidenceRequest, files_of, offsets_request, worker_files_of
+from eosctl.operations.session import Session
 from eosctl.sources.live_cluster import NO_BROKERS, NO_WORKERS
 from tests.analysis.evidence import but, inspection
 from tests.fake_cluster import FakeCluster
+from tests.operations.conversation import Conversation, session_on
 from tests.operations.quiet import session_with
 from tests.operations.test_offsets import config_topic
+from tests.operations.test_plan_flow import AT, PLAN
+from tests.strimzi_shapes import SHAPES, THREE_PRINCIPALS, Shape
 
 URL = "http://a:8083"
 CLUSTER = ClusterFacts("K", {1: "b:9092"}, 900_000)
@@ -275,3 +284,134 @@ def test_a_reading_that_continues_another_ends_as_one_of_the_whole_log() -> None
     assert read(len(records), other).commits == whole.commits, "an ID that is new is looked for in the whole log"
     elsewhere = replace(read(4, LogReading()).log_reading, cluster_id="another", commits={LEADER: CommitHistory(1, 2)})
     assert read(len(records), elsewhere).commits == whole.commits, "nothing of another cluster is continued"
+
+
+SEVERAL = UsageError("the Kafka cluster has 2 Connect groups: east, west", hint="name it: --group-id")
+
+
+class Found:
+    """A discovery with this answer."""
+
+    def __init__(self, answer: str | EosctlError | None) -> None:
+        self.answer = answer
+
+    def group(self) -> str | None:
+        if isinstance(self.answer, EosctlError):
+            raise self.answer
+        return self.answer
+
+
+def finding(answer: str | EosctlError | None, said: Conversation, **options: object) -> Session:
+    """A session on a cluster whose list of groups gives this answer."""
+    session = session_on(FakeCluster(cluster=CLUSTER), said, **AT, **options)
+    vars(session)["_discovery"] = Found(answer)
+    return session
+
+
+def test_the_question_before_a_change_names_the_group_that_nobody_named() -> None:
+    said = Conversation()
+    session = finding("ours", said, writes=True)
+    assert session.need_group_id() == "ours"
+    agree(session, Planned(plan=PLAN, cluster_id="c"), "Apply 1 step?", said.show)
+    assert said.said == ["Apply 1 step (cluster fake, Connect group ours)?"]
+
+
+def test_a_group_that_was_named_is_in_no_question() -> None:
+    said = Conversation()
+    session = finding("other", said, writes=True, group_id="ours")
+    assert session.need_group_id() == "ours"
+    assert session.found_group_id is None
+
+
+def test_yes_alone_does_not_do_for_a_group_that_nobody_named() -> None:
+    with pytest.raises(Refused, match="Connect group ours was found and not named") as caught:
+        finding("ours", Conversation(), writes=True, yes=True).need_group_id()
+    assert caught.value.hint == "give --group-id ours too, or leave --yes out and answer"
+
+
+def test_a_dry_run_needs_no_name() -> None:
+    assert finding("ours", Conversation(), writes=True, yes=True, dry_run=True).need_group_id() == "ours"
+
+
+def test_without_a_group_one_has_to_be_named() -> None:
+    with pytest.raises(UsageError, match=r"^no Connect cluster was named$") as caught:
+        finding(None, Conversation()).need_group_id()
+    assert caught.value.hint == "give --group-id, the worker's group.id (or set EOSCTL_GROUP_ID)"
+
+
+@pytest.mark.parametrize("error", [SEVERAL, Unreachable("broker 2 does not answer")])
+def test_why_none_was_found_ends_a_command_that_needs_one(error: EosctlError) -> None:
+    with pytest.raises(type(error)) as caught:
+        finding(error, Conversation()).need_group_id()
+    assert caught.value is error
+
+
+def test_where_a_snapshot_is_read_no_cluster_is_asked_for_its_groups() -> None:
+    session = session_on(FakeCluster(), Conversation(), **AT, snapshot=Path("monday.snapshot"))
+    session.require_no_choice()
+    with pytest.raises(UsageError, match="no Connect cluster was named"):
+        session.need_group_id()
+
+
+def test_the_checks_refuse_to_choose_one_of_several_groups() -> None:
+    with pytest.raises(UsageError) as caught:
+        read_evidence(finding(SEVERAL, Conversation()), EvidenceRequest({}))
+    assert caught.value is SEVERAL
+
+
+def test_a_list_that_fails_is_no_reason_for_the_checks_to_end() -> None:
+    finding(Unreachable("broker 2 does not answer"), Conversation()).require_no_choice()
+
+
+URLS = ("http://w1:8083", "http://w2:8083")
+UNKNOWN: dict[str, WorkerEvidence | Skipped] = {url: Skipped("not asked here") for url in URLS}
+
+
+def files_as(shape: Shape, folder: Path) -> tuple[EvidenceRequest, EvidenceRequest]:
+    """The request with a properties file of each worker, and that with the resource."""
+    worker = "".join(f"{key}={value}\n" for key, value in shape.worker.items())
+    for number in (1, 2):
+        (folder / f"w{number}").write_text(f"{worker}rest.advertised.host.name=w{number}\nrest.advertised.port=8083\n")
+    (folder / "connect.yaml").write_text(shape.worker_yaml.replace("replicas: 1", "replicas: 2"))
+    return (
+        EvidenceRequest({}, (folder / "w1", folder / "w2")),
+        EvidenceRequest({}, (folder / "connect.yaml",)),
+    )
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_both_forms_say_the_same_of_each_worker(tmp_path: Path, name: str):
+    by_file, by_resource = (dict(worker_files_of(each, UNKNOWN)) for each in files_as(SHAPES[name], tmp_path))
+    own = {"rest.advertised.host.name", "rest.advertised.port"}
+    assert list(by_file) == list(by_resource) == list(URLS)
+    for url in URLS:
+        told = {key: value for key, value in by_file[url].items() if key not in own}
+        assert told == {key: value for key, value in by_resource[url].items() if key in told}
+    verdicts = [
+        check_upgrade(Evidence(as_of=0, worker_files=files, group_id="g"), phase).verdict
+        for phase in Phase
+        if phase in {Phase.PREPARING, Phase.ENABLED, Phase.DISABLED}
+        for files in (by_file, by_resource)
+    ]
+    assert verdicts[0::2] == verdicts[1::2]
+
+
+def test_each_worker_is_told_of_by_the_file_of_the_resource(tmp_path: Path):
+    _, request = files_as(THREE_PRINCIPALS, tmp_path)
+    evidence = Evidence(as_of=0, worker_files=worker_files_of(request, UNKNOWN), group_id="g")
+    assert files_of(request, evidence) == dict.fromkeys(URLS, str(tmp_path / "connect.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("observedGeneration: 4", "observedGeneration: 3", "has not carried out generation 4 of .* yet, it has 3"),
+        ("replicas: 3", "replicas: 1", "has 1 replica, and 2 workers were asked"),
+    ],
+)
+def test_a_resource_that_does_not_say_what_the_workers_run_with_is_refused(
+    tmp_path: Path, old: str, new: str, said: str
+):
+    (tmp_path / "connect.yaml").write_text(THREE_PRINCIPALS.worker_yaml.replace(old, new))
+    with pytest.raises(ConfigError, match=said):
+        worker_files_of(EvidenceRequest({}, (tmp_path / "connect.yaml",)), UNKNOWN)

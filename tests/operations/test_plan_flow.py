@@ -1,20 +1,36 @@
-"""The one flow of all commands that write: show, ask, apply. What is decided before anything is written."""
+"""Plans: agreement, what is unfinished, clusters and operators."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+import yaml
 from msgspec.structs import replace
 
-from eosctl.codecs.plan import decode_plan, encode_plan
+from eosctl.codecs.plan import JournalEvent, decode_plan, encode_plan, plan_digest
 from eosctl.errors import Refused, UsageError
-from eosctl.executors.apply import write_plan_file
-from eosctl.model.plan import AwaitOperator, ManualStep, Plan, PlannedStep, PlanTarget, Side, StopConnector
+from eosctl.executors.apply import Journal, write_plan_file
+from eosctl.model.plan import (
+    AwaitOperator,
+    ClusterIs,
+    ManualStep,
+    Plan,
+    PlannedStep,
+    PlanTarget,
+    ResumeConnector,
+    SetConnectorConfig,
+    Side,
+    StopConnector,
+)
 from eosctl.model.planned import Planned
 from eosctl.model.profile import Profile
 from eosctl.model.report import exit_code
-from eosctl.operations.plan_files import PlanFile, PlanPlaces, keep_plan, read_plan
+from eosctl.operations.connector_operator import connector_operator
+from eosctl.operations.migration import known_or_former_configs
+from eosctl.operations.plan_files import PlanFile, PlanPlaces, keep_plan, read_plan, unfinished_plan
 from eosctl.operations.plan_flow import plan_and_apply, run_plan, undo_file
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import SessionOptions
@@ -22,6 +38,7 @@ from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
 from tests.fake_cluster import FakeCluster
 from tests.operations.conversation import Conversation, session_on
 from tests.sources.fake_connect import FakeWorker, serve
+from tests.strimzi_shapes import MIRROR_MAKER_2_V1, PLAIN, THREE_PRINCIPALS
 
 HERE = (PlanTarget(Side.SOURCE, ("b:9092",), ("http://w:8083",), "connect-configs"),)
 PLAN = Plan("migrate-offsets", 1, (PlannedStep(ManualStep("restart it")),), HERE)
@@ -221,3 +238,159 @@ def test_a_plan_is_not_kept_where_a_journal_lies(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="exists already"):
         keep_plan(PLAN, path)
     assert not path.exists()
+
+
+SET = SetConnectorConfig(Side.SOURCE, "new", {}, {}, copied_from="old")
+IS_HERE = (ClusterIs(Side.SOURCE, "here"),)
+STEPS = (
+    PlannedStep(SET, IS_HERE),
+    PlannedStep(ResumeConnector(Side.SOURCE, "new"), IS_HERE),
+    PlannedStep(ManualStep("delete connector old")),
+)
+
+
+def begun(directory: Path, name: str, done: Iterable[int], as_of: int = 1, kind: str = "migrate-offsets") -> Path:
+    plan, path = Plan(kind, as_of, STEPS), directory / name
+    write_plan_file(path, plan)
+    with Journal(path.with_name(f"{name}.journal"), plan_digest(plan)) as journal:
+        for step in done:
+            journal.write(step, JournalEvent.BEGUN)
+            journal.write(step, JournalEvent.DONE)
+    return path
+
+
+@pytest.mark.parametrize(("done", "unfinished"), [([], False), ([1], True), ([1, 2], False)])
+def test_a_plan_is_unfinished_from_its_first_step_to_its_last(tmp_path: Path, done: list[int], unfinished: bool):
+    """What is left to do by hand is nothing that `apply` could finish."""
+    path = begun(tmp_path, "a.plan", done)
+    found = path if unfinished else None
+    assert unfinished_plan(tmp_path, "migrate-offsets", "here", ["new"]) == found
+    assert unfinished_plan(tmp_path, "migrate-offsets", "here", ["old"]) == found
+
+
+def test_only_the_newest_plan_of_the_connector_in_this_cluster_counts(tmp_path: Path):
+    begun(tmp_path, "1.plan", [1])
+    assert unfinished_plan(tmp_path, "migrate-offsets", "elsewhere", ["new"]) is None
+    assert unfinished_plan(tmp_path, "migrate-offsets", "here", ["another"]) is None
+    assert unfinished_plan(tmp_path, "undo", "here", ["new"]) is None
+    begun(tmp_path, "2.plan", [1, 2], as_of=2)
+    assert unfinished_plan(tmp_path, "migrate-offsets", "here", ["new"]) is None
+
+
+def test_what_is_no_plan_or_has_no_journal_is_passed_over(tmp_path: Path):
+    path = begun(tmp_path, "1.plan", [1])
+    (tmp_path / "2.plan").write_text("something else")
+    write_plan_file(tmp_path / "3.plan", Plan("migrate-offsets", 3, STEPS))
+    assert unfinished_plan(tmp_path, "migrate-offsets", "here", ["new"]) == path
+    assert unfinished_plan(tmp_path / "nothing", "migrate-offsets", "here", ["new"]) is None
+
+
+CONFIGS = {"orders": {"name": "orders"}}
+NO_TOPIC: Any = SimpleNamespace(access=lambda _: SimpleNamespace(config_topic=None))
+"""Clusters without a config topic: nothing is known of connectors that were deleted."""
+
+
+def warned(*wanted: str) -> list[str]:
+    said: list[str] = []
+    assert known_or_former_configs(NO_TOPIC, wanted, CONFIGS, said.append) == CONFIGS
+    return said
+
+
+def test_a_name_like_that_of_a_connector_is_asked_about():
+    assert warned("ordrs") == ["connector ordrs does not exist; did you mean orders?"]
+
+
+def test_names_that_exist_or_are_like_no_other_are_not():
+    assert warned("orders", "inventory") == []
+
+
+SOURCE = Side.SOURCE
+OWN = {"offsets.storage.topic": "own"}
+
+
+@pytest.fixture
+def connector(tmp_path: Path) -> Path:
+    file = tmp_path / "connector.yaml"
+    file.write_text(PLAIN.connectors_yaml)
+    return file
+
+
+def plan(name: str, side: Side = SOURCE, copied_from: str | None = None) -> Planned:
+    """Stop it, configure it and resume it."""
+    steps = (
+        StopConnector(SOURCE, copied_from or name),
+        SetConnectorConfig(side, name, OWN, {"offsets.storage.topic": None}, copied_from),
+        ResumeConnector(side, name, "own"),
+    )
+    planned = tuple(PlannedStep(each, (ClusterIs(each.side, "k"),)) for each in steps)
+    return Planned(plan=Plan("migrate-offsets", 0, planned), cluster_id="k")
+
+
+def written(directory: Path) -> dict[str, dict]:
+    return {each.name: yaml.safe_load(each.read_text()) for each in directory.iterdir()}
+
+
+def test_a_plan_has_the_files_that_it_and_its_undo_wait_for(connector: Path, tmp_path: Path):
+    operator = connector_operator([connector], is_strimzis=False, emits=True, directory=tmp_path / "out")
+    said: list[str] = []
+    operator.write(operator.planned(plan("orders")).plan, said.append)
+    specs = {name: each["spec"] for name, each in written(tmp_path / "out").items()}
+    config = {"file": "/data/orders", "topic": "orders", "batch.size": 100}
+    assert {name: (each["state"], each["config"]) for name, each in specs.items()} == {
+        "orders.before.yaml": ("running", config),
+        "orders.stopped.yaml": ("stopped", config),
+        "orders.configured.yaml": ("stopped", config | OWN),
+        "orders.running.yaml": ("running", config | OWN),
+    }
+    assert f"wrote {tmp_path}/out/orders.before.yaml" in said
+
+
+def test_a_connector_that_moves_is_labelled_in_its_new_resources_only(connector: Path, tmp_path: Path):
+    options = {"emits": True, "directory": tmp_path / "out", "to_cluster": "other"}
+    operator = connector_operator([connector], is_strimzis=False, **options)
+    operator.write(operator.planned(plan("orders", Side.TARGET, "orders")).plan, print)
+    labels = {name: each["metadata"]["labels"] for name, each in written(tmp_path / "out").items()}
+    assert labels == {
+        f"orders.{change}.yaml": {"strimzi.io/cluster": cluster}
+        for change, cluster in {
+            "before": "my-connect", "stopped": "my-connect", "created": "other", "running": "other",
+        }.items()
+    }  # fmt: skip
+
+
+def test_a_mirror_makers_connectors_have_files_without_arrows(tmp_path: Path):
+    file = tmp_path / "mirror.yaml"
+    file.write_text(MIRROR_MAKER_2_V1.worker_yaml)
+    operator = connector_operator([file], [file], is_strimzis=False, emits=True, directory=tmp_path / "out")
+    operator.write(operator.planned(plan("west->east.MirrorSourceConnector")).plan, print)
+    files = written(tmp_path / "out")
+    assert sorted(files) == [
+        f"west--east.MirrorSourceConnector.{each}.yaml" for each in ("before", "configured", "running", "stopped")
+    ]
+    [mirror] = files["west--east.MirrorSourceConnector.running.yaml"]["spec"]["mirrors"]
+    assert mirror["sourceConnector"] == {"tasksMax": 3, "state": "running", "config": OWN}
+    assert mirror["checkpointConnector"] == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "every"),
+    [
+        (PLAIN.worker_yaml, True),
+        (PLAIN.worker_yaml.replace('use-connector-resources: "true"', 'use-connector-resources: "false"'), False),
+        (THREE_PRINCIPALS.worker_yaml, True),
+        (MIRROR_MAKER_2_V1.worker_yaml, True),
+        ("group.id=g\n", False),
+    ],
+)
+def test_a_workers_file_says_whether_every_connector_has_an_operator(tmp_path: Path, text: str, every: bool):
+    (tmp_path / "worker").write_text(text)
+    assert connector_operator([], [tmp_path / "worker"], is_strimzis=False).operated.every is every
+
+
+def test_resources_that_nothing_would_carry_out_are_not_emitted(connector: Path, tmp_path: Path):
+    (tmp_path / "worker").write_text(PLAIN.worker_yaml.replace("strimzi.io/use-connector-resources", "x/y"))
+    with pytest.raises(UsageError, match=r"lacks the annotation strimzi\.io/use-connector-resources") as refused:
+        connector_operator([connector], [tmp_path / "worker"], is_strimzis=False, emits=True)
+    assert str(refused.value.hint).startswith("leave out --emit strimzi")
+    with pytest.raises(UsageError, match="--to-kafka-connect is for --emit strimzi"):
+        connector_operator([connector], is_strimzis=False, to_cluster="other")

@@ -1,13 +1,37 @@
-"""What `transactions list`, `describe` and `producers` decide: what is complete, and the exit code."""
+"""Transactions: shown, hanging, and what they hold back."""
+
+from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
 from eosctl.errors import NotAuthorized, Unreachable, UsageError
+from eosctl.model.config_topic import ConfigRecord, ConfigTopicLog
 from eosctl.model.evidence import Snapshot
-from eosctl.model.hanging import NO_LEADER, TransactionalIdAccess
+from eosctl.model.hanging import NO_LEADER, HangingReason, LastStableOffsets, TransactionalIdAccess
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.report import exit_code
 from eosctl.model.skipped import Skipped
-from eosctl.model.transactions import HiddenIds, Selection, TransactionState, UndescribedId
+from eosctl.model.times import ClusterClock
+from eosctl.model.topics import PartitionOffsets
+from eosctl.model.transactions import (
+    ActiveProducer,
+    AnsweredProducers,
+    Described,
+    HiddenIds,
+    ListedTransactions,
+    Selection,
+    TransactionDescription,
+    TransactionListing,
+    TransactionState,
+    UndescribedId,
+)
+from eosctl.operations.hanging import (
+    HangingRequest,
+    StabilityRequest,
+    find_hanging,
+    last_stable_offsets,
+    watch_last_stable_offsets,
+)
 from eosctl.operations.transactions import (
     DescribeRequest,
     ProducersRequest,
@@ -15,9 +39,68 @@ from eosctl.operations.transactions import (
     list_producers,
     list_transactions,
 )
+from eosctl.render.answers.hanging import view_hanging
 from eosctl.sources.saved_cluster import SavedCluster
+from tests.fake_cluster import FakeCluster
 from tests.operations.test_offsets import config_topic
-from tests.operations.transactions import HERE, THERE, active, cluster, described
+
+NOW = 1_790_000_000_000
+HERE, THERE = TopicPartition("orders", 0), TopicPartition("orders", 1)
+SEES_ALL = TransactionalIdAccess((), None)
+
+
+def active(
+    producer_id: int = 9, place: TopicPartition = HERE, start: int | None = 5, age_ms: int = 3_600_000
+) -> ActiveProducer:
+    """A producer whose last batch is an hour old, with a transaction open from `start` on."""
+    return ActiveProducer(place, ProducerIdAndEpoch(producer_id, 0), 3, NOW - age_ms, None, start)
+
+
+def described(name: str, producer_id: int = 9, *partitions: TopicPartition) -> TransactionDescription:
+    """An ongoing transaction of the ID in these partitions, an hour old."""
+    holder, begun = ProducerIdAndEpoch(producer_id, 0), NOW - 3_600_000
+    return TransactionDescription(name, TransactionState.ONGOING, holder, 60_000, begun, partitions, 1)
+
+
+def cluster(
+    *looks: Sequence[ActiveProducer],
+    listed: Mapping[str, int] | None = None,
+    unlisted: tuple[str, ...] = (),
+    answers: Mapping[str, Described] | None = None,
+    **facts: object,
+) -> FakeCluster:
+    """Two partitions of which the second may lack a leader; `looks` are the producers at each time of asking.
+
+    listed are the transactional IDs with their producer IDs, answers what their coordinators say.
+    """
+    rounds = iter(looks)
+    ids = tuple(TransactionListing(name, each, TransactionState.ONGOING, 1) for name, each in (listed or {}).items())
+    leaders = facts.setdefault("partitions", {HERE: 1, THERE: 1})
+    assert isinstance(leaders, dict)
+    silent = tuple(place for place, leader in leaders.items() if leader == NO_LEADER)
+
+    def producers(_: object, *, quiet: bool = False) -> AnsweredProducers:
+        return AnsweredProducers(tuple(next(rounds)), silent)
+
+    def offsets(places: Sequence[TopicPartition]) -> dict[TopicPartition, PartitionOffsets]:
+        return {place: PartitionOffsets(place, 0, 5, 9) for place in places}
+
+    return FakeCluster(
+        **{
+            "as_of": NOW,
+            "access": SEES_ALL,
+            "clock": ClusterClock(1, 0, 5),
+            "producers": producers,
+            "offsets": offsets,
+            "waiting_groups": {},
+            "pending_commits": {},
+            "first_timestamps": {},
+            "transactional_ids": ListedTransactions(ids, {}, unlisted),
+            "describe": lambda names, _coordinators=None: {name: (answers or {}).get(name) for name in names},
+            **facts,
+        }  # type: ignore[arg-type]  # facts of any kind
+    )
+
 
 DENIED = NotAuthorized(principal="User:test", operation="Describe", resource="TransactionalId a")
 
@@ -103,3 +186,220 @@ def test_a_partition_without_leader_is_named_and_ends_with_4():
 def test_producers_of_no_topic_are_refused():
     with pytest.raises(UsageError, match="no topic was named"):
         list_producers(cluster([]), ProducersRequest((), "c"))
+
+
+ALL = HangingRequest((), None, 900_000, "connect-configs", None)
+
+
+def test_what_no_coordinator_knows_hangs_and_the_exit_code_is_1():
+    found = find_hanging(cluster([active()], [active()]), ALL)
+    assert [(each.transaction.start_offset, each.reason) for each in found.verdicts] == [
+        (5, HangingReason.NO_TRANSACTIONAL_ID)
+    ]
+    assert found.held_back[HERE, 9, 5].holds_lso
+    assert exit_code(found) == 1
+
+
+def test_what_has_ended_at_the_second_look_does_not_hang():
+    found = find_hanging(cluster([active()], [active(start=None)]), ALL)
+    assert found.verdicts == ()
+    assert exit_code(found) == 0
+
+
+def test_a_transaction_that_its_coordinator_knows_in_the_partition_is_in_progress():
+    reader = cluster([active()], listed={"task-0": 9}, answers={"task-0": described("task-0", 9, HERE)})
+    found = find_hanging(reader, ALL)
+    assert [each.hangs for each in found.verdicts] == [False]
+    assert str(found.owners["task-0"]).startswith("unknown")
+    assert exit_code(found) == 0
+
+
+FUTURE = active(age_ms=-3_600_000)
+JUST_NOW = active(age_ms=1000)
+LATE = ClusterClock(1, 7_200_000, 5)
+
+
+@pytest.mark.parametrize(
+    ("young", "clock", "reason"),
+    [
+        (FUTURE, ClusterClock(1, 0, 5), "the timestamp of its last batch is 3600.0 s in the future"),
+        (JUST_NOW, LATE, "the clock of controller 1 is 7200 s ahead of this machine's"),
+        (JUST_NOW, Skipped("denied"), "the cluster's clock could not be compared with this machine's: denied"),
+    ],
+)
+def test_what_nobody_will_end_and_has_no_known_age_is_named_and_the_answer_incomplete(young, clock, reason):
+    found = find_hanging(cluster([young], [young], clock=clock), ALL)
+    assert (found.verdicts, [each.reason for each in found.undated]) == ((), [reason])
+    assert [each.reason for each in found.coverage.gaps][-1:] == [reason]
+    assert exit_code(found) == 3
+    row = view_hanging(found).data["undated"][0]
+    assert row["next"].endswith("abort --topic orders --partition 0 --start-offset 5 --force")
+
+
+def test_what_is_in_progress_or_has_ended_is_no_doubt_whatever_the_clocks_say():
+    known = {"listed": {"task-0": 9}, "answers": {"task-0": described("task-0", 9, HERE)}}
+    for found in (find_hanging(cluster([FUTURE], clock=LATE, **known), ALL),
+                  find_hanging(cluster([FUTURE], [active(start=None)], clock=LATE), ALL)):  # fmt: skip
+        assert (found.verdicts, found.undated, exit_code(found)) == ((), (), 0)
+
+
+def test_a_young_one_is_left_alone_where_the_clocks_agree_and_no_coordinator_is_asked():
+    found = find_hanging(cluster([JUST_NOW], transactional_ids=Unreachable("not to be asked")), ALL)
+    assert (found.verdicts, found.undated, found.clock) == ((), (), ClusterClock(1, 0, 5))
+
+
+def test_the_clock_is_not_asked_for_where_nothing_is_young():
+    found = find_hanging(cluster([active()], [active()], clock=Unreachable("not to be asked")), ALL)
+    assert (found.clock, len(found.verdicts)) == (None, 1)
+
+
+def test_where_no_leader_answers_nothing_found_ends_with_4_and_something_found_with_1():
+    leaders = {HERE: 1, THERE: NO_LEADER}
+    nothing = find_hanging(cluster([], partitions=leaders), ALL)
+    assert (nothing.searched, nothing.not_searched) == (1, (THERE,))
+    assert (exit_code(nothing), type(nothing.failure)) == (4, Unreachable)
+    assert exit_code(find_hanging(cluster([active()], [active()], partitions=leaders), ALL)) == 1
+
+
+def test_a_producer_that_a_silent_coordinator_may_know_is_undecided():
+    found = find_hanging(cluster([active()], unlisted=("broker 3 did not list its transactional IDs",)), ALL)
+    assert (found.verdicts, len(found.undecided)) == ((), 1)
+    assert found.undecided_reasons == ("broker 3 did not list its transactional IDs",)
+    assert exit_code(found) == 4
+
+
+def test_an_id_whose_coordinator_does_not_answer_is_undecided_and_others_are_judged():
+    reader = cluster(
+        [active(9), active(10)],
+        listed={"lost": 9, "known": 10},
+        answers={"lost": Unreachable("broker 3 does not answer"), "known": described("known", 10, HERE)},
+    )
+    found = find_hanging(reader, ALL)
+    assert [each.transaction.transactional_id for each in found.verdicts] == ["known"]
+    assert [each.transactional_id for each in found.undecided] == ["lost"]
+    assert exit_code(found) == 4
+
+
+def test_nothing_is_judged_where_ids_are_hidden():
+    reader = cluster([active()], access=TransactionalIdAccess(("live-…",), None))
+    with pytest.raises(NotAuthorized, match="User:test lacks Describe on transactional ID"):
+        find_hanging(reader, ALL)
+
+
+def test_what_is_not_read_of_waiting_groups_is_named():
+    found = find_hanging(cluster([active()], [active()], waiting_groups=Skipped("denied")), ALL)
+    assert found.held_back[HERE, 9, 5].groups == Skipped("denied")
+    assert "waiting_groups" in {each.what for each in found.coverage.unread}
+
+
+@pytest.mark.parametrize(
+    ("given", "known", "waits"),
+    [
+        ("orders", "other", True),
+        (None, "orders", True),
+        ("other", "orders", False),
+        (None, None, False),
+    ],
+)
+def test_the_offsets_topic_is_the_one_given_else_the_one_that_the_reader_knows(given, known, waits):
+    records: tuple[ConfigRecord, ...] = ()
+    log = ConfigTopicLog("connect-configs", Skipped("-"), Skipped("-"), records)
+    facts = {"group_id": "g", "groups": {}, "config_topic": log, "worker_offsets_topic": lambda: known}
+    found = find_hanging(
+        cluster([active()], [active()], **facts), HangingRequest((), None, 900_000, "connect-configs", given)
+    )
+    assert bool(found.held_back[HERE, 9, 5].connect) is waits
+
+
+def test_a_partition_that_a_young_or_live_transaction_holds_back_is_named_and_the_exit_code_stays_0():
+    found = find_hanging(cluster([JUST_NOW], [JUST_NOW], clock=ClusterClock(1, 0, 5)), ALL)
+    [note] = [each for each in view_hanging(found).notes if "held back" in each]
+    assert note.startswith("1 partition is held back by open transactions that are in progress, or too young to be")
+    assert note.endswith(f": eosctl transactions lso --topic {HERE.topic}")
+    assert exit_code(found) == 0
+
+
+def test_a_live_transaction_says_until_when_to_wait_and_how_to_end_it_now():
+    ongoing = described("task-0", 9, HERE)
+    found = find_hanging(cluster([active()], listed={"task-0": 9}, answers={"task-0": ongoing}), ALL)
+    [row] = view_hanging(found).data["in_progress"]
+    assert row["next"].endswith("eosctl fence --transactional-id task-0")
+
+
+FREE = PartitionOffsets(THERE, 0, 7, 7)
+HELD = PartitionOffsets(HERE, 0, 5, 9)
+EVERY_PARTITION = StabilityRequest((), "connect-configs")
+
+
+class Narrated:
+    """A console that keeps what is narrated."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def narrate(self, text: str, *, verbosity: int = 0) -> None:
+        self.lines.append(text)
+
+
+def pauses(_: float, stop_after: int | None = None) -> Iterator[None]:
+    """No pause at all; Ctrl-C after so many."""
+    count = 0
+    while stop_after is None or count < stop_after:
+        count += 1
+        yield
+    raise KeyboardInterrupt
+
+
+def watched(request: StabilityRequest, **facts: object) -> tuple[LastStableOffsets, int, list[str]]:
+    shown: list[LastStableOffsets] = []
+    console = Narrated()
+    reader = cluster(*[[active()]] * 9, offsets=lambda _: {HERE: HELD, THERE: FREE}, **facts)
+    return watch_last_stable_offsets(reader, request, shown.append, console), len(shown), console.lines
+
+
+def test_all_that_is_held_back_is_shown_and_the_rest_counted():
+    found = last_stable_offsets(cluster([active()], offsets=lambda _: {HERE: HELD, THERE: FREE}), EVERY_PARTITION)
+    assert [each.offsets for each in found.partitions] == [HELD]
+    assert [each.start_offset for each in found.partitions[0].holders] == [5]
+    assert found.free == 1
+    assert exit_code(found) == 0
+
+
+def test_partitions_that_are_named_are_shown_though_nothing_is_held_back():
+    request = StabilityRequest(("orders",), "connect-configs")
+    found = last_stable_offsets(cluster([active()], offsets=lambda _: {HERE: HELD, THERE: FREE}), request)
+    assert {each.offsets.topic_partition for each in found.partitions} == {HERE, THERE}
+
+
+def test_a_partition_that_no_leader_answers_for_is_named_and_ends_with_4():
+    lost = Skipped("orders-1 has no leader")
+    found = last_stable_offsets(cluster([active()], offsets=lambda _: {HERE: HELD, THERE: lost}), EVERY_PARTITION)
+    assert found.not_searched == (THERE,)
+    assert exit_code(found) == 4
+
+
+def test_who_holds_back_is_uncertain_where_a_coordinator_is_silent():
+    reader = cluster([active()], offsets=lambda _: {HERE: HELD}, unlisted=("broker 3 did not answer",))
+    found = last_stable_offsets(reader, EVERY_PARTITION)
+    assert "which IDs hold back is not known of all: broker 3 did not answer" in found.notes
+    assert [each.transactional_id for each in found.partitions[0].holders] == [None]
+
+
+def test_each_look_but_the_last_is_shown():
+    found, shown, lines = watched(StabilityRequest((), "c", every_s=0.1, looks=3), every=pauses)
+    assert (shown, lines) == (2, [])
+    assert [each.offsets for each in found.partitions] == [HELD]
+
+
+def test_ctrl_c_ends_with_the_last_look():
+    _, shown, lines = watched(StabilityRequest((), "c", every_s=0.1), every=lambda _: pauses(0, stop_after=2))
+    assert (shown, lines) == (3, ["watched 3 times"])
+
+
+def test_looks_without_watching_and_watching_a_snapshot_are_refused():
+    with pytest.raises(UsageError, match="--watch"):
+        watched(StabilityRequest((), "c", looks=2))
+    unread = Skipped("not read")
+    saved = SavedCluster(Snapshot(1, unread, None, unread, unread, unread))
+    with pytest.raises(UsageError, match="it cannot be watched"):
+        watch_last_stable_offsets(saved, StabilityRequest((), "c", every_s=1), lambda _: None, Narrated())

@@ -1,11 +1,17 @@
-"""One cycle of `watch` on a cluster that answers from a dict, and what becomes of a command that cannot answer."""
+"""A watch: samples, pages and sessions."""
+
+import threading
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from eosctl.analysis.metrics import catalogue as metrics
+from eosctl.analysis.metrics.catalogue import METRICS, UNREAD, UNREAD_FACTS
 from eosctl.analysis.rules.registry import diagnose
-from eosctl.errors import NotAuthorized, Unreachable, UsageError
+from eosctl.errors import ConfigError, NotAuthorized, Refused, Unreachable, UsageError
+from eosctl.exporter.exporter import Board
+from eosctl.exporter.otlp import OtlpPush
 from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog
 from eosctl.model.evidence import InternalTopic
 from eosctl.model.hanging import TransactionalIdAccess
@@ -15,16 +21,30 @@ from eosctl.model.skipped import Cause, Coverage, Skipped, not_asked
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transaction_log import LogReading, TransactionLogRecords
 from eosctl.model.transactions import TransactionDescription, TransactionState
-from eosctl.model.watch import Answers, Cycle
+from eosctl.model.watch import Answers, Cycle, Observation, Sample
 from eosctl.operations.evidence_request import EvidenceRequest
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import SessionOptions
-from eosctl.operations.watch import Watched, observation, observe
+from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+from eosctl.operations.watch import (
+    Faces,
+    Listening,
+    Watched,
+    _Once,
+    _Pushing,
+    _Watch,
+    observation,
+    observe,
+    watch_clusters,
+)
 from tests.analysis.evidence import but, commits
+from tests.exporter.collector import collecting
 from tests.fake_cluster import FakeCluster
-from tests.ledger.ledgers import read_up_to
+from tests.ledger.test_ledger import read_up_to
+from tests.operations.conversation import Conversation
 from tests.operations.quiet import Quiet
-from tests.operations.transactions import HERE, NOW, THERE, active, cluster, described
+from tests.operations.test_transactions import HERE, NOW, THERE, active, cluster, described
+from tests.waiting import eventually
 
 OWNED = ("orders", "0", "g-x-0", "", "")
 TWO_MINUTES_AGO = NOW - 120_000
@@ -183,3 +203,133 @@ def test_each_answer_says_when_it_was_read():
         (command,): NOW / 1000
         for command in ("doctor", "transactions list", "transactions hanging", "transactions lso")
     }
+
+
+FAILURES = [ConfigError("the file of profiles is gone"), ValueError("password=geheim")]
+
+
+class Kept(Quiet):
+    """A reporter that keeps what is said."""
+
+    def __init__(self):
+        self.said = []
+
+    def narrate(self, text, *, verbosity=0):
+        self.said.append(text)
+
+    def warn(self, text):
+        self.said.append(text)
+
+
+def failing(monkeypatch, failures, rounds):
+    """What is published and said by so many cycles, each of which fails with the next of these errors."""
+    ended, published, console = threading.Event(), [], Kept()
+    watched = Watched(SessionOptions(Quiet()), EvidenceRequest({}))
+
+    def fail(*_):
+        raise failures[min(len(published), len(failures) - 1)]
+
+    def publish(_, observation, lifetime_s):
+        published.append(observation)
+        if len(published) == rounds:
+            ended.set()
+
+    monkeypatch.setattr(Watched, "session", fail)
+    monkeypatch.setattr(Board, "publish", publish)
+    _Watch(watched, _Once(console, console), Board(), 0.0).run(ended)
+    return published, console.said
+
+
+@pytest.mark.parametrize(("failure", "said"), [(FAILURES[0], "the file of profiles is gone"), (FAILURES[1], "a bug")])
+def test_a_cycle_that_fails_is_published_as_unread_and_the_next_one_comes(monkeypatch, failure, said):
+    published, lines = failing(monkeypatch, [failure], 2)
+    assert len(published) == 2
+    assert any(each.metric == UNREAD for each in published[0].samples)
+    assert said in lines[0]
+    assert "geheim" not in lines[0]
+
+
+def test_what_stays_unread_is_said_once_and_something_else_is_said_when_it_comes(monkeypatch):
+    _, lines = failing(monkeypatch, [ConfigError("one")] * 3 + [ConfigError("two")], 5)
+    assert [line.rpartition(": ")[2] for line in lines] == ["one", "two"]
+
+
+def test_nothing_is_served_where_no_cycle_could_begin():
+    watched = Watched(SessionOptions(Quiet()), EvidenceRequest({}))
+    with pytest.raises(Exception, match="no cluster was named"):
+        watch_clusters([watched], Listening("127.0.0.1:0", False, 1.0), Quiet(), Faces())
+
+
+def test_each_cycle_is_pushed_and_a_collector_that_refuses_is_warned_of_once():
+    board, console, ended = Board(), Kept(), threading.Event()
+    with collecting() as collector:
+        collector.status = 401
+        pushing = _Pushing(OtlpPush(collector.url, METRICS), collector.url, board, console)
+        thread = threading.Thread(target=pushing.run, args=(ended, 0.02))
+        thread.start()
+        try:
+            assert collector.bodies == [], "nothing is pushed before the first cycle"
+            board.publish(cycle_without(3), 60)
+            eventually(lambda: len(collector.bodies) > 2, "what is refused to be pushed again")
+            collector.status = 200
+            eventually(lambda: len(console.said) == 2, "the success to be said")
+            board.publish(cycle_without(0), 60)
+            eventually(lambda: collector.series() == {"eosctl_unread_facts": {(("profile", ""),): 0}}, "the next cycle")
+        finally:
+            ended.set()
+            thread.join()
+    assert console.said[0].startswith(f"metrics were not pushed to {collector.url}: ")
+    assert "401" in console.said[0]
+    assert console.said[1:] == [f"metrics are pushed to {collector.url} again"]
+
+
+def cycle_without(unread):
+    """A cycle in which so many facts were not read."""
+    samples = (Sample(UNREAD_FACTS, (), unread),)
+    return Observation(profile="", cycle=Cycle(1, 1, {}), cluster_id="K", samples=samples, when_stale=())
+
+
+def session() -> Session:
+    """A session that knows how it connects."""
+    made = Session(SessionOptions(console=Conversation(), bootstrap_servers="b:9092"))
+    assert made.client_properties.bootstrap_servers == ("b:9092",)
+    return made
+
+
+def denied(hint: str | None = None) -> NotAuthorized:
+    return NotAuthorized(principal="User:tool", operation="Read", resource="Topic orders", hint=hint)
+
+
+LINE = "kafka-acls.sh --bootstrap-server {} --add --allow-principal=User:tool --operation=Read --topic=orders"
+
+
+def test_a_missing_acl_ends_with_the_command_that_grants_it():
+    with pytest.raises(NotAuthorized) as caught, session():
+        raise denied()
+    assert caught.value.hint == f"grant it with: {LINE.format('b:9092')}"
+
+
+def test_what_a_denial_says_already_is_kept():
+    with pytest.raises(NotAuthorized) as caught, session():
+        raise denied("without it nothing is seen")
+    assert caught.value.hint == f"without it nothing is seen\ngrant it with: {LINE.format('b:9092')}"
+
+
+def test_where_two_clusters_are_asked_the_command_names_neither():
+    source, target = session(), TargetOptions(bootstrap_server="other:9092")
+    with pytest.raises(NotAuthorized) as caught, source, SourceAndTarget(source, "connect-configs", target):
+        raise denied()
+    assert caught.value.hint == f"grant it with: {LINE.format('HOST:PORT')}"
+
+
+def test_other_errors_are_left_as_they_are():
+    with pytest.raises(Refused) as caught, session():
+        raise Refused("no")
+    assert caught.value.hint is None
+
+
+def test_a_session_that_asked_no_broker_adds_nothing():
+    unused = Session(SessionOptions(console=Conversation(), command_config=Path("is-not-there")))
+    with pytest.raises(NotAuthorized) as caught, unused:
+        raise denied()
+    assert caught.value.hint is None

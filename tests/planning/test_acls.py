@@ -1,16 +1,18 @@
-"""The rules of the ACL plan; tests/integration shows that a real worker agrees."""
+"""ACLs that are needed: of connectors, of clusters, of mirrors and of Debezium."""
 
 import pytest
 from msgspec.structs import replace
 
-from eosctl.codecs.connector_files import connector_of, worker_of
+from eosctl.codecs.connector_files import connector_of, decode_worker_file, worker_of
 from eosctl.errors import ConfigError
 from eosctl.model.acl_plan import AclPlan, AclRequest, PlannedBinding
-from eosctl.model.acls import PatternType
-from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfig
+from eosctl.model.acls import AclBinding, Operation, PatternType, transactional_id
+from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfig, WorkerConfig
 from eosctl.model.offsets import SourceSupport
+from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
-from eosctl.planning.acls import plan_acls
+from eosctl.planning.acl_difference import compare_acls
+from eosctl.planning.acls import plan_acls, united
 
 JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="{}" password="x";'
 NAMES = {
@@ -299,3 +301,353 @@ def test_nothing_is_planned_on_what_is_not_a_topics_name_and_the_rest_is():
 def test_a_connector_that_claims_more_tasks_than_any_cluster_runs_has_a_prefix():
     claimed = replace(SOURCE, task_count_record=200_000)
     assert "admin Write TransactionalId prefixed g-c-" in lines(plan(claimed, SINK))
+
+
+HERE = frozenset({"broker:9092"})
+ELSEWHERE = with_settings(
+    SOURCE,
+    **{f"{client}_override_bootstrap_servers": "other:9092" for client in ("producer", "consumer", "admin")},
+)
+
+
+def at(servers: str) -> WorkerConfig:
+    """The worker of these bootstrap.servers."""
+    told = {key: each.value for key, each in WORKER.properties.items()}
+    return worker_of({**told, "bootstrap.servers": servers}, "worker.properties")
+
+
+def request(*workers: WorkerConfig, connector: ConnectorConfig = SOURCE, **more: object) -> AclRequest:
+    cluster = ConnectCluster(workers or (WORKER,), (connector,))
+    return AclRequest((cluster,), SourceSupport.ENABLED, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "clusters"),
+    [
+        (["ab", "bc", "d"], {"ab": "abc", "bc": "abc", "d": "d"}),
+        (["ab", "cd", "bc"], {"ab": "abcd", "cd": "abcd", "bc": "abcd"}),
+        (["", "a"], {"": "", "a": "a"}),
+    ],
+)
+def test_bootstrap_servers_that_share_an_address_lead_to_one_cluster(given, clusters):
+    assert united(map(frozenset, given)) == {frozenset(one): frozenset(whole) for one, whole in clusters.items()}
+
+
+def test_workers_that_name_some_brokers_alike_need_each_binding_once():
+    asked = request(at("k1:9092, k2:9092"), at("k2:9092,k3:9092"))
+    needed = [each.binding for each in plan_acls(asked, _no_certificate).bindings]
+    assert len(needed) == len(set(needed))
+    compared = compare_acls(asked, plan_acls(asked, _no_certificate), frozenset(needed), frozenset({"k1:9092"}))
+    assert {str(each.status) for each in compared.compared} == {"present"}
+
+
+def test_workers_that_name_no_broker_alike_are_one_where_somebody_says_so():
+    apart = request(at("k1:9092"), at("k2:9092"))
+    together = replace(apart, here=frozenset({"k1:9092", "k2:9092"}))
+    sizes = [len(plan_acls(each, _no_certificate).bindings) for each in (apart, together)]
+    assert sizes[0] > sizes[1]
+
+
+def test_what_is_known_of_a_topic_counts_in_its_own_cluster_only():
+    known = {"out": True, "offsets": True, "configs": True, "status": True}
+    found = plan_acls(request(connector=ELSEWHERE, topics_known=known, here=HERE), _no_certificate)
+    creating = {(line(each), each.is_optional) for each in found.bindings if each.binding.operation is Operation.CREATE}
+    assert creating == {("admin Create Topic offsets", True)}, "the other cluster may have no such topic"
+
+
+def test_an_offsets_topic_in_the_workers_cluster_is_created_by_the_worker():
+    found = plan_acls(request(topics_known={"offsets": False}, here=HERE), _no_certificate)
+    creating = {line(each) for each in found.bindings if each.binding.pattern.name == "offsets"}
+    assert "worker Create Topic offsets" in creating
+    assert "admin Create Topic offsets" not in creating
+
+
+def test_bindings_of_the_other_cluster_are_not_known():
+    asked = request(connector=ELSEWHERE, here=HERE)
+    compared = compare_acls(asked, plan_acls(asked, _no_certificate), frozenset(), HERE).compared
+    unknown = {line(each.planned) for each in compared if isinstance(each.status, Skipped)}
+    assert "producer Write TransactionalId g-c-0" in unknown
+    assert not any(each.startswith("worker") for each in unknown)
+
+
+def ids_of(extra) -> set[str]:
+    return {each.binding.pattern.name for each in extra}
+
+
+def test_what_other_connectors_may_need_is_not_extra():
+    gone = AclBinding("User:producer", Operation.WRITE, transactional_id("g-gone-0"))
+    whole = request()
+    [cluster] = whole.clusters
+    for other, extra in (
+        (cluster, {"g-gone-0"}),
+        (replace(cluster, others=("gone",)), set()),
+        (replace(cluster, all_known=False), set()),
+    ):
+        asked = replace(whole, clusters=(other,))
+        found = compare_acls(asked, plan_acls(asked, _no_certificate), frozenset({gone}), HERE)
+        assert ids_of(found.extra) == extra
+
+
+def test_a_connector_that_nobody_asked_for_is_a_neighbour_all_the_same():
+    [cluster] = request().clusters
+    asked = AclRequest((replace(cluster, others=("c-eu", "unlike")),), SourceSupport.ENABLED)
+    [finding] = plan_acls(asked, _no_certificate).findings
+    assert (finding.name, finding.subject) == ("transactional-id-prefix", "g-c-")
+    assert "connector c-eu of group g" in finding.message
+
+
+def test_two_clusters_of_one_group_are_both_looked_at_for_collisions():
+    first = ConnectCluster((at("a:9092"),), (SOURCE,))
+    second = ConnectCluster((at("b:9092"),), (connector_of({"name": "c-x", "connector.class": "X"}, "x"),))
+    found = plan_acls(AclRequest((first, second), SourceSupport.ENABLED), _no_certificate).findings
+    assert "transactional-id-prefix" in {each.name for each in found}
+
+
+def test_eosctl_looks_after_a_connector_where_it_writes():
+    named = {(ClientRole.EOSCTL, None): "User:tool"}
+    found = plan_acls(request(connector=ELSEWHERE, here=HERE, principals=named), _no_certificate).bindings
+    there = {line(each) for each in found if each.cluster == frozenset({"other:9092"})}
+    here = {line(each) for each in found if each.cluster == HERE}
+    looked_after = {"tool Read Topic out", "tool Read Topic offsets", "tool Write TransactionalId g-c-0"}
+    assert looked_after <= there
+    assert looked_after & here == {"tool Read Topic offsets"}, "the worker-global one is read as well"
+    assert "tool Describe TransactionalId connect-cluster-g" in here
+
+
+POSTGRESQL = "io.debezium.connector.postgresql.PostgresConnector"
+MYSQL = "io.debezium.connector.mysql.MySqlConnector"
+CREATED = {"topic.creation.default.partitions": "1"}
+HEARTBEATS = {"heartbeat.interval.ms": "500"}
+NOTICES = {"notification.enabled.channels": "log,sink", "notification.sink.topic.name": "notices"}
+SIGNALS = {
+    "signal.enabled.channels": "source,kafka",
+    "signal.kafka.bootstrap.servers": "broker:9092",
+    **sasl("signal.consumer.", "signals"),
+}
+
+
+def debezium(kind: str = POSTGRESQL, **settings: str) -> ConnectorConfig:
+    told = {"name": "c", "connector.class": kind, "topic.prefix": "shop"}
+    return connector_of(told | settings, "c.json")
+
+
+def topics(connector: ConnectorConfig, *, optional: bool = False) -> set[str]:
+    """What its producer and admin client may do with its output topics."""
+    found = plan(connector, topics_known=dict.fromkeys(("__debezium-heartbeat.shop", "notices", "shop"), False))
+    own = [each for each in lines(found, "producer", "admin", optional=optional) if " Topic offsets" not in each]
+    return {each for each in own if " Topic " in each}
+
+
+def test_change_events_are_written_to_topics_that_begin_with_the_prefix_and_a_dot():
+    """Not to those of a connector whose prefix only begins so; a broker may create them."""
+    assert topics(debezium()) == {"producer Write Topic prefixed shop."}
+    assert topics(debezium(), optional=True) == {"producer Create Topic prefixed shop."}
+    assert topics(debezium(**{"topic.delimiter": "-"})) == {"producer Write Topic prefixed shop-"}
+
+
+def test_with_topic_creation_settings_connect_creates_them():
+    found = topics(debezium(**CREATED)) | topics(debezium(**CREATED), optional=True)
+    assert found == {
+        "producer Write Topic prefixed shop.",
+        "producer Create Topic prefixed shop.",
+        "admin Describe Topic prefixed shop.",
+        "admin Create Topic prefixed shop.",
+    }
+
+
+def test_heartbeats_have_a_topic_of_their_own():
+    named = {**HEARTBEATS, "topic.heartbeat.prefix": "beat"}
+    assert "producer Write Topic __debezium-heartbeat.shop" in topics(debezium(**HEARTBEATS))
+    assert "producer Create Topic __debezium-heartbeat.shop" in topics(debezium(**HEARTBEATS), optional=True)
+    assert "producer Write Topic beat.shop" in topics(debezium(**named))
+    assert topics(debezium(**{"heartbeat.interval.ms": "0"})) == topics(debezium())
+
+
+def test_notifications_have_the_topic_that_is_named_for_the_sink():
+    assert "producer Write Topic notices" in topics(debezium(**NOTICES))
+    assert topics(debezium(**{**NOTICES, "notification.enabled.channels": "log"})) == topics(debezium())
+
+
+def test_schema_changes_go_to_the_topic_that_is_called_like_the_prefix():
+    assert "producer Write Topic shop" in topics(debezium(MYSQL))
+    assert "producer Write Topic shop" not in topics(debezium(MYSQL, **{"include.schema.changes": "false"}))
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, {"signals Read Topic shop-signal", "signals Read Group kafka-signal"}),
+        (
+            {"signal.kafka.topic": "orders", "signal.kafka.groupId": "g"},
+            {"signals Read Topic orders", "signals Read Group g"},
+        ),
+    ],
+)
+def test_signals_are_read_by_a_consumer_of_its_own(settings: dict[str, str], expected: set[str]):
+    found = plan(debezium(**SIGNALS, **settings))
+    assert lines(found, "signals") == expected
+    assert found.findings == ()
+
+
+def test_a_schema_history_has_clients_that_are_not_planned_and_named():
+    history = {"schema.history.internal.kafka.bootstrap.servers": "broker:9092"}
+    assert [each.name for each in plan(debezium(MYSQL, **history)).findings] == ["own-kafka-client"]
+
+
+ROUTER = {"transforms": "r", "transforms.r.type": "org.apache.kafka.connect.transforms.RegexRouter"}
+
+
+@pytest.mark.parametrize("settings", [ROUTER, {"topic.naming.strategy": "com.example.Names"}])
+def test_where_the_config_does_not_tell_the_topics_that_connect_saw_are_planned_and_that_is_said(
+    settings: dict[str, str],
+):
+    untold = debezium(**settings)
+    assert topics(untold) == set()
+    seen = replace(untold, active_topics=("eu.orders", "eu.items"))
+    assert topics(seen) == {"producer Write Topic eu.orders", "producer Write Topic eu.items"}
+    (finding,) = plan(seen).findings
+    assert (finding.name, "only on those that it used: eu.orders, eu.items" in finding.message) == (
+        "topics-unknown",
+        True,
+    )
+
+
+def test_what_the_config_tells_counts_more_than_what_connect_saw():
+    assert topics(replace(SOURCE, active_topics=("once",))) == {"producer Write Topic out"}
+
+
+MIRROR_MAKER = """
+clusters = A, B
+A.bootstrap.servers = a:9092
+B.bootstrap.servers = b:9092
+A.security.protocol = SASL_SSL
+A.sasl.mechanism = PLAIN
+A.sasl.jaas.config = {a}
+B.security.protocol = SASL_SSL
+B.sasl.mechanism = PLAIN
+B.sasl.jaas.config = {b}
+B.exactly.once.source.support = enabled
+A->B.enabled = true
+A->B.topics = orders, logs-.*
+A->B.tasks.max = 2
+emit.heartbeats.enabled = false
+"""
+
+
+def test_mirror_maker_is_a_connect_cluster_on_the_target_with_clients_on_both_sides():
+    text = MIRROR_MAKER.format(a=JAAS.format("at-a"), b=JAAS.format("at-b"))
+    [flow] = decode_worker_file(text, "mm2.properties")
+    assert flow.group_id == "A-mm2"
+    found = plan_acls(AclRequest((flow,)), _no_certificate)
+    by_cluster = {server: set() for server in ("a:9092", "b:9092")}
+    for each in found.bindings:
+        [server] = each.cluster
+        by_cluster[server].add(line(each))
+    assert {
+        "at-a Read Topic orders",
+        "at-a Read Topic prefixed logs-",
+        "at-a DescribeConfigs Topic orders",
+        "at-a Write Topic mm2-offset-syncs.B.internal",
+    } <= by_cluster["a:9092"]
+    assert {
+        "at-b Read Topic mm2-configs.A.internal",
+        "at-b Write TransactionalId connect-cluster-A-mm2",
+        "at-b Write TransactionalId A-mm2-MirrorSourceConnector-1",
+        "at-b Write Topic A.orders",
+        "at-b Write Topic prefixed A.logs-",
+        "at-b Write Topic A.checkpoints.internal",
+        "at-b Create Topic A.orders",
+    } <= by_cluster["b:9092"]
+    assert not any(each.startswith("at-b") for each in by_cluster["a:9092"])
+
+
+def test_flows_that_only_carry_heartbeats_have_no_source_connector():
+    text = MIRROR_MAKER.format(a=JAAS.format("at-a"), b=JAAS.format("at-b")).replace(
+        "emit.heartbeats.enabled = false", ""
+    )
+    flows = {each.group_id: [connector.name for connector in each.connectors] for each in decode_worker_file(text, "m")}
+    assert flows["B-mm2"] == ["MirrorHeartbeatConnector"]
+    assert len(flows["A-mm2"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("settings", "planned"),
+    [
+        ("", True),
+        ("heartbeats.replication.enabled = false", False),
+        ("A->B.topics = .*", False),
+    ],
+    ids=["by name", "switched off", "all topics are mirrored"],
+)
+def test_heartbeats_of_the_source_cluster_are_mirrored_whatever_topics_says(settings: str, planned: bool):
+    text = MIRROR_MAKER.format(a=JAAS.format("at-a"), b=JAAS.format("at-b")) + settings
+    found = plan_acls(AclRequest(decode_worker_file(text, "mm2.properties")), _no_certificate)
+    optional = {line(each) for each in found.bindings if each.is_optional}
+    heartbeats = {
+        "at-a DescribeConfigs Topic heartbeats",
+        "at-a Read Topic heartbeats",
+        "at-b Write Topic A.heartbeats",
+        "at-b Create Topic A.heartbeats",
+    }
+    assert (heartbeats <= optional) is planned
+    assert bool(heartbeats & optional) is planned
+
+
+IDENTITY = "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"
+RING = """
+clusters = A, B, C
+A.bootstrap.servers = a:9092
+B.bootstrap.servers = b:9092
+C.bootstrap.servers = c:9092
+A->B.enabled = true
+B->A.enabled = true
+C->A.enabled = true
+topics = orders
+emit.heartbeats.enabled = false
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "carried"),
+    [
+        ("", {"heartbeats", "C.heartbeats"}),
+        ("C->A.heartbeats.replication.enabled = false", {"heartbeats"}),
+        ("A->B.heartbeats.replication.enabled = false", set()),
+        ("A->B.topics = C.heartbeats\nA->B.heartbeats.replication.enabled = false", {"C.heartbeats"}),
+        ("B->C.enabled = true", {"heartbeats", "C.heartbeats"}),
+        (f"replication.policy.class = {IDENTITY}\nA->B.topics = .*", set()),
+    ],
+    ids=["another flow brings them", "not brought", "switched off", "by name", "no cycle", "all topics, same names"],
+)
+def test_heartbeats_that_another_flow_brings_into_the_source_cluster_are_mirrored_on(settings: str, carried: set[str]):
+    """Those that came from the target cluster are not sent back; a plan for all topics has them anyway."""
+    clusters = decode_worker_file(RING + settings, "mm2.properties")
+    users = {(role, None): f"User:{role}" for role in ClientRole}
+    found = plan_acls(AclRequest(clusters, principals=users), _no_certificate).bindings
+    read = names({line(each) for each in found if "a:9092" in each.cluster}, "mirror-source-consumer Read Topic ")
+    written = names({line(each) for each in found if "b:9092" in each.cluster}, "producer Write Topic ")
+    assert {each for each in read if each.endswith("heartbeats")} == carried
+    assert {each for each in written if each.endswith(".heartbeats")} == {f"A.{each}" for each in carried}
+
+
+@pytest.mark.parametrize(
+    ("topics", "described", "committed"),
+    [
+        ("orders, logs-.*", {"orders", "prefixed logs-"}, {"A.orders", "prefixed A.logs-"}),
+        (".*", {"*"}, {"prefixed A."}),
+    ],
+)
+def test_checkpoints_are_of_the_mirrored_topics_only(topics: str, described: set[str], committed: set[str]):
+    text = MIRROR_MAKER.format(a=JAAS.format("at-a"), b=JAAS.format("at-b")).replace("orders, logs-.*", topics)
+    [flow] = decode_worker_file(text + "sync.group.offsets.enabled = true\n", "mm2.properties")
+    [checkpoint] = [each for each in flow.connectors if each.class_name == "MirrorCheckpoint"]
+    found = plan_acls(AclRequest((replace(flow, connectors=(checkpoint,)),)), _no_certificate)
+    lines = {line(each) for each in found.bindings}
+    syncs = "mm2-offset-syncs.B.internal"
+    assert names(lines, "at-a Describe Topic ") - {syncs} == described
+    own = {"A.checkpoints.internal", "mm2-configs.A.internal", "mm2-offsets.A.internal", "mm2-status.A.internal"}
+    assert names(lines, "at-b Read Topic ") - own == committed
+
+
+def names(lines: set[str], beginning: str) -> set[str]:
+    return {each.removeprefix(beginning) for each in lines if each.startswith(beginning)}

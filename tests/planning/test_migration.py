@@ -1,13 +1,19 @@
-"""What a plan of a migration holds, step by step, what speaks against it, and what leads back."""
+"""Moves of connectors: plans, created connectors, and who operates them."""
 
 import pytest
 from msgspec.structs import replace
 
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.names import ConnectorTaskId
+from eosctl.model.offsets import ConnectorOffset
 from eosctl.model.plan import (
+    AwaitOperator,
+    ClusterIs,
+    ConnectorConfigIs,
     ConnectorStopped,
+    CreateConnector,
     CreateTopic,
+    DeleteConnector,
     FenceProducers,
     ManualStep,
     NoLiveOwner,
@@ -18,16 +24,22 @@ from eosctl.model.plan import (
     SetConnectorConfig,
     Side,
     StopConnector,
+    VerifyOffsets,
     WriteOffsets,
 )
-from eosctl.model.preconditions import ConnectorFacts, TopicNow
+from eosctl.model.planned import Planned
+from eosctl.model.preconditions import STOP_HINT, ConnectorFacts, TopicNow
 from eosctl.model.skipped import Skipped
+from eosctl.model.step_descriptions import demanded_steps, describe_step, lacking
+from eosctl.model.strimzi import OperatedConnectors
 from eosctl.model.topics import TopicFacts
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import LiveOwner, LiveOwners
 from eosctl.planning.migration import plan_migration, replication_factors
+from eosctl.planning.operated import deleted_by_hand, for_operator, objections, resumed_by_hand
+from eosctl.planning.restore import NewConnector, RestoreRequest, plan_restore
 from eosctl.planning.undo import undo_plan
-from tests.planning.offsets_topics import topic_of
+from tests.planning.offsets_topics import java, topic_of
 
 S, T = Side.SOURCE, Side.TARGET
 KEY = b'["c",{"f":1}]'
@@ -279,3 +291,317 @@ def test_an_undo_between_clusters_takes_the_offsets_back_and_leaves_the_new_conn
     assert one(undo, ResumeConnector).step == ResumeConnector(S, "c")
     told = [each.step.instruction for each in undo.steps if isinstance(each.step, ManualStep)]
     assert told[0] == "delete connector c, which the plan created, before any other"
+
+
+ORDERS_KEY = b'["orders",{"server":"shop"}]'
+OTHER = b'["orders",{"server":"other"}]'
+NEW = NewConnector("orders", "/etc/orders.json", "sha256:1")
+BEGIN = (ConnectorOffset({"server": "shop"}, {"lsn": 7}),)
+CREATE = RestoreRequest("orders", "g", ("offsets",), BEGIN, resume=True, new=NEW)
+NEW_FACTS = MigrationFacts(
+    as_of=1,
+    cluster_ids={S: "k"},
+    connectors={(S, "orders"): ConnectorFacts(None)},
+    topics={(S, "offsets"): TopicNow(TopicFacts("offsets", 3, 2), "id")},
+    offsets={(S, "offsets"): topic_of("offsets", 3, [])},
+    live_owners={S: LiveOwners()},
+    worker_version=KafkaVersion(3, 7),
+)
+OWN = replace(CREATE, topics=("offsets", "own"), own_topic=True)
+OWN_FACTS = replace(
+    NEW_FACTS,
+    topics={**NEW_FACTS.topics, (S, "own"): None},
+    offsets={**NEW_FACTS.offsets, (S, "own"): topic_of("own", 0, [])},
+)
+
+
+def left(offsets: dict[bytes, bytes | None]) -> MigrationFacts:
+    return replace(NEW_FACTS, offsets={(S, "offsets"): topic_of("offsets", 3, java(3, offsets))})
+
+
+def test_it_is_created_stopped_before_its_offsets_are_written_and_resumed_after_they_were_read_back():
+    planned = plan_restore(CREATE, NEW_FACTS)
+    assert planned.objections == ()
+    assert planned.plan.kind == "offsets.create-connector"
+    assert kinds(planned.plan) == ["CreateConnector", "WriteOffsets", "VerifyOffsets", "ResumeConnector"]
+    assert planned.plan.steps[0].step == CreateConnector(S, "orders", "/etc/orders.json", "sha256:1")
+    write = planned.plan.steps[1].step
+    assert isinstance(write, WriteOffsets)
+    assert [(each.key, each.value) for each in write.records] == [(ORDERS_KEY, b'{"lsn":7}')]
+
+
+def test_nobody_resumes_it_unasked():
+    plan = plan_restore(replace(CREATE, resume=False), NEW_FACTS).plan
+    assert describe_step(plan.steps[-1].step) == "by hand: resume connector orders (PUT /connectors/orders/resume)"
+
+
+def test_every_step_has_what_it_demands_and_another_config_under_the_name_stands_in_the_way():
+    plan = plan_restore(CREATE, NEW_FACTS).plan
+    assert lacking(plan) == ()
+    wanted = ConnectorConfigIs(S, "orders", "sha256:1")
+    assert wanted in demanded_steps(plan)[0].preconditions
+    assert wanted in demanded_steps(undo_plan(plan))[-1].preconditions
+
+
+def test_its_own_offsets_topic_is_created_with_the_replicas_of_the_workers():
+    planned = plan_restore(OWN, OWN_FACTS)
+    assert planned.objections == ()
+    assert kinds(planned.plan)[:3] == ["CreateConnector", "CreateTopic", "WriteOffsets"]
+    assert planned.plan.steps[1].step == CreateTopic(S, "own", 25, 2)
+
+
+def test_a_workers_topic_that_does_not_exist_is_not_made():
+    facts = replace(NEW_FACTS, topics={(S, "offsets"): None}, offsets={(S, "offsets"): topic_of("offsets", 0, [])})
+    assert plan_restore(CREATE, facts).objections == ("topic offsets does not exist",)
+
+
+@pytest.mark.parametrize(
+    ("facts", "why"),
+    [
+        (
+            replace(NEW_FACTS, connectors={(S, "orders"): ConnectorFacts("STOPPED")}),
+            "connector orders exists: it is STOPPED",
+        ),
+        (
+            replace(NEW_FACTS, connectors={(S, "orders"): Skipped("no worker answers")}),
+            "whether connector orders exists is unknown: no worker answers",
+        ),
+        (
+            replace(NEW_FACTS, worker_version=KafkaVersion(3, 6, 2)),
+            "workers of 3.6.2 cannot create a connector STOPPED (KIP-980, since 3.7.0)",
+        ),
+        (
+            left({OTHER: b'{"lsn":3}'}),
+            "topic offsets holds 1 offset that is not those of the file, of a connector orders that was deleted",
+        ),
+        (
+            left({ORDERS_KEY: b'{"lsn":3}', OTHER: b'{"lsn":3}'}),
+            "topic offsets holds 2 offsets that are not those of the file, of a connector orders that was deleted",
+        ),
+    ],
+)
+def test_what_speaks_against_it_is_said(facts: MigrationFacts, why: str):
+    assert why in plan_restore(CREATE, facts).objections
+
+
+def test_a_file_without_an_offset_is_no_beginning():
+    planned = plan_restore(replace(CREATE, offsets=(ConnectorOffset({"server": "shop"}, None),)), NEW_FACTS)
+    assert planned.objections == ("the file has no offset to begin at",)
+
+
+@pytest.mark.parametrize("offsets", [{ORDERS_KEY: b'{"lsn":7}'}, {ORDERS_KEY: b'{"lsn":7}', OTHER: None}])
+def test_offsets_that_are_left_as_they_shall_be_do_not_stand_in_the_way(offsets: dict[bytes, bytes | None]):
+    planned = plan_restore(CREATE, left(offsets))
+    assert planned.objections == ()
+    assert kinds(planned.plan) == ["CreateConnector", "ResumeConnector"]
+
+
+def test_others_are_written_over_where_the_user_says_so_and_those_that_the_file_lacks_stay():
+    wish = replace(CREATE, new=replace(NEW, overwrite=True))
+    planned = plan_restore(wish, left({ORDERS_KEY: b'{"lsn":3}', OTHER: b'{"lsn":4}'}))
+    assert planned.objections == ()
+    write = planned.plan.steps[1].step
+    assert isinstance(write, WriteOffsets)
+    assert [(each.key, each.before, each.value) for each in write.records] == [(ORDERS_KEY, b'{"lsn":3}', b'{"lsn":7}')]
+
+
+def test_the_undo_stops_it_takes_the_offsets_away_and_deletes_it_last():
+    plan = plan_restore(CREATE, NEW_FACTS).plan
+    undo = undo_plan(plan)
+    assert kinds(undo) == ["StopConnector", "WriteOffsets", "VerifyOffsets", "DeleteConnector"]
+    assert undo.steps[-1].step == DeleteConnector(S, "orders", "/etc/orders.json", "sha256:1")
+    assert kinds(undo_plan(undo)) == ["WriteOffsets", "VerifyOffsets", "CreateConnector", "ResumeConnector"]
+
+
+@pytest.mark.parametrize("state", ["RUNNING", "STOPPED", "FAILED"])
+def test_one_that_exists_is_the_only_objection_and_its_offsets_are_nobody_elses(state: str):
+    facts = replace(left({OTHER: b'{"lsn":3}'}), connectors={(S, "orders"): ConnectorFacts(state)})
+    planned = plan_restore(CREATE, facts)
+    assert planned.objections == (f"connector orders exists: it is {state}",)
+    assert planned.hint is not None
+    assert "eosctl offsets restore FILE --connector orders" in planned.hint
+    assert "--stop" not in planned.hint
+
+
+SOURCE = Side.SOURCE
+HERE = (ClusterIs(SOURCE, "k"),)
+STOPPED = (*HERE, ConnectorStopped(SOURCE, "c"))
+STOP = PlannedStep(StopConnector(SOURCE, "c"), HERE)
+VERIFY = PlannedStep(VerifyOffsets(SOURCE, "t", "c", "d"), STOPPED)
+CONFIGURE = PlannedStep(
+    SetConnectorConfig(SOURCE, "c", {"offsets.storage.topic": "t"}, {"offsets.storage.topic": None}), STOPPED
+)
+RESUME = PlannedStep(ResumeConnector(SOURCE, "c", "t"), HERE)
+EMITTED = OperatedConnectors(states={"c": "running"}, directory="/out")
+STOPPED_AS_IT_IS = AwaitOperator(
+    SOURCE,
+    "c",
+    "/out/c.stopped.yaml",
+    "STOPPED",
+    changed={"offsets.storage.topic": "t"},
+    changed_file="/out/c.configured.yaml",
+)
+
+MIRRORED = replace(EMITTED, states={"c": "running", "d": "running"}, mirrors={"c": "m", "d": "m"})
+
+
+def plan(*steps: PlannedStep) -> Planned:
+    return Planned(plan=Plan("migrate-offsets", 0, steps), cluster_id="k")
+
+
+def steps(planned: Planned) -> list[object]:
+    return [each.step for each in planned.plan.steps]
+
+
+def test_each_change_is_a_file_and_a_wait_with_the_preconditions_of_the_step():
+    made = for_operator(plan(STOP, VERIFY, CONFIGURE, RESUME), EMITTED)
+    changes = {"offsets.storage.topic": "t"}
+    back, before = "/out/c.stopped.yaml", {"offsets.storage.topic": None}
+    assert made.objections == ()
+    assert steps(made) == [
+        AwaitOperator(SOURCE, "c", back, "STOPPED", undo_file="/out/c.before.yaml"),
+        VERIFY.step,
+        AwaitOperator(SOURCE, "c", "/out/c.configured.yaml", "STOPPED", changes, undo_file=back, before=before),
+        AwaitOperator(SOURCE, "c", "/out/c.running.yaml", "RUNNING", changes, "t", SOURCE, back, before),
+    ]
+    assert [each.preconditions for each in made.plan.steps] == [HERE, STOPPED, STOPPED, HERE]
+    assert [each.step for each in made.stops] == [steps(made)[0]]
+
+
+def test_the_way_back_is_by_resources_too_and_ends_with_the_one_from_before_the_plan():
+    back = undo_plan(for_operator(plan(STOP, CONFIGURE, RESUME), EMITTED).plan)
+    assert back.operated == EMITTED
+    assert [(each.step, each.preconditions) for each in back.steps] == [
+        (STOPPED_AS_IT_IS, HERE),
+        (AwaitOperator(SOURCE, "c", "/out/c.stopped.yaml", "STOPPED", {"offsets.storage.topic": None}), STOPPED),
+        (AwaitOperator(SOURCE, "c", "/out/c.before.yaml", "RUNNING"), HERE),
+    ]
+    assert describe_step(STOPPED_AS_IT_IS) == (
+        "wait until /out/c.configured.yaml (/out/c.stopped.yaml, where it is configured as before) is applied and the "
+        "operator has made connector c STOPPED and without tasks"
+    )
+
+
+def test_the_way_back_leaves_a_connector_stopped_that_was_stopped_before():
+    back = undo_plan(for_operator(plan(CONFIGURE, RESUME), replace(EMITTED, states={"c": "stopped"})).plan)
+    assert [each.step for each in back.steps] == [
+        STOPPED_AS_IT_IS,
+        AwaitOperator(SOURCE, "c", "/out/c.stopped.yaml", "STOPPED", {"offsets.storage.topic": None}),
+        ManualStep("resume connector c when it may go on (state: running in its resource): it is left STOPPED"),
+    ]
+
+
+def test_a_new_name_is_created_by_its_resource_at_the_end():
+    created = "/out/new.created.yaml"
+    made = for_operator(
+        plan(
+            PlannedStep(SetConnectorConfig(SOURCE, "new", {}, {}, "c"), STOPPED),
+            PlannedStep(ResumeConnector(SOURCE, "new", "t"), HERE),
+            PlannedStep(deleted_by_hand("c", "new", "")),
+        ),
+        replace(EMITTED, states={"c": "stopped"}),
+    )
+    assert steps(made) == [
+        AwaitOperator(SOURCE, "new", "/out/new.running.yaml", "RUNNING", undo_file=created, copied_from="c"),
+        ManualStep("delete KafkaConnector c once new runs; never let both run"),
+    ]
+    back = [each.step for each in undo_plan(made.plan).steps]
+    assert back[0] == AwaitOperator(SOURCE, "new", created, "STOPPED")
+    assert ManualStep("delete KafkaConnector new, which the plan created") in back
+
+
+def test_a_connector_moves_to_another_connect_cluster_by_the_label_of_its_resource():
+    there = (ClusterIs(Side.TARGET, "k"),)
+    moved = plan(
+        STOP,
+        PlannedStep(SetConnectorConfig(Side.TARGET, "c", {}, {}, "c"), there),
+        PlannedStep(ResumeConnector(Side.TARGET, "c", "t", Side.TARGET), there),
+        PlannedStep(deleted_by_hand("c", "c", " in Connect cluster b")),
+    )
+    made = for_operator(moved, replace(EMITTED, to_cluster="b"))
+    stopped, before, created = (f"/out/c.{each}.yaml" for each in ("stopped", "before", "created"))
+    assert steps(made) == [
+        AwaitOperator(SOURCE, "c", stopped, "STOPPED", undo_file=before),
+        AwaitOperator(Side.TARGET, "c", "/out/c.running.yaml", "RUNNING", undo_file=created, copied_from="c"),
+        ManualStep("wait until the operator has deleted connector c from the Connect cluster that it was in"),
+    ]
+    assert [each.step for each in undo_plan(made.plan).steps][:2] == [
+        AwaitOperator(Side.TARGET, "c", created, "STOPPED"),
+        AwaitOperator(SOURCE, "c", before, "RUNNING"),
+    ]
+
+
+def test_a_plan_in_a_file_is_refused_by_what_is_known_when_it_is_applied():
+    over_rest = plan(STOP, CONFIGURE, RESUME).plan
+    assert dict(objections(over_rest, OperatedConnectors())) == {}
+    assert len(dict(objections(undo_plan(over_rest), OperatedConnectors(every=True)))) == 3
+    made = for_operator(plan(STOP, CONFIGURE, RESUME), EMITTED).plan
+    assert dict(objections(made, replace(EMITTED, every=True))) == {}
+    assert dict(objections(undo_plan(made), replace(EMITTED, every=True))) == {}
+
+
+def test_connectors_without_an_operator_are_left_alone():
+    other = plan(STOP, CONFIGURE, RESUME)
+    assert for_operator(other, OperatedConnectors()) == other
+    assert steps(for_operator(other, OperatedConnectors(states={"d": "running"}))) == steps(other)
+
+
+@pytest.mark.parametrize(
+    ("step", "operated", "said"),
+    [
+        (STOP, OperatedConnectors(every=True), "its operator resumes it at the next reconciliation"),
+        (CONFIGURE, OperatedConnectors(every=True), "offsets.storage.topic changed over REST is changed back"),
+        (RESUME, OperatedConnectors(states={"c": "stopped"}), "its operator stops it again"),
+        (
+            PlannedStep(SetConnectorConfig(SOURCE, "new", {}, {}, "c"), STOPPED),
+            OperatedConnectors(states={"c": "stopped"}),
+            "created over REST, its operator deletes it",
+        ),
+        (VERIFY, OperatedConnectors(states={"c": "running"}), "its KafkaConnector says running"),
+        (VERIFY, EMITTED, "the operator would resume it while its offsets are written"),
+        (
+            PlannedStep(CreateConnector(SOURCE, "c", "/f", "d"), HERE),
+            EMITTED,
+            "its operator deletes a connector that no KafkaConnector describes",
+        ),
+        (
+            PlannedStep(ResumeConnector(Side.TARGET, "c", "t"), HERE),
+            EMITTED,
+            "will be in another Connect cluster, and which KafkaConnect that is nobody said",
+        ),
+        (STOP, OperatedConnectors(every=True, directory="/out"), "no resource of connector c was given"),
+        (
+            PlannedStep(SetConnectorConfig(SOURCE, "New_1", {}, {}, "c"), STOPPED),
+            EMITTED,
+            "no KafkaConnector can be called New_1",
+        ),
+        (
+            PlannedStep(SetConnectorConfig(SOURCE, "new", {}, {}, "c"), STOPPED),
+            MIRRORED,
+            "KafkaMirrorMaker2 m, which runs it in its own Connect cluster and names it after its clusters",
+        ),
+    ],
+)
+def test_what_would_be_reverted_is_refused(step: PlannedStep, operated: OperatedConnectors, said: str):
+    refused = for_operator(plan(step), operated)
+    assert said in "; ".join(refused.objections)
+    assert refused.hint is not None
+
+
+def test_a_plan_changes_one_connector_of_a_mirror_maker():
+    assert for_operator(plan(STOP, CONFIGURE), MIRRORED).objections == ()
+    both = for_operator(plan(STOP, PlannedStep(StopConnector(SOURCE, "d"), HERE)), MIRRORED)
+    assert both.objections == ("connectors c, d are in one resource, and a plan changes one of them",)
+
+
+def test_whoever_has_to_stop_the_connector_is_told_of_its_resource():
+    running = replace(plan(VERIFY), objections=("connector c is STARTED",), hint=STOP_HINT)
+    hint = for_operator(running, OperatedConnectors(every=True)).hint
+    assert hint is not None
+    assert hint.startswith("set state: stopped in its resource")
+
+
+def test_what_is_left_to_do_by_hand_is_said_in_terms_of_the_resource():
+    resumed, other = (resumed_by_hand(f"resume connector {name}", name) for name in ("c", "cc"))
+    made = for_operator(plan(PlannedStep(resumed), PlannedStep(other)), OperatedConnectors(states={"c": "stopped"}))
+    assert steps(made) == [ManualStep("resume connector c (state: running in its resource)"), other]

@@ -1,12 +1,41 @@
-"""What a plan of a restore begins with, by what is known of the connector."""
+"""Offsets that are written back: found, answered and merged."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from eosctl.model.plan import StopConnector
+from eosctl.codecs.offsets_topic import entries_by_connector, offsets_now, value_digest
+from eosctl.codecs.plan import decode_plan, encode_plan
+from eosctl.errors import Refused
+from eosctl.model.migration import (
+    MergeRule,
+    MigrationFacts,
+    MigrationRequest,
+    Move,
+    ReplicationSlot,
+    SourceRead,
+    SourceServer,
+)
+from eosctl.model.offsets import ConnectorOffset, OffsetsTopic
+from eosctl.model.plan import ConnectorStopped, Side, StopConnector
 from eosctl.model.preconditions import ConnectorFacts
-from eosctl.planning.restore import RestoreRequest, plan_restore
-from tests.planning.test_migration import FACTS, S
+from eosctl.model.records import RecordState, java_partition
+from eosctl.model.report import Severity
+from eosctl.model.skipped import Skipped
+from eosctl.model.step_descriptions import lacking
+from eosctl.planning.found_positions import is_read_again, places_read, reading_again, with_found
+from eosctl.planning.migration import (
+    Merged,
+    after_writing,
+    contradiction,
+    contradictions,
+    merge_offsets,
+    plan_migration,
+)
+from eosctl.planning.restore import RestoreRequest, find_differences, find_positions, plan_restore
+from tests.planning.offsets_topics import java, topic_of
+from tests.planning.test_migration import ALL, CREATE, FACTS, KEY, NEW_FACTS, RUNNING, S, T, kinds
 
 RESTORE = RestoreRequest("c", "g", ("old",), ())
 
@@ -38,3 +67,346 @@ def test_without_stop_it_is_refused_with_what_to_do(now: ConnectorFacts, told: s
     planned = plan_restore(RESTORE, replace(FACTS, connectors={(S, "c"): now}))
     assert len(planned.objections) == 1
     assert (planned.hint or "").startswith(told)
+
+
+MOVE = Move("c", "c", "old", "new", "new")
+A, B, NULL = b'["c",{"f":"a"}]', b'["c",{"g":1.0,"f":"b"}]', b'["c",null]'
+A_AT_1, B_AT_2 = ConnectorOffset({"f": "a"}, {"p": 1}), ConnectorOffset({"f": "b", "g": 1.0}, {"p": 2})
+LONG, B_LONG = b'["c",{"g":1,"f":"b"}]', ConnectorOffset({"f": "b", "g": 1}, {"p": 2})
+HELD = topic_of("old", 1, [(0, A, b'{"p":1}'), (0, B, b'{"p":2}'), (0, NULL, b'{"p":3}')])
+
+
+def told(
+    answer: tuple[ConnectorOffset, ...] | Skipped | None, held: OffsetsTopic = HELD, move: Move = MOVE
+) -> list[str]:
+    """Severity and message of each contradiction."""
+    answers = {} if answer is None else {"c": answer}
+    facts = MigrationFacts(1, {Side.SOURCE: "k"}, {}, {}, {(Side.SOURCE, "old"): held}, answers=answers)
+    return [f"{each.severity}: {each.message}" for each in contradictions(MigrationRequest((move,), "g", "g"), facts)]
+
+
+def test_the_same_offsets_contradict_nothing():
+    assert told((B_AT_2, A_AT_1)) == []
+    assert told(None) == [], "workers before 3.5 do not tell"
+
+
+def test_workers_that_fail_to_answer_are_reported():
+    [found] = told(Skipped("http://w answered 500"))
+    assert found.startswith("warning: what the workers answer for connector c (GET /connectors/c/offsets) could not be")
+    assert "compared with topic old: http://w answered 500" in found
+
+
+def test_an_error_is_expected_of_workers_where_a_value_cannot_be_used():
+    assert told(Skipped("http://w answered 500"), topic_of("old", 1, [(0, A, b"[1]")])) == []
+
+
+def test_another_offset_is_a_contradiction():
+    [found] = told((A_AT_1._replace(offset={"p": 9}), B_AT_2))
+    assert found.startswith("error: of topic old the workers of connector c answer 1 offset that is not there")
+    assert '{"f": "a"} is {"p": 9}' in found
+
+
+def test_an_offset_that_the_topic_lacks_is_a_contradiction():
+    assert "answer 1 offset that is not there" in told((A_AT_1,), topic_of("old", 1, []))[0]
+
+
+def test_offsets_that_the_workers_do_not_list_are_a_contradiction():
+    """The topic of another Connect cluster that has a connector of the same name."""
+    assert "answer none for 1 source partition" in told(())[0]
+
+
+def test_a_topic_that_the_user_named_is_the_users_wish():
+    assert told((), move=replace(MOVE, named=True))[0].startswith("warning: ")
+
+
+def test_a_null_in_the_shadow_contradicts_nothing():
+    assert told((A_AT_1._replace(offset=None), B_AT_2)) == []
+
+
+def test_a_long_is_no_double():
+    assert told((A_AT_1._replace(offset={"p": 1.0}), B_AT_2)) != []
+
+
+def test_a_worker_that_reads_uncommitted_answers_what_was_aborted():
+    committed, aborted = HELD.partitions[0].keys[A], topic_of("old", 1, [(0, A, b'{"p":7}')], RecordState.ABORTED)
+    both = committed._replace(aborted=aborted.partitions[0].keys[A].aborted)
+    part = replace(HELD.partitions[0], keys={**HELD.partitions[0].keys, A: both})
+    held = replace(HELD, partitions=(part,))
+    assert told((A_AT_1._replace(offset={"p": 7}), B_AT_2), held) == []
+    assert told((A_AT_1, B_AT_2), held) == []
+
+
+def test_where_it_is_to_be_resumed_what_workers_can_find_must_be_answered():
+    """B's members are in another order than a HashMap's, so workers write another key and find nothing under it."""
+    entries = entries_by_connector(HELD)["c"]
+    b_in_vain = B_LONG._replace(offset=None)
+    held = entries_by_connector(topic_of("old", 1, [(0, A, b'{"p":1}'), (0, LONG, b'{"p":2}'), (0, NULL, b"{}")]))["c"]
+    assert contradiction([A_AT_1, b_in_vain], held, nulls=False) is None
+    assert contradiction([A_AT_1._replace(offset=None), B_LONG], held) is None
+    told = contradiction([A_AT_1._replace(offset=None), B_LONG], held, nulls=False)
+    assert told == 'none for 1 source partition (the first: {"f": "a"})'
+    assert contradiction([A_AT_1], entries, nulls=False) is None, "a double comes back changed, and is not compared"
+
+
+def test_nothing_is_compared_where_a_value_cannot_be_used():
+    held = entries_by_connector(topic_of("old", 1, [(0, A, b"[1]")]))["c"]
+    assert contradiction([], held, nulls=False) is None
+
+
+OTHER = b'["c",{"f":2}]'
+PLANNED = plan_migration(ALL, RUNNING).plan
+
+
+def at(records: list[tuple[int, bytes, bytes | None]]) -> MigrationFacts:
+    """The connector is stopped, and its topic has these records."""
+    offsets = {(S, "old"): topic_of("old", 3, records), (T, "new"): topic_of("new", 0, [])}
+    return replace(FACTS, as_of=7, offsets=offsets)
+
+
+def found(facts: MigrationFacts):
+    return {
+        (side, topic, name): entries_by_connector(facts.offsets[side, topic]).get(name, ())
+        for side, topic, name in places_read(PLANNED)
+    }
+
+
+def test_it_stops_first_and_then_reads_again():
+    plan = reading_again(PLANNED)
+    assert plan is not None
+    assert (is_read_again(plan), is_read_again(PLANNED), lacking(plan)) == (True, False, ())
+    assert kinds(plan)[:3] == ["StopConnector", "ReadAgain", "FenceProducers"]
+    assert decode_plan(encode_plan(plan)) == plan
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [(0, KEY, b"1")],
+        [(0, KEY, b"1"), (0, KEY, b"2")],
+        [(0, KEY, b"1"), (0, KEY, None)],
+        [(0, KEY, b"1"), (1, OTHER, b"5")],
+    ],
+    ids=["unchanged", "moved on", "deleted", "with a new source partition"],
+)
+def test_it_becomes_the_plan_that_is_made_of_the_stopped_connector(records):
+    facts = at(records)
+    plan = reading_again(PLANNED)
+    assert plan is not None
+    stopped = replace(ALL, just_stopped=(ConnectorStopped(S, "c"),))
+    assert with_found(plan, found(facts), 7) == plan_migration(stopped, facts).plan
+
+
+def test_it_is_refused_where_the_target_has_other_offsets_by_then():
+    plan = reading_again(PLANNED)
+    assert plan is not None
+    there = found(at([(0, KEY, b"1")]))
+    held = entries_by_connector(topic_of("new", 5, [(0, KEY, b"9")]))["c"]
+    with pytest.raises(Refused, match=r"nothing is written|both values would live on"):
+        with_found(plan, {**there, (T, "new", "c"): held}, 7)
+
+
+def test_a_plan_that_stops_nobody_is_left_as_it_is():
+    assert reading_again(plan_migration(ALL, FACTS).plan) is None
+
+
+STAY = Move("c", "c", "old", "new")
+KEY_A, KEY_B = b'["c",{"f":"a"}]', b'["c",{"f":"b"}]'
+EMPTY = topic_of("new", 5, [])
+
+
+def merge(source: OffsetsTopic, target: OffsetsTopic, rule: MergeRule = MergeRule.FAIL, move: Move = STAY) -> Merged:
+    entries = entries_by_connector(source).get(move.connector, [])
+    held = entries_by_connector(target).get(move.new_name, [])
+    return merge_offsets(move, entries, held, len(target.partitions), rule)
+
+
+def names(merged: Merged) -> list[tuple[str, str]]:
+    return [(each.name, each.severity.value) for each in merged.findings]
+
+
+def test_bytes_are_copied_to_the_partition_that_java_chooses():
+    merged = merge(topic_of("old", 1, [(0, KEY_A, b'{"p" : 1}'), (0, KEY_B, b"2")]), EMPTY)
+    assert [(each.partition, each.key, each.value, each.before) for each in merged.writes] == [
+        (java_partition(KEY_A, 5), KEY_A, b'{"p" : 1}', None),
+        (java_partition(KEY_B, 5), KEY_B, b"2", None),
+    ]
+    assert merged.findings == ()
+
+
+def test_another_connectors_offsets_stay_where_they_are():
+    assert merge(topic_of("old", 1, [(0, b'["d",{}]', b"1")]), EMPTY).writes == ()
+
+
+def test_a_rename_exchanges_the_name_and_leaves_every_other_byte():
+    odd = b'["c",{"z":1.0E10 , "a":"\xc3\xbc\\u0041"}]'
+    [write] = merge(topic_of("old", 1, [(0, odd, b"1")]), EMPTY, move=Move("c", 'ü"', "old", "new")).writes
+    assert write.key == '["ü\\"",{"z":1.0E10 , "a":"ü\\u0041"}]'.encode()
+    assert write.partition == java_partition(write.key, 5)
+
+
+def test_the_same_value_needs_no_writing():
+    assert merge(topic_of("old", 1, [(0, KEY_A, b"1")]), topic_of("new", 5, java(5, {KEY_A: b"1"}))) == Merged(
+        (), value_digest([(KEY_A, java_partition(KEY_A, 5), b"1")]), ()
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "written", "found"),
+    [
+        (MergeRule.FAIL, [], [("offsets-conflict", "error")]),
+        (MergeRule.KEEP_TARGET, [], [("offsets-conflict", "warning")]),
+        (MergeRule.KEEP_SOURCE, [b"1"], [("offsets-conflict", "warning")]),
+    ],
+)
+def test_where_both_differ_the_rule_decides(rule: MergeRule, written: list[bytes], found: list[tuple[str, str]]):
+    merged = merge(topic_of("old", 1, [(0, KEY_A, b"1")]), topic_of("new", 5, java(5, {KEY_A: b"2"})), rule)
+    assert [each.value for each in merged.writes] == written
+    assert names(merged) == found
+
+
+def test_a_deleted_offset_is_deleted_in_the_target_as_well_when_the_source_is_right():
+    source, target = (
+        topic_of("old", 1, [(0, KEY_A, b"1"), (0, KEY_A, None)]),
+        topic_of("new", 5, java(5, {KEY_A: b"2"})),
+    )
+    [write] = merge(source, target, MergeRule.KEEP_SOURCE).writes
+    assert (write.value, write.before) == (None, b"2")
+    assert merge(source, EMPTY).writes == ()
+
+
+def test_a_key_of_the_target_alone_stays():
+    source, target = topic_of("old", 1, [(0, KEY_A, b"1")]), topic_of("new", 5, java(5, {KEY_B: b"2"}))
+    assert names(merge(source, target)) == [("offsets-only-in-target", "error")]
+    merged = merge(source, target, MergeRule.KEEP_SOURCE)
+    assert [each.key for each in merged.writes] == [KEY_A]
+    assert names(merged) == [("offsets-only-in-target", "warning")]
+
+
+@pytest.mark.parametrize("rule", MergeRule)
+def test_a_key_with_two_values_in_two_partitions_is_never_guessed_at(rule: MergeRule):
+    merged = merge(topic_of("old", 2, [(0, KEY_A, b"1"), (1, KEY_A, b"2")]), EMPTY, rule)
+    assert merged.writes == ()
+    assert names(merged) == [("key-in-two-partitions", "error")]
+
+
+@pytest.mark.parametrize("rule", MergeRule)
+def test_a_target_that_has_the_key_in_a_foreign_partition_is_refused(rule: MergeRule):
+    foreign = (java_partition(KEY_A, 5) + 1) % 5
+    merged = merge(topic_of("old", 1, [(0, KEY_A, b"1")]), topic_of("new", 5, [(foreign, KEY_A, b"1")]), rule)
+    assert names(merged) == [("key-in-foreign-partition", "error")]
+
+
+keys = st.sampled_from([b'["c",{"f":%d}]' % number for number in range(4)])
+offsets = st.dictionaries(keys, st.none() | st.sampled_from([b"1", b"2"]))
+
+
+@given(offsets, offsets, st.sampled_from(MergeRule), st.integers(1, 7))
+def test_writing_what_is_planned_gives_the_digest_that_is_planned(source, target, rule, partitions):
+    there = topic_of("new", partitions, java(partitions, target))
+    merged = merge(topic_of("old", 3, java(3, source)), there, rule)
+    written = [(each.partition, each.key, each.value) for each in merged.writes]
+    after = topic_of("new", partitions, java(partitions, target) + written)
+    found = offsets_now(entries_by_connector(after).get("c", []))
+    assert found.values == merged.after
+    assert sorted(after_writing(entries_by_connector(there).get("c", []), merged.writes)) == sorted(
+        (key, part.topic_partition.partition, held.committed.value)
+        for part in after.partitions
+        for key, held in part.keys.items()
+        if held.committed is not None and held.committed.value is not None
+    )
+
+
+@given(offsets, offsets)
+def test_a_source_that_wins_is_what_the_target_holds_for_its_keys(source, target):
+    merged = merge(topic_of("old", 3, java(3, source)), topic_of("new", 5, java(5, target)), MergeRule.KEEP_SOURCE)
+    after = {**target, **{each.key: each.value for each in merged.writes}}
+    assert {key: after.get(key) for key in source} == source
+
+
+SERVER = SourceServer(0x300, {"shop": ReplicationSlot(False, 0x100, 0x200)})
+READ = SourceRead(SERVER, "shop")
+SHOP = {"server": "shop"}
+MYSQL = ConnectorOffset({"server": "shop"}, {"file": "binlog.000003", "pos": 4})
+
+
+def test_each_position_is_held_against_the_slot():
+    offsets = [ConnectorOffset(SHOP, {"lsn": 0x210}), ConnectorOffset({"server": "b"}, {"lsn": 0x1FF})]
+    served, left = find_positions("shop", offsets, READ)
+    assert (served.severity, left.severity) == (Severity.INFO, Severity.WARNING)
+    assert served.message.startswith(
+        '{"server": "shop"}: Debezium PostgreSQL: streaming at 0/210; slot shop (not in use'
+    )
+    assert "is 1 byte further: Debezium streams from confirmed_flush_lsn whatever the offset says" in left.message
+
+
+def test_a_reset_says_that_a_snapshot_follows():
+    [reset] = find_positions("shop", [ConnectorOffset(SHOP, None)], READ)
+    assert reset.message.startswith('{"server": "shop"}: without an offset it takes a snapshot by its snapshot.mode')
+
+
+def test_what_to_look_at_is_said_once_for_each_kind_of_source_that_was_not_asked():
+    lines = ConnectorOffset({"filename": "a"}, {"position": 3})
+    found = [each.message for each in find_positions("shop", [MYSQL, MYSQL, lines], None)]
+    asked = "whether the source still has what follows was not asked"
+    assert [each.partition(": ")[0] for each in found] == [
+        f"{asked}. Debezium MySQL or MariaDB",
+        f"{asked}. FileStreamSource",
+    ]
+    assert "look at SHOW BINARY LOGS" in found[0]
+
+
+def test_only_a_postgresql_is_said_to_be_asked_by_source_dsn():
+    lines = ConnectorOffset({"filename": "a"}, {"position": 3})
+    rows = ConnectorOffset(SHOP, {"lsn": 0x1FF})
+    file, mysql, slot = find_positions("shop", [lines, MYSQL, rows], None)
+    assert ["--source-dsn" in each.cure for each in (file, mysql, slot)] == [False, False, True]
+    [asked] = find_positions("shop", [rows], READ)
+    assert "--source-dsn" not in asked.cure
+
+
+def test_an_unknown_kind_of_source_is_not_spoken_of():
+    assert list(find_positions("shop", [ConnectorOffset({"a": 1}, {"b": 2})], READ)) == []
+
+
+@pytest.mark.parametrize(
+    "source", [replace(READ, server=Skipped("it is away")), replace(READ, slot=Skipped("it is away"))]
+)
+def test_a_source_that_was_to_be_asked_and_did_not_answer_speaks_against_the_plan(source: SourceRead):
+    planned = plan_restore(CREATE, replace(NEW_FACTS, source=source))
+    assert planned.objections == ("whether the source still has these positions is not known: it is away",)
+    assert planned.hint == "without --source-dsn the plan is made without asking it"
+
+
+def test_a_position_that_the_slot_has_left_is_a_warning_and_stands_in_nobodys_way():
+    planned = plan_restore(CREATE, replace(NEW_FACTS, source=READ))
+    assert planned.objections == ()
+    assert [(each.id, each.severity) for each in planned.findings] == [("EOS411", Severity.WARNING)]
+
+
+LSN, FILE = {"server": "db"}, {"filename": "f"}
+STREAMED = {"lsn": 9, "lsn_proc": 9, "txId": 3, "ts_usec": 1}
+
+
+@pytest.mark.parametrize(
+    ("partition", "before", "after", "found"),
+    [
+        (FILE, {"position": 9}, {"position": 5}, None),
+        (FILE, {"position": 9}, {"position": 9}, None),
+        (FILE, {"position": 9}, {"position": 10}, ("EOS413", "error")),
+        (FILE, {"position": 9}, {"positon": 5}, ("EOS412", "error")),
+        (FILE, {"position": 9}, {"position": "5"}, ("EOS412", "error")),
+        (FILE, {"position": 9}, {"position": 5.0}, ("EOS412", "error")),
+        (FILE, {"position": 9}, {"position": -1}, ("EOS412", "error")),
+        (FILE, {"position": 9}, {"position": 5, "more": 1}, ("EOS412", "warning")),
+        (LSN, STREAMED, {**STREAMED, "lsn": 5, "snapshot": True}, ("EOS412", "warning")),
+        (LSN, STREAMED, {"snapshot": True}, ("EOS412", "error")),
+        ({"f": 1}, {"p": 9}, {"p": 10}, None),
+        ({"f": 1}, {"p": 9}, {"q": 9}, ("EOS412", "error")),
+        ({"f": 1}, {"p": 9}, {"p": None}, None),
+    ],
+)
+def test_an_offset_is_held_against_the_one_that_it_replaces(partition, before, after, found):
+    told = [(each.id, each.severity) for each in find_differences("c", partition, before, after, force=False)]
+    assert told == ([] if found is None else [found])
+    forced = find_differences("c", partition, before, after, force=True)
+    assert [(each.id, each.severity) for each in forced] == ([] if found is None else [(found[0], "warning")])

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from eosctl import __version__
-from tests.project.distribution import ROOT, build, installed, run, single_file
 from tests.project.sbom import write_bill
+from tests.project.test_distribution import ROOT, build, installed, run, single_file
 
 VERSION = f"eosctl {__version__}\n"
 IMPORTS_ALL = """

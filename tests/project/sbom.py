@@ -12,7 +12,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from eosctl import __version__
 from eosctl.sandbox.jars import TESTED_KAFKA_VERSIONS, locked_jars
-from tests.project.distribution import LOCK
+from tests.project.test_distribution import LOCK
 
 _PINNED = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")

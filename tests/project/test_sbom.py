@@ -4,8 +4,8 @@ import json
 import re
 
 from eosctl import __version__
-from tests.project.distribution import LOCK
 from tests.project.sbom import bill_of_materials, write_bill
+from tests.project.test_distribution import LOCK
 
 
 def test_every_pinned_package_and_jar_is_in_the_bill_with_its_hashes():

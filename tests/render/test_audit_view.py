@@ -12,8 +12,7 @@ from eosctl.model.skipped import Skipped
 from eosctl.render.answers.audit import summary, view_audit, view_audit_plan
 from eosctl.render.formats import Output, text_of
 from eosctl.render.layout import Page, columns_across
-from tests.render.any_audit_reports import plans, reports
-from tests.render.audit_reports import HOSTILE_NAMES, rich_report
+from tests.render.audit_reports import HOSTILE_NAMES, plans, reports, rich_report
 
 PIPED = Page(None, colour=False)
 

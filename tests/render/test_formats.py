@@ -1,14 +1,36 @@
-"""One document in five formats, exactly."""
+"""Formats of an answer: tables, arranged columns, streamed rows, ACLs."""
 
 import json
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Annotated
 
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET, Struct, UnsetType
 
-from eosctl.render.document import Column, Document, Fields, Findings, Table, Tone, figure
-from eosctl.render.formats import Output, text_of, text_of_envelope
+from eosctl.errors import UsageError
+from eosctl.model.skipped import Skipped
+from eosctl.model.times import rfc3339
+from eosctl.render.document import (
+    Align,
+    Column,
+    Document,
+    Fields,
+    Findings,
+    RowStream,
+    Table,
+    Tone,
+    col,
+    columns,
+    figure,
+    look_up,
+    row_of,
+    tree,
+)
+from eosctl.render.formats import Output, pieces_of, text_of, text_of_envelope
 from eosctl.render.layout import Page
 
 PIPED = Page(None, colour=False)
@@ -263,3 +285,222 @@ def test_a_table_keeps_to_the_width_but_for_words_that_are_longer(values, width)
     for line in text.split("\n"):
         longest = max(map(columns_across, line.split(" ")))
         assert columns_across(line) <= max(width, longest + len("A  ")), line
+
+
+ROWS = [
+    {"name": "b", "count": 10, "lag": {"skipped": "unreachable"}},
+    {"name": "a", "count": 9, "lag": 4},
+    {"name": "c", "count": None, "lag": 40},
+]
+COUNTED = Table("rows", (Column("NAME", "name"), figure("COUNT", "count"), figure("LAG", "lag")))
+OTHER = Table("inner.more", (Column("TOPIC", "topic"),))
+
+
+def document(rows: list[dict[str, object]] | None = None) -> Document:
+    data = {"rows": ROWS if rows is None else rows, "inner": {"more": [{"topic": "t"}, {"topic": "s"}]}}
+    return Document("k", data, blocks=(COUNTED, OTHER))
+
+
+def names(sort: str | None, limit: int | None = None) -> list[str]:
+    return [row["name"] for row in document().arranged(sort, limit).data["rows"]]
+
+
+def test_figures_are_sorted_by_size_and_what_is_not_known_comes_last():
+    assert names("count") == ["a", "b", "c"]
+    assert names("LAG") == ["a", "c", "b"]
+    assert names("-name") == ["c", "b", "a"]
+
+
+def test_a_limit_keeps_the_first_and_says_how_many_there_are():
+    limited = document().arranged("name", 2)
+    assert limited.data["rows_left_out"] == 1
+    assert text_of(limited, Output.TABLE, PIPED).endswith("\n2 of 3 rows are shown (--limit)\n")
+    assert [row["name"] for row in json.loads(text_of(limited, Output.JSON, PIPED))["data"]["rows"]] == ["a", "b"]
+    assert text_of(limited, Output.NAME, PIPED) == "a\nb\n"
+    assert names(None, 0) == []
+
+
+def test_the_table_that_has_the_column_is_sorted():
+    inner = document().arranged("topic", 1).data
+    assert ([row["topic"] for row in inner["inner"]["more"]], len(inner["rows"])) == (["s"], 3)
+
+
+def test_without_either_nothing_changes():
+    same = document()
+    assert same.arranged(None, None) is same
+
+
+def test_a_column_that_does_not_exist_is_named_with_those_that_do():
+    with pytest.raises(UsageError, match="--sort: there is no column OWNER") as raised:
+        document().arranged("owner", None)
+    assert raised.value.hint == "the columns are: NAME, COUNT, LAG"
+
+
+def test_rows_that_are_streamed_are_sorted_and_limited_too():
+    streamed = Document("k", {"rows": RowStream(3, lambda: ROWS)}, blocks=(COUNTED,)).arranged("name", 2)
+    assert text_of(streamed, Output.NAME, PIPED) == "a\nb\n"
+
+
+NAMES_ONLY = Table("connectors", (Column("CONNECTOR", "name"), figure("LSO", "lso")))
+
+
+def streamed(count: int) -> Document:
+    rows = RowStream(count, lambda: ({"name": f"ü{number}", "lso": number} for number in range(count)))
+    return Document("many", {"connectors": rows, "count": count}, blocks=(NAMES_ONLY,), prose=("many",))
+
+
+@pytest.mark.parametrize("output", Output)
+@pytest.mark.parametrize("count", [0, 1, 3, 1500])
+def test_rows_that_are_streamed_are_written_as_a_list_is(output: Output, count: int) -> None:
+    document = streamed(count)
+    kept = Document(
+        "many", {"connectors": list(streamed(count).data["connectors"]), "count": count}, blocks=(NAMES_ONLY,),
+        prose=("many",),
+    )  # fmt: skip
+    assert text_of(document, output, PIPED) == text_of(kept, output, PIPED)
+    assert text_of(document, output, PIPED) == text_of(document, output, PIPED), "rows are made again each time"
+
+
+def test_rows_are_streamed_only_where_a_block_shows_them() -> None:
+    with pytest.raises(TypeError, match="no block shows the rows that are streamed at 'connectors'"):
+        Document("many", {"connectors": RowStream(1, lambda: [{"name": "a"}])})
+
+
+def test_rows_that_are_streamed_are_made_one_at_a_time() -> None:
+    made: list[int] = []
+
+    def make():
+        for number in range(5000):
+            made.append(number)
+            yield {"name": "a", "lso": number}
+
+    document = Document("many", {"connectors": RowStream(5000, make)}, blocks=(NAMES_ONLY,))
+    for output in (Output.JSON, Output.JSONL, Output.PLAIN):
+        made.clear()
+        pieces = pieces_of(document, output, PIPED)
+        while "4" not in next(pieces):
+            pass
+        assert len(made) <= 6, f"{output} went through the rows before it wrote the first"
+
+
+class State(StrEnum):
+    OPEN = "open"
+
+
+class Place(Struct, frozen=True):
+    topic: str
+    offset: int | Skipped
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, None),
+        (True, True),
+        (State.OPEN, "open"),
+        (Skipped("no ACL"), {"skipped": "no ACL"}),
+        ((1, 2.5), [1, 2.5]),
+        ({"b", "a"}, ["a", "b"]),
+        ({State.OPEN: (), 3: None}, {"open": [], "3": None}),
+        (Place("orders", Skipped("too late")), {"topic": "orders", "offset": {"skipped": "too late"}}),
+    ],
+)
+def test_values_become_json_types(value, expected):
+    made = tree(value)
+    assert made == expected
+    assert type(made) is type(expected)
+
+
+@pytest.mark.parametrize("value", [b"bytes", datetime(2026, 1, 1, tzinfo=UTC), {(1, 2): 3}, object()])
+def test_a_value_without_an_obvious_form_is_refused(value):
+    with pytest.raises(TypeError):
+        tree({"deep": [value]})
+
+
+def test_look_up_follows_a_path_and_stops_at_null_and_unknown():
+    data = {"next": {"rule": "fence"}, "none": None, "unknown": {"skipped": "no ACL"}}
+    assert look_up(data, "") == data
+    assert look_up(data, "next.rule") == "fence"
+    assert look_up(data, "none.rule") is None
+    assert look_up(data, "unknown.rule") == {"skipped": "no ACL"}
+    with pytest.raises(KeyError, match=r"no 'rul' on the way to 'next\.rul'"):
+        look_up(data, "next.rul")
+
+
+def test_a_header_is_one_word():
+    with pytest.raises(ValueError, match="one word"):
+        Column("LAST SEEN", "seen")
+
+
+@pytest.mark.parametrize("block", [Table("rows", ()), Fields((), at="names")])
+def test_a_block_must_find_its_place(block):
+    with pytest.raises(TypeError, match="a block shows"):
+        Document("k", {"rows": {}, "names": []}, blocks=(block,))
+
+
+def test_the_envelope_has_five_fields():
+    document = Document("k", {"n": 1}, as_of="2026-01-31T12:00:00.000Z", cluster_id="c1", version=2)
+    assert document.envelope() == {
+        "kind": "k",
+        "version": 2,
+        "as_of": "2026-01-31T12:00:00.000Z",
+        "cluster_id": "c1",
+        "data": {"n": 1},
+    }
+
+
+@pytest.mark.parametrize(
+    ("timestamp_ms", "text"),
+    [
+        (0, "1970-01-01T00:00:00.000Z"),
+        (1769860800007, "2026-01-31T12:00:00.007Z"),
+        (-1, "1969-12-31T23:59:59.999Z"),
+        (2**62, f"invalid:{2**62}"),
+    ],
+)
+def test_times_are_rfc_3339_in_utc(timestamp_ms, text):
+    assert rfc3339(timestamp_ms) == text
+
+
+@given(st.integers(min_value=0, max_value=253402300799999))
+def test_a_time_reads_back_as_itself(timestamp_ms):
+    read = datetime.fromisoformat(rfc3339(timestamp_ms))
+    assert divmod(read - datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)) == (timestamp_ms, timedelta())
+
+
+class Producer(Struct, frozen=True):
+    epoch: Annotated[int | None, "its epoch"]
+    state: Annotated[State, col("what it does", "DOES", tones={"open": Tone.WARN})]
+
+
+class Row(Struct, frozen=True):
+    topic_name: Annotated[str, "the topic"]
+    is_open: Annotated[bool, "whether a transaction is open"]
+    producers: Producer | Skipped | None = None
+    offset: int | UnsetType = UNSET
+
+
+def test_columns_take_header_meaning_side_and_colours_from_the_fields():
+    own = Column("OWN", "is_open", "the table's sense")
+    assert columns(Row, "producers.epoch topic_name", own, "producers.state") == (
+        Column("EPOCH", "producers.epoch", "its epoch", align=Align.RIGHT),
+        Column("TOPIC-NAME", "topic_name", "the topic"),
+        own,
+        Column("DOES", "producers.state", "what it does", tones={"open": Tone.WARN}),
+    )
+
+
+def test_a_flag_is_no_figure():
+    assert [each.align for each in columns(Row, "is_open")] == [Align.LEFT]
+
+
+@pytest.mark.parametrize("path", ["gone", "producers.gone", "topic_name.upper"])
+def test_a_table_shows_no_field_that_rows_lack(path):
+    with pytest.raises(TypeError, match=f"Row has no field {path}"):
+        columns(Row, path)
+
+
+def test_a_row_takes_values_of_the_same_name_and_leaves_out_what_is_unset():
+    made = row_of(Row, Place("orders", 3), topic_name="orders", is_open=True, producers=None)
+    assert tree(made) == {"topic_name": "orders", "is_open": True, "producers": None, "offset": 3}
+    assert tree(Row("orders", is_open=False)) == {"topic_name": "orders", "is_open": False, "producers": None}

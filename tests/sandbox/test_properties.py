@@ -1,12 +1,15 @@
-"""The settings of each role, in each version."""
+"""A sandbox's properties, ports and plugins."""
 
+import multiprocessing
+import socket
 from pathlib import Path
 
 import pytest
 
-from eosctl.errors import UsageError
+from eosctl.errors import ConfigError, UsageError
 from eosctl.model.versions import KafkaVersion
-from eosctl.sandbox.jars import TESTED_KAFKA_VERSIONS, parse_kafka_version
+from eosctl.sandbox import jars, sandbox
+from eosctl.sandbox.jars import TESTED_KAFKA_VERSIONS, link_plugins, parse_kafka_version, resolve_plugin
 from eosctl.sandbox.properties import (
     BrokerPorts,
     SandboxSpec,
@@ -16,6 +19,8 @@ from eosctl.sandbox.properties import (
     properties_text,
     worker_properties,
 )
+from eosctl.sandbox.sandbox import find_postgresql
+from eosctl.sandbox.site import FIRST, LAST, PortLeases
 
 PORTS = tuple(BrokerPorts(plaintext=9000 + n, sasl=9100 + n, controller=9200 + n) for n in (1, 2, 3))
 PASSWORDS = {"worker": "w-secret", "tool": "t-secret"}
@@ -172,3 +177,112 @@ def test_what_a_sandbox_cannot_be_is_a_usage_error(spec):
 
 def test_named_users_come_beside_the_standing_four():
     assert SandboxSpec(users=("audit", "tool")).all_users == ("worker", "connector", "admin", "tool", "audit")
+
+
+@pytest.fixture
+def leases(tmp_path):
+    made = PortLeases(tmp_path)
+    yield made
+    made.release()
+
+
+def test_ports_are_free_and_below_those_of_outgoing_connections(leases):
+    ports = [leases.take() for _ in range(20)]
+    assert len(set(ports)) == 20
+    assert all(FIRST <= port < LAST for port in ports)
+    for port in ports:
+        with socket.create_server(("127.0.0.1", port)):
+            pass
+
+
+def test_two_sandboxes_never_get_the_same_port(leases, tmp_path):
+    port = leases.take()
+    with pytest.raises(ConfigError, match=f"port {port} is in use"):
+        PortLeases(tmp_path).take(port)
+
+
+def test_a_port_that_somebody_listens_on_is_refused(leases):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with pytest.raises(ConfigError, match=f"port {port} is in use"):
+            leases.take(port)
+        assert leases.take_if_free(port) != port
+
+
+def test_a_released_port_can_be_taken_again(leases, tmp_path):
+    port = leases.take()
+    leases.release()
+    other = PortLeases(tmp_path)
+    assert other.take(port) == port
+    other.release()
+
+
+def take_and_die(directory, pipe):
+    pipe.send(PortLeases(directory).take())
+    multiprocessing.current_process().kill()
+
+
+def test_the_ports_of_a_killed_process_are_free_again(leases, tmp_path):
+    fork = multiprocessing.get_context("spawn")
+    here, there = fork.Pipe()
+    process = fork.Process(target=take_and_die, args=(tmp_path, there))
+    process.start()
+    port = here.recv()
+    process.join(20)
+    assert leases.take(port) == port
+
+
+DEBEZIUM = "io.debezium:debezium-connector-postgres:3.3.1.Final"
+
+
+def test_an_artifact_is_fetched_once_into_a_directory_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    asked: list[tuple[str, ...]] = []
+
+    def retrieve(coordinates: tuple[str, ...], into: Path, narrate: object) -> None:
+        asked.append(coordinates)
+        (into / "connector.jar").touch()
+
+    monkeypatch.setattr(jars, "retrieve_artifacts", retrieve)
+    said: list[str] = []
+    first, again = resolve_plugin(DEBEZIUM, said.append), resolve_plugin(DEBEZIUM, said.append)
+    assert first == again == tmp_path / "eosctl/plugins/io.debezium-debezium-connector-postgres-3.3.1.Final"
+    assert (first / "connector.jar").exists()
+    assert (asked, said) == ([(DEBEZIUM,)], [f"fetching {DEBEZIUM} (once)"])
+
+
+def test_a_fetch_that_fails_leaves_nothing_that_is_taken_for_a_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    def fail(*_: object) -> None:
+        raise ConfigError("no network")
+
+    monkeypatch.setattr(jars, "retrieve_artifacts", fail)
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="no network"):
+            resolve_plugin(DEBEZIUM, lambda _: None)
+
+
+def test_each_plugin_is_a_directory_of_its_own_on_the_workers_path(tmp_path: Path):
+    """Two directories of one name are two plugins; those of an earlier start are gone."""
+    for name in ("a/jars", "b/jars"):
+        (tmp_path / name).mkdir(parents=True)
+    link_plugins(tmp_path / "plugins", [tmp_path / "a/jars"])
+    link_plugins(tmp_path / "plugins", [tmp_path / "b/jars", tmp_path / "a/jars"])
+    found = {link.name: link.resolve() for link in (tmp_path / "plugins").iterdir()}
+    assert found == {"1-jars": tmp_path / "b/jars", "2-jars": tmp_path / "a/jars"}
+
+
+@pytest.mark.parametrize("plugin", ["no/such/directory", "group:artifact", "a:b:c:d"])
+def test_what_is_neither_a_directory_nor_an_artifact_is_refused_before_anything_starts(plugin: str):
+    with pytest.raises(UsageError, match="is no directory"):
+        SandboxSpec(plugins=(plugin,))
+
+
+def test_without_a_postgresql_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sandbox, "DEBIAN", tmp_path)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match="no PostgreSQL") as caught:
+        find_postgresql()
+    assert "apt install postgresql" in str(caught.value.hint)

@@ -20,11 +20,23 @@ from tests.faults.quotas import quota
 from tests.faulty_sandbox import Sandbox
 from tests.postgresql import PASSWORD, PostgreSQL
 from tests.spark.audited_cluster import OFFSETS, OUTPUT
-from tests.spark.cluster_processes import DRIVER, LAUNCHER, READING_S, Node, jvms_below, kill, reading_executors
 from tests.spark.hadoop import Hadoop, hadoop_version
-from tests.spark.printed_submissions import ROOT, Printed
 from tests.spark.spark_table import keep
-from tests.spark.submitting import Kept, Submission, files_with, submitted
+from tests.spark.standalone import (
+    DRIVER,
+    LAUNCHER,
+    READING_S,
+    ROOT,
+    Kept,
+    Node,
+    Printed,
+    Submission,
+    files_with,
+    jvms_below,
+    kill,
+    reading_executors,
+    submitted,
+)
 from tests.spark.test_spark_bundle import USER, concluded
 from tests.spark.unanswered_commit import unanswered_commit
 from tests.waiting import eventually

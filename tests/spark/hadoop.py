@@ -17,7 +17,7 @@ from eosctl.sandbox.cache import cache_directory, exclusive
 from eosctl.sandbox.jars import holds_all, replacing, retrieve_artifacts
 from eosctl.sandbox.java import find_java
 from eosctl.sandbox.process import Process
-from tests.spark.cluster_processes import HOST, JVM, NODES, SPARK_HOME, Daemons, Node, daemons, plain_environment, ready
+from tests.spark.standalone import HOST, JVM, NODES, SPARK_HOME, Daemons, Node, daemons, plain_environment, ready
 
 SERVER = "org.apache.hadoop.yarn.server"
 EXPIRY_MS = 30_000

@@ -16,8 +16,7 @@ from typing import Any
 import kubernetes_validate
 import pytest
 
-from tests.spark.cluster_processes import SPARK_SUBMIT, plain_environment
-from tests.spark.printed_submissions import BUNDLED, printed
+from tests.spark.standalone import BUNDLED, SPARK_SUBMIT, plain_environment, printed
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.timeout(900)

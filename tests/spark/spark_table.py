@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from tests.spark.printed_submissions import PAGE, ROOT
+from tests.spark.standalone import PAGE, ROOT
 
 RESULTS = ROOT / "docs" / "spark.json"
 PART = re.compile(r"(<!-- clusters -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -1,4 +1,4 @@
-"""What `spark-bundle` writes runs under spark-submit, and an audit on Spark Connect says what the local one says."""
+"""Spark: bundle, start, tables, state rows."""
 
 import json
 import os
@@ -9,15 +9,23 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyspark
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from eosctl.errors import EXIT_FINE, EXIT_FOUND
 from eosctl.executors.files import write_spark_bundle
+from eosctl.model.audit import OffsetRange, StateKind, StateRow
+from eosctl.spark.range_frame import ARROW, NO_BUCKET, decode_rows, encode_flagged, encode_rows, flagged
+from eosctl.spark.session import archive_options
+from eosctl.spark.worker_daemon import prefer_installed
 from tests.faulty_sandbox import Sandbox
 from tests.integration.access import allowed
 from tests.spark.audited_cluster import OFFSETS, OUTPUT, AuditedCluster
-from tests.spark.printed_submissions import BUNDLED, PAGE, printed_submissions
+from tests.spark.spark_table import kept_rows, part, with_clusters
+from tests.spark.standalone import BUNDLED, PAGE, printed_submissions
 
 USER = "tool"
 READING = [("READ", "TOPIC", "audited*"), ("DESCRIBE", "TOPIC", "audited*")]
@@ -184,3 +192,151 @@ def test_spark_connect_says_what_the_local_engine_says(audited: Sandbox, tmp_pat
         found = run([*EOSCTL, "audit", *question(audited), "--engine", "spark", "--remote", "local[2]"], tmp_path)
 
     assert concluded(found) == concluded(expected)
+
+
+@pytest.fixture
+def java_home(tmp_path: Path) -> Path:
+    (tmp_path / "java" / "lib").mkdir(parents=True)
+    (tmp_path / "java" / "lib" / "modules").touch()
+    return tmp_path / "java"
+
+
+@pytest.fixture
+def jars(tmp_path: Path) -> Path:
+    (tmp_path / "jars").mkdir()
+    return tmp_path / "jars"
+
+
+def archive_in(options: str) -> Path:
+    return Path(options.split(maxsplit=1)[0].partition("=")[2])
+
+
+def test_the_first_jvm_writes_the_archive_and_the_next_one_uses_it(tmp_path: Path, java_home: Path, jars: Path):
+    first = archive_options(tmp_path / "spark", java_home, jars)
+    archive_in(first).write_bytes(b"\x0f\x00\xba\xab")
+    second = archive_options(tmp_path / "spark", java_home, jars)
+
+    assert first.startswith("-XX:ArchiveClassesAtExit=")
+    assert second.startswith("-XX:SharedArchiveFile=")
+    assert archive_in(first) == archive_in(second)
+
+
+def test_an_archive_without_its_header_is_written_again(tmp_path: Path, java_home: Path, jars: Path):
+    first = archive_options(tmp_path / "spark", java_home, jars)
+    archive_in(first).write_bytes(bytes(4096))
+
+    assert archive_options(tmp_path / "spark", java_home, jars) == first
+
+
+def test_other_jars_have_an_archive_of_their_own(tmp_path: Path, java_home: Path, jars: Path):
+    first = archive_options(tmp_path / "spark", java_home, jars)
+    os.utime(jars, (1, 1))
+
+    assert archive_in(archive_options(tmp_path / "spark", java_home, jars)) != archive_in(first)
+
+
+def test_without_a_place_for_it_spark_starts_without_an_archive(tmp_path: Path, java_home: Path, jars: Path):
+    (tmp_path / "file").touch()
+
+    assert archive_options(None, java_home, jars) == ""
+    assert archive_options(tmp_path / "file" / "spark", java_home, jars) == ""
+    assert archive_options(tmp_path / "spark", tmp_path / "no-java", jars) == ""
+
+
+def test_workers_take_the_installed_pyspark_before_the_zipped_one():
+    path = ["/work", "/s/lib/pyspark.zip", "/s/lib/py4j-0.10.9.9-src.zip", "/u/eosctl.zip", "/site-packages"]
+
+    assert prefer_installed(path) == [
+        *("/work", "/u/eosctl.zip", "/site-packages"),
+        *("/s/lib/pyspark.zip", "/s/lib/py4j-0.10.9.9-src.zip"),
+    ]
+
+
+ROW = {
+    "master": "yarn", "deploy_mode": "client", "fault": "executor killed", "status": "SUCCEEDED", "exit_code": 0,
+    "attempts": 1, "tasks_lost": 2, "runs_in_ledger": 1, "elapsed_s": 100, "date": "2001-01-01", "versions": "Spark 4",
+}  # fmt: skip
+
+
+def test_the_page_has_what_was_seen_last():
+    page = PAGE.read_text("utf-8")
+
+    assert with_clusters(page, kept_rows()) == page
+
+
+def test_the_page_has_every_kind_of_master_and_deploy_mode_that_it_prints():
+    seen = {(each["master"], each["deploy_mode"]) for each in kept_rows()}
+
+    assert seen == {("standalone", "client"), ("yarn", "client"), ("yarn", "cluster")}
+
+
+def test_a_row_says_what_came_of_a_fault():
+    lines = part([ROW]).splitlines()
+
+    assert lines[0] == "Seen with Spark 4:"
+    assert lines[-1] == "| yarn | client | executor killed | SUCCEEDED | 0 | 1 | 2 | 1 | 2001-01-01 |"
+
+
+INTEGERS = st.integers(-(2**31), 2**31 - 1)
+ROWS = st.lists(
+    st.builds(
+        StateRow,
+        st.sampled_from(StateKind),
+        INTEGERS,
+        st.text(st.characters(exclude_categories=["Cs"])),
+        INTEGERS,
+        st.integers(-(2**63), 2**63 - 1),
+        st.booleans(),
+        st.binary(),
+    ),
+    max_size=20,
+)
+RANGE = OffsetRange("offsets", 3, 100, 200)
+
+
+def row(kind: StateKind, bucket: int, size: int) -> StateRow:
+    return StateRow(kind, bucket, "offsets", 3, 100, True, b"x" * size)
+
+
+@given(ROWS)
+def test_rows_come_back_from_arrow_as_they_were(rows):
+    table = encode_rows(rows)
+    table.validate(full=True)
+
+    assert table.schema == ARROW
+    assert list(decode_rows(table)) == rows
+
+
+@given(st.lists(st.booleans(), max_size=40))
+def test_flags_stand_before_the_rows_that_they_are_of(flags):
+    table = encode_flagged("small", [(flag, row(StateKind.LOG, n, 1)) for n, flag in enumerate(flags)])
+
+    assert table.column("small").to_pylist() == flags
+    assert table.schema.field(0) == pa.field("small", pa.bool_())
+    assert [each.bucket for each in decode_rows(table.select(ARROW.names))] == list(range(len(flags)))
+
+
+def test_encoding_rows_loads_no_pandas():
+    code = (
+        "import sys\n"
+        "from eosctl.model.audit import StateKind, StateRow\n"
+        "from eosctl.spark.range_frame import encode_flagged\n"
+        "encode_flagged('small', [(True, StateRow(StateKind.LOG, 0, 't', 0, 0, True, b'x'))]).to_batches()\n"
+        "sys.exit('pandas' in sys.modules)"
+    )
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_kind_within_its_share_is_for_the_driver():
+    rows = [row(StateKind.LOG, 0, 10), row(StateKind.KEYS, 1, 60), row(StateKind.KEYS, 2, 40)]
+
+    assert list(flagged(rows, RANGE, 100)) == [(True, each) for each in rows]
+
+
+def test_of_a_kind_beyond_its_share_the_driver_takes_only_the_news_of_it():
+    keys = [row(StateKind.KEYS, 1, 60), row(StateKind.KEYS, 2, 41), row(StateKind.KEYS, 3, 1)]
+    rest = row(StateKind.TRANSACTIONS, 0, 100)
+
+    news = StateRow(StateKind.KEYS, NO_BUCKET, "offsets", 3, 100, True, b"")
+    assert list(flagged([*keys, rest], RANGE, 100)) == [(True, news), *((False, each) for each in keys), (True, rest)]

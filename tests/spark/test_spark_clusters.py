@@ -34,9 +34,7 @@ from tests.spark.cluster_audits import (
     same_as_local,
 )
 from tests.spark.hadoop import Hadoop, hadoop
-from tests.spark.printed_submissions import printed
-from tests.spark.standalone import standalone
-from tests.spark.submitting import SECRET_FILES, kept, owner_only, task_ends
+from tests.spark.standalone import SECRET_FILES, kept, owner_only, printed, standalone, task_ends
 from tests.spark.test_spark_bundle import READING, USER, concluded
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long, pytest.mark.timeout(3600)]

@@ -2,9 +2,8 @@
 
 import pytest
 
-from tests.analysis.audit.brokers import Brokers
-from tests.analysis.audit.connect_cluster import ConnectCluster
-from tests.analysis.audit.planted import MINUTE, Planted, work
+from tests.analysis.audit.brokers import Brokers, ConnectCluster
+from tests.analysis.audit.test_planted_faults import MINUTE, Planted, work
 
 
 @pytest.fixture(params=[1, 2], ids=["transaction.version 1", "transaction.version 2"])

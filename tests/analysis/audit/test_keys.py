@@ -1,4 +1,4 @@
-"""One key of an offsets topic: scanned, merged over ranges, and judged."""
+"""Offsets by key: verdicts, producers' sessions, who writes, and how a run goes on from another."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -7,13 +7,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.analysis.audit.batches import BatchWriter
+from eosctl.analysis.audit.batches import Advance, BatchWriter, compare_offsets
 from eosctl.analysis.audit.key_judgement import KeyJudgementInputs, Placed, judge_keys
 from eosctl.analysis.audit.key_scan import KeyScan, merge_all, merge_keys
-from eosctl.analysis.audit.sessions import Sessions
+from eosctl.analysis.audit.owners import Writers, find_writers
+from eosctl.analysis.audit.sessions import (
+    Sessions,
+    SessionScan,
+    beginnings,
+    join_intervals,
+    merge_producers,
+    raised_epochs,
+    without_raised,
+)
 from eosctl.codecs.ledger import decode_audit_state, decode_json, encode_audit_state, read_offsets_key
-from eosctl.model.audit_states import KeyState
+from eosctl.model.audit import (
+    AuditedTopic,
+    AuditPlan,
+    ConfigSummary,
+    ConnectorHistory,
+    ConnectorKeys,
+    KeySummary,
+    TopicRole,
+    TransactionalIdHolder,
+)
+from eosctl.model.audit_states import KeyState, ProducerState
 from eosctl.model.names import TopicPartition
+from eosctl.model.skipped import Skipped
+from tests.analysis.audit.test_scan import header
 
 KEY = b'["orders",{"table":"a"}]'
 NOTHING_WITHOUT_DATA = {"offset-repeated", "offset-copied"}
@@ -284,3 +305,219 @@ def test_merging_is_associative(history, one, other):
         left = merge_keys(merge_keys(a, b, decode_json), c, decode_json)
         assert left == merge_keys(a, merge_keys(b, c, decode_json), decode_json)
         assert decode_audit_state(encode_audit_state(left), KeyState) == left
+
+
+DATA, COMMIT, ABORT, PLAIN = "data", "commit", "abort", "plain"
+
+
+class Step(NamedTuple):
+    """A batch or marker with its epoch."""
+
+    kind: str
+    epoch: int
+
+
+def session_of(steps: list[Step], first: int = 0) -> ProducerState | None:
+    found = SessionScan()
+    for offset, (kind, epoch) in enumerate(steps, first):
+        if kind in {DATA, PLAIN}:
+            attributes = 0x10 if kind == DATA else 0
+            found.writer(header(offset, offset, time=offset)._replace(producer_epoch=epoch, attributes=attributes))
+        else:
+            found.mark(1, epoch, committed=kind == COMMIT)
+    return next(iter(found.states()), None)
+
+
+def steps_of(text: str) -> list[Step]:
+    """d5 c6: data of epoch 5, a marker that commits with epoch 6; a aborts, p is outside any transaction."""
+    kinds = {"d": DATA, "c": COMMIT, "a": ABORT, "p": PLAIN}
+    return [Step(kinds[each[0]], int(each[1:])) for each in text.split()]
+
+
+@pytest.mark.parametrize(
+    ("text", "begun"),
+    [
+        ("d0 c0 d0 c0", [0]),
+        ("d0 c0 d1 c1", [0, 1]),
+        ("d0 c1 d1 c2 d2 c3", [0]),
+        ("d0 c1 d1 c2 d4 c5", [0, 4]),
+        ("d0 a1 d2 c2", [0, 2]),
+        ("d0 a1 d1 c2", [0, 1]),
+        ("c7 d7 c8", [7]),
+        ("p0 p0", [0]),
+        ("p0 c1 d1", [0]),
+    ],
+)
+def test_a_session_begins_with_an_epoch_that_no_commit_raised_to(text, begun):
+    state = session_of(steps_of(text))
+    assert state is not None
+    assert [start.producer_epoch for start in beginnings(state, raised_epochs([state]))] == begun
+
+
+def test_a_commit_in_another_partition_explains_an_epoch():
+    here, there = session_of(steps_of("d0 c1 d3 c4 d7 c8")), session_of(steps_of("d1 c2 d2 c3 d5"))
+    assert here is not None
+    assert there is not None
+    raised = raised_epochs([here, there])
+    assert [start.producer_epoch for start in here.starts] == [3, 7]
+    assert [start.producer_epoch for start in beginnings(here, raised)] == [0, 7]
+    assert [start.producer_epoch for start in without_raised(here, raised).starts] == [7]
+    assert [start.producer_epoch for start in beginnings(there, raised)] == [5]
+
+
+TRANSACTIONS = st.sampled_from(
+    ["d0 c0", "d0 c1", "d1 c2", "d1 a2", "d2 c3", "d3 d3 c3", "d4 c5", "p2", "c4", "a4", "d5"]
+)
+SESSIONS = st.lists(TRANSACTIONS, max_size=5).map(lambda found: steps_of(" ".join(found)))
+
+
+@given(SESSIONS, st.integers(0, 14))
+def test_any_ranges_give_the_same_state(steps, other):
+    for cut in range(len(steps) + 1):
+        merged: ProducerState | None = None
+        for start, end in pairwise([0, *sorted((cut, other)), 20]):
+            state = session_of(steps[start:end], start)
+            if state is not None:
+                merged = state if merged is None else merge_producers(merged, state)
+        assert merged == session_of(steps)
+
+
+@given(SESSIONS, SESSIONS, SESSIONS)
+def test_merging_sessions_is_associative(first, second, third):
+    a, b, c = session_of(first), session_of(second, 20), session_of(third, 40)
+    if a and b and c:
+        assert merge_producers(merge_producers(a, b), c) == merge_producers(a, merge_producers(b, c))
+
+
+def test_sessions_are_asked_by_epochs():
+    sessions = Sessions({1: (7, 3)})
+    asked = [(1, 3, 3), (1, 2, 3), (1, 3, 7), (1, 3, 6), (1, 7, 9), (2, 0, 9)]
+    assert [sessions.began(*each) for each in asked] == [False, True, True, False, False, False]
+
+
+@given(st.sets(st.integers(0, 30)), st.sets(st.integers(0, 30)))
+def test_intervals_hold_the_same_numbers(one, other):
+    joined = join_intervals([*((each, each) for each in one), *((each, each) for each in other)])
+    assert {number for low, high in joined for number in range(low, high + 1)} == one | other
+    assert all(before[1] + 1 < after[0] for before, after in pairwise(joined))
+
+
+UNREAD = Skipped("no access")
+
+
+def plan(holders: dict[int, str] | Skipped, group_id: str | None = "g") -> AuditPlan:
+    held = holders if isinstance(holders, Skipped) else tuple(TransactionalIdHolder(*each) for each in holders.items())
+    topics = (AuditedTopic("out", TopicRole.OUTPUT, connectors=("orders",)),)
+    return AuditPlan(0, None, group_id, topics, (), (), connectors=("orders",), holders=held)
+
+
+def writers(audited: AuditPlan, offsets: dict[str, tuple[int, ...]] | None = None, **earlier: int) -> Writers:
+    """offsets: producer IDs that wrote them, by connector; of the config topic's history `gone` is left."""
+    keys = tuple(ConnectorKeys(name, 1, 1, 0, found, 1, None, 1) for name, found in (offsets or {}).items())
+    history = ConfigSummary((ConnectorHistory("gone", False, True, ()),))
+    past = [TransactionalIdHolder(number, name.replace("_", "-")) for name, number in earlier.items()]
+    return find_writers(audited, KeySummary(keys), history, past)
+
+
+@pytest.mark.parametrize(
+    ("transactional_id", "owner", "other"),
+    [
+        ("g-orders-0", "orders", False),
+        ("g-gone-3", "gone", False),
+        ("g-old-3", "old", False),
+        ("elsewhere-orders-0", None, False),
+        ("orders-11", None, False),
+        ("g-orders-x", None, True),
+        ("g-unheard-of-0", None, True),
+        ("streams-1_0", None, True),
+        ("connect-cluster-g", None, True),
+    ],
+)
+def test_a_producer_id_is_that_of_the_transactional_id_that_holds_it(transactional_id, owner, other):
+    found = writers(plan({7: transactional_id}), {"old": (9,)})
+    assert found.owners.get(7) == (None if owner is None else (owner,))
+    assert (7 in found.others) is other
+
+
+def test_who_wrote_a_connectors_offsets_is_its_own_where_nobody_is_shown_to_hold_the_id():
+    assert writers(plan({}), {"orders": (7,)}) == Writers({7: ("orders",)}, frozenset())
+    assert writers(plan(UNREAD), {"orders": (7,)}) == Writers({7: ("orders",)}, frozenset())
+    assert writers(plan({7: "elsewhere-orders-0"}), {"orders": (7,)}) == Writers({7: ("orders",)}, frozenset())
+
+
+def test_a_tool_that_copied_offsets_is_nobodys_task():
+    assert writers(plan({7: "copy-tool"}), {"orders": (7, 8)}) == Writers({8: ("orders",)}, frozenset({7}))
+
+
+def test_the_transaction_log_knows_earlier_holders():
+    found = writers(plan({}), g_orders_1=7, streams_app=8)
+    assert found == Writers({7: ("orders",)}, frozenset({8}))
+
+
+def test_without_a_group_id_nothing_that_ends_like_a_task_is_anothers():
+    found = writers(plan({7: "g-orders-0", 8: "streams"}, None))
+    assert found == Writers({}, frozenset({8}))
+
+
+ADVANCED, SAME, BACK, UNCLEAR = Advance.ADVANCED, Advance.SAME, Advance.BACK, Advance.UNCLEAR
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ({"position": 3}, {"position": 4}, ADVANCED),
+        ({"position": 3}, {"position": 3}, SAME),
+        ({"position": 4}, {"position": 3}, BACK),
+        ({"position": 4.5}, {"position": 4}, BACK),
+        ({"file": 1, "position": 900}, {"file": 2, "position": 4}, ADVANCED),
+        ({"file": "log.000001", "position": 900}, {"file": "log.000002", "position": 4}, ADVANCED),
+        ({"file": "log.000002", "position": 4}, {"file": "log.000001", "position": 4}, BACK),
+        ({"file": "log.9", "position": 900}, {"file": "log.10", "position": 4}, ADVANCED),
+        ({"file": "log.09", "position": 900}, {"file": "log.1", "position": 4}, UNCLEAR),
+        ({"gtid": "3e11fa47:1-117", "beat": 1}, {"gtid": "3e11fa47:1-97", "beat": 1}, BACK),
+        ({"gtid": "3e11fa47:1-97"}, {"gtid": "3e11fa47:1-117"}, ADVANCED),
+        ({"gtid": "3e11fa47:1-117"}, {"gtid": "9c80aa94:1-97"}, UNCLEAR),
+        ({"file": "a", "position": 900}, {"file": "b", "position": 4}, UNCLEAR),
+        ({"done": True, "position": 4}, {"done": False, "position": 4}, UNCLEAR),
+        ({"done": True}, {"done": 0}, UNCLEAR),
+        ({"position": 4, "snapshot": True}, {"position": 4}, UNCLEAR),
+        ({"position": 4, "snapshot": True}, {"position": 3}, BACK),
+        ({"position": 4}, {"position": 4, "event": 1}, UNCLEAR),
+        ({}, {}, SAME),
+        ([1], {"position": 1}, UNCLEAR),
+        ({"position": 1}, None, UNCLEAR),
+        ({"position": None}, {"position": 1}, UNCLEAR),
+        # The members of a Debezium connector, and none of its source partitions: another connector's.
+        ({"lsn": 90, "txId": 204}, {"lsn": 90, "txId": 184}, BACK),
+        ({"file": "orders.csv", "pos": 90}, {"file": "orders.csv", "pos": 4}, BACK),
+    ],
+)
+def test_an_offset_lies_behind_the_one_before_if_a_number_is_lower_none_is_higher_and_no_text_changed(
+    before, after, expected
+):
+    assert compare_offsets(before, after, b'["c",{"p":0}]', decode_json) is expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        # Transactions of PostgreSQL come in the order of their commits, events of a later one may have a lower LSN.
+        ({"lsn_commit": 90, "lsn": 190, "ts_usec": 5}, {"lsn_commit": 200, "lsn": 100, "ts_usec": 5}, ADVANCED),
+        (
+            {"lsn": 190, "messageType": "INSERT", "ts_usec": 5},
+            {"lsn": 100, "messageType": "UPDATE", "ts_usec": 9},
+            BACK,
+        ),
+        ({"lsn": 190}, {"lsn_commit": 100, "lsn": 120}, UNCLEAR),
+        ({"file": "a.000009", "pos": 9}, {"lsn": 4}, UNCLEAR),
+        ({"lsn": 4}, {"file": "a.000009", "pos": 9}, UNCLEAR),
+        # After a failover the other server's binary log is another one, and its GTIDs tell.
+        ({"file": "a.000009", "pos": 9, "gtids": "u:1-5"}, {"file": "a.000001", "pos": 4, "gtids": "u:1-9"}, ADVANCED),
+        ({"file": "a.000009", "pos": 9, "gtids": "u:1-9"}, {"file": "a.000010", "pos": 4, "gtids": "u:1-5"}, BACK),
+        ({"commit_lsn": "00000027:00000758:0003"}, {"commit_lsn": "00000027:00000758:000A"}, ADVANCED),
+        ({"commit_lsn": "00000027:00000758:000A"}, {"commit_lsn": "00000027:00000758:0003"}, BACK),
+    ],
+)
+def test_offsets_of_debezium_are_held_against_each_other_by_the_order_of_their_source(before, after, expected):
+    key = b'["c",{"server":"shop","database":"shop"}]'
+    assert compare_offsets(before, after, key, decode_json) is expected

@@ -1,0 +1,416 @@
+"""Stored offsets: folded, merged, compared, and in which phase."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosctl.analysis.inspection import next_start
+from eosctl.analysis.offsets import OffsetsFold, as_renamed, compare_offsets, fold_offsets
+from eosctl.model.config_topic import NextStartRule
+from eosctl.model.connectors import ConnectorType, TargetState
+from eosctl.model.names import TopicPartition
+from eosctl.model.offsets import (
+    Change,
+    KeyRecords,
+    MergedOffset,
+    OffsetId,
+    OffsetsById,
+    Order,
+    SourceSupport,
+    StoredOffset,
+)
+from eosctl.model.records import IsolationLevel, Record, RecordState
+from eosctl.model.report import Severity
+from eosctl.model.skipped import Skipped
+from eosctl.model.versions import KafkaVersion
+from tests.analysis.config_records import Log
+from tests.analysis.offset_records import AS_OF, record, report, topic, worker
+
+PLACE = TopicPartition("offsets", 3)
+COMMITTED, OPEN, ABORTED = RecordState.COMMITTED, RecordState.OPEN, RecordState.ABORTED
+
+KEYS = st.sampled_from([None, b"a", b"b", b"c"])
+LOGS = st.lists(
+    st.tuples(KEYS, st.none() | st.binary(max_size=2), st.sampled_from(RecordState), st.integers(-1, 2)), max_size=40
+).map(
+    lambda rows: [
+        Record(number * 2, number, key, value, state, pid >= 0, pid, 0)
+        for number, (key, value, state, pid) in enumerate(rows)
+    ]
+)
+
+
+def plainly(records: list[Record]) -> dict[bytes | None, KeyRecords]:
+    """The same, record by record."""
+    found = {}
+    for key in {each.key for each in records}:
+        own = [each for each in records if each.key == key]
+        last = {state: next((each for each in reversed(own) if each.state is state), None) for state in RecordState}
+        tombstones = sum(1 for each in own if each.value is None)
+        found[key] = KeyRecords(PLACE, last[COMMITTED], last[OPEN], last[ABORTED], len(own), tombstones)
+    return found
+
+
+@given(LOGS)
+def test_the_last_record_of_each_state_is_kept_and_all_are_counted(records: list[Record]) -> None:
+    assert dict(fold_offsets(PLACE, records).keys) == plainly(records)
+
+
+@given(LOGS, st.integers(0, 40))
+def test_folds_of_two_stretches_merge_into_the_fold_of_both(records: list[Record], cut: int) -> None:
+    first, second = OffsetsFold(), OffsetsFold()
+    first.add(records[:cut])
+    second.add(records[cut:])
+    first.merge(second)
+    assert first.result(PLACE) == fold_offsets(PLACE, records)
+
+
+def test_a_read_committed_reader_does_not_see_open_and_aborted_records() -> None:
+    records = [record(0, "k", "1"), record(2, "k", "2", ABORTED), record(4, "k", "3", OPEN)]
+    [held] = fold_offsets(PLACE, records).keys.values()
+    assert held.seen_by(IsolationLevel.READ_COMMITTED) == records[0]
+    assert held.seen_by(IsolationLevel.READ_UNCOMMITTED) == records[2]
+
+
+def test_a_key_that_only_an_open_transaction_wrote_is_not_seen_by_a_read_committed_reader() -> None:
+    [held] = fold_offsets(PLACE, [record(0, "k", "1", OPEN)]).keys.values()
+    assert held.seen_by(IsolationLevel.READ_COMMITTED) is None
+
+
+KEY = '["c",{"f":1}]'
+OWN = {"c": {"offsets.storage.topic": "own"}}
+
+
+def merged(*topics: object, **more: object) -> MergedOffset:
+    [connector] = report(*topics, **more).connectors  # type: ignore[arg-type]
+    [row] = connector.offsets
+    return row
+
+
+def value(stored: StoredOffset | Skipped | None) -> object:
+    return stored.value if isinstance(stored, StoredOffset) else stored
+
+
+def test_with_one_store_kafka_and_kip_618_agree() -> None:
+    row = merged(topic("global", [record(0, KEY, '{"p":1}')]), configs={"c": {}})
+    assert (value(row.kafka_effective), value(row.kip618_effective)) == ({"p": 1}, {"p": 1})
+    assert row.connector_specific is None
+    assert row.provenance == "connector-specific store, global-0@0"
+
+
+def test_the_offset_that_a_task_starts_from_is_said_in_the_connector_s_own_terms() -> None:
+    file = '["c",{"filename":"/a"}]'
+    row = merged(
+        topic("global", [record(0, file, '{"position":1}')]),
+        topic("own", [record(5, file, '{"position":12}')]),
+        configs=OWN,
+    )
+    assert row.position == "FileStreamSource: byte 12 of the file"
+    assert merged(topic("global", [record(0, file, '{"position":1}')]), topic("own"), configs=OWN).position is None
+    assert merged(topic("global", [record(0, KEY, '{"position":1}')]), configs={"c": {}}).position is None
+
+
+@pytest.mark.parametrize("mode", list(SourceSupport))
+def test_nothing_in_the_own_topic_hides_the_worker_s_offset(mode: SourceSupport) -> None:
+    row = merged(topic("global", [record(0, KEY, '{"p":1}')]), topic("own"), configs=OWN, settings=worker(mode))
+    assert row.kafka_effective is None
+    assert value(row.kip618_effective) == {"p": 1}
+    assert row.shadowed
+    assert row.provenance == "nothing in own hides the offset in global: it begins from nothing"
+
+
+def test_the_own_topic_wins_where_both_have_an_offset() -> None:
+    row = merged(topic("global", [record(0, KEY, '{"p":1}')]), topic("own", [record(5, KEY, '{"p":2}')]), configs=OWN)
+    assert (value(row.worker_global), value(row.connector_specific)) == ({"p": 1}, {"p": 2})
+    assert (value(row.kafka_effective), value(row.kip618_effective)) == ({"p": 2}, {"p": 2})
+
+
+def test_a_tombstone_in_the_own_topic_is_a_reset_and_no_shadow() -> None:
+    row = merged(topic("global", [record(0, KEY, '{"p":1}')]), topic("own", [record(5, KEY, None)]), configs=OWN)
+    assert (row.kafka_effective, row.shadowed) == (None, False)
+    assert value(row.kip618_effective) == {"p": 1}
+    assert row.provenance == "a tombstone in own"
+
+
+def test_a_worker_without_exactly_once_reads_what_was_aborted() -> None:
+    log = topic("global", [record(0, KEY, '{"p":1}'), record(1, KEY, '{"p":2}', ABORTED)])
+    plain = merged(log, configs={"c": {}}, settings=worker(SourceSupport.DISABLED))
+    exactly = merged(log, configs={"c": {}}, settings=worker(SourceSupport.ENABLED))
+    assert (value(plain.kafka_effective), value(exactly.kafka_effective)) == ({"p": 2}, {"p": 1})
+
+
+def test_it_is_unknown_where_exactly_once_is_unknown_and_decides() -> None:
+    unknown = worker(Skipped("not given"))
+    aborted = topic("global", [record(0, KEY, '{"p":1}'), record(1, KEY, '{"p":2}', ABORTED)])
+    assert isinstance(merged(aborted, configs={"c": {}}, settings=unknown).kafka_effective, Skipped)
+    agreed = topic("global", [record(0, KEY, '{"p":1}')])
+    assert value(merged(agreed, configs={"c": {}}, settings=unknown).kafka_effective) == {"p": 1}
+
+
+def test_an_open_transaction_is_shown_and_not_used() -> None:
+    row = merged(topic("global", [record(0, KEY, '{"p":1}'), record(1, KEY, '{"p":2}', OPEN)]), configs={"c": {}})
+    assert value(row.kafka_effective) == {"p": 1}
+    assert row.provenance.endswith("; an open transaction may replace it (offset 1)")
+    only_open = merged(topic("global", [record(0, KEY, '{"p":2}', OPEN)]), configs={"c": {}})
+    assert (value(only_open.worker_global), only_open.kafka_effective) == ({"p": 2}, None)
+
+
+def test_a_value_that_cannot_be_used_is_answered_as_none() -> None:
+    row = merged(topic("global", [record(0, KEY, "[1]")]), configs={"c": {}})
+    assert row.kafka_effective is None
+    assert row.provenance == "the value in global cannot be used: the value is a list, not an object"
+
+
+def test_a_key_in_two_partitions_with_two_values_is_unknown() -> None:
+    row = merged(
+        topic("global", [record(0, KEY, '{"p":1}')], [record(9, KEY, '{"p":2}', timestamp=AS_OF + 1)]),
+        configs={"c": {}},
+    )
+    assert row.kafka_effective == Skipped("global has it in partitions 0, 1: the one that is read last wins")
+    assert value(row.worker_global) == {"p": 2}, "the newest is shown"
+
+
+def test_a_key_in_two_partitions_with_one_value_is_not() -> None:
+    row = merged(topic("global", [record(0, KEY, '{"p":1}')], [record(9, KEY, '{"p":1}')]), configs={"c": {}})
+    assert value(row.kafka_effective) == {"p": 1}
+
+
+def test_connectors_that_are_gone_are_shown_as_if_one_of_that_name_began() -> None:
+    [connector] = report(topic("global", [record(0, KEY, '{"p":1}')]), configs={}).connectors
+    assert (connector.name, connector.known) == ("c", False)
+    assert value(connector.offsets[0].kafka_effective) == {"p": 1}
+
+
+def test_without_configs_nothing_is_guessed() -> None:
+    unread = Skipped("no config topic")
+    [connector] = report(topic("global", [record(0, KEY, '{"p":1}')]), configs=unread).connectors
+    assert (connector.known, connector.stores) == (unread, unread)
+    assert value(connector.offsets[0].worker_global) == {"p": 1}
+    assert connector.offsets[0].kafka_effective == unread
+
+
+def test_a_selected_connector_without_offsets_that_does_not_exist_is_absent() -> None:
+    assert report(topic("global"), configs={"c": {}}, selected=("c", "d")).absent == ("d",)
+
+
+@pytest.mark.parametrize(("version", "answer"), [("4.1.2", {"p": 1}), ("4.2.0", None), ("4.3.1", None)])
+def test_a_null_source_partition_is_looked_up_in_vain_from_4_2_on(version: str, answer: object) -> None:
+    log = topic("global", [record(0, '["c",null]', '{"p":1}')])
+    found = report(log, configs={"c": {}}, settings=worker(version=KafkaVersion.parse(version)))
+    [row] = found.connectors[0].offsets
+    assert value(row.kafka_effective) == answer
+    assert value(row.kip618_effective) == {"p": 1}
+    assert [each.name for each in found.findings] == ([] if answer else ["null-partition-lost"])
+
+
+ID = OffsetId("c", '{"f": 1}')
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "change"),
+    [
+        ({"p": 1}, {"p": 1}, None),
+        ({"p": 1}, {"p": 2}, Change.DIFFERENT),
+        ({"p": 1}, {"p": 1.0}, Change.DIFFERENT),
+        ({"p": 1}, {"p": True}, Change.DIFFERENT),
+        ({"p": 1}, None, Change.ONLY_IN_A),
+        (None, {"p": 1}, Change.ONLY_IN_B),
+        (None, None, None),
+        (Skipped("two values"), {"p": 1}, Change.UNKNOWN),
+    ],
+)
+def test_each_offset_is_the_same_or_differs(a: object, b: object, change: Change | None) -> None:
+    difference = compare_offsets("A", {ID: a}, "B", {ID: b})  # type: ignore[dict-item]
+    assert [each.change for each in difference.changes] == ([] if change is None else [change])
+
+
+def test_a_difference_is_said_in_the_connector_s_own_terms() -> None:
+    file = OffsetId("c", '{"filename": "/a"}')
+    [both] = compare_offsets("A", {file: {"position": 12}}, "B", {file: {"position": 4}}).changes
+    assert (both.position_a, both.position_b, both.order) == (
+        "FileStreamSource: byte 12 of the file",
+        "FileStreamSource: byte 4 of the file",
+        Order.BEFORE,
+    )
+    assert both.rewind == "all lines behind it are read again, if the file is still the same"
+    [gone] = compare_offsets("A", {file: {"position": 12}}, "B", {}).changes
+    assert (gone.position_a, gone.position_b, gone.order, gone.rewind) == (both.position_a, None, None, None)
+
+
+def test_none_and_absent_are_the_same() -> None:
+    difference = compare_offsets("A", {ID: None}, "B", {})
+    assert (difference.changes, difference.same) == ((), 0)
+    assert compare_offsets("A", {ID: {"p": 1}}, "B", {ID: {"p": 1}}).same == 1
+
+
+def test_a_renamed_connector_is_compared_under_both_its_names() -> None:
+    """What stays in the topic under the old name is not compared, unless another connector has that name now."""
+    new, other = OffsetId("d", ID.partition), OffsetId("x", ID.partition)
+    held = {ID: {"p": 1}, new: {"p": 1}, other: {"p": 7}}
+    difference = compare_offsets("A", *_between(as_renamed({ID: {"p": 1}, other: {"p": 7}}, held, {"c": "d"})))
+    assert (difference.changes, difference.same) == ((), 2)
+    swapped = compare_offsets("A", *_between(as_renamed({ID: {"p": 1}, new: {"p": 2}}, held, {"c": "d", "d": "c"})))
+    assert [each.change for each in swapped.changes] == [Change.DIFFERENT, Change.ONLY_IN_B]
+
+
+def _between(sides: tuple[OffsetsById, OffsetsById]) -> tuple[OffsetsById, str, OffsetsById]:
+    return sides[0], "B", sides[1]
+
+
+ONE = {"c": {}}
+
+
+def log(*states: RecordState, name: str = "global"):
+    return topic(name, [record(n, KEY, f'{{"p":{n}}}', state) for n, state in enumerate(states)])
+
+
+def row(*topics, **more) -> MergedOffset:
+    [connector] = report(*topics, **more).connectors
+    [found] = connector.offsets
+    return found
+
+
+def values(merged: MergedOffset) -> object:
+    phases = merged.by_phase
+    return phases and tuple(each.value if isinstance(each, StoredOffset) else each for each in phases[:2])
+
+
+@pytest.mark.parametrize(
+    ("states", "by_phase"),
+    [
+        ((COMMITTED,), None),
+        ((COMMITTED, ABORTED), ({"p": 0}, {"p": 1})),
+        ((COMMITTED, OPEN), ({"p": 0}, {"p": 1})),
+        ((COMMITTED, ABORTED, COMMITTED), None),
+        ((ABORTED,), (None, {"p": 0})),
+    ],
+)
+@pytest.mark.parametrize("support", list(SourceSupport))
+def test_each_phase_begins_from_the_last_record_that_it_sees(states, by_phase, support) -> None:
+    assert values(row(log(*states), configs=ONE, settings=worker(support))) == by_phase
+
+
+def test_an_own_topic_is_read_committed_in_every_phase() -> None:
+    own = {"c": {"offsets.storage.topic": "own"}}
+    assert row(log(COMMITTED), log(COMMITTED, ABORTED, name="own"), configs=own).by_phase is None
+
+
+def test_a_connector_that_produces_elsewhere_has_another_store_in_each_phase_and_nothing_uncommitted() -> None:
+    servers = "producer.override.bootstrap.servers", "consumer.override.bootstrap.servers"
+    elsewhere = row(log(COMMITTED), configs={"c": dict.fromkeys(servers, "x:9092")})
+    assert elsewhere.by_phase is not None
+    assert not elsewhere.by_phase.uncommitted
+
+
+def test_workers_before_3_3_have_no_phases() -> None:
+    assert row(log(COMMITTED, ABORTED), configs=ONE, settings=worker(version=KafkaVersion(3, 2))).by_phase is None
+
+
+@pytest.mark.parametrize(
+    ("support", "severity"),
+    [
+        (SourceSupport.ENABLED, Severity.INFO),
+        (SourceSupport.PREPARING, Severity.ERROR),
+        (SourceSupport.DISABLED, Severity.ERROR),
+        (Skipped("not asked"), Severity.WARNING),
+    ],
+)
+def test_it_is_an_error_where_workers_read_it_and_an_info_where_they_may_later(support, severity) -> None:
+    findings = report(log(COMMITTED, ABORTED), configs=ONE, settings=worker(support)).findings
+    [found] = [each for each in findings if each.id == "EOS092"]
+    assert (found.severity, found.subject, found.evidence["offsets"]) == (severity, "c", 1)
+    assert "in the first {'p': 1} (global-0@1) instead of {'p': 0} (global-0@0)" in found.message
+    assert "eosctl offsets export c.json --connector c --exactly-once enabled" in found.cure
+
+
+@pytest.mark.parametrize(
+    ("support", "severity"), [(SourceSupport.ENABLED, "info"), (SourceSupport.DISABLED, "warning")]
+)
+def test_a_deleted_connector_is_named_for_one_of_its_name_begins_there(support, severity) -> None:
+    findings = report(log(COMMITTED, ABORTED), configs={}, settings=worker(support)).findings
+    [found] = [each for each in findings if each.id == "EOS092"]
+    assert (found.severity, found.subject) == (severity, "c")
+    assert "The connector does not exist, and one of its name would begin there" in found.message
+    assert found.cure.startswith("before a connector of this name is created, write the committed offset again: ")
+    assert "--stop" not in found.cure
+
+
+def test_nothing_is_found_where_all_is_committed() -> None:
+    assert [each for each in report(log(COMMITTED), configs=ONE).findings if each.id == "EOS092"] == []
+    assert [each for each in report(log(COMMITTED), configs={}).findings if each.id == "EOS092"] == []
+
+
+SOURCE = ConnectorType.SOURCE
+
+
+def next_start_of(log, name="x", connector_type=SOURCE, group_id="connect-cluster"):
+    return next_start(log.survey().state.state(name), connector_type, group_id)
+
+
+def test_a_commit_after_the_record_fences_as_many_producers_as_the_record_says():
+    told = next_start_of(Log(12).healthy("x", 3).tasks("x", 0, 1).commit("x", 2))
+    assert (told.rule, told.fences) == (NextStartRule.FENCE, 3)
+    assert told.words == (
+        "the next start will fence 3 producers (connect-cluster-x-0 … -2): the task commit at offset 20 is later than "
+        "the task count record at offset 17"
+    )
+
+
+def test_a_record_after_the_commit_means_already_fenced():
+    told = next_start_of(Log().healthy("x", 3))
+    assert (told.rule, told.fences) == (NextStartRule.NONE, 0)
+    assert told.words == "already fenced: the task count record at offset 5 is later than the task commit at offset 4"
+
+
+def test_no_record_means_first_start():
+    told = next_start_of(Log().config("x").tasks("x", 0, 1).commit("x", 2))
+    assert (told.rule, told.fences) == (NextStartRule.FIRST_START, 0)
+    assert told.words == "first exactly-once start: nothing to fence"
+
+
+def test_one_task_after_one_task_fences_itself():
+    told = next_start_of(Log().healthy("x", 1).tasks("x", 0).commit("x", 1))
+    assert (told.rule, told.fences) == (NextStartRule.SINGLE_TASK, 0)
+    assert told.words == "1 -> 1: no fencing, the same ID fences itself"
+
+
+@pytest.mark.parametrize(("before", "after", "fences"), [(1, 2, 1), (2, 1, 2), (0, 3, 0), (5, 5, 5)])
+def test_all_other_changes_fence_the_old_count(before, after, fences):
+    log = Log().healthy("x", before).tasks("x", *range(after)).commit("x", after)
+    told = next_start_of(log)
+    assert (told.rule, told.fences) == (NextStartRule.FENCE, fences)
+
+
+def test_a_stopped_connector_is_pending_since_stopping_commits_no_tasks():
+    told = next_start_of(Log().healthy("x", 1).commit("x", 0).target("x", "STOPPED"))
+    assert (told.rule, told.fences) == (NextStartRule.FENCE, 1)
+    assert told.words.endswith("(none if it resumes with one task)")
+
+
+def test_a_sink_is_always_pending_and_never_fenced():
+    told = next_start_of(Log().config("x").tasks("x", 0).commit("x", 1), connector_type=ConnectorType.SINK)
+    assert (told.rule, told.fences) == (NextStartRule.NONE, 0)
+    assert told.words == "a sink: its tasks have no producers to fence"
+
+
+def test_an_unknown_type_is_not_guessed():
+    told = next_start_of(Log().config("x").tasks("x", 0).commit("x", 1), connector_type=None)
+    assert told.rule is NextStartRule.FIRST_START
+    assert told.words == "first exactly-once start: nothing to fence, if it is a source"
+
+
+def test_a_deleted_connector_tells_what_a_new_one_would_fence():
+    told = next_start_of(Log().healthy("x", 2).put("connector-x", None))
+    assert told.rule is NextStartRule.NONE
+    assert told.words == "no such connector; a new one of this name would fence 2 producers (connect-cluster-x-0 … -1)"
+
+
+def test_without_a_group_the_ids_show_what_is_missing():
+    told = next_start_of(Log().healthy("x", 1).tasks("x", 0, 1).commit("x", 2), group_id=None)
+    assert "1 producer (<group.id>-x-0)" in told.words
+
+
+def test_a_connector_without_commits_has_nothing_to_fence():
+    log = Log().config("x")
+    assert next_start_of(log).words == "no task commit yet: nothing to fence"
+    assert log.survey().state.state("x").target_state is TargetState.STARTED

@@ -1,0 +1,307 @@
+"""What is said of stored offsets and of the stores they are in."""
+
+import base64
+
+import pytest
+from msgspec.structs import replace
+
+from eosctl.analysis.catalogue.internal_topics import SHADOWED_OFFSET
+from eosctl.analysis.offsets_report import as_what_if
+from eosctl.analysis.source_stores import stores_of
+from eosctl.model.client_roles import server_set
+from eosctl.model.offsets import OffsetsTopic, OffsetStore, OffsetStores, SourceSupport, StorePlace, WorkerSettings
+from eosctl.model.records import IsolationLevel, RecordState
+from eosctl.model.report import Finding, Severity, exit_code
+from eosctl.model.skipped import Skipped
+from eosctl.model.versions import KafkaVersion
+from eosctl.render.answers.offsets import view_offsets
+from tests.analysis.offset_records import AS_OF, SERVERS, record, report, topic, worker
+
+KEY = '["c",{"f":1}]'
+OWN = {"c": {"offsets.storage.topic": "own"}}
+
+
+def found(*topics: OffsetsTopic, **more: object) -> dict[str, Finding]:
+    return {each.name: each for each in report(*topics, **more).findings}  # type: ignore[arg-type]
+
+
+def test_a_healthy_topic_gives_no_finding() -> None:
+    assert found(topic("global", [record(0, KEY, '{"p":1}')]), configs={"c": {}}) == {}
+
+
+def test_a_shadowed_offset_is_an_error_of_its_connector() -> None:
+    finding = found(topic("global", [record(0, KEY, '{"p":1}')]), topic("own"), configs=OWN)["shadowed-offset"]
+    assert (finding.severity, finding.subject) == (Severity.ERROR, "c")
+    assert finding.evidence == {"offsets": 1, "keys_base64": [base64.b64encode(KEY.encode()).decode()]}
+
+
+def test_no_fix_stops_a_connector_of_workers_that_cannot() -> None:
+    old, new = record(0, KEY, '{"p":1}'), record(0, KEY, '{"p":2}', timestamp=AS_OF + 1)
+    cases = {
+        "shadowed-offset": (topic("global", [old]), topic("own")),
+        "stores-disagree": (topic("global", [new]), topic("own", [old])),
+        "malformed-offset": (topic("global", [record(0, KEY, "[1]")]), topic("own", [old])),
+    }
+    for name, topics in cases.items():
+        before = found(*topics, configs=OWN, settings=worker(version=KafkaVersion(3, 4, 1)))[name].cure
+        assert ("/stop" in before, "--stop" in before) == (False, False), name
+        assert "delete it (DELETE /connectors/c; its offsets stay)" in before, name
+        assert "--stop" in found(*topics, configs=OWN)[name].cure, name
+
+
+def test_stores_that_disagree_matter_where_the_worker_s_is_newer() -> None:
+    old, new = record(0, KEY, '{"p":1}'), record(0, KEY, '{"p":2}', timestamp=AS_OF + 1)
+    behind = found(topic("global", [old]), topic("own", [new]), configs=OWN)
+    assert behind["stores-disagree"].severity is Severity.INFO
+    stale = found(topic("global", [new]), topic("own", [old]), configs=OWN)
+    assert stale["stores-disagree"].severity is Severity.WARNING
+
+
+def test_a_key_in_two_partitions_is_an_error_where_values_differ() -> None:
+    differing = topic("global", [record(0, KEY, '{"p":1}')], [record(4, KEY, '{"p":2}')])
+    finding = found(differing, configs={"c": {}})["key-in-two-partitions"]
+    assert (finding.severity, finding.evidence["keys"]) == (Severity.ERROR, 1)
+    assert "in 0 (offset 0) and 1 (offset 4)" in finding.message
+    same = topic("global", [record(0, KEY, '{"p":1}')], [record(4, KEY, '{"p":1}')])
+    assert found(same, configs={"c": {}})["key-in-two-partitions"].severity is Severity.WARNING
+    gone = topic("global", [record(0, KEY, None)], [record(4, KEY, None)])
+    assert found(gone, configs={"c": {}}) == {}
+
+
+def test_the_same_json_in_other_bytes_is_a_logical_duplicate() -> None:
+    other = '["c", {"f":1}]'
+    log = topic("global", [record(0, KEY, '{"p":1}'), record(1, other, '{"p":2}')])
+    finding = found(log, configs={"c": {}})["logical-duplicates"]
+    keys = [base64.b64encode(each.encode()).decode() for each in (KEY, other)]
+    assert finding.evidence == {"keys": 1, "examples": [keys]}
+    deleted = topic("global", [record(0, KEY, '{"p":1}'), record(1, other, None)])
+    assert found(deleted, configs={"c": {}}) == {}
+    long_and_double = topic("global", [record(0, KEY, '{"p":1}'), record(1, '["c",{"f":1.0}]', '{"p":2}')])
+    assert found(long_and_double, configs={"c": {}}) == {}
+
+
+def test_a_foreign_key_is_a_finding_and_worse_for_some_versions() -> None:
+    log = topic("global", [record(2, KEY, None), record(3, "hello", "x"), record(4, "hello", "y")])
+    finding = found(log, configs={})["malformed-offsets-key"]
+    assert (finding.severity, finding.evidence["records"]) == (Severity.WARNING, 2)
+    assert "partition 0 offset 4, the key is not JSON" in finding.message
+    old = found(log, configs={}, settings=worker(version=KafkaVersion(3, 6, 0)))["malformed-offsets-key"]
+    assert old.severity is Severity.ERROR
+    assert "KAFKA-15800" in old.message
+    fixed = found(log, configs={}, settings=worker(version=KafkaVersion(3, 6, 1)))["malformed-offsets-key"]
+    assert fixed.severity is Severity.WARNING
+
+
+def test_a_topic_without_a_single_key_of_an_offsets_topic_is_that_finding_alone() -> None:
+    """Neither cleanup.policy=compact nor tombstones are advised for a topic that holds data."""
+    data = topic("global", [record(3, "customer-7", "x", RecordState.OPEN)], policy="delete", held_back=1)
+    shown = report(data, configs={"c": {}})
+    assert [(each.id, each.severity) for each in shown.findings] == [("EOS093", Severity.ERROR)]
+    assert "tombstone" not in shown.findings[0].cure
+    assert "cleanup.policy" not in shown.findings[0].cure
+    assert exit_code(shown) == 2
+    assert exit_code(report(topic("global", [], policy="compact"), configs={})) == 0
+
+
+def test_an_open_transaction_is_worth_a_warning_once_it_is_old() -> None:
+    young = record(0, KEY, '{"p":1}', RecordState.OPEN, AS_OF - 1000)
+    old = record(0, KEY, '{"p":1}', RecordState.OPEN, AS_OF - 61_000)
+    assert found(topic("global", [young], held_back=1), configs={"c": {}})["open-transaction"].severity is Severity.INFO
+    finding = found(topic("global", [old], held_back=1), configs={"c": {}})["open-transaction"]
+    assert finding.severity is Severity.WARNING
+    assert finding.evidence["producers"] == ["7/0"]
+    assert "open for 61 s (producer 7/0) hides 1 offset " in finding.message
+
+
+OPEN_FOR_LONG = topic("global", [record(0, KEY, '{"p":1}', RecordState.OPEN, AS_OF - 61_000)], held_back=1)
+
+
+@pytest.mark.parametrize("support", [SourceSupport.DISABLED, SourceSupport.PREPARING])
+def test_an_open_transaction_of_the_workers_topic_holds_up_nobody_while_no_worker_is_enabled(support) -> None:
+    finding = found(OPEN_FOR_LONG, configs={"c": {}}, settings=worker(support))["open-transaction"]
+    assert (finding.severity, "no worker and no task waits for it" in finding.message) == (Severity.INFO, True)
+
+
+@pytest.mark.parametrize(
+    ("support", "configs"),
+    [
+        (SourceSupport.DISABLED, {"c": {"offsets.storage.topic": "global"}}),
+        (SourceSupport.DISABLED, Skipped("not read")),
+        (Skipped("not asked"), {"c": {}}),
+    ],
+)
+def test_it_is_a_warning_where_a_task_reads_the_topic_committed_or_may(support, configs) -> None:
+    finding = found(OPEN_FOR_LONG, configs=configs, settings=worker(support))["open-transaction"]
+    assert finding.severity is Severity.WARNING
+
+
+def test_a_topic_that_is_not_compacted_is_an_error() -> None:
+    finding = found(topic("global", policy="compact,delete"), configs={})["wrong-cleanup-policy"]
+    assert (finding.severity, finding.evidence) == (Severity.ERROR, {"cleanup_policy": "compact,delete"})
+
+
+def test_an_offset_that_cannot_be_used_is_an_error() -> None:
+    finding = found(topic("global", [record(0, KEY, "{")]), configs={"c": {}})["malformed-offset"]
+    assert (finding.severity, finding.subject) == (Severity.ERROR, "c")
+
+
+def test_offsets_that_are_written_where_nobody_reads_them_are_an_error() -> None:
+    configs = {"c": {"offsets.storage.topic": "own", "producer.override.bootstrap.servers": "z:1"}}
+    finding = found(topic("global"), topic("own"), configs=configs)["offsets-written-elsewhere"]
+    assert finding.evidence == {"written_to": "own on z:1", "read_from": "own"}
+
+
+def test_offsets_of_a_connector_that_is_gone_are_worth_knowing() -> None:
+    finding = found(topic("global", [record(0, KEY, '{"p":1}')]), configs={})["orphan-offsets"]
+    assert (finding.severity, finding.subject, finding.counts) == (Severity.INFO, "c", False)
+
+
+def test_what_would_be_is_said_as_that_and_undoes_nothing_that_was_not_done() -> None:
+    now = report(topic("global", [record(0, KEY, '{"p":1}')]), configs={"c": {}})
+    shadow = SHADOWED_OFFSET.finding("c", "1 source partition has an offset in the worker's topic and none here")
+    shown = as_what_if(replace(now, findings=(shadow,)), "moved")
+    [finding] = shown.findings
+    assert finding.message == f"if moved were its offsets topic: {shadow.message}"
+    assert "offsets.storage.topic out of" not in finding.cure
+    assert "`eosctl migrate-offsets --connector c --to-topic moved --stop --set-config --resume`" in finding.cure
+    assert view_offsets(shown).prose[0] == "If moved were its offsets topic:"
+    assert len(view_offsets(now).prose) == 1
+
+
+DISABLED, PREPARING, ENABLED = SourceSupport.DISABLED, SourceSupport.PREPARING, SourceSupport.ENABLED
+COMMITTED, UNCOMMITTED = IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED
+ALL_CLIENTS = ("producer", "consumer", "admin")
+
+
+def elsewhere(servers: str = "c:9092") -> dict[str, object]:
+    return {f"{client}.override.bootstrap.servers": servers for client in ALL_CLIENTS}
+
+
+def only(settings: WorkerSettings, config: dict[str, object]) -> OffsetStores:
+    stores = stores_of(settings, config)
+    assert not isinstance(stores, Skipped)
+    [found] = stores
+    return found
+
+
+GLOBAL, OWN_STORE = StorePlace("global"), StorePlace("own")
+THERE = frozenset({"c:9092"})
+
+
+@pytest.mark.parametrize(
+    ("mode", "config", "general", "specific"),
+    [
+        (DISABLED, {}, OffsetStore(GLOBAL, UNCOMMITTED), None),
+        (PREPARING, {}, OffsetStore(GLOBAL, UNCOMMITTED), None),
+        (DISABLED, elsewhere(), OffsetStore(GLOBAL, UNCOMMITTED), None),
+        (DISABLED, {"offsets.storage.topic": "global"}, None, OffsetStore(GLOBAL, COMMITTED)),
+        (
+            DISABLED,
+            {"offsets.storage.topic": "own"},
+            OffsetStore(GLOBAL, UNCOMMITTED),
+            OffsetStore(OWN_STORE, COMMITTED),
+        ),
+        (
+            DISABLED,
+            {"offsets.storage.topic": "own", "consumer.override.isolation.level": "READ_UNCOMMITTED"},
+            OffsetStore(GLOBAL, UNCOMMITTED),
+            OffsetStore(OWN_STORE, UNCOMMITTED),
+        ),
+        (ENABLED, {}, None, OffsetStore(GLOBAL, COMMITTED)),
+        (ENABLED, {"offsets.storage.topic": "global"}, None, OffsetStore(GLOBAL, COMMITTED)),
+        (ENABLED, {"offsets.storage.topic": "own"}, OffsetStore(GLOBAL, COMMITTED), OffsetStore(OWN_STORE, COMMITTED)),
+        (
+            ENABLED,
+            {"offsets.storage.topic": "own", "consumer.override.isolation.level": "read_uncommitted"},
+            OffsetStore(GLOBAL, COMMITTED),
+            OffsetStore(OWN_STORE, COMMITTED),
+        ),
+        (ENABLED, elsewhere(" b:9092 , a:9092"), None, OffsetStore(GLOBAL, COMMITTED)),
+        (
+            ENABLED,
+            elsewhere(),
+            OffsetStore(GLOBAL, COMMITTED),
+            OffsetStore(StorePlace("global", THERE), COMMITTED),
+        ),
+        (
+            ENABLED,
+            {**elsewhere(), "offsets.storage.topic": "own"},
+            OffsetStore(GLOBAL, COMMITTED),
+            OffsetStore(StorePlace("own", THERE), COMMITTED),
+        ),
+    ],
+)
+def test_each_row_has_its_stores(
+    mode: SourceSupport, config: dict[str, object], general: OffsetStore | None, specific: OffsetStore | None
+) -> None:
+    stores = only(worker(mode), config)
+    assert (stores.worker_global, stores.connector_specific) == (general, specific)
+
+
+@pytest.mark.parametrize(
+    ("mode", "level", "read"),
+    [
+        (DISABLED, "read_committed", COMMITTED),
+        (PREPARING, "read_committed", COMMITTED),
+        (DISABLED, "read_uncommitted", UNCOMMITTED),
+        (ENABLED, "read_uncommitted", COMMITTED),
+    ],
+)
+def test_a_worker_reads_its_own_topic_as_its_isolation_level_says_unless_it_is_enabled(
+    mode: SourceSupport, level: str, read: IsolationLevel
+) -> None:
+    settings = worker(mode, clients={"isolation.level": level})
+    assert only(settings, {"offsets.storage.topic": "own"}).worker_global == OffsetStore(GLOBAL, read)
+    if mode is not ENABLED:
+        assert only(settings, {}).worker_global == OffsetStore(GLOBAL, read)
+
+
+def test_a_store_is_written_by_the_producer_and_read_by_the_consumer() -> None:
+    stores = only(worker(), {"offsets.storage.topic": "own", "producer.override.bootstrap.servers": "c:9092"})
+    assert stores.written_to == StorePlace("own", THERE)
+    assert stores.connector_specific == OffsetStore(OWN_STORE, COMMITTED)
+
+
+def test_workers_before_3_3_know_the_worker_global_store_only() -> None:
+    stores = only(worker(version=KafkaVersion(3, 2)), {"offsets.storage.topic": "own"})
+    assert (stores.worker_global, stores.connector_specific) == (OffsetStore(GLOBAL, UNCOMMITTED), None)
+
+
+def test_servers_that_the_worker_gives_to_its_clients_count_as_the_connector_s() -> None:
+    settings = worker(clients={"producer.bootstrap.servers": "c:9092", "consumer.bootstrap.servers": "c:9092"})
+    assert only(settings, {}).written_to == StorePlace("global", THERE)
+
+
+def test_both_answers_are_given_where_exactly_once_is_unknown() -> None:
+    answers = stores_of(worker(Skipped("not given")), {})
+    assert not isinstance(answers, Skipped)
+    assert [each.worker_global is None for each in answers] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("settings", "config", "reason"),
+    [
+        (worker(), {"offsets.storage.topic": "${file:/x:topic}"}, "offsets.storage.topic of the connector is"),
+        (worker(), {"producer.override.bootstrap.servers": "[hidden]"}, "where it leads is not known"),
+        (
+            worker(bootstrap_servers=Skipped("give it")),
+            {"producer.override.bootstrap.servers": "c:9092"},
+            r"the worker's are not known \(give it\)",
+        ),
+    ],
+)
+def test_what_is_unknown_is_said(settings: WorkerSettings, config: dict[str, object], reason: str) -> None:
+    import re
+
+    answer = stores_of(settings, config)
+    assert isinstance(answer, Skipped)
+    assert re.search(reason, answer.reason)
+
+
+def test_the_worker_s_servers_need_not_be_known_where_nothing_overrides_them() -> None:
+    assert only(worker(bootstrap_servers=Skipped("give it")), {}).connector_specific == OffsetStore(GLOBAL, COMMITTED)
+
+
+def test_servers_are_a_set_of_strings() -> None:
+    assert server_set(" a:1,b:2 ,a:1,") == {"a:1", "b:2"}
+    assert server_set("b:9092,a:9092") == SERVERS

@@ -1,0 +1,446 @@
+"""Rules about connectors and their settings."""
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from eosctl.analysis.acl_findings import Collision, IdOwner, find_collisions
+from eosctl.analysis.impossible_connectors import why_impossible
+from eosctl.analysis.inspection import connector_findings
+from eosctl.analysis.rules.connectors import SAYS_NOTHING
+from eosctl.analysis.transactions import shapes_of
+from eosctl.codecs.connector_files import known_connector
+from eosctl.model.evidence import Preflight
+from eosctl.model.groups import GroupMember
+from eosctl.model.names import ConnectorTaskId, TopicPartition, leader_transactional_id, task_transactional_id
+from eosctl.model.report import Severity
+from eosctl.model.skipped import Skipped
+from eosctl.model.times import ClusterClock
+from eosctl.model.transactions import TransactionState
+from eosctl.model.versions import NEWEST
+from eosctl.model.workers import ConnectorStatus, TaskStatus
+from tests.analysis.config_records import Log
+from tests.analysis.evidence import BROKER, FILE, HEALTHY, NOW, A, B, answer, but, described, inspection, worker
+
+MIRROR = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
+TIMEOUT = "transaction.timeout.ms"
+INTERVAL = {"transaction.boundary": "interval"}
+
+
+def files(**settings: str):
+    return {A: FILE | {key.replace("_", "."): value for key, value in settings.items()}}
+
+
+@pytest.mark.parametrize("settings", [{"producer_acks": "1"}, {"producer_retries": "0"},
+                                      {"producer_max_in_flight_requests_per_connection": "6"}])  # fmt: skip
+def test_a_worker_s_producer_setting_that_contradicts_idempotence_is_that_of_its_connectors(settings) -> None:
+    [found] = answer("EOS103", but(worker_files=files(**settings))).findings
+    assert (found.subject, found.evidence["key"].endswith(f"of {A}")) == ("x", True)
+    assert found.cure.endswith("restart the workers one by one")
+    own = {f"producer.override.{next(iter(settings)).removeprefix('producer_').replace('_', '.')}": "5"}
+    own = {key: "all" if key.endswith("acks") else value for key, value in own.items()}
+    assert answer("EOS103", but(worker_files=files(**settings), inspection=inspection(**own))).findings == ()
+
+
+def test_a_worker_s_transaction_timeout_is_that_of_connectors_without_their_own() -> None:
+    long = but(worker_files=files(producer_transaction_timeout_ms="900001"))
+    assert answer("EOS104", long).findings[0].evidence["transaction_timeout_ms"] == 900_001
+    own = inspection(**{f"producer.override.{TIMEOUT}": "60000"})
+    assert answer("EOS104", replace(long, inspection=own)).outcome == "fine"
+
+
+def test_the_limit_of_these_brokers_says_nothing_of_a_connector_that_writes_elsewhere() -> None:
+    elsewhere = inspection(**{f"producer.override.{TIMEOUT}": "900001", "producer.override.bootstrap.servers": "o:1"})
+    assert answer("EOS104", but(inspection=elsewhere)).outcome == "cannot tell"
+
+
+def test_nor_of_connectors_whose_worker_sends_all_producers_elsewhere() -> None:
+    elsewhere = files(producer_transaction_timeout_ms="900001", producer_bootstrap_servers="o:1")
+    assert answer("EOS104", but(worker_files=elsewhere)).outcome == "cannot tell"
+
+
+@pytest.mark.parametrize("value", ["ALL", "2", "yes"])
+def test_a_value_that_no_producer_takes_is_found(value) -> None:
+    assert answer("EOS103", but(inspection=inspection(**{"producer.override.acks": value}))).outcome == "found"
+
+
+@pytest.mark.parametrize("rule", ["EOS103", "EOS104"])
+def test_what_workers_set_for_producers_cannot_be_told_without_their_files(rule) -> None:
+    said = answer(rule, but(worker_files=Skipped("not given")))
+    assert (said.outcome, said.complete) == ("cannot tell", True)
+    own = inspection(**{f"producer.override.{key}": "1" for key in (TIMEOUT, "acks", "retries")})
+    assert bool(answer(rule, but(worker_files=Skipped("not given"), inspection=own)).findings) is (rule == "EOS103")
+
+
+@pytest.mark.parametrize(
+    ("config", "settings", "outcome"),
+    [
+        (INTERVAL, {}, "found"),
+        (INTERVAL, {"offset_flush_interval_ms": "59999"}, "fine"),
+        (INTERVAL, {"producer_transaction_timeout_ms": "600000"}, "fine"),
+        (
+            INTERVAL | {"transaction.boundary.interval.ms": "60000"},
+            {"producer_transaction_timeout_ms": "600000"},
+            "fine",
+        ),
+        (
+            INTERVAL | {"transaction.boundary.interval.ms": "30000"},
+            {"producer_transaction_timeout_ms": "20000"},
+            "found",
+        ),
+    ],
+)
+def test_an_interval_is_held_against_the_timeout_that_is_in_force_and_both_have_the_same_default(
+    config, settings, outcome
+) -> None:
+    assert answer("EOS105", but(inspection=inspection(**config), worker_files=files(**settings))).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("config", "settings", "why"),
+    [
+        ({"transaction.boundary.interval.ms": "${env:T}"}, {}, "transaction.boundary.interval.ms of x is ${env:T}, a"),
+        ({"transaction.boundary.interval.ms": "often"}, {}, "interval.ms of x is 'often', not a whole number"),
+        ({}, {"offset_flush_interval_ms": "often"}, f"offset.flush.interval.ms of {A} is 'often', not a whole number"),
+    ],
+)
+def test_an_interval_that_is_no_number_is_said_with_its_place(config, settings, why) -> None:
+    said = answer("EOS105", but(inspection=inspection(**INTERVAL | config), worker_files=files(**settings)))
+    assert (said.outcome, said.complete, why in said.cannot_tell[0]) == ("cannot tell", False, True)
+
+
+@pytest.mark.parametrize(
+    ("rule", "key", "outcome"),
+    [
+        ("EOS103", "producer.override.retries", "found"),
+        ("EOS104", f"producer.override.{TIMEOUT}", "cannot tell"),
+        ("EOS030", "admin.override.retry.backoff.ms", "cannot tell"),
+    ],
+)
+def test_a_number_of_thousands_of_digits_is_none(rule, key, outcome) -> None:
+    assert answer(rule, but(inspection=inspection(**{key: "9" * 5_000}))).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("settings", "found"),
+    [
+        ({"source.consumer.isolation.level": "read_committed"}, False),
+        ({"consumer.isolation.level": "read_committed"}, False),
+        ({"source.isolation.level": "read_committed"}, True),
+        ({"source.cluster.isolation.level": "read_committed"}, True),
+        ({"source.cluster.consumer.isolation.level": "read_committed"}, True),
+        ({"source.consumer.isolation.level": "read_uncommitted", "consumer.isolation.level": "read_committed"}, True),
+    ],
+)
+def test_a_mirror_takes_its_isolation_level_from_two_places_the_nearer_first(settings, found) -> None:
+    mirror = inspection(**{"connector.class": MIRROR, **settings})
+    assert (answer("EOS106", but(inspection=mirror)).outcome == "found") is found
+
+
+def test_overrides_take_effect_where_workers_are_not_enabled() -> None:
+    idempotence = inspection(**{"producer.override.enable.idempotence": "false"})
+    plain = but(inspection=idempotence, workers={A: worker(A, enabled=False)})
+    assert (answer("EOS102", plain).outcome, answer("EOS102", but(inspection=idempotence)).outcome) == ("fine", "found")
+
+
+def test_required_is_advised_where_it_would_be_accepted() -> None:
+    asked = inspection(file="f")
+    [found] = answer("EOS101", but(inspection=asked)).findings
+    assert found.cure == "set exactly.once.support=required: PUT /connectors/x/config"
+    [later] = answer("EOS101", but(inspection=asked, workers={A: worker(A, enabled=False)})).findings
+    assert later.cure.startswith("when every worker is enabled, for it is refused (400) until then")
+    silent = {"x": Preflight({"http://a": (f"The connector {SAYS_NOTHING}",)})}
+    assert answer("EOS101", but(inspection=asked, preflight=silent)).findings == ()
+
+
+def test_brokers_of_one_cluster_in_another_order_are_no_difference() -> None:
+    one = {A: FILE | {"bootstrap.servers": "a:1,b:2"}, B: FILE | {"bootstrap.servers": "b:2, a:1"}}
+    assert answer("EOS017", but(worker_files=one)).outcome == "fine"
+    other = one | {B: FILE | {"bootstrap.servers": "c:3"}}
+    assert answer("EOS017", but(worker_files=other)).outcome == "cannot tell"
+
+
+def test_a_file_without_a_protocol_has_the_default() -> None:
+    assert answer("EOS017", but(worker_files={A: FILE, B: FILE | {"connect.protocol": "sessioned"}})).outcome == "fine"
+    eager = {A: FILE, B: FILE | {"connect.protocol": "eager"}}
+    [found] = answer("EOS017", but(worker_files=eager)).findings
+    assert (found.subject, found.severity) == ("connect.protocol", Severity.WARNING)
+    topics = {A: FILE, B: FILE | {"config.storage.topic": "others"}}
+    assert answer("EOS017", but(worker_files=topics)).findings[0].severity is Severity.ERROR
+
+
+def test_a_reference_to_a_config_provider_is_not_known_to_be_refused() -> None:
+    assert answer("EOS015", but(worker_files={A: {"exactly.once.source.support": "${env:X}"}})).outcome == "cannot tell"
+
+
+def test_workers_without_source_connectors_need_no_exactly_once() -> None:
+    sinks = {"s": ConnectorStatus("s", "sink", "RUNNING", ())}
+    off = but(workers={A: worker(A, enabled=False)}, statuses=sinks, inspection=Skipped("denied"))
+    assert answer("EOS013", off).outcome == "fine"
+    assert answer("EOS013", replace(off, statuses=HEALTHY.statuses)).outcome == "found"
+
+
+def paused() -> dict[str, ConnectorStatus]:
+    return {"x": ConnectorStatus("x", "source", "PAUSED", (TaskStatus(0, "PAUSED", "a:8083"),))}
+
+
+def test_a_paused_task_keeps_its_producer_and_its_id_may_expire() -> None:
+    leader = {"connect-cluster-g": described("connect-cluster-g")}
+    assert answer("EOS111", but(statuses=paused(), transactions=leader)).findings[0].evidence["tasks"] == [0]
+    near = but(statuses=paused(), idle_since={"g-x-0": NOW - 604_800_000 + 3_600_000})
+    assert answer("EOS117", near).findings[0].evidence["tasks"] == [0]
+
+
+@pytest.mark.parametrize("rule", ["EOS111", "EOS117"])
+def test_a_restart_is_said_to_claim_the_id_of_a_paused_task_only_when_it_is_resumed(rule: str) -> None:
+    lost = but(transactions={"connect-cluster-g": described("connect-cluster-g")}, idle_since={"g-x-0": 0, "g-x-1": 0})
+    [runs], [waits] = answer(rule, lost).findings, answer(rule, replace(lost, statuses=paused())).findings
+    assert runs.cure == "POST /connectors/x/tasks/0/restart; POST /connectors/x/tasks/1/restart"
+    assert (
+        waits.cure.partition("; ")[2]
+        == "one that is PAUSED claims its ID when it is resumed, and is reported until then"
+    )
+
+
+DISABLED = FILE | {"exactly.once.source.support": "disabled"}
+
+
+@pytest.mark.parametrize(
+    ("given", "last", "outcome"),
+    [
+        ({"worker.properties": DISABLED}, Skipped("denied"), "cannot tell"),
+        ({B: DISABLED}, Skipped("denied"), "cannot tell"),
+        ({B: DISABLED}, worker(B, enabled=Skipped("denied")), "cannot tell"),
+        ({"worker.properties": FILE}, Skipped("denied"), "fine"),
+        ({"worker.properties": DISABLED}, worker(B), "found"),
+        ({A: DISABLED}, Skipped("denied"), "found"),
+    ],
+)
+def test_the_file_of_a_worker_whose_answer_is_not_known_contradicts_nobody(given, last, outcome) -> None:
+    assert answer("EOS014", but(workers={A: worker(A), B: last}, worker_files=given)).outcome == outcome
+
+
+@pytest.mark.parametrize("state", [TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT])
+def test_a_transaction_that_is_decided_is_not_fenced_but_its_markers_are_made_possible(state) -> None:
+    place = TopicPartition("out", 0)
+    [found] = answer("EOS112", but(transactions={"g-x-0": described("g-x-0", state, NOW - 200_000, (place,))})).findings
+    assert "fence" not in found.cure
+    assert found.cure.endswith("restart the broker that coordinates the ID: broker 1")
+
+
+@pytest.mark.parametrize("ahead_ms", [7_200_000, -7_200_000])
+def test_by_a_clock_that_is_hours_off_no_transaction_and_no_id_is_old(ahead_ms) -> None:
+    far = but(
+        clock=ClusterClock(1, ahead_ms, 5),
+        transactions={"g-x-0": described("g-x-0", TransactionState.ONGOING, NOW - 200_000)},
+    )
+    for rule in ("EOS112", "EOS117"):
+        said = answer(rule, far)
+        assert (said.outcome, "of this machine's" in said.cannot_tell[0] or "machine's" in said.cannot_tell[0]) == (
+            "cannot tell",
+            True,
+        )
+    assert answer("EOS112", replace(far, clock=ClusterClock(1, 1000, 5))).outcome == "found"
+
+
+def test_a_dedicated_node_without_internal_rest_is_a_warning_and_stops_no_roll() -> None:
+    mm2 = {"mm2": {"clusters": "A, B", "B.exactly.once.source.support": "enabled"}}
+    said = answer("EOS107", but(worker_files=mm2, brokers={0: BROKER}))
+    assert (said.outcome, said.rule.blocks, said.findings[0].severity.value) == ("found", frozenset(), "warning")
+    assert answer("EOS107", but(worker_files=mm2, workers={A: worker(A, "3.4.1")})).outcome == "fine"
+
+
+SINK = {"x": ConnectorStatus("x", "sink", "RUNNING", ())}
+LEVEL = "isolation.level"
+
+
+@pytest.mark.parametrize(
+    ("config", "given", "outcome"),
+    [
+        ({f"consumer.override.{LEVEL}": "read_committed"}, {A: FILE}, "fine"),
+        ({}, {A: FILE | {f"consumer.{LEVEL}": "read_committed"}}, "fine"),
+        (
+            {f"consumer.override.{LEVEL}": "read_uncommitted"},
+            {A: FILE | {f"consumer.{LEVEL}": "read_committed"}},
+            "found",
+        ),
+        ({"file": "f"}, {A: FILE | {f"consumer.{LEVEL}": "read_committed"}, B: FILE}, "found"),
+        ({f"consumer.override.{LEVEL}": "read_committed"}, Skipped("not given"), "fine"),
+        ({}, Skipped("not given"), "cannot tell"),
+    ],
+)
+def test_a_sink_reads_what_its_override_says_and_else_what_all_workers_do(config, given, outcome) -> None:
+    said = answer("EOS121", but(statuses=SINK, inspection=inspection(**config), worker_files=given))
+    assert ("found" if said.findings else said.outcome) == outcome
+
+
+def test_a_sink_whose_config_is_not_known_may_read_committed() -> None:
+    statuses = {"y": ConnectorStatus("y", "sink", "RUNNING", ())}
+    said = answer("EOS121", but(statuses=statuses, worker_files={A: FILE}))
+    assert said.cannot_tell == ("the config of y, which may set isolation.level, is not known",)
+
+
+def test_workers_of_one_machine_may_use_its_loopback_address() -> None:
+    group = replace(
+        HEALTHY.group, members=(GroupMember("1", "http://localhost:1"), GroupMember("2", "http://127.0.0.1:2"))
+    )
+    assert answer("EOS025", but(group=group)).outcome == "fine"
+
+
+SOURCE = {"connector.class": "FileStreamSource", "topic": "out"}
+
+
+def reasons(name: str = "c", **config: object) -> list[str]:
+    named = {key.replace("_", "."): value for key, value in config.items()}
+    return list(why_impossible(known_connector(SOURCE | named, "the test", name)))
+
+
+def test_nothing_speaks_against_a_connector_that_may_run() -> None:
+    accepted = {"exactly_once_support": "REQUIRED", "transaction_boundary": "Interval", "tasks_max": " +3 "}
+    assert reasons(**accepted, transaction_boundary_interval_ms="1000", offsets_storage_topic="o" * 249) == []
+    assert reasons(tasks_max="${env:TASKS}", offsets_storage_topic="${env:TOPIC}", topic="${file:/x:topic}") == []
+    assert reasons(connector_class="FileStreamSink", topics="a, b", tasks_max=2) == []
+    assert reasons(producer_override_bootstrap_servers="SASL_SSL://a:9092, [::1]:9093") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "reason"),
+    [
+        ("", {}, "its name is empty"),
+        ("a\nb", {}, "its name has control characters"),
+        ("ä" * 20_000, {}, "its name has 40000 bytes, and no worker of the group survives one of more than 32767"),
+        ("c", {"topic": "a topic"}, "topic 'a topic' is not a topic's name"),
+        ("c", {"topic": ".."}, "topic '..' is not a topic's name"),
+        ("c", {"offsets_storage_topic": "ö"}, "offsets.storage.topic 'ö' is not a topic's name"),
+        ("c", {"offsets_storage_topic": ""}, "offsets.storage.topic '' is not a topic's name"),
+        ("c", {"offsets_storage_topic": "o" * 250}, "offsets.storage.topic 'ooo"),
+        ("c", {"connector_class": "FileStreamSink", "topics": "a,b c"}, "topics 'b c' is not a topic's name"),
+        ("c", {"tasks_max": "0"}, "tasks.max is '0', not a whole number from 1 on"),
+        ("c", {"tasks_max": "2147483648"}, "tasks.max is '2147483648', not a whole number from 1 on"),
+        ("c", {"exactly_once_support": "maybe"}, "exactly.once.support is 'maybe', not requested or required"),
+        ("c", {"transaction_boundary": "often"}, "transaction.boundary is 'often', not poll, interval or connector"),
+        ("c", {"transaction_boundary_interval_ms": "1s"}, "transaction.boundary.interval.ms is '1s', not a whole"),
+        (
+            "c",
+            {"producer_override_bootstrap_servers": "::::"},
+            "producer.override.bootstrap.servers '::::' is not HOST",
+        ),
+    ],
+)
+def test_what_no_worker_can_run_is_said_of_it(name: str, config: dict[str, str], reason: str) -> None:
+    [said] = reasons(name, **config)
+    assert said.startswith(reason)
+
+
+def test_a_setting_that_is_no_text_counts_as_not_set_where_it_is_known_from_a_worker() -> None:
+    assert reasons(tasks_max={"a": 1}, offsets_storage_topic=["x"], topic=None) == []
+
+
+def test_the_config_topic_shows_it_beside_the_other_connectors() -> None:
+    log = Log().writer(7).config("x").tasks("x", 0).commit("x", 1).fencing("x", 1)
+    log = log.put("connector-odd", {"properties": {"connector.class": ["X"], "tasks.max": [1]}}).fencing("odd", 200_000)
+    found = inspection(log)
+    [odd] = [each for each in found.findings if each.id == "EOS074"]
+    assert odd.subject == "odd"
+    assert "its connector.class is no text, and workers answer 500" in odd.message
+    assert "tasks.max is no text, not a whole number from 1 on" in odd.message
+    assert "claims 200000 tasks" in odd.message
+    [healthy] = [each for each in found.connectors if each.state.name == "x"]
+    assert [each.id for each in connector_findings(healthy, True, NEWEST)] == []
+
+
+def test_what_others_make_of_a_setting_only_they_know() -> None:
+    for kind in ("org.example.JdbcSource", "io.debezium.connector.mysql.MySqlConnector", "MirrorSource"):
+        odd = {"topic": "rows of %{table}", "topics": "[a b]", "topic.prefix": "a b"}
+        assert list(why_impossible(known_connector({"connector.class": kind, **odd}, "the test", "c"))) == []
+
+
+UUID = "7b9f0a44-0b7f-4c1e-8a52-0a1b2c3d4e5f"
+
+
+@pytest.mark.parametrize(
+    ("transactional_id", "shapes"),
+    [
+        ("A-mm2-MirrorSourceConnector-0", ("MirrorMaker 2 MirrorSourceConnector task 0, from A",)),
+        ("us-east-mm2-MirrorHeartbeatConnector-2", ("MirrorMaker 2 MirrorHeartbeatConnector task 2, from us-east",)),
+        ("connect-cluster-A-mm2", ("MirrorMaker 2 leader, from A",)),
+        (f"word-count-{UUID}-1", ("Streams application word-count",)),
+        ("word-count-0_12", ("Streams application word-count",)),
+        ("Sink: out-cbc357ccb763df2852fee8c4fc7d55f2-3", ("Flink producer Sink: out",)),
+        ("orders-sink-0-17", ("Connect task 17 of orders-sink-0", "Flink sink orders-sink")),
+        ("connect-cluster-x-3", ("Connect leader of x-3", "Connect task 3 of connect-cluster-x")),
+        ("connect-cluster-reporting", ("Connect leader of reporting",)),
+        ("g-c-0", ("Connect task 0 of g-c",)),
+        ("payments", ()),
+        ("g-0", ()),
+        ("", ()),
+        ("7", ()),
+    ],
+)
+def test_an_id_is_told_by_its_shape(transactional_id: str, shapes: tuple[str, ...]):
+    assert shapes_of(transactional_id) == shapes
+
+
+NAMES = st.text(alphabet="ab-01", min_size=1, max_size=4)
+GROUPS = st.dictionaries(NAMES | st.just("connect-cluster"), st.lists(NAMES, max_size=4, unique=True), max_size=4)
+
+
+def ids(owner: IdOwner) -> set[str]:
+    if owner.connector is None:
+        return {leader_transactional_id(owner.group_id)}
+    return {task_transactional_id(owner.group_id, ConnectorTaskId(owner.connector, task)) for task in range(12)}
+
+
+def owners(groups: dict[str, list[str]]) -> list[IdOwner]:
+    return [IdOwner(group, name) for group, names in groups.items() for name in (*names, None)]
+
+
+@settings(max_examples=300)
+@given(GROUPS)
+def test_owners_that_share_an_id_are_found_and_no_others(groups):
+    found = [each for each in find_collisions(groups) if each.equal]
+    shared = {frozenset((a, b)) for a, b in combinations(owners(groups), 2) if ids(a) & ids(b)}
+    told = {frozenset((each.first, each.second)) for each in found}
+    assert told <= shared
+    # Of three owners of one ID the first is told with each of the others.
+    assert {owner for pair in told for owner in pair} == {owner for pair in shared for owner in pair}
+
+
+@settings(max_examples=300)
+@given(GROUPS)
+def test_every_owner_whose_ids_a_prefix_of_another_covers_is_told(groups):
+    told = {each.second.text for each in find_collisions(groups) if not each.equal}
+    known = owners(groups)
+    covered = {
+        one.text
+        for one in known
+        if any(
+            other.connector is not None
+            and one.text.startswith(other.text)
+            and (one.connector is None or one.text != other.text)
+            for other in known
+        )
+    }
+    assert told == covered
+
+
+def test_the_same_text_from_another_split_is_the_same_ids():
+    [found] = [each for each in find_collisions({"a": ["b-c"], "a-b": ["c"]}) if each.equal]
+    assert found == Collision("a-b-c-", IdOwner("a", "b-c"), IdOwner("a-b", "c"), equal=True)
+
+
+def test_the_leader_of_one_group_may_be_a_task_of_another():
+    found = [each for each in find_collisions({"connect-cluster": ["x"], "x-3": []}) if each.equal]
+    assert [(each.shared, str(each.second)) for each in found] == [("connect-cluster-x-3", "the leader of group x-3")]
+
+
+def test_a_prefix_with_its_dash_spares_the_connector_that_is_called_alike():
+    assert list(find_collisions({"g": ["orders", "orders2"]})) == []
+
+
+def test_a_connector_that_is_called_like_another_and_a_dash_is_told():
+    [found] = find_collisions({"g": ["orders", "orders-eu"]})
+    assert (found.shared, str(found.second)) == ("g-orders-", "connector orders-eu of group g")

@@ -1,0 +1,250 @@
+"""The config topic and Connect's group protocol, in Kafka's bytes."""
+
+import base64
+import struct
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosctl.codecs.config_topic import decode_config_record, split_key
+from eosctl.codecs.connect_protocol import decode_leader_url, decode_member_url, decode_tasks
+from eosctl.codecs.secrets import HIDDEN
+from eosctl.errors import Undecodable
+from eosctl.model.config_topic import (
+    ConnectorConfigRecord,
+    Disposition,
+    InvalidKeyRecord,
+    LoggerLevelRecord,
+    MalformedRecord,
+    Origin,
+    RecordKind,
+    RestartRequestRecord,
+    SessionKeyRecord,
+    TargetStateRecord,
+    TaskCommitRecord,
+    TaskConfigRecord,
+    TaskCountRecord,
+)
+from eosctl.model.names import ConnectorTaskId
+from eosctl.model.records import Record, RecordState
+
+ORIGIN = Origin(7, 1_790_000_000_000, RecordState.ABORTED, True, 2000, 3)
+
+
+def decoded(key, value):
+    record = Record(
+        7,
+        1_790_000_000_000,
+        None if key is None else key.encode(),
+        None if value is None else value.encode(),
+        RecordState.ABORTED,
+        True,
+        2000,
+        3,
+    )
+    return decode_config_record(record)
+
+
+SESSION_KEY = '{"key":"c2VjcmV0","algorithm":"HmacSHA256","creation-timestamp":5}'
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("connector-a", '{"properties":{"topic":"t"}}', ConnectorConfigRecord(ORIGIN, "a", {"topic": "t"})),
+        ("connector-a", None, ConnectorConfigRecord(ORIGIN, "a", None)),
+        ("connector-a", "null", ConnectorConfigRecord(ORIGIN, "a", None)),
+        ("task-a-1-0", '{"properties":{}}', TaskConfigRecord(ORIGIN, "a-1", 0, {})),
+        ("commit-a", '{"tasks":3}', TaskCommitRecord(ORIGIN, "a", 3)),
+        ("commit-a", '{"tasks":4294967298}', TaskCommitRecord(ORIGIN, "a", 2)),
+        ("tasks-fencing-a", '{"task-count":3}', TaskCountRecord(ORIGIN, "a", 3)),
+        ("target-state-a", '{"state":"PAUSED"}', TargetStateRecord(ORIGIN, "a", "PAUSED", None)),
+        ("target-state-a", '{"state":1,"state.v2":"X"}', TargetStateRecord(ORIGIN, "a", None, "X")),
+        ("target-state-a", None, TargetStateRecord(ORIGIN, "a", None, None, removed=True)),
+        ("session-key", SESSION_KEY, SessionKeyRecord(ORIGIN, "HmacSHA256", 5)),
+        ("restart-connector-a", '{"include-tasks":true}', RestartRequestRecord(ORIGIN, "a", True, False)),
+        ("logger-cluster-org.x", '{"level":"DEBUG"}', LoggerLevelRecord(ORIGIN, "org.x", "DEBUG")),
+        ("tasks-count-a", '{"tasks":3}', InvalidKeyRecord(ORIGIN, "tasks-count-a")),
+        ("task-0", '{"properties":{}}', InvalidKeyRecord(ORIGIN, "task-0")),
+    ],
+)
+def test_each_kind_is_told_by_its_key(key, value, expected):
+    record = decoded(key, value)
+    assert type(record) is type(expected)
+    assert record == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "kind", "disposition"),
+    [
+        ("connector-a", "[]", RecordKind.CONNECTOR_CONFIG, Disposition.IGNORED),
+        ("connector-a", '{"properties":[]}', RecordKind.CONNECTOR_CONFIG, Disposition.IGNORED),
+        ("connector-a", "{", RecordKind.CONNECTOR_CONFIG, Disposition.UNREADABLE),
+        ("task-a-0", None, RecordKind.TASK_CONFIG, Disposition.IGNORED),
+        ("commit-a", None, RecordKind.TASK_COMMIT, Disposition.IGNORED),
+        ("commit-a", "{}", RecordKind.TASK_COMMIT, Disposition.POISON),
+        ("commit-a", '{"tasks":"3"}', RecordKind.TASK_COMMIT, Disposition.POISON),
+        ("commit-a", '{"tasks":3.0}', RecordKind.TASK_COMMIT, Disposition.POISON),
+        ("commit-a", '{"tasks":true}', RecordKind.TASK_COMMIT, Disposition.POISON),
+        ("tasks-fencing-a", '{"task-count":null}', RecordKind.TASK_COUNT, Disposition.POISON),
+        ("session-key", '{"key":"*"}', RecordKind.SESSION_KEY, Disposition.FATAL),
+        ("session-key", '{"key":"YQ=="}', RecordKind.SESSION_KEY, Disposition.IGNORED),
+        ("logger-cluster-x", '{"level":1}', RecordKind.LOGGER_LEVEL, Disposition.IGNORED),
+        ("whatever", "{", RecordKind.INVALID_KEY, Disposition.UNREADABLE),
+        (None, "{}", RecordKind.INVALID_KEY, Disposition.FATAL),
+        (None, "{", RecordKind.INVALID_KEY, Disposition.UNREADABLE),
+    ],
+)
+def test_what_a_worker_cannot_use_says_what_the_worker_does(key, value, kind, disposition):
+    record = decoded(key, value)
+    assert isinstance(record, MalformedRecord)
+    assert (record.kind, record.disposition, record.key) == (kind, disposition, key)
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("task-foo--1", (RecordKind.TASK_CONFIG, "foo-", 1)),
+        ("task-foo-1-", (RecordKind.TASK_CONFIG, "foo", 1)),
+        ("task--0", (RecordKind.TASK_CONFIG, "", 0)),
+        ("task-0", (RecordKind.INVALID_KEY, "", 0)),
+        ("task-", (RecordKind.INVALID_KEY, "", 0)),
+        ("task-a-+1", (RecordKind.TASK_CONFIG, "a", 1)),
+        ("task-a-١٢", (RecordKind.TASK_CONFIG, "a", 12)),
+        ("task-a-𝟏", (RecordKind.INVALID_KEY, "", 0)),
+        ("task-a-1_0", (RecordKind.INVALID_KEY, "", 0)),
+        ("task-a-2147483648", (RecordKind.INVALID_KEY, "", 0)),
+        ("tasks-fencing-task-a-0", (RecordKind.TASK_COUNT, "task-a-0", 0)),
+        ("restart-connector-x", (RecordKind.RESTART_REQUEST, "x", 0)),
+        ("connector-restart-connector-x", (RecordKind.CONNECTOR_CONFIG, "restart-connector-x", 0)),
+        ("session-key-x", (RecordKind.INVALID_KEY, "", 0)),
+    ],
+)
+def test_keys_are_split_as_java_splits_them(key, expected):
+    assert split_key(key) == expected
+
+
+def test_secrets_end_at_the_codec():
+    assert "c2VjcmV0" not in repr(decoded("session-key", SESSION_KEY))
+    assert decoded("task-a-0", '{"properties":{"password":"hunter2"}}').properties == {"password": HIDDEN}
+    for value in ('{"password":"hunter2"', '["hunter2"]', '"hunter2"', '{"tasks":"hunter2"}', '{"key":"hunter2*"}'):
+        for key in ("connector-a", "commit-a", "session-key", "other", None):
+            assert "hunter2" not in repr(decoded(key, value))
+
+
+raw_keys = st.one_of(
+    st.none(),
+    st.binary(),
+    st.builds(
+        lambda prefix, rest: prefix + rest,
+        st.sampled_from([b"task-a-", b"task-", b"commit-", b"connector-", b"session-key", b"tasks-fencing-"]),
+        st.binary(max_size=6),
+    ),
+)
+
+
+@given(raw_keys, st.one_of(st.none(), st.binary()))
+def test_any_bytes_are_a_record(key, value):
+    record = decode_config_record(Record(0, 0, key, value))
+    assert record.origin == Origin(0, 0)
+
+
+def test_an_encoded_key_of_any_length_is_dropped():
+    key = base64.b64encode(b"x" * 33).decode()
+    record = decoded("session-key", f'{{"key":"{key}","algorithm":"A","creation-timestamp":1}}')
+    assert record == SessionKeyRecord(ORIGIN, "A", 1)
+
+
+def text(value: str) -> bytes:
+    raw = value.encode()
+    return struct.pack(">h", len(raw)) + raw
+
+
+@given(st.text(max_size=40), st.integers(0, 2), st.binary(max_size=20))
+def test_a_member_tells_its_address_in_every_version(url: str, version: int, rest: bytes) -> None:
+    assert decode_member_url(struct.pack(">h", version) + text(url) + struct.pack(">q", 7) + rest) == url
+
+
+def test_an_assignment_tells_the_leader_s_address() -> None:
+    data = struct.pack(">hh", 2, 0) + text("connect-1") + text("http://a:8083/") + struct.pack(">q", 7)
+    assert decode_leader_url(data) == "http://a:8083/"
+
+
+def test_during_a_rebalance_nothing_is_told() -> None:
+    assert decode_member_url(b"") is None
+    assert decode_leader_url(b"") is None
+
+
+@pytest.mark.parametrize("data", [b"\0", b"\0\1\0\5abc", b"\0\1\0\1\xff"])
+def test_what_is_cut_or_no_text_is_undecodable(data: bytes) -> None:
+    with pytest.raises(Undecodable):
+        decode_member_url(data)
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_give_an_address_or_undecodable(data: bytes) -> None:
+    for decode in (decode_member_url, decode_leader_url):
+        try:
+            url = decode(data)
+        except Undecodable:
+            continue
+        assert url is None or isinstance(url, str)
+
+
+def assignment(version: int, work: dict[str, list[int]], revoked: dict[str, list[int]] | None = None) -> bytes:
+    """As ConnectProtocol and IncrementalCooperativeConnectProtocol write it; -1 stands for the connector itself."""
+
+    def listed(of: dict[str, list[int]] | None) -> bytes:
+        if of is None:
+            return struct.pack(">i", -1)
+        items = (text(name) + struct.pack(f">i{len(tasks)}i", len(tasks), *tasks) for name, tasks in of.items())
+        return struct.pack(">i", len(of)) + b"".join(items)
+
+    head = struct.pack(">hh", version, 0) + text("connect-1") + text("http://a:8083/") + struct.pack(">q", 7)
+    return head + listed(work) + (listed(revoked) + struct.pack(">i", 0) if version else b"")
+
+
+def metadata(version: int, had: bytes | None) -> bytes:
+    head = struct.pack(">h", version) + text("http://a:8083/") + struct.pack(">q", 7)
+    if version == 0:
+        return head
+    return head + (struct.pack(">i", -1) if had is None else struct.pack(">i", len(had)) + had)
+
+
+def test_an_eager_assignment_is_all_that_a_member_has() -> None:
+    given = assignment(0, {"orders": [-1, 0, 12], "other": [3]})
+    tasks = (ConnectorTaskId("orders", 0), ConnectorTaskId("orders", 12), ConnectorTaskId("other", 3))
+    assert decode_tasks(metadata(0, None), given) == tasks
+
+
+def test_later_assignments_add_to_what_the_member_had_when_it_joined() -> None:
+    had = assignment(2, {"orders": [-1, 0]})
+    assert decode_tasks(metadata(2, had), assignment(2, {"orders": [1]})) == (
+        ConnectorTaskId("orders", 0),
+        ConnectorTaskId("orders", 1),
+    )
+
+
+def test_revoked_tasks_count_until_the_member_has_joined_without_them() -> None:
+    had = assignment(1, {"orders": [0]})
+    assert decode_tasks(metadata(1, had), assignment(1, {}, {"orders": [0]})) == (ConnectorTaskId("orders", 0),)
+    assert decode_tasks(metadata(1, None), assignment(1, {})) == ()
+
+
+def test_a_member_without_an_assignment_has_what_it_joined_with() -> None:
+    assert decode_tasks(metadata(2, assignment(2, {"orders": [0]})), b"") == (ConnectorTaskId("orders", 0),)
+    assert decode_tasks(b"", b"") == ()
+
+
+@pytest.mark.parametrize("cut", [1, 5, 20, 40])
+def test_tasks_that_are_cut_are_undecodable(cut: int) -> None:
+    with pytest.raises(Undecodable):
+        decode_tasks(metadata(2, None), assignment(2, {"orders": [0, 1]})[:-cut][:50])
+
+
+@given(st.binary(max_size=80), st.binary(max_size=80))
+def test_any_bytes_give_tasks_or_undecodable(sent: bytes, given_back: bytes) -> None:
+    with suppress(Undecodable):
+        assert all(each.task >= 0 for each in decode_tasks(sent, given_back))

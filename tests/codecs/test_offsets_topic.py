@@ -1,0 +1,303 @@
+"""The offsets topic, in Kafka's bytes and through REST."""
+
+import json
+from contextlib import suppress
+from struct import pack
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosctl.codecs.group_offsets import OffsetCommitKey, decode_checkpoint, decode_offset_commit_key
+from eosctl.codecs.offsets_topic import (
+    canonical,
+    decode_kip875,
+    decode_offsets_key,
+    decode_offsets_value,
+    encode_kip875,
+    encode_offsets_key,
+    encode_offsets_value,
+    hash_map_order,
+    java_double,
+    rename_key,
+)
+from eosctl.errors import ConfigError, Undecodable
+from eosctl.model.mirror import Checkpoint
+from eosctl.model.names import TopicPartition
+from eosctl.model.offsets import ConnectorOffset, MalformedKey, MalformedValue, OffsetKey
+
+SCALARS = (
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text(st.characters(exclude_categories=["Cs"]))
+)
+MAPS = st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), SCALARS, max_size=5)
+NAMES = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+def test_a_key_is_a_connector_and_its_source_partition() -> None:
+    raw = b'["file-source",{"filename":"/tmp/x","n":1,"f":1.5,"b":true,"z":null}]'
+    assert decode_offsets_key(raw) == OffsetKey(
+        raw, "file-source", {"filename": "/tmp/x", "n": 1, "f": 1.5, "b": True, "z": None}
+    )
+
+
+def test_a_null_source_partition_is_a_key() -> None:
+    assert decode_offsets_key(b'["c",null]') == OffsetKey(b'["c",null]', "c", None)
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (None, "the key is null"),
+        (b"", "the key is null, not a list of 2"),
+        (b"file-source", "the key is not JSON"),
+        (b'{"a":1}', "the key is an object, not a list of 2"),
+        (b'["a"]', "the key is a list of 1, not of 2"),
+        (b'["a",{},{}]', "the key is a list of 3, not of 2"),
+        (b"[1,{}]", "the connector is a number, not text"),
+        (b'["a","b"]', "the source partition is text, not an object"),
+        (b'["a",[]]', "the source partition is a list, not an object"),
+        (b"\xff\xfe\x00", "the key is not JSON"),
+    ],
+)
+def test_what_a_worker_ignores_is_a_malformed_key_with_the_reason(raw: bytes | None, reason: str) -> None:
+    key = decode_offsets_key(raw)
+    assert isinstance(key, MalformedKey)
+    assert key.raw == raw
+    assert reason in key.reason
+
+
+@pytest.mark.parametrize(
+    ("raw", "value"),
+    [
+        (None, None),
+        (b"null", None),
+        (b'{"position":123}', {"position": 123}),
+        (b'{"n":18446744073709551617}', {"n": 1}),
+        (b'{"n":1.0}', {"n": 1.0}),
+        (b"{}", {}),
+    ],
+)
+def test_a_value_is_read_as_a_worker_reads_it(raw: bytes | None, value: object) -> None:
+    assert decode_offsets_value(raw) == value
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"{", "the value is not JSON"),
+        (b"[1]", "the value is a list, not an object"),
+        (b'{"a":{"b":1}}', "member 'a' is nested, which Connect refuses"),
+    ],
+)
+def test_a_value_that_no_connector_gets_says_why(raw: bytes, reason: str) -> None:
+    value = decode_offsets_value(raw)
+    assert isinstance(value, MalformedValue)
+    assert reason in value.reason
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_a_key_and_a_value_of_some_kind(raw: bytes) -> None:
+    assert isinstance(decode_offsets_key(raw), OffsetKey | MalformedKey)
+    value = decode_offsets_value(raw)
+    assert value is None or isinstance(value, dict | MalformedValue)
+
+
+@given(NAMES, st.none() | MAPS)
+def test_a_key_that_was_written_is_read_back(connector: str, partition: dict[str, object] | None) -> None:
+    raw = encode_offsets_key(connector, partition)
+    assert decode_offsets_key(raw) == OffsetKey(raw, connector, partition)
+
+
+def test_json_is_written_as_jackson_writes_it() -> None:
+    assert encode_offsets_key('a"\\/\n\x01\x7f', {"ü": 1, "d": 1e7}) == (
+        '["a\\"\\\\/\\n\\u0001\x7f",{"ü":1,"d":1.0E7}]'.encode()
+    )
+    assert encode_offsets_key("😀", None) == b'["\\uD83D\\uDE00",null]'
+    assert encode_offsets_value(None) is None
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (100.0, "100.0"),
+        (0.001, "0.001"),
+        (1e-4, "1.0E-4"),
+        (1234567.0, "1234567.0"),
+        (12345678.0, "1.2345678E7"),
+        (1e10, "1.0E10"),
+        (-0.0, "-0.0"),
+        (123.456, "123.456"),
+        (5e-324, "4.9E-324"),
+    ],
+)
+def test_a_double_is_written_as_java_writes_it(number: float, text: str) -> None:
+    assert java_double(number) == text
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_written_double_is_the_same_number(number: float) -> None:
+    assert float(java_double(number)) == number
+
+
+@pytest.mark.parametrize(
+    ("raw", "renamed"),
+    [
+        (b'["old",{"b":1.50,"a":2}]', b'["new \\"x\\"",{"b":1.50,"a":2}]'),
+        (b' [ "o\\u006cd" , null ] ', b' [ "new \\"x\\"" , null ] '),
+    ],
+)
+def test_a_rename_leaves_every_other_byte_as_it_is(raw: bytes, renamed: bytes) -> None:
+    assert rename_key(raw, 'new "x"') == renamed
+
+
+@given(NAMES, NAMES, st.none() | MAPS)
+def test_a_renamed_key_is_of_the_new_connector(old: str, new: str, partition: dict[str, object] | None) -> None:
+    key = decode_offsets_key(rename_key(encode_offsets_key(old, partition), new))
+    assert isinstance(key, OffsetKey)
+    assert (key.connector, key.partition) == (new, partition)
+
+
+@pytest.mark.parametrize("raw", [b"not a key", '["c",{}]'.encode("utf-16")])
+def test_what_is_no_utf_8_key_cannot_be_renamed(raw: bytes) -> None:
+    with pytest.raises(Undecodable, match="a key cannot be renamed"):
+        rename_key(raw, "new")
+
+
+def key_of(text: str) -> OffsetKey:
+    key = decode_offsets_key(text.encode())
+    assert isinstance(key, OffsetKey)
+    return key
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        ('["c",{"x":1,"y":2}]', '["c", {"y":2,"x":1}]', True),
+        ('["c",{"x":"\\u00fc"}]', '["c",{"x":"ü"}]', True),
+        ('["c",{"x":1}]', '["c",{"x":1.0}]', False),
+        ('["c",{"x":1}]', '["c",{"x":true}]', False),
+        ('["c",null]', '["c",{}]', False),
+    ],
+)
+def test_the_canonical_form_is_that_of_the_json(a: str, b: str, same: bool) -> None:
+    assert (canonical(key_of(a)) == canonical(key_of(b))) is same
+
+
+def test_members_are_ordered_as_in_a_java_hash_map() -> None:
+    # Checked with a JDK: the keys of MirrorSourceConnector.
+    assert json.dumps(hash_map_order({"topic": "t", "partition": 0, "cluster": "A"})) == (
+        '{"cluster": "A", "partition": 0, "topic": "t"}'
+    )
+
+
+KEY = pack(">h2sh9si", 2, b"g1", 9, b"eu.orders", 3)
+VALUE = pack(">hqqh", 0, 250, 249, 0)
+
+
+def test_key_and_value_are_read():
+    assert decode_checkpoint(KEY, VALUE) == Checkpoint("g1", "eu.orders", 3, 250, 249)
+    assert decode_checkpoint(KEY, None) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [(None, VALUE), (KEY[:-1], VALUE), (KEY, VALUE[:9]), (b"\xff\xff", VALUE), (KEY, b"\0\1" + VALUE[2:])],
+)
+def test_what_is_no_checkpoint_is_refused(key: bytes | None, value: bytes):
+    with pytest.raises(Undecodable):
+        decode_checkpoint(key, value)
+
+
+VALUES = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text()
+OFFSETS = st.lists(
+    st.builds(ConnectorOffset, st.dictionaries(st.text(), VALUES), st.none() | st.dictionaries(st.text(), VALUES)),
+    unique_by=lambda each: repr(sorted(each.partition.items())),
+)
+
+
+def test_the_body_is_what_the_rest_interface_answers() -> None:
+    text = encode_kip875([ConnectorOffset({"filename": "ü"}, {"position": 3})])
+    assert text == '{"offsets": [\n  {"partition": {"filename": "ü"}, "offset": {"position": 3}}\n]}\n'
+    assert encode_kip875([]) == '{"offsets": []}\n'
+
+
+@given(OFFSETS)
+def test_what_is_written_is_read_back(offsets: list[ConnectorOffset]) -> None:
+    assert decode_kip875(encode_kip875(offsets), "f") == tuple(offsets)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "f.json line 1: not JSON"),
+        ('{"offsets": [\n{"partition": {}, "offset": {}},\n]}', "f.json line 3: not JSON"),
+        ("[]", 'f.json line 1: not an object with the one member "offsets"'),
+        ('{"offsets": {}}', 'f.json line 1: not an object with the one member "offsets"'),
+        ('{"offsets": [], "x": 1}', 'f.json line 1: not an object with the one member "offsets"'),
+        ('{"offsets": [{"partition": {}}]}', r"f.json line 1: offsets\[0\] is not an object with partition and offset"),
+        (
+            '{"offsets": [\n{"partition": null, "offset": {}}]}',
+            r"f.json line 2: offsets\[0\].partition is not an object",
+        ),
+        (
+            '{"offsets": [\n{"partition": {}, "offset": {}},\n{"partition": {"a": 1},\n "offset": {"b": []}}]}',
+            r"f.json line 3: offsets\[1\].offset.b is nested",
+        ),
+        (
+            '{"offsets": [{"partition": {"a": 9223372036854775808}, "offset": null}]}',
+            r"f.json line 1: offsets\[0\].partition.a is beyond 64 bits",
+        ),
+        (
+            '{"offsets": [\n{"partition": {"a": 1, "b": 2}, "offset": null},\n'
+            '{"partition": {"b": 2, "a": 1}, "offset": null}]}',
+            r"f.json line 3: offsets\[1\].partition repeats offsets\[0\].partition",
+        ),
+        ('{"offsets": [{"partition": {"a": NaN}, "offset": null}]}', r"f.json line 1: not JSON \(NaN is not JSON\)"),
+    ],
+)
+def test_an_error_names_the_line_and_the_field(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        decode_kip875(text, "f.json")
+
+
+@given(st.text())
+def test_any_text_is_a_body_or_undecodable(text: str) -> None:
+    try:
+        decode_kip875(text, "f")
+    except ConfigError:
+        return
+
+
+SHORT_NAMES = st.text(st.characters(codec="utf-8"), max_size=30)
+
+
+def key(version: int, group_id: str, topic: str, partition: int) -> bytes:
+    group, name = group_id.encode(), topic.encode()
+    return (
+        pack(">h", version) + pack(">h", len(group)) + group + pack(">h", len(name)) + name + pack(">i", partition)
+    )  # fmt: skip
+
+
+@given(st.sampled_from([0, 1]), SHORT_NAMES, SHORT_NAMES, st.integers(0, 2**31 - 1))
+def test_an_offset_commit_tells_its_group_and_partition(version: int, group_id: str, topic: str, partition: int):
+    wanted = OffsetCommitKey(group_id, TopicPartition(topic, partition))
+    assert decode_offset_commit_key(key(version, group_id, topic, partition)) == wanted
+
+
+@pytest.mark.parametrize("version", [2, 3, 8])
+def test_other_kinds_of_records_are_told_apart(version: int):
+    assert decode_offset_commit_key(pack(">h", version) + b"anything") is None
+
+
+@pytest.mark.parametrize(
+    "broken", [b"", b"\x00", key(1, "g", "t", 0)[:-1], key(1, "g", "t", 0) + b"x", key(-1, "", "", 0)]
+)
+def test_keys_that_are_cut_or_too_long_are_undecodable(broken: bytes):
+    with pytest.raises(Undecodable):
+        decode_offset_commit_key(broken)
+
+
+@given(st.binary(max_size=40))
+def test_any_bytes_give_a_key_or_undecodable(data: bytes):
+    with suppress(Undecodable):
+        decode_offset_commit_key(data)

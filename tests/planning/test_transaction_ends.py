@@ -1,0 +1,326 @@
+"""Transactions that are aborted or committed by hand."""
+
+import pytest
+from msgspec.structs import replace
+
+from eosctl.model.groups import ConnectGroup, GroupMember
+from eosctl.model.hanging import Advice, HangingReason, OpenTransaction, Verdict
+from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
+from eosctl.model.plan import (
+    NOTHING_OPEN,
+    AbortTransaction,
+    ClusterIs,
+    CommitTransaction,
+    ManualStep,
+    NoLiveOwner,
+    OpenPart,
+    Side,
+    TransactionHangs,
+    TransactionNow,
+    TransactionUnchanged,
+)
+from eosctl.model.preconditions import OpenNow, PlanFacts, violation
+from eosctl.model.skipped import Skipped
+from eosctl.model.step_descriptions import demanded_steps, lacking
+from eosctl.model.transaction_ends import AbortRequest, CommitFacts, CommitRequest
+from eosctl.model.transaction_log import TransactionLogValue
+from eosctl.model.transactions import ActiveProducer, Ownership, TaskOwner, TransactionDescription, TransactionState
+from eosctl.model.workers import LiveOwners
+from eosctl.planning.transaction_ends import plan_abort, plan_commit
+from eosctl.planning.undo import undo_plan
+
+PLACE = TopicPartition("orders", 3)
+NOW = 1_790_000_000_000
+MINUTE = 60_000
+WISH = AbortRequest(PLACE, None, None, 15 * MINUTE, force=False)
+
+
+def opened(start=7, producer_id=9, age_ms=20 * MINUTE, state=None, coordinator_epoch=4) -> OpenTransaction:
+    producer = ProducerIdAndEpoch(producer_id, 2)
+    active = ActiveProducer(PLACE, producer, 0, NOW - age_ms, coordinator_epoch, start)
+    described = None if state is None else TransactionDescription("id", state, producer, MINUTE, NOW, (PLACE,), 1)
+    return OpenTransaction(active, start, None if state is None else "id", described)
+
+
+def hanging(transaction: OpenTransaction, advice=Advice.ABORT) -> Verdict:
+    return Verdict(transaction, HangingReason.NO_TRANSACTIONAL_ID, advice)
+
+
+def live(transaction: OpenTransaction) -> Verdict:
+    return Verdict(transaction, None, Advice.WAIT)
+
+
+def test_what_hangs_is_aborted_under_the_epochs_that_the_leader_has():
+    planned = plan_abort(WISH, [hanging(opened())], NOW, "cluster")
+    assert planned.objections == ()
+    (step,) = planned.plan.steps
+    assert step.step == AbortTransaction(Side.SOURCE, "orders", 3, 9, 2, 4, 7)
+    assert step.preconditions == (
+        ClusterIs(Side.SOURCE, "cluster"),
+        TransactionHangs(Side.SOURCE, "orders", 3, 9, 7),
+    )
+
+
+def test_a_coordinator_epoch_that_is_not_known_is_sent_as_0():
+    (step,) = plan_abort(WISH, [hanging(opened(coordinator_epoch=None))], NOW, "cluster").plan.steps
+    assert step.step.coordinator_epoch == 0
+
+
+def test_of_several_those_that_hang_are_aborted_and_the_live_one_is_left_alone():
+    verdicts = [live(opened(1, 1, state=TransactionState.ONGOING)), hanging(opened(5, 2)), hanging(opened(8, 3))]
+    planned = plan_abort(WISH, verdicts, NOW, "cluster")
+    assert planned.objections == ()
+    assert [each.step.start_offset for each in planned.plan.steps] == [5, 8]
+
+
+@pytest.mark.parametrize("narrowed", [{"start_offset": 8}, {"producer_id": 3}])
+def test_one_is_named_by_its_start_offset_or_its_producer(narrowed):
+    verdicts = [hanging(opened(5, 2)), hanging(opened(8, 3))]
+    planned = plan_abort(replace(WISH, **narrowed), verdicts, NOW, "cluster")
+    assert [each.step.producer_id for each in planned.plan.steps] == [3]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "objection", "hint"),
+    [
+        (
+            live(opened(state=TransactionState.ONGOING)),
+            "does not hang: its coordinator has it as Ongoing under id",
+            "at 2026-09-21T14:14:20.000Z; or fence its producer, which aborts it in all its partitions: "
+            "eosctl fence --transactional-id id",
+        ),
+        (
+            hanging(opened(state=TransactionState.ONGOING), Advice.FENCE),
+            "hangs, but its producer has another transaction in progress as id",
+            "eosctl fence --transactional-id id",
+        ),
+        (
+            hanging(opened(state=TransactionState.ONGOING), Advice.COMPLETE),
+            "hangs, but its producer has another transaction in progress as id",
+            "have the application of id commit or abort its two-phase transaction first",
+        ),
+        (hanging(opened(state=TransactionState.PREPARE_COMMIT), Advice.WAIT), "another transaction", "wait"),
+        (hanging(opened(age_ms=15 * MINUTE)), "15.0 min old, younger than transactions may become", "wait"),
+    ],
+)
+def test_what_may_still_be_ended_by_its_coordinator_is_refused(verdict, objection, hint):
+    planned = plan_abort(WISH, [verdict], NOW, "cluster")
+    (said,) = planned.objections
+    assert objection in said
+    assert hint in planned.hint
+
+
+def test_forcing_it_says_what_may_break():
+    planned = plan_abort(replace(WISH, force=True), [live(opened(state=TransactionState.ONGOING))], NOW, "cluster")
+    assert planned.objections == ()
+    (warning,) = planned.warnings
+    assert "broken in two" in warning
+    (step,) = planned.plan.steps
+    assert step.step.forced
+    assert step.preconditions[1].forced
+
+
+def test_nothing_open_is_told():
+    planned = plan_abort(WISH, [], NOW, "cluster")
+    assert planned.objections == ("no transaction is open in orders-3, so there is nothing to abort",)
+    assert planned.plan.steps == ()
+
+
+WANTED = TransactionHangs(Side.SOURCE, "orders", 3, 9, 7)
+
+
+@pytest.mark.parametrize(
+    ("now", "forced", "why"),
+    [
+        (None, False, None),
+        (OpenNow(7, hangs=True), False, None),
+        (OpenNow(7, hangs=False), True, None),
+        (OpenNow(7, hangs=False), False, "does not hang: its coordinator knows it"),
+        (OpenNow(7, Skipped("no answer")), False, "whether the transaction of producer 9 in orders-3 hangs is unknown"),
+        (OpenNow(12, hangs=True), True, "has a transaction from offset 12 open now, not from 7"),
+    ],
+)
+def test_the_precondition_is_looked_at_again_at_the_moment_of_writing(now, forced, why):
+    facts = PlanFacts(open_transactions={(Side.SOURCE, PLACE, 9): now})
+    said = violation(replace(WANTED, forced=forced), facts)
+    assert said is None if why is None else why in said
+
+
+def test_an_abort_cannot_be_undone_and_the_undo_says_so():
+    planned = plan_abort(WISH, [hanging(opened())], NOW, "cluster")
+    (step,) = undo_plan(planned.plan).steps
+    assert "cannot be rolled back" in step.step.instruction
+
+
+STARTED = 1_789_999_990_000
+HELD = ProducerIdAndEpoch(42, 3)
+HERE, THERE = OpenPart("orders", 0, 10, 4), OpenPart("orders", 1, 7, 0)
+PLACES = (HERE.topic_partition, THERE.topic_partition)
+PARTS = {each.topic_partition: each for each in (HERE, THERE)}
+COMMIT = CommitRequest("sink-7", HELD, 5.0)
+STEP = CommitTransaction(Side.SOURCE, "sink-7", 42, 3, STARTED, 2, (HERE, THERE))
+
+
+def described(state=TransactionState.ONGOING, producer=HELD, places=PLACES) -> TransactionDescription:
+    return TransactionDescription("sink-7", state, producer, 60_000, STARTED if state.is_open else None, places, 1)
+
+
+def logged(state=TransactionState.ONGOING, producer=HELD, version=2, **more) -> TransactionLogValue:
+    value = TransactionLogValue(1, producer, 60_000, state, PLACES, NOW - 5_000, STARTED)
+    return replace(value, client_transaction_version=version, **more)
+
+
+def facts(**given) -> CommitFacts:
+    basis = CommitFacts(NOW, "cluster", described(), logged(), PARTS, PARTS, Ownership((), ()), LiveOwners())
+    return replace(basis, **given)
+
+
+def ended(state: TransactionState, producer: ProducerIdAndEpoch, version: int, **more) -> CommitFacts:
+    return facts(described=described(state, producer), logged=logged(state, producer, version, **more))
+
+
+def objections(found: CommitFacts, wish: CommitRequest = COMMIT) -> str:
+    planned = plan_commit(wish, found)
+    assert planned.plan.steps == ()
+    assert planned.failure is not None
+    assert planned.failure.exit_code == 8
+    return "; ".join(planned.objections)
+
+
+def test_what_its_owner_wants_committed_is_as_the_client_would_have_committed_it():
+    planned = plan_commit(COMMIT, facts())
+    assert planned.objections == ()
+    (step,) = planned.plan.steps
+    assert step.step == STEP
+    assert step.preconditions == (ClusterIs(Side.SOURCE, "cluster"), NoLiveOwner(Side.SOURCE, ("sink-7",)))
+    assert "a commit cannot be rolled back" in planned.warnings[0]
+    assert "its coordinator aborts it at" in planned.warnings[-1]
+
+
+def test_a_step_demands_that_the_transaction_is_the_same_and_nobody_has_the_id():
+    (step,) = demanded_steps(plan_commit(COMMIT, facts()).plan)
+    assert TransactionUnchanged(Side.SOURCE, "sink-7", 42, 3, STARTED, (HERE, THERE)) in step.preconditions
+    assert NoLiveOwner(Side.SOURCE, ("sink-7",)) in step.preconditions
+    assert lacking(plan_commit(COMMIT, facts()).plan) == ()
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (facts(described=None, logged=None), "no coordinator knows sink-7"),
+        (facts(described=described(producer=ProducerIdAndEpoch(43, 3))), "is held by producer 43/3, not by 42/3"),
+        (facts(described=described(producer=ProducerIdAndEpoch(42, 4))), "is held by producer 42/4, not by 42/3"),
+        (facts(logged=None), "the transaction log has no record of sink-7"),
+        (facts(logged=logged(start_ms=STARTED + 1)), "changed while it was read"),
+        (facts(described=described(places=PLACES[:1])), "may not be described"),
+        (facts(after={**PARTS, PLACES[0]: replace(HERE, last_sequence=5)}), "it wrote to orders-0 (watched for 5 s)"),
+        (facts(after={**PARTS, TopicPartition("new", 0): THERE}), "it wrote to new-0"),
+        (facts(after={**PARTS, PLACES[1]: Skipped("no leader")}), "is unknown in orders-1: no leader"),
+    ],
+)
+def test_what_speaks_against_it_is_said(found: CommitFacts, said: str):
+    assert said in objections(found)
+
+
+@pytest.mark.parametrize(
+    ("state", "producer", "version", "said"),
+    [
+        (
+            TransactionState.COMPLETE_COMMIT,
+            ProducerIdAndEpoch(42, 3),
+            0,
+            "is committed already, there is nothing to do",
+        ),
+        (
+            TransactionState.COMPLETE_COMMIT,
+            ProducerIdAndEpoch(42, 4),
+            2,
+            "is committed already, there is nothing to do",
+        ),
+        (TransactionState.PREPARE_COMMIT, ProducerIdAndEpoch(42, 4), 2, "is being committed"),
+        (TransactionState.COMPLETE_ABORT, ProducerIdAndEpoch(42, 3), 0, "is aborted and cannot be committed"),
+        (TransactionState.COMPLETE_ABORT, ProducerIdAndEpoch(42, 4), 2, "is aborted and cannot be committed"),
+        (TransactionState.PREPARE_ABORT, ProducerIdAndEpoch(42, 4), 2, "is aborted and cannot be committed"),
+    ],
+)
+def test_a_transaction_that_has_ended_is_said_with_its_end(state, producer, version, said):
+    assert said in objections(ended(state, producer, version))
+
+
+@pytest.mark.parametrize(
+    ("state", "producer", "version"),
+    [
+        (TransactionState.EMPTY, ProducerIdAndEpoch(42, 4), 0),
+        (TransactionState.COMPLETE_COMMIT, ProducerIdAndEpoch(42, 4), 0),
+        (TransactionState.COMPLETE_COMMIT, ProducerIdAndEpoch(42, 3), 2),
+        (TransactionState.COMPLETE_COMMIT, ProducerIdAndEpoch(43, 0), 2),
+        (TransactionState.COMPLETE_ABORT, ProducerIdAndEpoch(42, 4), 1),
+    ],
+)
+def test_what_the_last_transaction_of_another_epoch_does_not_show_is_not_concluded_from_it(state, producer, version):
+    said = objections(ended(state, producer, version))
+    assert "what became of its last one is not known by that" in said
+    assert "committed already" not in said
+    assert "aborted" not in said
+
+
+def test_behind_the_last_epoch_the_next_producer_id_shows_that_it_is_committed():
+    last, follows = CommitRequest("sink-7", ProducerIdAndEpoch(42, 32_766), 5.0), ProducerIdAndEpoch(43, 0)
+    state = TransactionState.COMPLETE_COMMIT
+    assert "committed already" in objections(ended(state, follows, 2, previous_producer_id=42), last)
+    assert "not known by that" in objections(ended(state, follows, 2, previous_producer_id=41), last)
+
+
+def test_no_client_has_the_epoch_that_markers_have():
+    beyond = ProducerIdAndEpoch(42, 32_767)
+    found = facts(described=described(producer=beyond), logged=logged(producer=beyond))
+    assert "none above 32766" in objections(found, CommitRequest("sink-7", beyond, 5.0))
+
+
+def test_what_belongs_to_connect_is_never_committed_whether_its_task_is_at_work_or_not():
+    task = ConnectorTaskId("orders", 0)
+    owned = Ownership((TaskOwner("connect-cluster", task),), ())
+    assert "Connect never commits what a task left behind" in objections(facts(ownership=owned))
+    member = GroupMember("worker-1", None, (task,))
+    group = ConnectGroup("Stable", "connect", "sessioned", (member,))
+    live = LiveOwners.of({"connect-cluster": group})
+    wish = replace(COMMIT, transactional_id="connect-cluster-orders-0")
+    assert "is also that of task 0 of connector orders" in objections(facts(live=live), wish)
+
+
+def test_a_partition_without_a_record_is_warned_of():
+    empty = replace(THERE, start_offset=NOTHING_OPEN, last_sequence=NOTHING_OPEN)
+    parts = {**PARTS, PLACES[1]: empty}
+    planned = plan_commit(COMMIT, facts(before=parts, after=parts))
+    assert any("nothing of it is in orders-1" in each for each in planned.warnings)
+
+
+@pytest.mark.parametrize(
+    ("now", "why"),
+    [
+        (TransactionNow(TransactionState.ONGOING, HELD, STARTED, PARTS), None),
+        (TransactionNow(TransactionState.PREPARE_COMMIT, ProducerIdAndEpoch(42, 4), STARTED), None),
+        (TransactionNow(TransactionState.COMPLETE_COMMIT, ProducerIdAndEpoch(43, 0), STARTED), None),
+        (TransactionNow(TransactionState.COMPLETE_COMMIT, HELD, STARTED + 1), "the transaction of the plan has ended"),
+        (TransactionNow(TransactionState.COMPLETE_ABORT, HELD, STARTED), "the transaction of the plan has ended"),
+        (TransactionNow(TransactionState.ONGOING, HELD, STARTED + 1, PARTS), "the transaction of the plan has ended"),
+        (TransactionNow(TransactionState.ONGOING, ProducerIdAndEpoch(42, 4), STARTED, PARTS), "held by producer 42/4"),
+        (
+            TransactionNow(TransactionState.ONGOING, HELD, STARTED, {PLACES[0]: HERE}),
+            "unknown in orders-1, which is hidden",
+        ),
+        (TransactionNow(TransactionState.ONGOING, HELD, STARTED, {PLACES[0]: Skipped("x")}), "unknown in orders-0: x"),
+        (TransactionNow(None), "no coordinator knows sink-7 any more"),
+        (Skipped("no answer"), "what became of the transaction of sink-7 is unknown: no answer"),
+    ],
+)
+def test_the_transaction_is_looked_at_again_at_the_moment_of_the_commit(now, why):
+    wanted = TransactionUnchanged(Side.SOURCE, "sink-7", 42, 3, STARTED, (HERE, THERE))
+    said = violation(wanted, PlanFacts(transactions={(Side.SOURCE, "sink-7"): now}))
+    assert said is None if why is None else why in (said or "")
+
+
+def test_a_commit_cannot_be_undone_and_the_undo_says_so():
+    (step,) = undo_plan(plan_commit(COMMIT, facts()).plan).steps
+    assert isinstance(step.step, ManualStep)
+    assert "cannot be rolled back" in step.step.instruction
