@@ -15,7 +15,7 @@ from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.report import Severity
 from eosctl.model.rules import Phase, Verdict
-from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, not_asked
 from tests.analysis.config_records import Log
 from tests.analysis.evidence import BROKER, FILE, A, B, acls, but, inspection, transactional_id, worker
 from tests.planning.test_acls import NAMES
@@ -152,6 +152,19 @@ def test_what_could_not_be_read_is_not_a_yes(change, words) -> None:
     check = check_upgrade(replace(PREPARED, **change), Phase.ENABLED)
     assert check.verdict is Verdict.CANNOT_TELL
     assert words in " ".join(check.unknown)
+
+
+@pytest.mark.parametrize(
+    ("unread", "verdict"),
+    [
+        (Unread("the groups", "denied", Cause.DENIED), Verdict.CANNOT_TELL),
+        (Unread("the groups", "denied", Cause.DENIED, needed=False), Verdict.YES),
+        (Unread("ACLs", "no principal was given", Cause.NOT_ASKED), Verdict.YES),
+    ],
+)
+def test_what_the_evidence_lacks_is_not_a_yes_unless_it_only_adds(unread: Unread, verdict: Verdict) -> None:
+    check = check_upgrade(PREPARED, Phase.ENABLED, Coverage((unread.what,), (unread,)))
+    assert check.verdict is verdict
 
 
 def test_a_worker_that_is_silent_stands_in_the_way() -> None:

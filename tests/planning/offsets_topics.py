@@ -1,5 +1,7 @@
 """Offsets topics for tests, built from (partition, key, value) triples."""
 
+from collections.abc import Sequence
+
 from eosctl.analysis.offsets import fold_offsets
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import OffsetsTopic
@@ -7,15 +9,16 @@ from eosctl.model.records import Record, RecordState, java_partition
 from eosctl.model.skipped import Skipped
 
 Triple = tuple[int, bytes, bytes | None]
+Written = Triple | tuple[int, bytes, bytes | None, RecordState]
 
 
-def topic_of(name: str, partitions: int, triples: list[Triple], state=RecordState.COMMITTED) -> OffsetsTopic:
-    """The topic as it is read after these records were written in this order."""
+def topic_of(name: str, partitions: int, written: Sequence[Written], state=RecordState.COMMITTED) -> OffsetsTopic:
+    """The topic as it is read after these records were written in this order; a record may have a state of its own."""
     parts = []
     for number in range(partitions):
         records = [
-            Record(offset, 0, key, value, state, producer_id=7, producer_epoch=1)
-            for offset, (partition, key, value) in enumerate(triples)
+            Record(offset, 0, key, value, own[0] if own else state, producer_id=7, producer_epoch=1)
+            for offset, (partition, key, value, *own) in enumerate(written)
             if partition == number
         ]
         parts.append(fold_offsets(TopicPartition(name, number), records))

@@ -78,6 +78,13 @@ def test_a_denial_of_describing_is_told_though_writing_stays_allowed():
     assert (finding.name, finding.subject) == ("acl-partly-denied", "Topic out")
 
 
+def test_a_denial_from_one_host_is_told_though_other_hosts_stay_allowed():
+    """The worker on that host fails, and only that one."""
+    denial = AclBinding("User:producer", Operation.WRITE, topic("out"), Permission.DENY, "10.0.0.7")
+    [finding] = compare(NEEDED | {denial}).findings
+    assert (finding.name, finding.subject) == ("acl-partly-denied", "Topic out")
+
+
 def test_a_super_user_lacks_nothing():
     assert all(
         each.binding.principal != "User:worker" for each in compare(frozenset(), super_users={"User:worker"}).missing
@@ -134,6 +141,7 @@ def test_undoing_restores_what_was_removed_before_it_removes_what_was_created():
         (CreateAcls, (gone,)),
         (DeleteAcls, (lacking,)),
     ]
+    assert AclsPresent(Side.SOURCE, (gone,)) in back.steps[1].preconditions, "not before what it replaced stands again"
 
 
 def test_a_removal_waits_for_what_replaces_it_and_no_later():

@@ -84,6 +84,8 @@ def resumed(cursor: Cursor | None, log: tuple[int, int], topic_id: str | None = 
         (("A", 50), "A", (60, 90), 60, (50, 60, EXPIRED)),
         (("A", 50), "A", (90, 90), 90, (50, 90, EXPIRED)),
         (("A", 95), "A", (7, 90), 90, (90, 95, TRUNCATED)),
+        # the log start was read after the high watermark, and records were deleted between the two
+        (("A", 95), "A", (92, 90), 92, (92, 95, TRUNCATED)),
         (("A", 50), "B", (0, 90), 0, (50, 50, RECREATED)),
         (("A", 50), "B", (60, 90), 60, (50, 50, RECREATED)),
         ((None, 50), "A", (7, 90), 50, None),

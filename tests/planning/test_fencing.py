@@ -166,6 +166,24 @@ def test_a_leader_s_id_is_fenced_where_it_was_written_and_not_where_a_prefix_fin
     assert objection.message.startswith("connect-cluster-g belongs to the leader of Connect cluster g (http://w:8083/)")
 
 
+def test_a_leader_s_id_that_may_be_a_task_s_is_refused_though_it_was_written() -> None:
+    """connect-cluster-g-0: of the leader of group g-0, or of task 0 of connector g, which the user may have meant."""
+    names, request = KnownNames.of({"connect-cluster": ["g"]}), FencingRequest(("connect-cluster-g-0",))
+    candidates = select_candidates(request, "connect-cluster", {}, [], names)
+    found = plan_fencing(request, candidates, described("connect-cluster-g-0"), at_work("g-0"), 60_000)
+    assert [each.message.partition(" (")[0] for each in found.objections] == [
+        "connect-cluster-g-0 belongs to the leader of Connect cluster g-0"
+    ]
+
+
+@pytest.mark.parametrize("request_of", [FencingRequest(("g-orders-0",)), FencingRequest(prefixes=("g-orders",))])
+def test_the_id_of_a_task_at_work_is_refused_however_it_was_asked_for(request_of: FencingRequest) -> None:
+    found = plan(request_of, described("g-orders-0"), at_work("g", ConnectorTaskId("orders", 0)))
+    assert [each.message.partition(" (")[0] for each in found.objections] == [
+        "connector orders of Connect cluster g has 1 task at work"
+    ]
+
+
 def test_an_ambiguous_id_is_fenced_with_a_warning() -> None:
     names = KnownNames.of({"a": ["b-c"], "a-b": ["c"]})
     candidates = select_candidates(FencingRequest(transactional_ids=("a-b-c-0",)), "a", {}, [], names)

@@ -55,7 +55,8 @@ FACTS = MigrationFacts(
     live_owners={S: LiveOwners(), T: LiveOwners()},
 )
 ALL = replace(WISH, stop=True, set_config=True, resume=True)
-RUNNING = replace(FACTS, connectors={(S, "c"): ConnectorFacts("RUNNING", 2)})
+RUNNING_C = ConnectorFacts("RUNNING", 2)
+RUNNING = replace(FACTS, connectors={(S, "c"): RUNNING_C})
 
 
 def kinds(plan: Plan) -> list[str]:
@@ -77,6 +78,16 @@ def test_a_stopped_connector_needs_fence_topic_write_verify_and_a_person():
         "configure connector c with offsets.storage.topic=new (PUT /connectors/c/config)",
         "resume connector c (PUT /connectors/c/resume)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("now", "stops"),
+    [(ConnectorFacts("STOPPED"), 0), (ConnectorFacts("STOPPED", 1), 1), (ConnectorFacts("PAUSED"), 1), (RUNNING_C, 1)],
+)
+def test_a_connector_is_stopped_unless_it_is_stopped_and_has_no_task(now: ConnectorFacts, stops: int):
+    """A task that did not end (KAFKA-13809) writes beside the move: stopping again ends it."""
+    plan = plan_migration(ALL, replace(FACTS, connectors={(S, "c"): now})).plan
+    assert kinds(plan).count("StopConnector") == stops
 
 
 @pytest.mark.parametrize(("asked", "created"), [(None, 3), (-1, -1), (1, 1)])

@@ -1,5 +1,7 @@
 """Offsets that are written back: found, answered and merged."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,12 +20,14 @@ from eosctl.model.migration import (
     SourceServer,
 )
 from eosctl.model.offsets import ConnectorOffset, OffsetsTopic
-from eosctl.model.plan import ConnectorStopped, Side, StopConnector
-from eosctl.model.preconditions import ConnectorFacts
+from eosctl.model.plan import ConnectorStopped, NoOpenTransaction, Side, StopConnector, WriteOffsets
+from eosctl.model.planned import Planned
+from eosctl.model.preconditions import ConnectorFacts, TopicNow
 from eosctl.model.records import RecordState, java_partition
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
 from eosctl.model.step_descriptions import lacking
+from eosctl.model.topics import TopicFacts
 from eosctl.planning.found_positions import is_read_again, places_read, reading_again, with_found
 from eosctl.planning.migration import (
     Merged,
@@ -33,11 +37,89 @@ from eosctl.planning.migration import (
     merge_offsets,
     plan_migration,
 )
-from eosctl.planning.restore import RestoreRequest, find_differences, find_positions, plan_restore
-from tests.planning.offsets_topics import java, topic_of
+from eosctl.planning.restore import NewConnector, RestoreRequest, find_differences, find_positions, plan_restore
+from tests.planning.offsets_topics import Written, java, topic_of
 from tests.planning.test_migration import ALL, CREATE, FACTS, KEY, NEW_FACTS, RUNNING, S, T, kinds
 
 RESTORE = RestoreRequest("c", "g", ("old",), ())
+STOPPED_C = ConnectorStopped(S, "c")
+HOME = java_partition(KEY, 3)
+AT_9 = ConnectorOffset({"f": 1}, {"p": 9})
+ORDERS = (b'["c",{"a":"1","b":"2"}]', b'["c",{"b":"3","a":"4"}]')
+BY_TWO = ConnectorOffset({"b": "5", "a": "6"}, {"p": 9})
+CREATED = NewConnector("c", "/etc/c.json", "sha256:1", overwrite=True)
+
+
+def restored(request: RestoreRequest, **topics: Sequence[Written]) -> Planned:
+    """The plan where the topics of these names have three partitions with these records."""
+    return plan_restore(
+        replace(request, topics=tuple(topics)),
+        replace(
+            FACTS,
+            connectors={(S, "c"): ConnectorFacts("STOPPED" if request.new is None else None)},
+            topics={(S, name): TopicNow(TopicFacts(name, 3, 1), "id") for name in topics},
+            offsets={(S, name): topic_of(name, 3, records) for name, records in topics.items()},
+        ),
+    )
+
+
+def writes(planned: Planned) -> dict[str, list[tuple[int, bytes, bytes | None]]]:
+    """By topic the records that the plan writes."""
+    steps = [each.step for each in planned.plan.steps if isinstance(each.step, WriteOffsets)]
+    return {step.topic: [(each.partition, each.key, each.value) for each in step.records] for step in steps}
+
+
+def test_the_workers_topic_gets_deletions_alone_and_before_the_connectors_own() -> None:
+    """KAFKA-15018: an offset that is left in the workers' topic comes back where the own topic has none."""
+    gone = b'["c",{"f":2}]'
+    held = java(3, {KEY: b'{"p":1}', gone: b'{"p":2}'})
+    request = replace(RESTORE, offsets=(AT_9, ConnectorOffset({"f": 2}, None)), own_topic=True, force=True)
+    found = writes(restored(request, workers=held, own=held))
+    assert list(found) == ["workers", "own"]
+    assert found["workers"] == [(java_partition(gone, 3), gone, None)]
+    assert found["own"] == [(HOME, KEY, b'{"p":9}'), (java_partition(gone, 3), gone, None)]
+
+
+@pytest.mark.parametrize(
+    ("later", "written"),
+    [([], {}), ([(HOME, KEY, b'{"p":3}', RecordState.ABORTED)], {"old": [(HOME, KEY, b'{"p":9}')]})],
+)
+def test_an_offset_behind_an_uncommitted_one_is_written_again(later: list[Written], written: object) -> None:
+    """Workers that are not enabled read the record that was not committed."""
+    assert writes(restored(replace(RESTORE, offsets=(AT_9,)), old=[(HOME, KEY, b'{"p":9}'), *later])) == written
+
+
+def test_a_key_in_two_partitions_is_written_to_both() -> None:
+    """The value that is left in the other partition may be the one that a worker reads last."""
+    other = (HOME + 1) % 3
+    held = [(HOME, KEY, b'{"p":1}'), (other, KEY, b'{"p":2}')]
+    found = writes(restored(replace(RESTORE, offsets=(AT_9,), force=True), old=held))
+    assert found == {"old": sorted((partition, KEY, b'{"p":9}') for partition in (HOME, other))}
+
+
+@pytest.mark.parametrize("orders", [(), ORDERS], ids=["unknown", "ambiguous"])
+def test_a_key_is_not_guessed_where_the_order_of_its_members_is_not_known(orders: tuple[bytes, ...]) -> None:
+    """A connector does not find an offset under a key with the members in another order, and begins from nothing."""
+    held = java(3, dict.fromkeys(orders, b'{"p":1}'))
+    guessed = restored(replace(RESTORE, offsets=(BY_TWO,), new=CREATED), old=held)
+    assert writes(guessed) == {}
+    assert any("in which order the connector writes its members is unknown" in each for each in guessed.objections)
+    [(_, key, _)] = writes(restored(replace(RESTORE, offsets=(BY_TWO,), new=CREATED, create_keys=True), old=held))[
+        "old"
+    ]
+    assert key == b'["c",{"b":"5","a":"6"}]', "the members as in the file"
+
+
+def test_a_key_is_made_in_the_one_order_that_the_connectors_keys_have() -> None:
+    planned = restored(replace(RESTORE, offsets=(BY_TWO,), create_keys=True), old=java(3, {ORDERS[0]: b'{"p":1}'}))
+    assert [key for _, key, _ in writes(planned)["old"]] == [b'["c",{"a":"6","b":"5"}]']
+
+
+def test_nothing_is_written_beside_an_open_transaction() -> None:
+    """Its records come after ours, and would be committed over them."""
+    planned = restored(replace(RESTORE, offsets=(AT_9,), force=True), old=[(HOME, KEY, b'{"p":1}')])
+    [write] = [each for each in planned.plan.steps if isinstance(each.step, WriteOffsets)]
+    assert {NoOpenTransaction(S, "old", "c"), STOPPED_C} < set(write.preconditions)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,175 @@
+"""A plan that is applied while the cluster changes: what is read again, when, and which error the run ends with."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from eosctl.errors import EosctlError, Interrupted, PartlyApplied, Refused, Unreachable
+from eosctl.executors.apply import ApplyRun, Journal, Recheck, check_plan
+from eosctl.model.plan import (
+    ClusterIs,
+    ConnectorStopped,
+    FenceProducers,
+    OffsetsUnchanged,
+    OffsetsWrite,
+    Plan,
+    PlannedStep,
+    Precondition,
+    ResumeConnector,
+    Side,
+    Step,
+    StopConnector,
+    WriteOffsets,
+)
+from eosctl.model.planned import ApplyOutcome, StepOutcome
+from eosctl.model.preconditions import ConnectorFacts, OffsetsNow, PlanFacts
+
+S = Side.SOURCE
+DIGEST = "sha256:1"
+STOPPED = ConnectorStopped(S, "orders")
+FENCE = FenceProducers(S, ("g-orders-0",), 60_000)
+RECORDS = (OffsetsWrite(0, b"k", b"v", None),)
+WRITE = WriteOffsets(S, "offsets", "orders", "g-orders-0", 60_000, RECORDS, "read", "old", "new")
+UNCHANGED = OffsetsUnchanged(S, "offsets", "orders", "read", "new")
+AT_REST = PlanFacts(connectors={(S, "orders"): ConnectorFacts("STOPPED")})
+STARTED = PlanFacts(connectors={(S, "orders"): ConnectorFacts("RUNNING", 1)})
+
+
+def plan_of(*steps: PlannedStep) -> Plan:
+    return Plan("migrate-offsets", 1, steps)
+
+
+TWO_STEPS = plan_of(PlannedStep(FENCE, (STOPPED,)), PlannedStep(StopConnector(S, "other"), (STOPPED,)))
+
+
+class Cluster:
+    """Answers each reading with the next of these facts, and with the last of them from then on."""
+
+    def __init__(self, *facts: PlanFacts) -> None:
+        self.asked: list[Sequence[Precondition]] = []
+        self.done: list[Step] = []
+        self._facts = list(facts)
+
+    def read(self, preconditions: Sequence[Precondition]) -> PlanFacts:
+        self.asked.append(preconditions)
+        return self._facts.pop(0) if len(self._facts) > 1 else self._facts[0]
+
+    def perform(self, step: Step, recheck: Recheck) -> str:
+        recheck()
+        self.done.append(step)
+        return "done so"
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    with Journal(tmp_path / "orders.plan.journal", DIGEST) as opened:
+        yield opened
+
+
+def applied(
+    plan: Plan, journal: Journal, cluster: Cluster, perform: Callable[[Step, Recheck], str] | None = None
+) -> tuple[ApplyOutcome, EosctlError | None]:
+    performers = {type(each.step): perform or cluster.perform for each in plan.steps}
+    return ApplyRun(plan, journal, cluster.read, performers).run()
+
+
+def test_each_step_is_held_against_the_cluster_as_it_is_then(journal: Journal) -> None:
+    """Rule 2: the connector starts between the check of the whole plan and the step, and its task is not fenced."""
+    cluster = Cluster(AT_REST, STARTED)
+    outcome, error = applied(TWO_STEPS, journal, cluster)
+    assert isinstance(error, Refused)
+    assert "connector orders" in error.message
+    assert cluster.done == []
+    assert [each.outcome for each in outcome.results] == [StepOutcome.NOT_BEGUN, StepOutcome.NOT_BEGUN]
+    assert journal.begun == frozenset()
+
+
+def test_what_changes_during_a_step_is_seen_by_the_recheck_within_it(journal: Journal) -> None:
+    """A performer asks again with its transaction open: offsets that a task wrote meanwhile are not written over."""
+    cluster = Cluster(AT_REST, AT_REST, STARTED)
+    outcome, error = applied(TWO_STEPS, journal, cluster)
+    assert isinstance(error, Refused)
+    assert cluster.done == []
+    assert [each.outcome for each in outcome.results] == [StepOutcome.FAILED, StepOutcome.NOT_BEGUN]
+
+
+def test_the_recheck_reads_every_precondition_of_its_step_again(journal: Journal) -> None:
+    cluster = Cluster(AT_REST)
+    _, error = applied(TWO_STEPS, journal, cluster)
+    assert error is None
+    assert len(cluster.asked) == 5, "the plan as a whole once, then each step before it and within it"
+    assert {STOPPED} == {each for asked in cluster.asked for each in asked}
+    assert cluster.done == [FENCE, StopConnector(S, "other")]
+
+
+def test_offsets_that_changed_since_they_were_planned_are_not_written(journal: Journal) -> None:
+    plan = plan_of(PlannedStep(WRITE, (UNCHANGED,)))
+    as_planned, changed = (
+        PlanFacts(offsets={(S, "offsets", "orders"): OffsetsNow(each, each)}) for each in ("read", "x")
+    )
+    assert check_plan(plan, (), lambda _: as_planned)[1] is None
+    refused = check_plan(plan, (), lambda _: changed)[1]
+    assert isinstance(refused, Refused)
+    cluster = Cluster(as_planned, changed)
+    assert isinstance(applied(plan, journal, cluster)[1], Refused)
+    assert cluster.done == []
+
+
+def test_what_an_earlier_run_changed_makes_a_refusal_a_plan_that_is_partly_applied(tmp_path: Path) -> None:
+    """A refusal says that nothing was changed: that would be wrong."""
+    stop, resume = StopConnector(S, "orders"), ResumeConnector(S, "orders", "offsets")
+    plan = plan_of(PlannedStep(stop), PlannedStep(resume, (ClusterIs(S, "k"),)))
+    path = tmp_path / "orders.plan.journal"
+
+    def broken(step: Step, _: Recheck) -> str:
+        if step == resume:
+            raise Unreachable("the worker does not answer")
+        return "stopped"
+
+    here = Cluster(PlanFacts(cluster_ids={S: "k"}))
+    with Journal(path, DIGEST) as journal:
+        applied(plan, journal, here, broken)
+    with Journal(path, DIGEST) as journal:
+        assert journal.done == {1}
+        outcome, error = applied(plan, journal, Cluster(PlanFacts(cluster_ids={S: "another"})))
+    assert outcome.changed
+    assert isinstance(error, PartlyApplied)
+    assert error.message.startswith("1 of 2 steps are done, then: ")
+    assert [each.outcome for each in outcome.results] == [StepOutcome.DONE_BEFORE, StepOutcome.NOT_BEGUN]
+
+
+def test_fencing_changes_nothing_that_lasts_so_what_follows_stays_a_refusal(journal: Journal) -> None:
+    cluster = Cluster(AT_REST, AT_REST, AT_REST, STARTED)
+    outcome, error = applied(TWO_STEPS, journal, cluster)
+    assert cluster.done == [FENCE]
+    assert not outcome.changed
+    assert isinstance(error, Refused)
+
+
+def test_an_interrupted_run_ends_as_interrupted_though_steps_are_done(journal: Journal) -> None:
+    """130 as every program that Ctrl-C ends, with the count of what was done before."""
+    plan = plan_of(PlannedStep(StopConnector(S, "orders")), PlannedStep(StopConnector(S, "other")))
+
+    def interrupted(step: Step, _: Recheck) -> str:
+        if step == StopConnector(S, "other"):
+            raise KeyboardInterrupt
+        return "stopped"
+
+    outcome, error = applied(plan, journal, Cluster(PlanFacts()), interrupted)
+    assert outcome.changed
+    assert isinstance(error, Interrupted)
+    assert error.exit_code == 130
+    assert error.message.endswith("; 1 of 2 steps are done")
+
+
+def test_two_runs_of_one_plan_at_once_are_refused_and_the_next_one_may(tmp_path: Path) -> None:
+    path = tmp_path / "orders.plan.journal"
+    with (
+        Journal(path, DIGEST),
+        pytest.raises(Refused, match="another eosctl is applying this plan now"),
+        Journal(path, DIGEST),
+    ):
+        pass
+    with Journal(path, DIGEST) as free:
+        assert free.done == frozenset()
