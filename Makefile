@@ -154,9 +154,9 @@ $(STAMPS)/sandbox: $(STAMPS)/runtime requirements/java.lock requirements/maven.l
 
 # Where the machine has no Chromium, npm fetches one; where it has no npm, requirements/node.lock brings that.
 $(STAMPS)/browser: $(STAMPS)/dev requirements/browser/package-lock.json requirements/node.lock
-	$(BIN)/python tests/render/browser.py --found || command -v npm >/dev/null || \
+	$(BIN)/python tests/render/chromium.py --found || command -v npm >/dev/null || \
 	$(INSTALL) --require-hashes -r requirements/node.lock
-	$(BIN)/python tests/render/browser.py
+	$(BIN)/python tests/render/chromium.py
 	touch $@
 
 # Needs uv on the PATH. Not part of any other target.
