@@ -97,7 +97,7 @@ def test_a_task_of_another_group_is_not_fenced_with_a_stopped_connector(
     moved = refused(
         "migrate-offsets", *own, "--config-topic", "connect-configs", "--connector", "b-c", "--to-topic", "b-c-own"
     )
-    assert f"transactional ID {SHARED} is also that of task 0 of connector c in Connect cluster a-b" in moved
+    assert f"transactional ID {SHARED} is also the ID of task 0 of connector c in Connect cluster a-b" in moved
 
 
 def test_running_and_paused_tasks_are_not_fenced_with_rest_nor_without(
@@ -129,7 +129,7 @@ def test_a_plan_is_refused_where_another_group_took_the_id_since(
     before = neighbours.epoch()
     ran = eosctl("apply", plan, *here, "--yes")
     assert (ran.exit_code, neighbours.epoch()) == (8, before), ran.stderr
-    assert f"{SHARED} is also that of task 0 of connector c in Connect cluster a-b" in ran.stderr
+    assert f"{SHARED} is also the ID of task 0 of connector c in Connect cluster a-b" in ran.stderr
     neighbours.become(neighbours.other, "c", "stop", [])
     ran = eosctl("apply", plan, *here, "--yes")
     assert ran.exit_code == 0, ran.stderr

@@ -258,7 +258,7 @@ def test_ids_that_a_task_of_another_group_has_speak_against_a_move_but_for_force
     facts = replace(FACTS, live_owners={S: LiveOwners({("g-c", 0): (owner,)})})
     refused = plan_migration(WISH, facts)
     assert refused.objections == (
-        "transactional ID g-c-0 is also that of task 0 of connector x (PAUSED) in Connect cluster a-b at http://w:8083/",
+        "transactional ID g-c-0 is also the ID of task 0 of connector x (PAUSED) in Connect cluster a-b at http://w:8083/",
     )
     needed = NoLiveOwner(S, ("g-c-0", "g-c-1"), "g")
     assert [needed in one(refused.plan, kind).preconditions for kind in (FenceProducers, WriteOffsets)] == [True, True]

@@ -285,7 +285,7 @@ def test_what_belongs_to_connect_is_never_committed_whether_its_task_is_at_work_
     group = ConnectGroup("Stable", "connect", "sessioned", (member,))
     live = LiveOwners.of({"connect-cluster": group})
     wish = replace(COMMIT, transactional_id="connect-cluster-orders-0")
-    assert "is also that of task 0 of connector orders" in objections(facts(live=live), wish)
+    assert "is also the ID of task 0 of connector orders" in objections(facts(live=live), wish)
 
 
 def test_a_partition_without_a_record_is_warned_of():
