@@ -62,29 +62,6 @@ from eosctl.model.names import TopicPartition
 RUNS_OF_JOB = f"SELECT {RUN_COLUMNS} FROM audit_run WHERE job = ? ORDER BY run_number DESC"
 
 
-def read_job_state(store: LedgerStore, job: str, cluster_id: str | None) -> JobState:
-    """Last run and cursors of the job; number 0 and no cursor where there is none yet, then for `cluster_id`.
-
-    Raises Refused where it audits another cluster, Unsupported where another eosctl laid out what it carries.
-    """
-    with store.connect() as connection:
-        connection.begin_reading()
-        number = _require_known(connection, job)
-        clusters = [
-            text_of(row[0], "cluster_id")
-            for row in connection.rows("SELECT cluster_id FROM audit_job WHERE job = ?", (job,))
-        ]
-        ids = [
-            text_of(row[0], "run_id")
-            for row in connection.rows("SELECT run_id FROM audit_run WHERE job = ? AND run_number = ?", (job, number))
-        ]
-        cursors = read_cursors(connection, job)
-    known = str(clusters[0]) or None if clusters else cluster_id
-    if None not in {known, cluster_id} and known != cluster_id:
-        raise Refused(f"job {job} audits cluster {known}, this is cluster {cluster_id}", hint="use another job")
-    return JobState(job, known, number, str(ids[0]) if ids else None, {each.topic_partition: each for each in cursors})
-
-
 def read_cursors(connection: LedgerConnection, job: str) -> list[Cursor]:
     statement = f"SELECT {CURSOR_COLUMNS} FROM audit_cursor WHERE job = ? ORDER BY topic, topic_partition"
     return [decode_cursor(row) for row in connection.rows(statement, (job,))]
@@ -101,74 +78,10 @@ def _require_known(connection: LedgerConnection, job: str) -> int:
     return 0
 
 
-def read_carried(store: LedgerStore, state: JobState, kind: StateKind, bucket: int | None = None) -> Iterator[StateRow]:
-    """What `state`'s run carried of one kind, one row at a time, by bucket, topic, partition and start.
-
-    Raises StaleRange, before the first row, where a later run has been committed: rows and cursors would not fit.
-    """
-    values: list[str | int]
-    where, values = "job = ? AND kind = ?", [state.job, kind.value]
-    if bucket is not None:
-        where, values = f"{where} AND bucket = ?", [*values, bucket]
-    order = "bucket, topic, topic_partition, start_offset"
-    with store.connect() as connection:
-        connection.begin_reading()
-        number = _require_known(connection, state.job)
-        if number != state.run_number:
-            raise StaleRange(
-                f"job {state.job} is at run {number} by now, this audit was planned from run {state.run_number}",
-                hint="plan again",
-            )
-        statement = f"SELECT {STATE_COLUMNS} FROM audit_state WHERE {where} ORDER BY {order}"
-        for row in connection.rows(statement, values, streamed=True):
-            yield decode_state(row)
-
-
-def read_jobs(store: LedgerStore) -> tuple[JobSummary, ...]:
-    last = ", ".join(f"r.{column.strip()}" for column in RUN_COLUMNS.split(","))
-    statement = (
-        "SELECT j.cluster_id, (SELECT count(*) FROM audit_cursor c WHERE c.job = j.job), " + last + " FROM audit_job j"
-        " JOIN audit_run r ON r.job = j.job AND r.run_number = j.run_number ORDER BY j.job"
-    )
-    with store.connect() as connection:
-        connection.begin_reading()
-        rows = list(connection.rows(statement))
-    return tuple(_job_summary(row) for row in rows)
-
-
 def _job_summary(row: Sequence[Any]) -> JobSummary:
     cluster, cursors, *last = row
     run = decode_run(last)
     return JobSummary(run.job, text_of(cluster, "cluster_id") or None, int_of(cursors, "audit_cursor"), run)
-
-
-def read_runs(store: LedgerStore, job: str) -> tuple[RunSummary, ...]:
-    with store.connect() as connection:
-        connection.begin_reading()
-        return tuple(decode_run(row) for row in connection.rows(RUNS_OF_JOB, (job,)))
-
-
-def read_ranges(store: LedgerStore, job: str) -> Iterator[CommittedRange]:
-    """All ranges of the job, by topic, partition and run, in the order in which they account for the log."""
-    order = (
-        "topic, topic_partition, run_number,"
-        " CASE kind WHEN 'read' THEN 1 ELSE 0 END, start_offset"  # of one run the gap comes first
-    )
-    statement = f"SELECT {RANGE_COLUMNS} FROM audit_range WHERE job = ? ORDER BY {order}"
-    with store.connect() as connection:
-        connection.begin_reading()
-        for row in connection.rows(statement, (job,), streamed=True):
-            yield CommittedRange(*decode_range(row))
-
-
-def read_report(store: LedgerStore, job: str, run_id: str | None = None) -> str | None:
-    """The JSON of a run's report, of the last run where none is named; None where there is no such run."""
-    narrowed, values = ("AND run_id = ?", (job, run_id)) if run_id is not None else ("", (job,))
-    statement = f"SELECT report FROM audit_run WHERE job = ? {narrowed} ORDER BY run_number DESC LIMIT 1"
-    with store.connect() as connection:
-        connection.begin_reading()
-        found = [text_of(row[0], "report") for row in connection.rows(statement, values, streamed=True)]
-    return found[0] if found else None
 
 
 def prepare_ledger(store: LedgerStore, *, create: bool, schema: tuple[Step, ...] = SCHEMA) -> None:
@@ -467,35 +380,96 @@ class Ledger(Struct, frozen=True):
         return self.store.name
 
     def state(self, job: str, cluster_id: str | None) -> JobState:
-        """How far the job has come: what a run is planned from, and what it must still find when it commits.
+        """Last run and cursors of the job; number 0 and no cursor if it is new, then for `cluster_id`.
 
-        Raises Refused where the job audits another cluster, Unsupported where another eosctl laid out what it carries.
+        Raises Refused if it audits another cluster, Unsupported if another eosctl version wrote its state.
         """
-        return read_job_state(self.store, require_job(job), cluster_id)
+        require_job(job)
+        with self.store.connect() as connection:
+            connection.begin_reading()
+            number = _require_known(connection, job)
+            clusters = [
+                text_of(row[0], "cluster_id")
+                for row in connection.rows("SELECT cluster_id FROM audit_job WHERE job = ?", (job,))
+            ]
+            ids = [
+                text_of(row[0], "run_id")
+                for row in connection.rows(
+                    "SELECT run_id FROM audit_run WHERE job = ? AND run_number = ?", (job, number)
+                )
+            ]
+            cursors = read_cursors(connection, job)
+        known = str(clusters[0]) or None if clusters else cluster_id
+        if None not in {known, cluster_id} and known != cluster_id:
+            raise Refused(f"job {job} audits cluster {known}, this is cluster {cluster_id}", hint="use another job")
+        return JobState(
+            job, known, number, str(ids[0]) if ids else None, {each.topic_partition: each for each in cursors}
+        )
 
     def carried(self, state: JobState, kind: StateKind, bucket: int | None = None) -> Iterator[StateRow]:
-        """What `state` carries of one kind, row by row, by bucket, topic, partition and start.
+        """State of one kind that `state`'s run carried, row by row, by bucket, topic, partition and start.
 
-        Raises StaleRange before the first row where another run has been committed since: plan again.
+        Raises StaleRange before the first row if a later run was committed: rows and cursors would not fit.
         """
-        return read_carried(self.store, state, kind, bucket)
+        values: list[str | int]
+        where, values = "job = ? AND kind = ?", [state.job, kind.value]
+        if bucket is not None:
+            where, values = f"{where} AND bucket = ?", [*values, bucket]
+        order = "bucket, topic, topic_partition, start_offset"
+        with self.store.connect() as connection:
+            connection.begin_reading()
+            number = _require_known(connection, state.job)
+            if number != state.run_number:
+                raise StaleRange(
+                    f"job {state.job} is at run {number} by now, this audit was planned from run {state.run_number}",
+                    hint="plan again",
+                )
+            statement = f"SELECT {STATE_COLUMNS} FROM audit_state WHERE {where} ORDER BY {order}"
+            for row in connection.rows(statement, values, streamed=True):
+                yield decode_state(row)
 
     def commit(self, run: LedgerRun) -> Committed:
         """Puts a run into the ledger, all of it or nothing. Raises StaleRange where another was faster: plan again."""
         return commit_run(self.store, run, self.failpoint)
 
     def jobs(self) -> tuple[JobSummary, ...]:
-        return read_jobs(self.store)
+        last = ", ".join(f"r.{column.strip()}" for column in RUN_COLUMNS.split(","))
+        statement = (
+            "SELECT j.cluster_id, (SELECT count(*) FROM audit_cursor c WHERE c.job = j.job), "
+            + last
+            + " FROM audit_job j"
+            " JOIN audit_run r ON r.job = j.job AND r.run_number = j.run_number ORDER BY j.job"
+        )
+        with self.store.connect() as connection:
+            connection.begin_reading()
+            rows = list(connection.rows(statement))
+        return tuple(_job_summary(row) for row in rows)
 
     def runs(self, job: str) -> tuple[RunSummary, ...]:
-        return read_runs(self.store, job)
+        with self.store.connect() as connection:
+            connection.begin_reading()
+            return tuple(decode_run(row) for row in connection.rows(RUNS_OF_JOB, (job,)))
 
     def ranges(self, job: str) -> Iterator[CommittedRange]:
-        return read_ranges(self.store, job)
+        """All ranges of the job, by topic, partition and run, in the order in which they account for the log."""
+        order = (
+            "topic, topic_partition, run_number,"
+            " CASE kind WHEN 'read' THEN 1 ELSE 0 END, start_offset"  # of one run the gap comes first
+        )
+        statement = f"SELECT {RANGE_COLUMNS} FROM audit_range WHERE job = ? ORDER BY {order}"
+        with self.store.connect() as connection:
+            connection.begin_reading()
+            for row in connection.rows(statement, (job,), streamed=True):
+                yield CommittedRange(*decode_range(row))
 
     def report(self, job: str, run_id: str | None = None) -> str | None:
-        """The JSON of a run's report, of the last one where none is named; None where there is no such run."""
-        return read_report(self.store, job, run_id)
+        """The JSON of a run's report, by default the last one's; None if there is no such run."""
+        narrowed, values = ("AND run_id = ?", (job, run_id)) if run_id is not None else ("", (job,))
+        statement = f"SELECT report FROM audit_run WHERE job = ? {narrowed} ORDER BY run_number DESC LIMIT 1"
+        with self.store.connect() as connection:
+            connection.begin_reading()
+            found = [text_of(row[0], "report") for row in connection.rows(statement, values, streamed=True)]
+        return found[0] if found else None
 
 
 def open_ledger(
