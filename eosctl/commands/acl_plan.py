@@ -14,9 +14,9 @@ from eosctl.model.acl_plan import AclReport
 from eosctl.model.acls import PatternType
 from eosctl.model.offsets import SourceSupport
 from eosctl.operations.session import Session
-from eosctl.render.answers.acls import AclFormat, EmitOptions, emit_acl_plan, leaving_out, view_acl_plan
+from eosctl.render.answers.acls import PLAN_TABLE, AclFormat, EmitOptions, emit_acl_plan, leaving_out, view_acl_plan
 from eosctl.render.document import Document
-from eosctl.shell.options import GlobalOptions, answer, gating
+from eosctl.shell.options import GlobalOptions, answer, gating, showing
 
 app = typer.Typer()
 
@@ -119,6 +119,7 @@ StatusStorageTopic: TypeAlias = Annotated[
 
 
 @app.command()
+@showing(PLAN_TABLE)
 @gating
 def acl_plan(
     options: GlobalOptions,
@@ -166,15 +167,6 @@ def acl_plan(
       eosctl acl-plan -b broker:9092 --worker-config worker.properties --explain
       eosctl acl-plan --worker-config worker.properties --connector-config orders.json --emit shell
       eosctl acl-plan -b broker:9092 --worker-config worker.properties --prune --plan-file acls.plan
-
-    Columns:
-      PRINCIPAL   who needs it
-      OPERATION   what it lets the principal do
-      TYPE        the resource's type
-      NAME        the resource's name, or how it begins
-      PATTERN     literal or prefixed
-      STATUS      present, missing, extra, or unknown where the cluster's ACLs were not read
-      OPTIONAL    yes if nothing fails without it
     """
     from eosctl.operations import acls
 

@@ -16,13 +16,14 @@ from eosctl.commands.plan_options import (
     operator_of,
 )
 from eosctl.operations.two_clusters import TargetOptions
-from eosctl.render.answers.plan import view_plan, view_plan_answer
-from eosctl.shell.options import GlobalOptions, answer, previewing, writing
+from eosctl.render.answers.plan import CHECKS, OFFSETS, RESULTS, STEPS, view_plan, view_plan_answer
+from eosctl.shell.options import GlobalOptions, answer, previewing, showing, writing
 
 app = typer.Typer()
 
 
 @app.command()
+@showing(STEPS, CHECKS, RESULTS, OFFSETS)
 @writing
 def apply(
     options: GlobalOptions,
@@ -50,22 +51,6 @@ def apply(
       eosctl apply orders.plan
       eosctl apply orders.plan -b broker:9092 --connect-url http://worker:8083 --yes -o json
       eosctl apply orders.plan --dry-run
-
-    Columns:
-      STEP       the step's number
-      KIND       what kind of step it is
-      WHAT       what it does
-      STEPS      the steps before which something is checked
-      NOW        with --dry-run: ok, fails, later (an earlier step brings it about) or unknown
-      CHECKED    what is read again, and must hold
-      REASON     why it is not ok
-      TOPIC      the topic written to
-      PARTITION  the partition of the record
-      KEY        connector and source partition
-      BEFORE     the offset there now
-      AFTER      the offset to write
-      OUTCOME    done, done-before (by an earlier run), by-hand, failed or not-begun
-      DETAIL     what was seen
     """
     from eosctl.operations import plan_files, plan_flow
 

@@ -20,10 +20,25 @@ from eosctl.commands.options import (
 from eosctl.errors import UsageError
 from eosctl.model.spark import SparkOptions
 from eosctl.operations.session import Session
-from eosctl.render.answers.audit import view_audit, view_audit_plan, view_history, view_status
+from eosctl.render.answers.audit import (
+    CONNECTORS,
+    CURSORS,
+    GAPS,
+    JOBS,
+    PLANNED_RANGES,
+    RANGES,
+    RUNS,
+    STALLS,
+    TOPICS,
+    TRANSACTIONS,
+    view_audit,
+    view_audit_plan,
+    view_history,
+    view_status,
+)
 from eosctl.render.audit_json import render_audit_json
 from eosctl.render.audit_page import render_audit_page
-from eosctl.shell.options import GlobalOptions, answer, connecting, gating
+from eosctl.shell.options import GlobalOptions, answer, connecting, gating, showing
 
 if TYPE_CHECKING:
     from eosctl.operations.offset_stores import OffsetsRequest
@@ -65,6 +80,7 @@ Period: TypeAlias = Annotated[str | None, typer.Option("--from", "--to", "--sinc
 
 @app.command("run", hidden=True)
 @app.callback(invoke_without_command=True, subcommand_metavar="[status|history]")
+@showing(CONNECTORS, RANGES, TRANSACTIONS, STALLS, plan=(TOPICS, PLANNED_RANGES))
 @gating
 @about_offsets
 def audit(
@@ -103,36 +119,6 @@ def audit(
       eosctl audit --snapshot monday.snapshot
       eosctl audit -b broker:9092 --engine spark --master local[4]
       eosctl audit status --store sqlite:////var/lib/eosctl/audit.db
-
-    Columns:
-      CONNECTOR   the connector's name; of transactions - for producers that are no known task's
-      VERDICT     held, altered, broken or cannot-tell: whether exactly-once held
-      EVIDENCE    IDs of the findings behind the verdict
-      REASON      what the verdict rests on
-      TOPIC       the topic
-      PARTITION   the partition
-      FROM        the first offset that was read, or with --plan will be
-      TO          the offset behind the last one
-      RECORDS     data records in the log, or in the transactions
-      ABORTED     records of aborted transactions, or such transactions
-      PLAIN       records outside any transaction
-      GAPS        offsets without a batch, by kind
-      COMMITTED   transactions that were committed
-      P50         half of the transactions have at most that many records
-      P99         99% of them have at most that many records
-      P50-MS      half of them took at most that long
-      P99-MS      99% of them took at most that long
-      OFFSET      where the last stable offset did not move
-      TIME        since when, UTC
-      HELD-S      for how long; until the audit, where the transaction is still open
-      BY          whose transaction was open
-      ROLE        (--plan) offsets: decoded; config: replayed; output: batch headers are enough
-      PARTITIONS  (--plan) partitions that will be read
-      OFFSETS     (--plan) offsets that will be read: at least the number of records
-      CLEANUP     (--plan) the topic's cleanup.policy
-      CONNECTORS  (--plan) who uses the topic; - for the worker's own topics
-      TOPIC-ID    (--plan) Kafka's ID of the topic; another one once it was created again
-      SETTLED     (--plan) no behind the last stable offset, where transactions are open
     """
     from eosctl.operations import audit
     from eosctl.operations import audit_request as requests
@@ -180,6 +166,7 @@ def _require_one_input(options: GlobalOptions, log_dir: list[Path] | None, engin
 
 
 @app.command("status")
+@showing(JOBS, GAPS, CURSORS)
 @connecting
 def status(options: GlobalOptions, store: KeptLedger = None) -> int:
     """Show the jobs of a ledger, and how far each has read.
@@ -190,18 +177,6 @@ def status(options: GlobalOptions, store: KeptLedger = None) -> int:
     Examples:
       eosctl audit status --store sqlite:////var/lib/eosctl/audit.db
       eosctl audit status --store sqlite:////var/lib/eosctl/audit.db -o json
-
-    Columns:
-      JOB           the job's name
-      CLUSTER-ID    the Kafka cluster that it audits
-      PARTITIONS    partitions that it follows
-      LAST-RUN      when its last run was planned, UTC
-      VERDICT       that run's verdict: held, altered, broken or cannot-tell
-      TOPIC         the topic
-      PARTITION     its partition
-      OFFSET        where the next run begins
-      START-OFFSET  the first offset that was not read
-      REASON        why not
     """
     from eosctl.operations.audit_history import read_status
 
@@ -210,6 +185,7 @@ def status(options: GlobalOptions, store: KeptLedger = None) -> int:
 
 
 @app.command("history")
+@showing(RUNS)
 @connecting
 def history(options: GlobalOptions, store: KeptLedger = None, job: JobName = "audit") -> int:
     """Show the runs of a job in a ledger, the latest first.
@@ -219,16 +195,6 @@ def history(options: GlobalOptions, store: KeptLedger = None, job: JobName = "au
     Examples:
       eosctl audit history --store sqlite:////var/lib/eosctl/audit.db
       eosctl audit history --store sqlite:////var/lib/eosctl/audit.db --job audit -o json
-
-    Columns:
-      RUN       the run's number
-      RUN-ID    its ID
-      TIME      when it was planned, UTC
-      VERDICT   its verdict: held, altered, broken or cannot-tell
-      FINDINGS  how many findings its report has
-      OFFSETS   offsets that it read
-      RECORDS   data records among them
-      GAPS      ranges that could no longer be read
     """
     from eosctl.operations.audit_history import read_history
 

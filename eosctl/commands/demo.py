@@ -4,13 +4,14 @@ from typing import Annotated, Any
 
 import typer
 
-from eosctl.render.answers.files import view_act, view_demo
-from eosctl.shell.options import GlobalOptions, answer, printing
+from eosctl.render.answers.files import STEPS, view_act, view_demo
+from eosctl.shell.options import GlobalOptions, answer, printing, showing
 
 app = typer.Typer()
 
 
 @app.command()
+@showing(STEPS)
 @printing
 def demo(
     options: GlobalOptions,
@@ -27,11 +28,6 @@ def demo(
     Examples:
       eosctl demo
       eosctl demo --kafka-version 3.9.2
-
-    Columns:
-      STEP     what was done
-      SEEN     what was seen
-      SECONDS  how long it took
     """
     from eosctl.operations.demo import demonstrate
 

@@ -15,8 +15,8 @@ from eosctl.commands.options import (
 )
 from eosctl.operations.evidence_request import EvidenceRequest
 from eosctl.operations.session import Session
-from eosctl.render.answers.diagnosis import view_diagnosis
-from eosctl.shell.options import GlobalOptions, answer, gating
+from eosctl.render.answers.diagnosis import UNKNOWN, WORKERS, view_diagnosis
+from eosctl.shell.options import GlobalOptions, answer, gating, showing
 
 app = typer.Typer()
 
@@ -42,6 +42,7 @@ MirrorSources: TypeAlias = Annotated[
 
 
 @app.command()
+@showing(WORKERS, UNKNOWN)
 @gating
 def doctor(
     options: GlobalOptions,
@@ -70,14 +71,6 @@ def doctor(
       eosctl doctor --snapshot monday.snapshot
       eosctl doctor -b target:9092 --source-command-config eu=eu.properties
       eosctl doctor -b broker:9092 --connect-url http://worker:8083 -q --prometheus eosctl.prom
-
-    Columns:
-      WORKER        the worker's REST address
-      VERSION       its Kafka version; - if it does not answer
-      EXACTLY-ONCE  enabled, not enabled (disabled or preparing), or unknown
-      RULE          the rule that cannot decide, or not all
-      QUESTION      what it asks
-      REASON        what could not be read
     """
     from eosctl.operations.diagnosis import diagnose_cluster
 

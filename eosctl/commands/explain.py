@@ -8,8 +8,8 @@ import typer
 from eosctl.errors import UsageError
 from eosctl.operations.explain import explain_text, list_explanations
 from eosctl.operations.profiles import chosen_profile
-from eosctl.render.answers.explanations import view_explanations, view_known
-from eosctl.shell.options import GlobalOptions, answer, printing
+from eosctl.render.answers.explanations import ERROR, ERRORS, FINDING, FINDINGS, view_explanations, view_known
+from eosctl.shell.options import GlobalOptions, answer, printing, showing
 
 app = typer.Typer()
 
@@ -44,6 +44,7 @@ ProfileName: TypeAlias = Annotated[
 
 
 @app.command()
+@showing(ERROR, FINDING, list=(FINDINGS, ERRORS))
 @printing
 def explain(
     options: GlobalOptions,
@@ -65,19 +66,6 @@ def explain(
       eosctl explain EOS001
       eosctl explain shadowed-offset
       eosctl explain --list
-
-    Columns:
-      ERROR        what happened
-      FINDING      what was found
-      ID           its stable ID
-      NAME         its stable name
-      SEVERITY     the worst that it can be
-      CAUSE        what it means for Connect
-      NEXT         what to do next
-      SOURCE       where it comes from
-      REPORTED-BY  commands that report it
-      TITLE        (--list) what it is about
-      THEME        (--list) what its theme is about
     """
 
     if list_:

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from eosctl.commands.options import ConfigTopic, ConnectorNames
 from eosctl.model.records import IsolationLevel
 from eosctl.operations.session import Session
-from eosctl.render.answers.inspection import view_history, view_inspection
-from eosctl.shell.options import GlobalOptions, answer, judging
+from eosctl.render.answers.inspection import CONNECTORS, HISTORY, view_history, view_inspection
+from eosctl.shell.options import GlobalOptions, answer, judging, showing
 
 app = typer.Typer()
 
@@ -39,6 +39,7 @@ History: TypeAlias = Annotated[bool, typer.Option(help="Show every record and wh
 
 
 @app.command()
+@showing(CONNECTORS, history=(HISTORY,))
 @judging
 def inspect_config(
     options: GlobalOptions,
@@ -64,22 +65,6 @@ def inspect_config(
       eosctl inspect-config --connector orders -b broker:9092 --connect-url http://worker:8083
       eosctl inspect-config --records dump.jsonl -o json
       eosctl inspect-config --snapshot monday.snapshot --history
-
-    Columns:
-      CONNECTOR   the connector's name
-      TYPE        source or sink; - if neither Connect REST nor a task count record shows it
-      TARGET      STARTED, PAUSED or STOPPED; - if the connector does not exist (only leftovers of it remain)
-      TASKS       tasks in the last task commit
-      RECORD      the last task count record: how many producers a round of zombie fencing would fence
-      PENDING     whether the last task commit is later than the last task count record
-      CONSISTENT  no if task configs of the last commit are missing: Connect then runs no task
-      FENCES      producers that the next start fences
-      NEXT-START  what the next start does, and why
-      OFFSET      (--history) offset of the record
-      TIME        (--history) its timestamp, UTC
-      WRITER      (--history) producer ID/epoch, or plain if the producer was not idempotent
-      TXN         (--history) what became of its transaction; - outside transactions
-      WHAT        (--history) what the record says and what it did
     """
     from eosctl.operations.config_topic import ConfigTopicRequest, config_topic_history, inspect_config_topic
 

@@ -25,8 +25,8 @@ from eosctl.model.migration import MergeRule
 from eosctl.operations.migration_request import MigrationOptions
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
-from eosctl.render.answers.plan import view_plan, view_plan_answer
-from eosctl.shell.options import GlobalOptions, answer, previewing, writing
+from eosctl.render.answers.plan import CHECKS, OFFSETS, RESULTS, STEPS, view_plan, view_plan_answer
+from eosctl.shell.options import GlobalOptions, answer, previewing, showing, writing
 
 app = typer.Typer()
 
@@ -85,6 +85,7 @@ SourceTopic: TypeAlias = Annotated[
 
 
 @app.command()
+@showing(STEPS, CHECKS, OFFSETS, RESULTS)
 @writing
 def migrate_offsets(
     options: GlobalOptions,
@@ -138,18 +139,6 @@ def migrate_offsets(
       eosctl migrate-offsets -b broker:9092 --group-id connect-cluster --connector orders --to-topic orders-offsets \
 --connect-url http://worker:8083 --connector-config orders.yaml --emit strimzi --stop --set-config --dry-run
       eosctl migrate-offsets -b old:9092 --group-id a --connector orders --to-bootstrap-server new:9092 --to-group-id b
-
-    Columns:
-      STEP       the step's number
-      KIND       what kind of step it is
-      WHAT       what it does
-      TOPIC      the topic written to
-      PARTITION  the partition of the record, as Java's partitioner chooses it
-      KEY        connector and source partition, as they are in the topic
-      BEFORE     the offset there now
-      AFTER      the offset to write; deleted for a tombstone
-      OUTCOME    done, done-before (by an earlier run), by-hand, failed or not-begun
-      DETAIL     what was seen
     """
     from eosctl.operations.migration import migrate
 

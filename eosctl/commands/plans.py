@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from eosctl.operations.plan_files import kept_plans, own_plans
-from eosctl.render.answers.plan import view_plans
-from eosctl.shell.options import GlobalOptions, answer, printing
+from eosctl.render.answers.plan import PLANS, view_plans
+from eosctl.shell.options import GlobalOptions, answer, printing, showing
 
 app = typer.Typer()
 
@@ -23,6 +23,7 @@ def plans() -> None:
 
 
 @app.command("list")
+@showing(PLANS)
 @printing
 def list_plans(
     options: GlobalOptions,
@@ -39,13 +40,6 @@ def list_plans(
     Examples:
       eosctl plans list
       eosctl plans list . -o json
-
-    Columns:
-      MADE        when its facts were read
-      KIND        the command that made it
-      CONNECTORS  the connectors that its steps name
-      STATE       planned, begun, done, undo-begun, undone or unreadable
-      NEXT        the command that may follow; its addresses are yours to give
     """
     kept = kept_plans(directory or own_plans())
     return answer(options, kept, partial(view_plans, bare=directory is None))

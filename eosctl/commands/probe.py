@@ -5,8 +5,8 @@ from typing import Annotated, TypeAlias
 import typer
 
 from eosctl.operations.session import Session
-from eosctl.render.answers.probe import view_probe_answer, view_probe_plan
-from eosctl.shell.options import GlobalOptions, answer, previewing, writing
+from eosctl.render.answers.probe import ANSWERS, APIS, LEFT, STEPS, view_probe_answer, view_probe_plan
+from eosctl.shell.options import GlobalOptions, answer, previewing, showing, writing
 
 app = typer.Typer()
 
@@ -19,6 +19,7 @@ ReplicationFactor: TypeAlias = Annotated[
 
 
 @app.command()
+@showing(STEPS, ANSWERS, APIS, LEFT)
 @writing
 def probe(
     options: GlobalOptions,
@@ -41,22 +42,6 @@ def probe(
       eosctl probe -b broker:9092 --dry-run
       eosctl probe -b broker:9092 --command-config client.properties --replication-factor 3
       eosctl probe -b broker:9092 --yes -o json
-
-    Columns:
-      STEP         the step's number
-      WHAT         what it does
-      CHECK        what is asked
-      ANSWER       yes: as Kafka does; no; different: neither as Kafka nor the opposite; unknown
-      SEEN         what the brokers answered, or why it is unknown
-      FOR-CONNECT  what that means for exactly-once source connectors
-      FOR-EOSCTL   what that means for eosctl's other commands
-      API          an API that transactions need
-      VERSIONS     its versions that every broker answers
-      NEEDED       the version that is needed
-      NEEDED-BY    who needs it
-      KIND         of what is left: topic or transactional ID
-      NAME         its name
-      WHY          why it is left, or until when
     """
     from eosctl.operations import probe as operation
 

@@ -18,8 +18,16 @@ from eosctl.operations.profiles import (
     use_profile,
 )
 from eosctl.operations.session import Session
-from eosctl.render.answers.profile import view_connection_check, view_profile, view_profiles, view_settings
-from eosctl.shell.options import GlobalOptions, answer, connecting, printing
+from eosctl.render.answers.profile import (
+    PROFILES,
+    SETTINGS,
+    STEPS,
+    view_connection_check,
+    view_profile,
+    view_profiles,
+    view_settings,
+)
+from eosctl.shell.options import GlobalOptions, answer, connecting, printing, showing
 
 app = typer.Typer()
 
@@ -93,6 +101,7 @@ def add(
 
 
 @app.command("list")
+@showing(PROFILES)
 @printing
 def list_(options: GlobalOptions) -> None:
     """List the profiles.
@@ -101,16 +110,6 @@ def list_(options: GlobalOptions) -> None:
 
     Examples:
       eosctl profile list
-
-    Columns:
-      NAME              of the profile, as --profile takes it
-      IN-USE            whether it is taken where none is named
-      BOOTSTRAP-SERVER  brokers to start from
-      GROUP-ID          the Connect cluster
-      CLUSTER-ID        the Kafka cluster that may be written to
-      PROTECTED         whether --yes needs --profile beside it
-      WAIVERS           how many waivers for findings it has
-      FILE              that describes it
     """
 
     known = known_profiles()
@@ -152,6 +151,7 @@ def show(options: GlobalOptions, name: Annotated[str, typer.Argument(metavar="NA
 
 
 @app.command("explain")
+@showing(SETTINGS)
 @connecting
 def explain_(options: GlobalOptions) -> int:
     """Show each setting of a connection, and where it comes from.
@@ -162,11 +162,6 @@ def explain_(options: GlobalOptions) -> int:
     Examples:
       eosctl profile explain --profile staging
       eosctl profile explain -b broker:9092 --command-config client.properties
-
-    Columns:
-      SETTING  option or client property
-      VALUE    what it is
-      SOURCE   where it was given
     """
 
     with Session(options) as session:
@@ -174,6 +169,7 @@ def explain_(options: GlobalOptions) -> int:
 
 
 @app.command("check")
+@showing(STEPS)
 @connecting
 def check(options: GlobalOptions) -> int:
     """Connect with every client, and report which step fails.
@@ -184,14 +180,6 @@ def check(options: GlobalOptions) -> int:
     Examples:
       eosctl profile check --profile staging
       eosctl profile check -b broker:9093 --command-config client.properties
-
-    Columns:
-      CLIENT   network, wire and librdkafka (Kafka's protocol), REST
-      ADDRESS  that was tried
-      STEP     DNS, TCP, TLS, SASL or Kafka, ACL, HTTP
-      OUTCOME  ok or failed
-      DETAIL   what was seen
-      HINT     what to do
     """
 
     with Session(options) as session:
@@ -199,6 +187,7 @@ def check(options: GlobalOptions) -> int:
 
 
 @app.command("trust")
+@showing(PROFILES)
 @printing
 def trust(options: GlobalOptions, file: ProjectFile = None) -> None:
     """Trust the profiles of a project's file as it is now.
@@ -211,16 +200,6 @@ def trust(options: GlobalOptions, file: ProjectFile = None) -> None:
     Examples:
       eosctl profile trust
       eosctl profile trust .eosctl.yaml
-
-    Columns:
-      NAME              of the profile, as --profile takes it
-      IN-USE            whether the file names it as the one that is taken where none is named
-      BOOTSTRAP-SERVER  brokers to start from
-      GROUP-ID          the Connect cluster
-      CLUSTER-ID        the Kafka cluster that may be written to
-      PROTECTED         whether --yes needs --profile beside it
-      WAIVERS           how many waivers for findings it has
-      FILE              that describes it
     """
 
     path, profiles = trust_project_file(file)

@@ -14,8 +14,19 @@ from eosctl.operations.sandbox import (
     start_sandbox,
     stop_sandbox,
 )
-from eosctl.render.answers.sandbox import shell_lines, view_environment, view_started, view_status, view_stopped
-from eosctl.shell.options import GlobalOptions, answer, printing
+from eosctl.render.answers.sandbox import (
+    ADDRESSES,
+    CREDENTIALS,
+    POSTGRESQL,
+    PROCESSES,
+    STOPPED,
+    shell_lines,
+    view_environment,
+    view_started,
+    view_status,
+    view_stopped,
+)
+from eosctl.shell.options import GlobalOptions, answer, printing, showing
 
 Directory: TypeAlias = Annotated[
     Path | None,
@@ -100,6 +111,7 @@ def sandbox() -> None:
 
 
 @app.command("up")
+@showing(ADDRESSES)
 @printing
 def up(
     options: GlobalOptions,
@@ -134,15 +146,6 @@ def up(
       eosctl sandbox up --kafka-version 4.3.1 --connect-version 3.6.2
       eosctl sandbox up --kafka-version 4.4.0 --connect-version 4.3.1
       eosctl sandbox up --kafka-version 3.9.2 --directory ./old --broker-config transaction.max.timeout.ms=60000
-
-    Columns:
-      DIRECTORY        where properties, data and logs are
-      KAFKA            version of the brokers
-      CONNECT-VERSION  version of the workers
-      BOOTSTRAP        plaintext listeners; who connects there is the super user
-      SASL-BOOTSTRAP   SASL/PLAIN listeners; a user may do what ACLs allow
-      CONNECT          REST addresses of the workers
-      GROUP-ID         the workers' group.id
     """
 
     spec = SandboxSpec(
@@ -167,6 +170,7 @@ def up(
 
 
 @app.command("down")
+@showing(STOPPED)
 @printing
 def down(options: GlobalOptions, directory: Directory = None) -> int:
     """Stop the sandbox.
@@ -177,17 +181,13 @@ def down(options: GlobalOptions, directory: Directory = None) -> int:
     Examples:
       eosctl sandbox down
       eosctl sandbox down --directory ./old
-
-    Columns:
-      DIRECTORY  where it lived
-      WAS-UP     whether one was up
-      REMOVED    whether its directory was removed
     """
 
     return answer(options, stop_sandbox(directory), view_stopped)
 
 
 @app.command("status")
+@showing(PROCESSES, ADDRESSES)
 @printing
 def status(options: GlobalOptions, directory: Directory = None) -> int:
     """Show whether the sandbox is up and its processes answer.
@@ -197,19 +197,13 @@ def status(options: GlobalOptions, directory: Directory = None) -> int:
     Examples:
       eosctl sandbox status
       eosctl sandbox status -o json
-
-    Columns:
-      PROCESS  broker or worker and its number
-      ADDRESS  plaintext listener of a broker, REST address of a worker
-      PID      process ID
-      READY    whether it answers now
-      LOG      its log
     """
 
     return answer(options, read_sandbox_status(directory), view_status)
 
 
 @app.command("env")
+@showing(CREDENTIALS, POSTGRESQL)
 @printing
 def env(
     options: GlobalOptions,
@@ -227,18 +221,6 @@ def env(
     Examples:
       eosctl sandbox env --shell
       eosctl sandbox env -o json
-
-    Columns:
-      DIRECTORY        where properties, data and logs are
-      KAFKA            version of the brokers
-      CONNECT-VERSION  version of the workers
-      BOOTSTRAP        plaintext listeners; who connects there is the super user
-      SASL-BOOTSTRAP   SASL/PLAIN listeners; a user may do what ACLs allow
-      CONNECT          REST addresses of the workers
-      GROUP-ID         the workers' group.id
-      JAVA             the java that runs it
-      CLASSPATH        jars that the brokers run from, as java -cp takes them
-      POSTGRESQL       URL of the PostgreSQL, with the password of its super user
     """
 
     return answer(options, read_sandbox_environment(directory), shell_lines if shell else view_environment)

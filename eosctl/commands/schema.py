@@ -6,7 +6,8 @@ import typer
 
 from eosctl.errors import UsageError
 from eosctl.model.names import did_you_mean
-from eosctl.shell.options import GlobalOptions, printing
+from eosctl.render.answers.kinds import KINDS_TABLE
+from eosctl.shell.options import GlobalOptions, printing, showing
 
 app = typer.Typer()
 
@@ -17,6 +18,7 @@ Kind: TypeAlias = Annotated[
 
 
 @app.command()
+@showing(KINDS_TABLE)
 @printing
 def schema(options: GlobalOptions, kind: Kind = None) -> None:
     """Print the JSON Schema of a document that -o json prints.
@@ -30,11 +32,6 @@ def schema(options: GlobalOptions, kind: Kind = None) -> None:
       eosctl schema
       eosctl schema doctor > doctor.schema.json
       eosctl schema error
-
-    Columns:
-      KIND      what the document calls itself
-      VERSION   the revision of its shape
-      COMMANDS  the commands that print it
     """
     from eosctl.render.answers import kinds
 

@@ -7,8 +7,8 @@ import typer
 
 from eosctl.commands.options import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
 from eosctl.operations.session import Session
-from eosctl.render.answers.files import view_snapshot
-from eosctl.shell.options import GlobalOptions, answer, connecting, printing
+from eosctl.render.answers.files import SECTIONS, view_snapshot
+from eosctl.shell.options import GlobalOptions, answer, connecting, printing, showing
 
 app = typer.Typer()
 
@@ -25,6 +25,7 @@ def snapshot() -> None:
 
 
 @app.command()
+@showing(SECTIONS)
 @connecting
 def save(
     options: GlobalOptions,
@@ -41,10 +42,6 @@ def save(
     Examples:
       eosctl snapshot save monday.snapshot -b broker:9092 --group-id connect-cluster
       eosctl snapshot save monday.snapshot -b broker:9092 --connect-url http://worker:8083
-
-    Columns:
-      SECTION  what was read
-      SEEN     how much of it, or why it was not read
     """
     from eosctl.operations.snapshot import SnapshotRequest, save_snapshot
 
@@ -54,6 +51,7 @@ def save(
 
 
 @app.command()
+@showing(SECTIONS)
 @printing
 def show(options: GlobalOptions, file: File) -> int:
     """Show what a snapshot file holds.
@@ -63,10 +61,6 @@ def show(options: GlobalOptions, file: File) -> int:
     Examples:
       eosctl snapshot show monday.snapshot
       eosctl snapshot show monday.snapshot -o json
-
-    Columns:
-      SECTION  what was read
-      SEEN     how much of it, or why it was not read
     """
     from eosctl.operations.snapshot import show_snapshot
 

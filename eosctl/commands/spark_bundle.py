@@ -6,13 +6,14 @@ from typing import Annotated
 import typer
 
 from eosctl.operations.spark_bundle import bundle_for_spark
-from eosctl.render.answers.files import view_spark_bundle
-from eosctl.shell.options import GlobalOptions, answer, printing
+from eosctl.render.answers.files import FILES, view_spark_bundle
+from eosctl.shell.options import GlobalOptions, answer, printing, showing
 
 app = typer.Typer()
 
 
 @app.command("spark-bundle")
+@showing(FILES)
 @printing
 def spark_bundle(
     options: GlobalOptions,
@@ -26,10 +27,6 @@ def spark_bundle(
     Examples:
       eosctl spark-bundle bundle
       eosctl spark-bundle bundle -o json
-
-    Columns:
-      FILE   the file
-      BYTES  its size
     """
 
     return answer(options, bundle_for_spark(directory), view_spark_bundle)

@@ -17,13 +17,14 @@ from eosctl.commands.plan_options import (
 )
 from eosctl.errors import UsageError
 from eosctl.operations.two_clusters import TargetOptions
-from eosctl.render.answers.plan import view_plan, view_plan_answer
-from eosctl.shell.options import GlobalOptions, answer, previewing, writing
+from eosctl.render.answers.plan import CHECKS, OFFSETS, RESULTS, STEPS, view_plan, view_plan_answer
+from eosctl.shell.options import GlobalOptions, answer, previewing, showing, writing
 
 app = typer.Typer()
 
 
 @app.command()
+@showing(STEPS, CHECKS, OFFSETS, RESULTS)
 @writing
 def undo(
     options: GlobalOptions,
@@ -53,17 +54,6 @@ def undo(
     Examples:
       eosctl undo orders.plan.undo
       eosctl undo orders.plan.undo -b broker:9092 --dry-run
-
-    Columns:
-      STEP       the step's number
-      KIND       what kind of step it is
-      WHAT       what it does
-      STEPS      the steps before which something is checked
-      NOW        with --dry-run: ok, fails, later (an earlier step brings it about) or unknown
-      CHECKED    what is read again, and must hold
-      REASON     why it is not ok
-      OUTCOME    done, done-before (by an earlier run), by-hand, failed or not-begun
-      DETAIL     what was seen
     """
     from eosctl.operations import plan_files, plan_flow
 

@@ -16,8 +16,8 @@ from eosctl.commands.options import (
 from eosctl.model.rules import Phase
 from eosctl.operations.evidence_request import EvidenceRequest
 from eosctl.operations.session import Session
-from eosctl.render.answers.diagnosis import view_upgrade
-from eosctl.shell.options import GlobalOptions, answer, gating
+from eosctl.render.answers.diagnosis import STEPS, UPGRADED_WORKERS, view_upgrade
+from eosctl.shell.options import GlobalOptions, answer, gating, showing
 
 app = typer.Typer()
 
@@ -35,6 +35,7 @@ class Target(StrEnum):
 
 
 @app.command("upgrade-check")
+@showing(UPGRADED_WORKERS, STEPS)
 @gating
 def upgrade_check(
     options: GlobalOptions,
@@ -60,12 +61,6 @@ def upgrade_check(
       eosctl upgrade-check --to preparing -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083
       eosctl upgrade-check --to enabled -b broker:9092 --connect-url http://worker:8083 --worker-config w1.properties
       eosctl upgrade-check --to disabled -b broker:9092 --connect-url http://worker:8083 --wait 300
-
-    Columns:
-      WORKER    the worker's REST address
-      PHASE     disabled, preparing or enabled; not enabled if its file was not given; unknown if it does not answer
-      KNOWN-BY  how that is known
-      ACTION    what to do with it, one worker after the other
     """
     from eosctl.operations.diagnosis import wait_for_upgrade
 

@@ -17,10 +17,10 @@ from eosctl.model.watch import Emitted
 from eosctl.operations.evidence_request import EvidenceRequest
 from eosctl.operations.session import Session
 from eosctl.operations.watch import Faces, Listening, Watched, observe, watch_clusters, watch_file, watched_profiles
-from eosctl.render.answers.watch import view_observation
+from eosctl.render.answers.watch import SAMPLES, TABLES, view_observation
 from eosctl.render.live import LiveScreen
 from eosctl.render.watch_files import view_watch_file
-from eosctl.shell.options import GlobalOptions, answer, connecting
+from eosctl.shell.options import GlobalOptions, answer, connecting, showing
 
 app = typer.Typer()
 DEFAULT_ADDRESS: Final = "127.0.0.1:9464"
@@ -76,6 +76,7 @@ AuditLedger: TypeAlias = Annotated[
 
 
 @app.command()
+@showing(SAMPLES, live=TABLES)
 @connecting
 def watch(
     options: GlobalOptions,
@@ -120,21 +121,6 @@ def watch(
       eosctl watch --emit prometheus-rules > eosctl-rules.yaml
       eosctl watch --emit grafana-dashboard > eosctl-dashboard.json
       eosctl watch --once -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083
-
-    Columns:
-      METRIC            the name of the metric
-      LABELS            its labels, without that of the profile
-      VALUE             its value
-      PARTITION         of --live: topic and partition
-      SINCE-S           for how many seconds
-      TRANSACTIONAL-ID  whose transaction it is
-      TASK              its connector and task
-      STATE             the coordinator's state of the transaction
-      ADVICE            what to do: abort, fence or wait
-      RATIO             SINCE-S divided by the longest interval between two commits of the task before
-      COMMAND           who needs a fact that was not read
-      WHAT              the fact
-      CAUSE             why it was not read
     """
     listening = Listening(listen or DEFAULT_ADDRESS, allow_remote, every)
     if emit is not None:

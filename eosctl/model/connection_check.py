@@ -1,6 +1,7 @@
 """What a check of the ways to a cluster finds."""
 
 from enum import StrEnum
+from typing import Annotated
 
 from msgspec import Struct
 
@@ -27,12 +28,12 @@ class CheckOutcome(StrEnum):
 class CheckedStep(Struct, frozen=True):
     """One step of one client (network, wire, librdkafka, REST) to one address: how it ended, why, and what to do."""
 
-    client: str
-    address: str
-    step: CheckStep
+    client: Annotated[str, "network, wire and librdkafka (Kafka's protocol), REST"]
+    address: Annotated[str, "the address that was tried"]
+    step: Annotated[CheckStep, "DNS, TCP, TLS, SASL or Kafka, ACL, HTTP"]
     outcome: CheckOutcome
-    detail: str
-    hint: str | None = None
+    detail: Annotated[str, "what was seen"]
+    hint: Annotated[str | None, "what to do"] = None
 
 
 class ConnectionCheck(Result, frozen=True):

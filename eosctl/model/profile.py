@@ -1,7 +1,7 @@
 """Profiles: named clusters, the settings that reach them, and the guards on writing to them."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from msgspec import Struct, field
 
@@ -69,9 +69,9 @@ class Profiles(Struct, frozen=True):
 class EffectiveSetting(Struct, frozen=True):
     """A setting, its value (None: there is none; a secret is hidden already) and where it was given."""
 
-    setting: str
-    value: str | None
-    source: str
+    setting: Annotated[str, "option or client property"]
+    value: Annotated[str | None, "its value"]
+    source: Annotated[str, "where it was given"]
 
 
 class EffectiveSettings(Result, frozen=True):

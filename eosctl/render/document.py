@@ -9,10 +9,11 @@ from copy import copy
 from enum import Enum, StrEnum
 from functools import cache
 from json import dumps
-from typing import Annotated, Any, Final, NotRequired, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, Final, NotRequired, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from msgspec import UNSET, Struct, field
-from msgspec.structs import asdict, force_setattr
+from msgspec.structs import force_setattr
 
 from eosctl.errors import UsageError
 from eosctl.model.skipped import Coverage, Skipped
@@ -125,7 +126,7 @@ def _column(row: type, path: str) -> Column:
         if found is None:
             raise TypeError(f"{row.__name__} has no field {path}")
         hint, said = unfolded(found)
-        kinds = get_args(hint) or (hint,)
+        kinds = get_args(hint) if get_origin(hint) in {Union, UnionType} else (hint,)
     is_figure = {int, float} & {*kinds} and not {str, bool} & {*kinds}
     align = Align.RIGHT if is_figure else Align.LEFT
     header = said.header or name.upper().replace("_", "-")
@@ -139,7 +140,7 @@ def _has(kind: Any, name: str) -> bool:  # noqa: ANN401  # types and generic ali
 R = TypeVar("R", bound=Struct)
 
 
-def row_of(kind: type[R], source: object, **more: object) -> R:
+def row_of(kind: type[R], source: object, /, **more: object) -> R:
     """A row with the values that source has under the names of its fields, and with `more`."""
     return kind(**more, **{name: getattr(source, name) for name in kind.__struct_fields__ if name not in more})
 
@@ -340,7 +341,7 @@ def tree(value: object) -> Tree:
         case Skipped():
             return {"skipped": value.reason}
         case Struct():
-            named = asdict(value).items()
+            named = ((name, getattr(value, name)) for name in _own_first(type(value)))
             return {key: item if type(item) in _LEAVES else tree(item) for key, item in named if item is not UNSET}
         case list() | tuple() | frozenset() | set():
             return tree(value._asdict()) if hasattr(value, "_asdict") else _items(value)
@@ -348,6 +349,14 @@ def tree(value: object) -> Tree:
             pairs = ((key if type(key) is str else _key(key), item) for key, item in value.items())
             return {key: item if type(item) in _LEAVES else tree(item) for key, item in pairs}
     raise TypeError(f"{type(value).__name__} has no JSON form: {value!r}")
+
+
+@cache
+def _own_first(kind: type[Struct]) -> tuple[str, ...]:
+    """Its fields, those that it has from another one last."""
+    [base, *_] = kind.__mro__[1:]
+    inherited = _own_first(base) if issubclass(base, Struct) else ()
+    return (*(name for name in kind.__struct_fields__ if name not in inherited), *inherited)
 
 
 def _items(value: "list[Any] | tuple[Any, ...] | frozenset[Any] | set[Any]") -> list[Tree]:

@@ -336,14 +336,16 @@ def showing(*blocks: "Table | Fields", **under: "Sequence[Table | Fields]") -> C
 
     A header that two of them have is one line, which says both if they mean different things.
     """
-    meanings: dict[str, dict[str, None]] = {}
+    meanings: dict[str, dict[str, str]] = {}
     for option, shown in ("", blocks), *((f"(--{name.replace('_', '-')}) ", each) for name, each in under.items()):
         for column in (column for block in shown for column in block.columns):
             said = meanings.setdefault(column.header, {})
-            if column.meaning not in said:
-                said[f"{option}{column.meaning}"] = None
+            said.setdefault(column.meaning, option)
     width = max(map(len, meanings))
-    lines = (f"  {header:{width}}  {'; or '.join(said)}" for header, said in meanings.items())
+    lines = (
+        f"  {header:{width}}  {'; or '.join(f'{option}{text}' for text, option in said.items())}"
+        for header, said in meanings.items()
+    )
 
     def explained(command: C) -> C:
         command.__doc__ = "\n".join((f"{inspect.cleandoc(command.__doc__ or '')}\n\nColumns:", *lines))

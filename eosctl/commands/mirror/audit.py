@@ -19,9 +19,9 @@ from eosctl.commands.options import (
 from eosctl.model.records import IsolationLevel
 from eosctl.model.spark import SparkOptions
 from eosctl.operations.session import Session
-from eosctl.render.answers.mirror import view_mirror
+from eosctl.render.answers.mirror import GROUPS, PAIRS, view_mirror
 from eosctl.render.audit_json import render_mirror_json
-from eosctl.shell.options import GlobalOptions, answer, gating
+from eosctl.shell.options import GlobalOptions, answer, gating, showing
 
 app = typer.Typer()
 
@@ -83,6 +83,7 @@ SourceExecutorProperties: TypeAlias = Annotated[
 
 
 @app.command()
+@showing(PAIRS, GROUPS)
 @gating
 def audit(
     options: GlobalOptions,
@@ -124,27 +125,6 @@ def audit(
 --store sqlite:////var/lib/eosctl/audit.db
       eosctl mirror audit -b target:9092 --source-bootstrap-server source:9092 --alias eu --engine spark \
 --master local[4]
-
-    Columns:
-      SOURCE     the source topic
-      TARGET     the target topic
-      PARTITION  the partition, the same on both sides
-      VERDICT    held, broken or cannot-tell: whether the target holds what the source committed
-      EVIDENCE   IDs of the findings behind the verdict
-      FROM       the source offset of the first record that both sides hold
-      TO         that of the last one
-      RECORDS    source records that the target holds
-      LAG        source records behind the last one that the target holds
-      GAPS       source records in between that it lacks
-      REPEATS    target records that were there before
-      LATE       target records behind one that follows them in the source
-      ABORTED    target records of aborted source transactions
-      UNKNOWN    target records that equal none of the source
-      REASON     what the verdict rests on
-      GROUP      a consumer group with a checkpoint
-      SOURCE-AT  the source offset at which it goes on
-      TARGET-AT  the target offset that the checkpoint translates it to
-      BEHIND     records that it would read again there; below 0 records that it would skip
     """
     from eosctl.operations import audit_request, mirror
 

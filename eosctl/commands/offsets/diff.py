@@ -8,8 +8,8 @@ import typer
 from eosctl.commands.offsets.options import SourceDsn, StoreName, about_offsets
 from eosctl.model.offsets import Store
 from eosctl.operations.session import Session
-from eosctl.render.answers.offsets import view_difference
-from eosctl.shell.options import GlobalOptions, answer, reading
+from eosctl.render.answers.offsets import CHANGES, view_difference
+from eosctl.shell.options import GlobalOptions, answer, reading, showing
 
 if TYPE_CHECKING:
     from eosctl.operations.offset_stores import OffsetsRequest
@@ -31,6 +31,7 @@ NamesInB: TypeAlias = Annotated[
 
 
 @app.command()
+@showing(CHANGES)
 @reading
 @about_offsets
 def diff(
@@ -55,16 +56,6 @@ def diff(
       eosctl offsets diff monday.snapshot tuesday.snapshot
       eosctl offsets diff orders.json live -b broker:9092 --connector orders
       eosctl offsets diff monday.snapshot tuesday.snapshot --connector orders --rename-to orders-renamed
-
-    Columns:
-      CONNECTOR   the connector's name
-      PARTITION   the source partition
-      CHANGE      only-in-a, only-in-b, different, or unknown if one of them cannot be determined
-      A           its offset in A
-      B           its offset in B
-      B-IS        where B lies, seen from A: before, after, or cannot be compared; empty: not known
-      POSITION-A  A in the connector's own terms, where those are known
-      POSITION-B  B in the connector's own terms
     """
     from eosctl.operations import migration_request, offsets
 

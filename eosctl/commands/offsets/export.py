@@ -8,8 +8,8 @@ import typer
 from eosctl.commands.offsets.options import StoreName, about_offsets
 from eosctl.model.offsets import Store
 from eosctl.operations.session import Session
-from eosctl.render.answers.offsets import view_export
-from eosctl.shell.options import GlobalOptions, answer, reading
+from eosctl.render.answers.offsets import FILES, LEFT_OUT, view_export
+from eosctl.shell.options import GlobalOptions, answer, reading, showing
 
 if TYPE_CHECKING:
     from eosctl.operations.offset_stores import OffsetsRequest
@@ -21,6 +21,7 @@ ExportTarget: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE|DIRECTORY
 
 
 @app.command()
+@showing(FILES, LEFT_OUT)
 @reading
 @about_offsets
 def export(
@@ -39,12 +40,6 @@ def export(
       eosctl offsets export orders.json -b broker:9092 --connector orders
       eosctl offsets export before/ -b broker:9092 --connect-url http://worker:8083
       eosctl offsets export own.json -b broker:9092 --connector orders --store connector-specific
-
-    Columns:
-      CONNECTOR  the connector's name
-      OFFSETS    source partitions written
-      FILE       the file
-      LEFT-OUT   a key that is not in the file, and why
     """
     from eosctl.operations.offsets import export_offsets
 

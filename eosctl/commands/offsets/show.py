@@ -7,8 +7,8 @@ import typer
 
 from eosctl.commands.offsets.options import about_offsets
 from eosctl.operations.session import Session, gc_paused
-from eosctl.render.answers.offsets import view_offsets
-from eosctl.shell.options import GlobalOptions, answer, judging
+from eosctl.render.answers.offsets import CONNECTORS, OFFSETS, view_offsets
+from eosctl.shell.options import GlobalOptions, answer, judging, showing
 
 if TYPE_CHECKING:
     from eosctl.operations.offset_stores import OffsetsRequest
@@ -22,6 +22,7 @@ Tombstones: TypeAlias = Annotated[
 
 
 @app.command()
+@showing(OFFSETS, CONNECTORS)
 @judging
 @about_offsets
 def show(
@@ -39,19 +40,6 @@ def show(
       eosctl offsets show -b broker:9092 --connect-url http://worker:8083
       eosctl offsets show -b broker:9092 --connector orders --exactly-once enabled
       eosctl offsets show -b broker:9092 --connector orders --offsets-topic orders-offsets
-
-    Columns:
-      CONNECTOR      the connector's name, as the key has it
-      PARTITION      the source partition
-      WORKER-GLOBAL  the offset in the worker's topic
-      OWN            the offset in the connector's own topic
-      KAFKA-USES     the offset that the next start begins from; - from nothing; unknown if that cannot be determined
-      KIP-618        the offset that KIP-618 promises
-      PROVENANCE     where the one that Kafka uses comes from, or why there is none
-      POSITION       what it says in the connector's own terms, where those are known
-      EXISTS         no if only offsets are left of the connector
-      OFFSETS        source partitions with an offset
-      STORES         which of Kafka's rules decides where its offsets are
     """
     from eosctl.operations.offsets import show_offsets
 

@@ -9,8 +9,8 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.transaction_ends import AbortRequest
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
-from eosctl.render.answers.plan import view_plan, view_plan_answer
-from eosctl.shell.options import GlobalOptions, answer, previewing, writing
+from eosctl.render.answers.plan import CHECKS, RESULTS, STEPS, view_plan, view_plan_answer
+from eosctl.shell.options import GlobalOptions, answer, previewing, showing, writing
 
 app = typer.Typer()
 
@@ -30,6 +30,7 @@ AbortPlanFile: TypeAlias = Annotated[
 
 
 @app.command()
+@showing(STEPS, CHECKS, RESULTS)
 @writing
 def abort(
     options: GlobalOptions,
@@ -52,13 +53,6 @@ def abort(
     Examples:
       eosctl transactions abort -b broker:9092 --topic orders --partition 0 --dry-run
       eosctl transactions abort -b broker:9092 --topic orders --partition 0 --start-offset 1042 --yes
-
-    Columns:
-      STEP     the step's number
-      KIND     abort-transaction
-      WHAT     what it does
-      OUTCOME  done, failed or not-begun
-      DETAIL   how the last stable offset moved, or why it failed
     """
     from eosctl.operations.transaction_ends import abort as operation
 

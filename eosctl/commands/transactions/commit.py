@@ -10,8 +10,8 @@ from eosctl.model.names import ProducerIdAndEpoch
 from eosctl.model.transaction_ends import CommitRequest
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
-from eosctl.render.answers.plan import view_plan, view_plan_answer
-from eosctl.shell.options import GlobalOptions, answer, previewing, writing
+from eosctl.render.answers.plan import CHECKS, RESULTS, STEPS, view_plan, view_plan_answer
+from eosctl.shell.options import GlobalOptions, answer, previewing, showing, writing
 
 app = typer.Typer()
 
@@ -31,6 +31,7 @@ CommitPlanFile: TypeAlias = Annotated[
 
 
 @app.command()
+@showing(STEPS, CHECKS, RESULTS)
 @writing
 def commit(
     options: GlobalOptions,
@@ -54,13 +55,6 @@ def commit(
     Examples:
       eosctl transactions commit sink-orders-0-7 --producer-id 42 --producer-epoch 3 -b broker:9092 --dry-run
       eosctl transactions commit sink-orders-0-7 --producer-id 42 --producer-epoch 3 -b broker:9092 --yes
-
-    Columns:
-      STEP     the step's number
-      KIND     commit-transaction
-      WHAT     what it does
-      OUTCOME  done, failed or not-begun
-      DETAIL   where the commit markers are and how the last stable offsets moved, or why it failed
     """
     from eosctl.operations.transaction_ends import commit as operation
 

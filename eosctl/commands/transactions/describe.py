@@ -6,8 +6,8 @@ import typer
 
 from eosctl.commands.options import ConfigTopic
 from eosctl.operations.session import Session
-from eosctl.render.answers.transactions import view_descriptions
-from eosctl.shell.options import GlobalOptions, answer, reading
+from eosctl.render.answers.transactions import DESCRIBED, view_descriptions
+from eosctl.shell.options import GlobalOptions, answer, reading, showing
 
 app = typer.Typer()
 
@@ -15,6 +15,7 @@ DescribedIds: TypeAlias = Annotated[list[str], typer.Argument(metavar="ID", help
 
 
 @app.command()
+@showing(DESCRIBED)
 @reading
 def describe(
     options: GlobalOptions,
@@ -29,19 +30,6 @@ def describe(
     Examples:
       eosctl transactions describe -b broker:9092 connect-cluster-orders-0
       eosctl transactions describe -b broker:9092 --group-id connect-cluster connect-cluster-orders-0 -o json
-
-    Columns:
-      TRANSACTIONAL-ID  the ID
-      STATE             the coordinator's state of it
-      PRODUCER-ID       the producer that holds it
-      EPOCH             the producer's epoch
-      RUNNING-S         how long its transaction has been open
-      TIMEOUT-S         its transaction timeout
-      STARTED           when its open transaction began, UTC
-      OPEN-IN           partitions of the open transaction; in Prepare* those that lack their marker
-      COORDINATOR       the broker that coordinates it
-      OWNER             who uses it, or the shape of its name
-      ERROR             why there is no description
     """
     from eosctl.operations.transactions import DescribeRequest, describe_transactions
 

@@ -6,8 +6,8 @@ import typer
 
 from eosctl.commands.options import ConfigTopic, Partitions, WorkerOffsetsTopic
 from eosctl.operations.session import Session
-from eosctl.render.answers.hanging import view_hanging
-from eosctl.shell.options import GlobalOptions, answer, reading
+from eosctl.render.answers.hanging import HANGING, view_hanging
+from eosctl.shell.options import GlobalOptions, answer, reading, showing
 
 app = typer.Typer()
 
@@ -20,6 +20,7 @@ LeaveYounger: TypeAlias = Annotated[
 
 
 @app.command()
+@showing(HANGING)
 @reading
 def hanging(
     options: GlobalOptions,
@@ -44,19 +45,6 @@ def hanging(
       eosctl transactions hanging -b broker:9092 --group-id connect-cluster
       eosctl transactions hanging -b broker:9092 --topic connect-offsets --max-transaction-timeout 5 -o json
       eosctl transactions hanging --snapshot monday.snapshot
-
-    Columns:
-      TOPIC             the topic
-      PARTITION         the partition
-      PRODUCER-ID       the producer that wrote it
-      EPOCH             its epoch
-      START-OFFSET      where the transaction begins
-      OPEN-S            since its last batch
-      HELD-BACK         offsets that read_committed consumers do not see
-      TRANSACTIONAL-ID  the ID that holds the producer ID; - where none does
-      OWNER             who uses it, or the shape of its name
-      REASON            why it hangs
-      ADVICE            abort, fence or wait
     """
     from eosctl.operations.hanging import HangingRequest, find_hanging
 

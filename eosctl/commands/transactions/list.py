@@ -9,8 +9,8 @@ from eosctl.commands.options import ConfigTopic
 from eosctl.errors import UsageError
 from eosctl.model.transactions import Selection, TransactionState
 from eosctl.operations.session import Session
-from eosctl.render.answers.transactions import view_transactions
-from eosctl.shell.options import GlobalOptions, answer, reading
+from eosctl.render.answers.transactions import LISTED, view_transactions
+from eosctl.shell.options import GlobalOptions, answer, reading, showing
 
 app = typer.Typer()
 
@@ -33,6 +33,7 @@ OwnerName: TypeAlias = Annotated[
 
 
 @app.command()
+@showing(LISTED)
 @reading
 def list_(
     options: GlobalOptions,
@@ -54,17 +55,6 @@ def list_(
       eosctl transactions list -b broker:9092 --state Ongoing --longer-than 60
       eosctl transactions list -b broker:9092 --group-id connect-cluster --owner orders -o json
       eosctl transactions list --snapshot monday.snapshot
-
-    Columns:
-      TRANSACTIONAL-ID  the ID
-      STATE             the coordinator's state of it
-      PRODUCER-ID       the producer that holds it
-      EPOCH             the producer's epoch
-      RUNNING-S         how long its transaction has been open
-      TIMEOUT-S         its transaction timeout, after which the coordinator aborts
-      PARTITIONS        partitions in its open transaction
-      COORDINATOR       the broker that coordinates it
-      OWNER             who uses it, or the shape of its name
     """
     from eosctl.operations.transactions import list_transactions
 

@@ -7,8 +7,8 @@ import typer
 
 from eosctl.commands.options import ConfigTopic
 from eosctl.operations.session import Session
-from eosctl.render.answers.transaction_log import view_transaction_history, view_transaction_log
-from eosctl.shell.options import GlobalOptions, answer, judging
+from eosctl.render.answers.transaction_log import HISTORY, IDS, view_transaction_history, view_transaction_log
+from eosctl.shell.options import GlobalOptions, answer, judging, showing
 
 app = typer.Typer()
 
@@ -29,6 +29,7 @@ ExpirationMs: TypeAlias = Annotated[
 
 
 @app.command()
+@showing(IDS, history=(HISTORY,))
 @judging
 def log(
     options: GlobalOptions,
@@ -51,21 +52,6 @@ def log(
       eosctl transactions log -b broker:9092 --group-id connect-cluster
       eosctl transactions log connect-cluster-orders-0 --history -b broker:9092
       eosctl transactions log --segment __transaction_state-9/00000000000000000000.log --partitions 50
-
-    Columns:
-      TRANSACTIONAL-ID  the ID
-      STATE             the last state logged; - where the coordinator forgot the ID
-      PRODUCER-ID       the producer that holds it
-      EPOCH             its epoch
-      UPDATED           when the coordinator wrote it, UTC
-      PARTITIONS        partitions in its open transaction
-      LOG-PARTITION     the partition of __transaction_state that it lies in
-      COORDINATOR       that partition's leader, which coordinates the ID
-      RECORDS           records of it that the log still holds
-      OWNER             who uses it, or the shape of its name
-      OFFSET            (--history) the record's offset
-      TIME              (--history) its timestamp, UTC
-      WHAT              (--history) what happened
     """
     from eosctl.operations.transactions import LogRequest, fold_log, log_history
 

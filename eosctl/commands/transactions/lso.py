@@ -6,8 +6,8 @@ import typer
 
 from eosctl.commands.options import ConfigTopic, NamedPartitions, Partitions
 from eosctl.operations.session import Session
-from eosctl.render.answers.hanging import view_stability
-from eosctl.shell.options import GlobalOptions, answer, reading
+from eosctl.render.answers.hanging import OF_A_GROUP, PARTITIONS, view_stability
+from eosctl.shell.options import GlobalOptions, answer, reading, showing
 
 app = typer.Typer()
 
@@ -25,6 +25,7 @@ Looks: TypeAlias = Annotated[
 
 
 @app.command()
+@showing(PARTITIONS, group=(OF_A_GROUP,))
 @reading
 def lso(
     options: GlobalOptions,
@@ -47,20 +48,6 @@ def lso(
       eosctl transactions lso -b broker:9092 --topic orders --topic connect-offsets:3 --group-id connect-cluster
       eosctl transactions lso -b broker:9092 --topic orders --watch 2
       eosctl transactions lso -b broker:9092 --group billing
-
-    Columns:
-      TOPIC           the topic
-      PARTITION       the partition
-      LOG-START       its first offset
-      LAST-STABLE     the last stable offset: where read_committed consumers end
-      HIGH-WATERMARK  where its records end
-      HELD-BACK       offsets between the two
-      HELD-S          since the first of them was written
-      STATE           the coordinator's state of the transaction that holds it back
-      BY              its transactional ID and owner, or its producer ID/epoch
-      WAITS           (--group) whether the group may wait there: it committed nothing beyond the last stable offset
-      COMMITTED       (--group) the offset that the group committed
-      LAG             (--group) from there to the last stable offset: what it can read now
     """
     from eosctl.operations.hanging import StabilityRequest, watch_last_stable_offsets
 

@@ -4,13 +4,14 @@ import typer
 
 from eosctl.commands.options import ConfigTopic, NamedPartitions, Partitions
 from eosctl.operations.session import Session
-from eosctl.render.answers.transactions import view_producers
-from eosctl.shell.options import GlobalOptions, answer, reading
+from eosctl.render.answers.transactions import PRODUCERS, view_producers
+from eosctl.shell.options import GlobalOptions, answer, reading, showing
 
 app = typer.Typer()
 
 
 @app.command()
+@showing(PRODUCERS)
 @reading
 def producers(
     options: GlobalOptions,
@@ -26,18 +27,6 @@ def producers(
     Examples:
       eosctl transactions producers -b broker:9092 --topic orders
       eosctl transactions producers -b broker:9092 --topic orders:0,3 --topic connect-offsets
-
-    Columns:
-      TOPIC             the topic
-      PARTITION         the partition
-      PRODUCER-ID       a producer that the leader remembers
-      EPOCH             its epoch
-      SEQUENCE          the sequence number of its last record
-      LAST-TIME         the timestamp of its last batch, UTC
-      MARKER-EPOCH      the coordinator epoch of its last marker; - where there was none
-      OPEN-FROM         where its open transaction begins; - where none is open
-      TRANSACTIONAL-ID  the ID that holds the producer ID now; - where none does
-      OWNER             who uses it, or the shape of its name
     """
     from eosctl.operations.transactions import ProducersRequest, list_producers
 

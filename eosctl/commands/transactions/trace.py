@@ -8,8 +8,8 @@ import typer
 
 from eosctl.commands.options import ConfigTopic
 from eosctl.operations.session import Session
-from eosctl.render.answers.tracing import view_trace
-from eosctl.shell.options import GlobalOptions, answer, connecting
+from eosctl.render.answers.tracing import EXTENTS, OFFSETS, view_trace
+from eosctl.shell.options import GlobalOptions, answer, connecting, showing
 
 app = typer.Typer()
 
@@ -39,6 +39,7 @@ TracedDirectories: TypeAlias = Annotated[
 
 
 @app.command()
+@showing(EXTENTS, OFFSETS)
 @connecting
 def trace(
     options: GlobalOptions,
@@ -63,19 +64,6 @@ def trace(
       eosctl transactions trace orders-0@1042 -b broker:9092 --group-id connect-cluster
       eosctl transactions trace orders --key customer-17 --timestamp 2026-01-31T12:00:00Z -b broker:9092 -o json
       eosctl transactions trace orders-0@1042 --log-dir /var/lib/kafka/data
-
-    Columns:
-      TOPIC      the topic
-      PARTITION  the partition
-      FIRST      the first offset of the transaction there
-      LAST       the last one
-      MARKER     the offset of the marker that ended it there; - where it is open or was not found
-      ENDED      when the marker was written, UTC
-      FOUND      whole, first-deleted (the log starts behind it), first-unknown (beyond --within), by-time or none
-      HOLDER     the connector or group whose offset was committed
-      OF         the source partition, or the topic and partition
-      OFFSET     the source offset, or the offset
-      WHERE      the record that holds it
     """
     from eosctl.operations import tracing
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Final, TypedDict
+from typing import Annotated, Any, Final, TypedDict
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,20 +35,23 @@ from eosctl.model.text import UNSEEN, escaped_in_json, escaped_in_lines, plurali
 from eosctl.model.times import rfc3339
 from eosctl.render.answers.findings import ShownFindings, SkippedRow, findings_of
 from eosctl.render.cells import as_text
-from eosctl.render.document import Column, Document, Findings, RowStream, Table, Tone
+from eosctl.render.document import Column, Document, Findings, RowStream, Table, Tone, col, columns, row_of
 from eosctl.render.formats import yaml_text
 
 # What `acl-plan` answers.
 
 
+STATUS_TONES: Final = {"present": Tone.GOOD, "missing": Tone.BAD, "extra": Tone.WARN, "unknown": Tone.FAINT}
+
+
 class BindingFields(TypedDict):
     """An ACL as Kafka has it; binding is its operation and resource as one text."""
 
-    principal: str
-    operation: str
-    resource_type: str
-    resource_name: str
-    pattern_type: str
+    principal: Annotated[str, "who needs it"]
+    operation: Annotated[str, "what it lets the principal do"]
+    resource_type: Annotated[str, col("the resource's type", "TYPE")]
+    resource_name: Annotated[str, col("the resource's name, or how it begins", "NAME")]
+    pattern_type: Annotated[str, col("literal or prefixed", "PATTERN")]
     permission: str
     host: str
     binding: str
@@ -63,9 +66,12 @@ class BindingRow(BindingFields):
     why: str
     source: str | None
     status: str | SkippedRow
-    state: str
+    state: Annotated[
+        str,
+        col("present, missing, extra, or unknown where the cluster's ACLs were not read", "STATUS", tones=STATUS_TONES),
+    ]
     by: str | None
-    optional: bool
+    optional: Annotated[bool, "yes if nothing fails without it"]
     lost: str | None
     symptom: str | None
     without_it: str | None
@@ -75,7 +81,7 @@ class BindingRow(BindingFields):
     phases: str | None
 
 
-class BindingCounts(TypedDict):
+class BindingCounts(Struct, frozen=True):
     """How many bindings are of which status."""
 
     present: int
@@ -85,7 +91,7 @@ class BindingCounts(TypedDict):
     unknown: int
 
 
-class PlannedPhaseRow(TypedDict):
+class PlannedPhaseRow(Struct, frozen=True):
     """An exactly.once.source.support that is planned for, and from where it is known."""
 
     group_id: str
@@ -93,7 +99,7 @@ class PlannedPhaseRow(TypedDict):
     known_by: str
 
 
-class AclPlanData(ShownFindings):
+class AclPlanData(ShownFindings, frozen=True):
     """What is needed, and what the cluster has of it; phase is null where several are planned for."""
 
     group_ids: list[str]
@@ -403,7 +409,6 @@ FORMATS: Final[Mapping[AclFormat, Format]] = {
 
 
 KIND: Final = "acl-plan"
-STATUS_TONES: Final = {"present": Tone.GOOD, "missing": Tone.BAD, "extra": Tone.WARN, "unknown": Tone.FAINT}
 PRINCIPAL: Final = Column("PRINCIPAL", "principal", "who needs it")
 OPERATION: Final = Column("OPERATION", "operation", "what it lets the principal do")
 PLACE: Final = (
@@ -415,7 +420,7 @@ STATUS: Final = Column("STATUS", "state", "present, missing, extra or unknown", 
 
 PLAN_TABLE: Final = Table(
     "bindings",
-    (PRINCIPAL, OPERATION, *PLACE, STATUS, Column("OPTIONAL", "optional", "yes if nothing fails without it")),
+    columns(BindingRow, "principal operation resource_type resource_name pattern_type state optional"),
     empty="nothing is needed",
 )
 
@@ -425,16 +430,14 @@ def view_acl_plan(report: AclReport) -> Document:
     difference, phases = report.difference, report.phases
     count = len(difference.compared) + len(difference.extra)
     rows = RowStream(count, lambda: _rows(difference, phases))
-    data: AclPlanData = {
-        "group_ids": list(report.group_ids),
-        "phase": _one([each.phase for each in report.planned_for]),
-        "phases": [
-            {"group_id": each.group_id, "phase": each.phase, "known_by": each.known_by} for each in report.planned_for
-        ],
-        "bindings": rows,
-        "counts": _counts(difference),
+    data = AclPlanData(
+        group_ids=list(report.group_ids),
+        phase=_one([each.phase for each in report.planned_for]),
+        phases=[row_of(PlannedPhaseRow, each) for each in report.planned_for],
+        bindings=rows,
+        counts=_counts(difference),
         **findings_of(report),
-    }
+    )
     return Document(
         kind=KIND,
         as_of=rfc3339(report.as_of),
@@ -576,28 +579,28 @@ def _sentences(whys: Iterable[str]) -> str:
 
 def _counts(difference: AclDifference) -> BindingCounts:
     statuses = [each.status for each in difference.compared]
-    return {
-        "present": sum(1 for each in statuses if each is BindingStatus.PRESENT),
-        "missing": len(difference.missing),
-        "missing_required": len(difference.missing_required),
-        "extra": len(difference.extra),
-        "unknown": sum(1 for each in statuses if isinstance(each, Skipped)),
-    }
+    return BindingCounts(
+        present=sum(1 for each in statuses if each is BindingStatus.PRESENT),
+        missing=len(difference.missing),
+        missing_required=len(difference.missing_required),
+        extra=len(difference.extra),
+        unknown=sum(1 for each in statuses if isinstance(each, Skipped)),
+    )
 
 
 def _verdict(difference: AclDifference) -> str:
     counts = _counts(difference)
     total = len(difference.compared)
     bindings = pluralize(total, "binding is", "bindings are")
-    if counts["unknown"] == total and total:
+    if counts.unknown == total and total:
         status = difference.compared[0].status
         reason = status.reason if isinstance(status, Skipped) else ""
         return f"{bindings} needed; whether the cluster has them was not read ({reason})."
-    optional = counts["missing"] - counts["missing_required"]
-    parts = [f"{counts['present']} present", f"{counts['missing_required']} missing"]
+    optional = counts.missing - counts.missing_required
+    parts = [f"{counts.present} present", f"{counts.missing_required} missing"]
     parts += [f"{optional} optional ones missing"] if optional else []
-    parts += [f"{counts['extra']} extra"] if counts["extra"] else []
-    parts += [f"{counts['unknown']} unknown"] if counts["unknown"] else []
+    parts += [f"{counts.extra} extra"] if counts.extra else []
+    parts += [f"{counts.unknown} unknown"] if counts.unknown else []
     return f"{bindings} planned: {', '.join(parts)}."
 
 

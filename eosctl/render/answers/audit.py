@@ -1,8 +1,10 @@
 """What an audit concluded: the verdict on each connector first, then what speaks against it, then what was read."""
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Final, TypedDict
+from collections.abc import Callable, Sequence
+from typing import Annotated, Final, TypedDict
+
+from msgspec import Struct
 
 from eosctl.model.audit import (
     WORST_FIRST,
@@ -39,35 +41,61 @@ from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.answers.findings import ShownFindings, findings_of
 from eosctl.render.cells import cell
-from eosctl.render.document import MOST, Align, Column, Document, Findings, Rows, Table, Tone, Tree, figure, look_up
+from eosctl.render.document import (
+    MOST,
+    Column,
+    Document,
+    Findings,
+    Rows,
+    Table,
+    Tone,
+    Tree,
+    col,
+    columns,
+    look_up,
+    row_of,
+)
 
 # What `audit`, `audit status` and `audit history` answer.
 
 
-class AuditedTopicRow(TypedDict):
+VERDICTS = {"held": Tone.GOOD, "altered": Tone.WARN, "broken": Tone.BAD, "cannot-tell": Tone.WARN}
+
+
+def _at_most(path: str) -> Callable[[Tree], str]:
+    """How a cell shows the upper end of a bucket: ≤511 is not known better, 0 and 1 are buckets of their own."""
+    return lambda row: at_most_words(look_up(row, path))
+
+
+def at_most_words(bound: Tree) -> str:
+    """The upper end of a histogram's bucket; ≤ where the bucket holds other figures, too."""
+    return f"≤{bound}" if isinstance(bound, int) and bound > 1 else cell(bound)
+
+
+class AuditedTopicRow(Struct, frozen=True):
     """A topic that is read, and how: offsets and config are decoded, of output the batch headers."""
 
-    name: str
-    role: TopicRole
-    topic_id: str | None
-    cleanup_policy: str | Skipped
-    connectors: list[str]
-    partitions: int
-    offsets: int
+    name: Annotated[str, col("the topic", "TOPIC")]
+    role: Annotated[TopicRole, "offsets: decoded; config: replayed; output: batch headers are enough"]
+    topic_id: Annotated[str | None, "Kafka's ID of the topic; another one once it was created again"]
+    cleanup_policy: Annotated[str | Skipped, col("the topic's cleanup.policy", "CLEANUP", tones={"unknown": Tone.WARN})]
+    connectors: Annotated[list[str], "who uses the topic; - for the worker's own topics"]
+    partitions: Annotated[int, "partitions that will be read"]
+    offsets: Annotated[int, "offsets that will be read: at least the number of records"]
 
 
-class PlannedRangeRow(TypedDict):
+class PlannedRangeRow(Struct, frozen=True):
     """Offsets [start, end) to read; settled: all of them are below the last stable offset."""
 
-    topic: str
-    partition: int
-    start: int
-    end: int
-    settled: bool
-    size: int
+    topic: Annotated[str, "the topic"]
+    partition: Annotated[int, "the partition"]
+    start: Annotated[int, col("the first offset to read", "FROM")]
+    end: Annotated[int, col("the offset behind the last one to read", "TO")]
+    settled: Annotated[bool, "no behind the last stable offset, where transactions are open"]
+    size: Annotated[int, col("offsets that will be read: at least the number of records", "OFFSETS")]
 
 
-class AuditPlanData(TypedDict):
+class AuditPlanData(Struct, frozen=True):
     """All that is read; unread names what could not be, with the reason."""
 
     group_id: str | None
@@ -79,33 +107,35 @@ class AuditPlanData(TypedDict):
     unread: dict[str, str]
 
 
-class VerdictRow(TypedDict):
+class VerdictRow(Struct, frozen=True):
     """The verdict on a connector: evidence are IDs of findings, words are its reasons as one text.
 
     repeated_by_change counts records that were written once more because somebody changed source offsets,
     left_out_by_change those that were never read; at_most is null where no upper bound is known.
     """
 
-    name: str
-    verdict: AuditVerdict
-    evidence: list[str]
+    name: Annotated[str, col("the connector's name", "CONNECTOR")]
+    verdict: Annotated[
+        AuditVerdict, col("held, altered, broken or cannot-tell: whether exactly-once held", tones=VERDICTS)
+    ]
+    evidence: Annotated[list[str], "IDs of the findings behind the verdict"]
     reasons: list[str]
-    words: str | None
+    words: Annotated[str | None, col("what the verdict rests on", "REASON")]
     repeated_by_change: RecordCount
     left_out_by_change: RecordCount
 
 
-class ReadRangeRow(TypedDict):
+class ReadRangeRow(Struct, frozen=True):
     """What was read of a partition, offsets [start, end); gaps are offsets without a batch."""
 
-    topic: str
-    partition: int
-    start: int
-    end: int
-    records: int
+    topic: Annotated[str, "the topic"]
+    partition: Annotated[int, "the partition"]
+    start: Annotated[int, col("the first offset that was read", "FROM")]
+    end: Annotated[int, col("the offset behind the last one that was read", "TO")]
+    records: Annotated[int, "data records in the log"]
     control_records: int
-    aborted_records: int
-    plain_records: int
+    aborted_records: Annotated[int, col("records of aborted transactions", "ABORTED")]
+    plain_records: Annotated[int, col("records outside any transaction", "PLAIN")]
     batches: int
     size_bytes: int
     first_timestamp: int | None
@@ -113,42 +143,47 @@ class ReadRangeRow(TypedDict):
     last_timestamp: int | None
     last_time: str | None
     gaps: list[Gap]
-    gap_words: str | None
+    gap_words: Annotated[str | None, col("offsets without a batch, by kind", "GAPS")]
 
 
-class StatisticsRow(TypedDict):
+class StatisticsRow(Struct, frozen=True):
     """Transactions of a connector (null: of no known task); histograms count by bucket, n for 2^(n-1) to 2^n - 1."""
 
-    connector: str | None
-    committed: int
-    aborted: int
-    records: int
+    connector: Annotated[str | None, "whose transactions; - for producers that are no known task's"]
+    committed: Annotated[int, "transactions that were committed"]
+    aborted: Annotated[int, "transactions that were aborted"]
+    records: Annotated[int, "records in the transactions"]
     size_bytes: int
     aborted_records: int
     aborted_bytes: int
-    median_records: int | None
-    p99_records: int | None
-    median_ms: int | None
-    p99_ms: int | None
+    median_records: Annotated[
+        int | None,
+        col("half of the transactions have at most that many records", "P50", brief=_at_most("median_records")),
+    ]
+    p99_records: Annotated[
+        int | None, col("99% of them have at most that many records", "P99", brief=_at_most("p99_records"))
+    ]
+    median_ms: Annotated[int | None, col("half of them took at most that long", "P50-MS", brief=_at_most("median_ms"))]
+    p99_ms: Annotated[int | None, col("99% of them took at most that long", "P99-MS", brief=_at_most("p99_ms"))]
     sizes: dict[int, int]
     durations: dict[int, int]
 
 
-class StallRow(TypedDict):
+class StallRow(Struct, frozen=True):
     """A transaction that was open for long, so that the last stable offset did not move."""
 
-    topic: str
-    partition: int
-    start_offset: int
+    topic: Annotated[str, "the topic"]
+    partition: Annotated[int, "the partition"]
+    start_offset: Annotated[int, col("where the last stable offset did not move", "OFFSET")]
     from_ms: int
     until_ms: int | None
     producer_id: int
     connector: str | None
     open: bool
-    from_time: str | None
+    from_time: Annotated[str | None, col("since when, UTC", "TIME")]
     until_time: str | None
-    by: str
-    held_s: float
+    by: Annotated[str, "whose transaction was open"]
+    held_s: Annotated[float, "for how long; until the audit, where the transaction is still open"]
 
 
 class GrowthRow(TypedDict):
@@ -161,14 +196,14 @@ class GrowthRow(TypedDict):
     tombstones: list[int]
 
 
-class EarlierRunRow(TypedDict):
+class EarlierRunRow(Struct, frozen=True):
     """The run of the same job that findings are compared with."""
 
     run_number: int
     as_of: str
 
 
-class AuditData(ShownFindings):
+class AuditData(ShownFindings, frozen=True):
     """Verdicts, findings, what was read, and the figures of the pictures."""
 
     verdict: AuditVerdict
@@ -184,55 +219,55 @@ class AuditData(ShownFindings):
     plan: AuditPlanData
 
 
-class RunRow(TypedDict):
+class RunRow(Struct, frozen=True):
     """A run of a job; gaps are ranges that could no longer be read."""
 
-    run_number: int
-    run_id: str
-    as_of: str
+    run_number: Annotated[int, col("the run's number", "RUN")]
+    run_id: Annotated[str, "its ID"]
+    as_of: Annotated[str, col("when its last run was planned, UTC", "LAST-RUN")]
     committed_at: str
-    verdict: str
-    findings: int
+    verdict: Annotated[str, col("that run's verdict: held, altered, broken or cannot-tell", tones=VERDICTS)]
+    findings: Annotated[int, "how many findings its report has"]
     eosctl_version: str
-    offsets: int
-    records: int
-    gaps: int
+    offsets: Annotated[int, "offsets that it read"]
+    records: Annotated[int, "data records among them"]
+    gaps: Annotated[int, "ranges that could no longer be read"]
 
 
-class JobRow(TypedDict):
+class JobRow(Struct, frozen=True):
     """A job of the ledger."""
 
-    job: str
-    cluster_id: str | None
-    partitions: int
+    job: Annotated[str, "the job's name"]
+    cluster_id: Annotated[str | None, "the Kafka cluster that it audits"]
+    partitions: Annotated[int, "partitions that it follows"]
     last_run: RunRow
 
 
-class GapRow(TypedDict):
+class GapRow(Struct, frozen=True):
     """Offsets that no run has read, and why."""
 
-    job: str
+    job: Annotated[str, "the job's name"]
     run_number: int
-    topic: str
-    partition: int
+    topic: Annotated[str, "the topic"]
+    partition: Annotated[int, "its partition"]
     topic_id: str | None
-    start_offset: int
+    start_offset: Annotated[int, "the first offset that was not read"]
     end_offset: int
     kind: LedgerRangeKind
-    meaning: str
+    meaning: Annotated[str, col("why not", "REASON")]
 
 
-class CursorRow(TypedDict):
+class CursorRow(Struct, frozen=True):
     """Where the next run begins to read a partition."""
 
-    job: str
-    topic: str
-    partition: int
+    job: Annotated[str, "the job's name"]
+    topic: Annotated[str, "the topic"]
+    partition: Annotated[int, "its partition"]
     topic_id: str | None
-    offset: int
+    offset: Annotated[int, "where the next run begins"]
 
 
-class LedgerStatusData(TypedDict):
+class LedgerStatusData(Struct, frozen=True):
     """Every job with its last run, and what was never read."""
 
     store: str
@@ -241,7 +276,7 @@ class LedgerStatusData(TypedDict):
     cursors: list[CursorRow]
 
 
-class LedgerHistoryData(TypedDict):
+class LedgerHistoryData(Struct, frozen=True):
     """The runs of one job, the last one first."""
 
     store: str
@@ -254,27 +289,12 @@ class LedgerHistoryData(TypedDict):
 
 TOPICS: Final = Table(
     "topics",
-    (
-        Column("TOPIC", "name", "the topic"),
-        Column("ROLE", "role", "offsets: decoded; config: replayed; output: batch headers are enough"),
-        figure("PARTITIONS", "partitions", "partitions that will be read"),
-        figure("OFFSETS", "offsets", "offsets that will be read: at least the number of records"),
-        Column("CLEANUP", "cleanup_policy", "the topic's cleanup.policy", tones={"unknown": Tone.WARN}),
-        Column("CONNECTORS", "connectors", "who uses it; - for the worker's own topics"),
-        Column("TOPIC-ID", "topic_id", "Kafka's ID of the topic; another one once it was created again"),
-    ),
+    columns(AuditedTopicRow, "name role partitions offsets cleanup_policy connectors topic_id"),
     empty="no topics",
 )
 PLANNED_RANGES: Final = Table(
     "ranges",
-    (
-        Column("TOPIC", "topic", "the topic"),
-        figure("PARTITION", "partition", "the partition"),
-        figure("FROM", "start", "the first offset to read"),
-        figure("TO", "end", "the offset behind the last one to read"),
-        figure("OFFSETS", "size", "offsets in it: at least the number of records"),
-        Column("SETTLED", "settled", "no behind the last stable offset, where transactions are open"),
-    ),
+    columns(PlannedRangeRow, "topic partition start end size settled"),
     title="Ranges",
     empty="nothing to read",
 )
@@ -306,95 +326,40 @@ def plan_data(plan: AuditPlan) -> AuditPlanData:
     for each in plan.ranges:
         offsets[each.topic] += each.size
     partitions = Counter(each.topic for each in plan.bounds)
-    return {
-        "group_id": plan.group_id,
-        "topics": [
-            {
-                "name": each.name,
-                "role": each.role,
-                "topic_id": each.topic_id,
-                "cleanup_policy": each.cleanup_policy,
-                "connectors": list(each.connectors),
-                "partitions": partitions[each.name],
-                "offsets": offsets[each.name],
-            }
+    return row_of(
+        AuditPlanData,
+        plan,
+        topics=[
+            row_of(
+                AuditedTopicRow,
+                each,
+                partitions=partitions[each.name],
+                offsets=offsets[each.name],
+            )
             for each in plan.topics
         ],
-        "bounds": list(plan.bounds),
-        "ranges": [
-            {
-                "topic": each.topic,
-                "partition": each.partition,
-                "start": each.start,
-                "end": each.end,
-                "settled": each.settled,
-                "size": each.size,
-            }
-            for each in plan.ranges
-        ],
-        "connectors": plan.connectors,
-        "holders": plan.holders,
-        "unread": {name: each.reason for name, each in plan.unread.items()},
-    }
-
-
-VERDICT_TONES: Final = {
-    AuditVerdict.HELD.value: Tone.GOOD,
-    AuditVerdict.BROKEN.value: Tone.BAD,
-    AuditVerdict.CANNOT_TELL.value: Tone.WARN,
-    AuditVerdict.ALTERED.value: Tone.WARN,
-}
-
-
-def _at_most(header: str, path: str, meaning: str) -> Column:
-    """A column of upper ends of buckets: ≤511 is not known better, 0 and 1 are buckets of their own."""
-    return Column(header, path, meaning, align=Align.RIGHT, brief=lambda row: at_most_words(look_up(row, path)))
-
-
-def at_most_words(bound: Tree) -> str:
-    """The upper end of a histogram's bucket; ≤ where the bucket holds other figures, too."""
-    return f"≤{bound}" if isinstance(bound, int) and bound > 1 else cell(bound)
+        ranges=[row_of(PlannedRangeRow, each) for each in plan.ranges],
+        unread={name: each.reason for name, each in plan.unread.items()},
+    )
 
 
 CONNECTORS: Final = Table(
     "connectors",
-    (
-        Column("CONNECTOR", "name", "the connector's name"),
-        Column(
-            "VERDICT", "verdict", "held, altered, broken or cannot-tell: whether exactly-once held", tones=VERDICT_TONES
-        ),
-        Column("EVIDENCE", "evidence", "IDs of the findings behind it"),
-        Column("REASON", "words", "what the verdict rests on"),
-    ),
+    columns(VerdictRow, "name verdict evidence words"),
     empty="no connectors",
 )
 RANGES: Final = Table(
     "ranges",
-    (
-        Column("TOPIC", "topic", "the topic"),
-        figure("PARTITION", "partition", "the partition"),
-        figure("FROM", "start", "the first offset that was read"),
-        figure("TO", "end", "the offset behind the last one that was read"),
-        figure("RECORDS", "records", "data records in the log"),
-        figure("ABORTED", "aborted_records", "records of aborted transactions"),
-        figure("PLAIN", "plain_records", "records outside any transaction"),
-        Column("GAPS", "gap_words", "offsets without a batch, by kind"),
-    ),
+    columns(ReadRangeRow, "topic partition start end records aborted_records plain_records gap_words"),
     title="Read",
     most=MOST,
     empty="nothing was read",
 )
 TRANSACTIONS: Final = Table(
     "transactions",
-    (
-        Column("CONNECTOR", "connector", "whose transactions; - for producers that are no known task's"),
-        figure("COMMITTED", "committed", "transactions that were committed"),
-        figure("ABORTED", "aborted", "transactions that were aborted"),
-        figure("RECORDS", "records", "records in them"),
-        _at_most("P50", "median_records", "half of them have at most that many records"),
-        _at_most("P99", "p99_records", "99% of them have at most that many records"),
-        _at_most("P50-MS", "median_ms", "half of them took at most that long"),
-        _at_most("P99-MS", "p99_ms", "99% of them took at most that long"),
+    columns(
+        StatisticsRow,
+        "connector committed aborted records median_records p99_records median_ms p99_ms",
     ),
     title="Transactions",
     most=MOST,
@@ -402,14 +367,7 @@ TRANSACTIONS: Final = Table(
 )
 STALLS: Final = Table(
     "stalls",
-    (
-        Column("TOPIC", "topic", "the topic"),
-        figure("PARTITION", "partition", "the partition"),
-        figure("OFFSET", "start_offset", "where the last stable offset did not move"),
-        Column("TIME", "from_time", "since when, UTC"),
-        figure("HELD-S", "held_s", "for how long; until the audit, where the transaction is still open"),
-        Column("BY", "by", "whose transaction was open"),
-    ),
+    columns(StallRow, "topic partition start_offset from_time held_s by"),
     title="The last stable offset did not move",
     most=MOST,
 )
@@ -419,22 +377,22 @@ def view_audit(report: AuditReport) -> Document:
     """Verdicts, findings with evidence and fix, ranges, and statistics; the pictures' figures are in the data too."""
     plan = report.plan
     stalls = [_stall_row(each, report) for each in report.stalls]
-    data: AuditData = {
-        "verdict": report.verdict,
-        "connectors": connector_rows(report),
+    data = AuditData(
+        verdict=report.verdict,
+        connectors=connector_rows(report),
         **findings_of(report),
-        "compared_with": None
+        compared_with=None
         if report.earlier is None
-        else {"run_number": report.earlier.run_number, "as_of": report.earlier.as_of},
-        "ranges": [range_row(each) for each in report.ranges],
-        "transactions": [statistics_row(each) for each in report.transactions],
-        "stalls": stalls,
-        "sinks": list(report.sinks),
-        "timeline": Rows(each._asdict() for each in report.timeline),
-        "epochs": Rows(each._asdict() for each in report.epochs),
-        "growth": Rows(_growth_rows(report.growth)),
-        "plan": plan_data(plan),
-    }
+        else EarlierRunRow(run_number=report.earlier.run_number, as_of=report.earlier.as_of),
+        ranges=[range_row(each) for each in report.ranges],
+        transactions=[statistics_row(each) for each in report.transactions],
+        stalls=stalls,
+        sinks=list(report.sinks),
+        timeline=Rows(each._asdict() for each in report.timeline),
+        epochs=Rows(each._asdict() for each in report.epochs),
+        growth=Rows(_growth_rows(report.growth)),
+        plan=plan_data(plan),
+    )
     return Document(
         kind="audit",
         as_of=rfc3339(plan.as_of),
@@ -499,15 +457,11 @@ def connector_rows(report: AuditReport) -> list[VerdictRow]:
 
 
 def _connector_row(connector: ConnectorVerdict) -> VerdictRow:
-    return {
-        "name": connector.name,
-        "verdict": connector.verdict,
-        "evidence": list(connector.evidence),
-        "reasons": list(connector.reasons),
-        "words": "; ".join(connector.reasons) or None,
-        "repeated_by_change": connector.repeated_by_change,
-        "left_out_by_change": connector.left_out_by_change,
-    }
+    return row_of(
+        VerdictRow,
+        connector,
+        words="; ".join(connector.reasons) or None,
+    )
 
 
 def range_row(evidence: RangeEvidence) -> ReadRangeRow:
@@ -515,71 +469,48 @@ def range_row(evidence: RangeEvidence) -> ReadRangeRow:
     offsets: Counter[str] = Counter()
     for gap in evidence.gaps:
         offsets[gap.kind] += gap.end - gap.start
-    return {
-        "topic": evidence.topic,
-        "partition": evidence.partition,
-        "start": evidence.start,
-        "end": evidence.end,
-        "records": evidence.records,
-        "control_records": evidence.control_records,
-        "aborted_records": evidence.aborted_records,
-        "plain_records": evidence.plain_records,
-        "batches": evidence.batches,
-        "size_bytes": evidence.size_bytes,
-        "first_timestamp": evidence.first_timestamp,
-        "first_time": time_of(evidence.first_timestamp),
-        "last_timestamp": evidence.last_timestamp,
-        "last_time": time_of(evidence.last_timestamp),
-        "gaps": list(evidence.gaps),
-        "gap_words": ", ".join(f"{kind} {count}" for kind, count in sorted(offsets.items())) or None,
-    }
+    return row_of(
+        ReadRangeRow,
+        evidence,
+        first_time=time_of(evidence.first_timestamp),
+        last_time=time_of(evidence.last_timestamp),
+        gap_words=", ".join(f"{kind} {count}" for kind, count in sorted(offsets.items())) or None,
+    )
 
 
 def statistics_row(statistics: TransactionStatistics) -> StatisticsRow:
     """One of `data.transactions[]`; the keys of both histograms are the buckets' numbers."""
-    return {
-        "connector": statistics.connector,
-        "committed": statistics.committed,
-        "aborted": statistics.aborted,
-        "records": statistics.records,
-        "size_bytes": statistics.size_bytes,
-        "aborted_records": statistics.aborted_records,
-        "aborted_bytes": statistics.aborted_bytes,
-        "median_records": quantile(statistics.sizes, 0.5),
-        "p99_records": quantile(statistics.sizes, 0.99),
-        "median_ms": quantile(statistics.durations, 0.5),
-        "p99_ms": quantile(statistics.durations, 0.99),
-        "sizes": dict(sorted(statistics.sizes.items())),
-        "durations": dict(sorted(statistics.durations.items())),
-    }
+    return row_of(
+        StatisticsRow,
+        statistics,
+        median_records=quantile(statistics.sizes, 0.5),
+        p99_records=quantile(statistics.sizes, 0.99),
+        median_ms=quantile(statistics.durations, 0.5),
+        p99_ms=quantile(statistics.durations, 0.99),
+        sizes=dict(sorted(statistics.sizes.items())),
+        durations=dict(sorted(statistics.durations.items())),
+    )
 
 
 def _stall_row(stall: Stall, report: AuditReport) -> StallRow:
     until = report.plan.as_of if stall.until_ms is None else stall.until_ms
-    return {
-        "topic": stall.topic,
-        "partition": stall.partition,
-        "start_offset": stall.start_offset,
-        "from_ms": stall.from_ms,
-        "until_ms": stall.until_ms,
-        "producer_id": stall.producer_id,
-        "connector": stall.connector,
-        "open": stall.until_ms is None,
-        "from_time": time_of(stall.from_ms),
-        "until_time": time_of(stall.until_ms),
-        "by": report.owner_of(stall),
-        "held_s": round(max(0, until - stall.from_ms) / 1000, 1),
-    }
+    return row_of(
+        StallRow,
+        stall,
+        open=stall.until_ms is None,
+        from_time=time_of(stall.from_ms),
+        until_time=time_of(stall.until_ms),
+        by=report.owner_of(stall),
+        held_s=round(max(0, until - stall.from_ms) / 1000, 1),
+    )
 
 
 def _growth_rows(growth: Sequence[Growth]) -> list[GrowthRow]:
     """One object a partition, with three lists that run side by side: there may be thousands of hours."""
     partitions: dict[tuple[str, int], GrowthRow] = {}
     for topic, partition, hour, records, tombstones in growth:
-        row = partitions.get((topic, partition))
-        if row is None:
-            row = {"topic": topic, "partition": partition, "hours": [], "records": [], "tombstones": []}
-            partitions[topic, partition] = row
+        empty: GrowthRow = {"topic": topic, "partition": partition, "hours": [], "records": [], "tombstones": []}
+        row = partitions.setdefault((topic, partition), empty)
         row["hours"].append(hour)
         row["records"].append(records)
         row["tombstones"].append(tombstones)
@@ -594,44 +525,26 @@ def time_of(timestamp: int | None) -> str | None:
 # What a ledger holds: jobs, where their cursors stand, what was never read, and the history of runs.
 
 
-VERDICTS = {"held": Tone.GOOD, "altered": Tone.WARN, "broken": Tone.BAD, "cannot-tell": Tone.WARN}
-
 JOBS = Table(
     "jobs",
-    (
-        Column("JOB", "job", "the job's name"),
-        Column("CLUSTER-ID", "cluster_id", "the Kafka cluster that it audits"),
-        figure("PARTITIONS", "partitions", "partitions that it follows"),
-        Column("LAST-RUN", "last_run.as_of", "when its last run was planned, UTC"),
-        Column(
-            "VERDICT", "last_run.verdict", "that run's verdict: held, altered, broken or cannot-tell", tones=VERDICTS
-        ),
-    ),
+    columns(JobRow, "job cluster_id partitions last_run.as_of last_run.verdict"),
     empty="no job has committed a run yet",
 )
 
 RUNS = Table(
     "runs",
-    (
-        figure("RUN", "run_number", "the run's number"),
-        Column("RUN-ID", "run_id", "its ID"),
+    columns(
+        RunRow,
+        "run_number run_id",
         Column("TIME", "as_of", "when it was planned, UTC"),
         Column("VERDICT", "verdict", "its verdict: held, altered, broken or cannot-tell", tones=VERDICTS),
-        figure("FINDINGS", "findings", "how many findings its report has"),
-        figure("OFFSETS", "offsets", "offsets that it read"),
-        figure("RECORDS", "records", "data records among them"),
-        figure("GAPS", "gaps", "ranges that could no longer be read"),
+        "findings offsets records gaps",
     ),
 )
 
 CURSORS = Table(
     "cursors",
-    (
-        Column("JOB", "job", "the job's name"),
-        Column("TOPIC", "topic", "the topic"),
-        figure("PARTITION", "partition", "its partition"),
-        figure("OFFSET", "offset", "where the next run begins"),
-    ),
+    columns(CursorRow, "job topic partition offset"),
     title="Cursors",
     most=MOST,
     worth_showing=lambda row: bool(look_up(row, "offset")),
@@ -639,13 +552,7 @@ CURSORS = Table(
 
 GAPS = Table(
     "gaps",
-    (
-        Column("JOB", "job", "the job's name"),
-        Column("TOPIC", "topic", "the topic"),
-        figure("PARTITION", "partition", "its partition"),
-        figure("START-OFFSET", "start_offset", "the first offset that was not read"),
-        Column("REASON", "meaning", "why not"),
-    ),
+    columns(GapRow, "job topic partition start_offset meaning"),
     title="Never read",
     most=MOST,
     empty="every settled offset behind the cursors was read",
@@ -661,21 +568,21 @@ MEANINGS = {
 def view_status(status: LedgerStatus) -> Document:
     """`audit status`: every job with its last run, where its cursors stand, and every range that no run has read."""
     jobs = status.jobs
-    data: LedgerStatusData = {
-        "store": status.store,
-        "jobs": [_job(each.summary) for each in jobs],
-        "gaps": [
+    data = LedgerStatusData(
+        store=status.store,
+        jobs=[_job(each.summary) for each in jobs],
+        gaps=[
             _gap(job.summary.job, each)
             for job in jobs
             for each in job.ranges
             if each.range.kind is not LedgerRangeKind.READ
         ],
-        "cursors": [
+        cursors=[
             _cursor(each.summary.job, each.state.cursors[place])
             for each in jobs
             for place in sorted(each.state.cursors)
         ],
-    }
+    )
     blocks = (JOBS, GAPS, CURSORS) if jobs else (JOBS,)
     return Document("audit.status", data, rfc3339(status.as_of), blocks=blocks)
 
@@ -683,58 +590,47 @@ def view_status(status: LedgerStatus) -> Document:
 def view_history(history: LedgerHistory) -> Document:
     """`audit history`: the runs of one job, the last one first."""
     job = history.job
-    data: LedgerHistoryData = {
-        "store": history.store,
-        "job": job.job,
-        "runs": [_run(each) for each in history.runs],
-    }
+    data = LedgerHistoryData(
+        store=history.store,
+        job=job.job,
+        runs=[_run(each) for each in history.runs],
+    )
     return Document("audit.history", data, rfc3339(history.as_of), job.cluster_id, blocks=(RUNS,))
 
 
 def _job(each: JobSummary) -> JobRow:
-    return {
-        "job": each.job,
-        "cluster_id": each.cluster_id,
-        "partitions": each.partitions,
-        "last_run": _run(each.last_run),
-    }
+    return row_of(
+        JobRow,
+        each,
+        last_run=_run(each.last_run),
+    )
 
 
 def _run(each: RunSummary) -> RunRow:
-    return {
-        "run_number": each.run_number,
-        "run_id": each.run_id,
-        "as_of": rfc3339(each.as_of),
-        "committed_at": rfc3339(each.committed_at),
-        "verdict": each.verdict,
-        "findings": each.findings,
-        "eosctl_version": each.eosctl_version,
-        "offsets": each.offsets,
-        "records": each.records,
-        "gaps": each.gaps,
-    }
+    return row_of(
+        RunRow,
+        each,
+        as_of=rfc3339(each.as_of),
+        committed_at=rfc3339(each.committed_at),
+    )
 
 
 def _cursor(job: str, each: Cursor) -> CursorRow:
-    return {
-        "job": job,
-        "topic": each.topic,
-        "partition": each.partition,
-        "topic_id": each.topic_id,
-        "offset": each.offset,
-    }
+    return row_of(
+        CursorRow,
+        each,
+        job=job,
+    )
 
 
 def _gap(job: str, each: CommittedRange) -> GapRow:
     gap = each.range
-    return {
-        "job": job,
-        "run_number": each.run_number,
-        "topic": gap.topic,
-        "partition": gap.partition,
-        "topic_id": gap.topic_id,
-        "start_offset": gap.start,
-        "end_offset": gap.end,
-        "kind": gap.kind,
-        "meaning": MEANINGS[gap.kind].format(end=gap.end),
-    }
+    return row_of(
+        GapRow,
+        gap,
+        job=job,
+        run_number=each.run_number,
+        start_offset=gap.start,
+        end_offset=gap.end,
+        meaning=MEANINGS[gap.kind].format(end=gap.end),
+    )

@@ -1,7 +1,9 @@
 """What the rules found: for people and for scripts."""
 
 from collections.abc import Iterator
-from typing import TypedDict
+from typing import Annotated
+
+from msgspec import Struct
 
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Severity
@@ -9,21 +11,23 @@ from eosctl.model.rules import Diagnosis, Phase, RuleAnswer, UpgradeCheck, Verdi
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.render.answers.findings import ShownFindings, findings_of
-from eosctl.render.document import MOST, Column, Document, Findings, Table, Tone
+from eosctl.render.document import MOST, Document, Findings, Table, Tone, col, columns, row_of
 
 # What `doctor` answers.
 
 
-class WorkerRow(TypedDict):
+class WorkerRow(Struct, frozen=True):
     """A Connect worker; exactly_once is enabled, not enabled or unknown, and reason says why it is unknown."""
 
-    url: str
-    version: str | None
-    exactly_once: str
+    url: Annotated[str, col("the worker's REST address", "WORKER")]
+    version: Annotated[str | None, "its Kafka version; - if it does not answer or names none"]
+    exactly_once: Annotated[
+        str, col("enabled, not enabled (disabled or preparing), or unknown", tones={"unknown": Tone.WARN})
+    ]
     reason: str | None
 
 
-class RuleRow(TypedDict):
+class RuleRow(Struct, frozen=True):
     """A rule that was asked, and how it answered."""
 
     id: str
@@ -32,15 +36,15 @@ class RuleRow(TypedDict):
     outcome: str
 
 
-class UnknownRow(TypedDict):
+class UnknownRow(Struct, frozen=True):
     """A rule that cannot tell, or not all, and why."""
 
-    id: str
-    question: str
-    reason: str
+    id: Annotated[str, col("the rule that cannot decide, or not all", "RULE")]
+    question: Annotated[str, "what it asks"]
+    reason: Annotated[str, "what could not be read"]
 
 
-class DiagnosisData(ShownFindings):
+class DiagnosisData(ShownFindings, frozen=True):
     """Findings, workers, and every rule with its outcome."""
 
     group_id: str | Skipped
@@ -52,22 +56,14 @@ class DiagnosisData(ShownFindings):
 
 WORKERS = Table(
     "workers",
-    (
-        Column("WORKER", "url", "the worker's REST address"),
-        Column("VERSION", "version", "its Kafka version; - if it does not answer or names none"),
-        Column("EXACTLY-ONCE", "exactly_once", "enabled, not enabled, or unknown", tones={"unknown": Tone.WARN}),
-    ),
+    columns(WorkerRow, "url version exactly_once"),
     title="Workers",
     most=MOST,
     empty="no workers were named",
 )
 UNKNOWN = Table(
     "unknown",
-    (
-        Column("RULE", "id", "the rule that cannot decide"),
-        Column("QUESTION", "question", "what it asks"),
-        Column("REASON", "reason", "what could not be read"),
-    ),
+    columns(UnknownRow, "id question reason"),
     title="Cannot tell",
     most=MOST,
 )
@@ -77,14 +73,14 @@ def view_diagnosis(diagnosis: Diagnosis) -> Document:
     """Findings first, then the workers, then the rules without an answer."""
     evidence = diagnosis.evidence
     unknown = [row for answer in diagnosis.answers for row in _unknown_rows(answer)]
-    data: DiagnosisData = {
-        "group_id": evidence.group_id,
-        "verdict": diagnosis.verdict,
+    data = DiagnosisData(
+        group_id=evidence.group_id,
+        verdict=diagnosis.verdict,
         **findings_of(diagnosis),
-        "workers": worker_rows(evidence),
-        "unknown": unknown,
-        "rules": [_rule_row(answer) for answer in diagnosis.answers],
-    }
+        workers=worker_rows(evidence),
+        unknown=unknown,
+        rules=[_rule_row(answer) for answer in diagnosis.answers],
+    )
     return Document(
         kind="doctor",
         as_of=rfc3339(evidence.as_of),
@@ -104,24 +100,22 @@ def worker_rows(evidence: Evidence) -> list[WorkerRow]:
         answered = "unknown" if unknown else "enabled" if worker.enabled else "not enabled"
         reason = worker.enabled.reason if isinstance(worker.enabled, Skipped) else None
         version = None if isinstance(worker.version, Skipped) else str(worker.version)
-        rows.append({"url": worker.url, "version": version, "exactly_once": answered, "reason": reason})
-    for url, skipped in evidence.silent.items():
-        rows.append({"url": url, "version": None, "exactly_once": "unknown", "reason": skipped.reason})
-    return rows
+        rows.append(WorkerRow(worker.url, version, answered, reason))
+    return rows + [WorkerRow(url, None, "unknown", each.reason) for url, each in evidence.silent.items()]
 
 
 def _rule_row(answer: RuleAnswer) -> RuleRow:
-    return {
-        "id": answer.rule.id,
-        "name": answer.rule.kind.name,
-        "title": answer.rule.kind.title,
-        "outcome": answer.outcome,
-    }
+    return RuleRow(
+        id=answer.rule.id,
+        name=answer.rule.kind.name,
+        title=answer.rule.kind.title,
+        outcome=answer.outcome,
+    )
 
 
 def _unknown_rows(answer: RuleAnswer) -> Iterator[UnknownRow]:
     for reason in answer.cannot_tell:
-        yield {"id": answer.rule.id, "question": answer.rule.question, "reason": reason}
+        yield UnknownRow(id=answer.rule.id, question=answer.rule.question, reason=reason)
 
 
 def _summary(diagnosis: Diagnosis) -> str:
@@ -135,23 +129,29 @@ def _summary(diagnosis: Diagnosis) -> str:
 # What `upgrade-check` answers.
 
 
-class WorkerPhaseRow(TypedDict):
+class WorkerPhaseRow(Struct, frozen=True):
     """Where a worker is in the rolling upgrade."""
 
-    url: str
-    phase: Phase
-    known_by: str
+    url: Annotated[str, col("the worker's REST address", "WORKER")]
+    phase: Annotated[
+        Phase,
+        col(
+            "disabled, preparing or enabled; not enabled if its file was not given; unknown if it does not answer",
+            tones={"unknown": Tone.WARN},
+        ),
+    ]
+    known_by: Annotated[str, "how that is known"]
 
 
-class RollingStepRow(TypedDict):
+class RollingStepRow(Struct, frozen=True):
     """The next thing to do with one worker."""
 
-    url: str
+    url: Annotated[str, col("the worker's REST address", "WORKER")]
     phase: Phase
-    action: str
+    action: Annotated[str, "what to do with it, one worker after the other"]
 
 
-class UpgradeData(ShownFindings):
+class UpgradeData(ShownFindings, frozen=True):
     """The verdict on a rolling step; blockers are the IDs of the findings that stand in its way."""
 
     to: Phase
@@ -169,17 +169,13 @@ class UpgradeData(ShownFindings):
 
 UPGRADED_WORKERS = Table(
     "workers",
-    (
-        Column("WORKER", "url", "the worker's REST address"),
-        Column("PHASE", "phase", "what it is at", tones={"unknown": Tone.WARN}),
-        Column("KNOWN-BY", "known_by", "how that is known"),
-    ),
+    columns(WorkerPhaseRow, "url phase known_by"),
     title="Workers",
     empty="no workers were named",
 )
 STEPS = Table(
     "steps",
-    (Column("WORKER", "url", "the worker"), Column("ACTION", "action", "what to do, one worker after the other")),
+    columns(RollingStepRow, "url action"),
     title="Next",
 )
 
@@ -187,17 +183,17 @@ STEPS = Table(
 def view_upgrade(check: UpgradeCheck) -> Document:
     """Verdict, blockers first, then what is not known, and the next rolling step worker by worker."""
     evidence = check.evidence
-    data: UpgradeData = {
-        "to": check.target,
-        "verdict": check.verdict,
-        "done": check.done,
+    data = UpgradeData(
+        to=check.target,
+        verdict=check.verdict,
+        done=check.done,
         **findings_of(check),
-        "blockers": [each.id for each in check.blockers],
-        "unknown": list(check.unknown),
-        "workers": [{"url": each.url, "phase": each.phase, "known_by": each.known_by} for each in check.workers],
-        "steps": [{"url": each.url, "phase": each.phase, "action": each.action} for each in check.steps],
-        "consequences": list(check.consequences),
-    }
+        blockers=[each.id for each in check.blockers],
+        unknown=list(check.unknown),
+        workers=[row_of(WorkerPhaseRow, each) for each in check.workers],
+        steps=[row_of(RollingStepRow, each) for each in check.steps],
+        consequences=list(check.consequences),
+    )
     return Document(
         kind="upgrade-check",
         as_of=rfc3339(evidence.as_of),

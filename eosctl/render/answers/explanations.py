@@ -1,31 +1,34 @@
 """Findings and errors explained: cause and next step of each."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, TypedDict
+from typing import Annotated, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl.model.report import Explained, FindingKind, KnownExplanations, Severity
 from eosctl.model.rules import Rule
-from eosctl.render.document import Column, Document, Fields, Table
+from eosctl.render.document import Column, Document, Fields, Table, col, columns, row_of
 
 # What `explain` answers.
 
 
-class ExplanationRow(TypedDict):
+class ExplanationRow(Struct, frozen=True):
     """A finding or an error of Kafka: its cause, and commands that help; name and severity are null for an error."""
 
-    id: str
-    name: str | None
+    id: Annotated[str, "its stable ID"]
+    name: Annotated[str | None, "its stable name"]
     title: str
-    severity: Severity | None
-    cause: str
+    severity: Annotated[Severity | None, "the worst that it can be"]
+    cause: Annotated[str, "what it means for Connect"]
     commands: list[str]
-    next: str
-    source: str
+    next: Annotated[str, "what to do next"]
+    source: Annotated[str, "where it comes from"]
     reported_by: list[str]
-    reporters: str
+    reporters: Annotated[str, col("commands that report it", "REPORTED-BY")]
 
 
-class ExplanationsData(TypedDict):
+class ExplanationsData(Struct, frozen=True):
     """All that the text shows, the more special first; near are names like it where nothing is known."""
 
     explanations: list[ExplanationRow]
@@ -33,24 +36,24 @@ class ExplanationsData(TypedDict):
     near: list[str]
 
 
-class FindingKindRow(TypedDict):
+class FindingKindRow(Struct, frozen=True):
     """A kind of finding; its severity is the worst that it can be."""
 
-    id: str
-    name: str
-    title: str
+    id: Annotated[str, "its stable ID"]
+    name: Annotated[str, "its stable name"]
+    title: Annotated[str, "what it is about"]
     severity: Severity
-    theme: str
+    theme: Annotated[str, "what its theme is about"]
 
 
-class ErrorRow(TypedDict):
+class ErrorRow(Struct, frozen=True):
     """An error that is recognised."""
 
-    id: str
-    title: str
+    id: Annotated[str, "its stable ID"]
+    title: Annotated[str, col("what happened", "ERROR")]
 
 
-class KnownData(TypedDict):
+class KnownData(Struct, frozen=True):
     """Everything that can be explained; classes are Kafka's error classes, known by their names."""
 
     rules: list[FindingKindRow]
@@ -59,26 +62,17 @@ class KnownData(TypedDict):
 
 
 SHOWN: Final = 100
-ID: Final = Column("ID", "id", "its stable ID")
-NAME: Final = Column("NAME", "name", "its stable name")
-NEXT: Final = (
-    Column("CAUSE", "cause", "what it means for Connect"),
-    Column("NEXT", "next", "what to do next"),
-    Column("SOURCE", "source", "where it comes from"),
+ERROR: Final = Fields((Column("ERROR", "title", "what happened"), *columns(ExplanationRow, "id cause next source")))
+FINDING: Final = Fields(
+    (
+        Column("FINDING", "title", "what was found"),
+        *columns(ExplanationRow, "id name severity cause next source reporters"),
+    )
 )
-ERROR: Final = (Column("ERROR", "title", "what happened"), ID, *NEXT)
-FINDING: Final = (
-    Column("FINDING", "title", "what was found"),
-    ID,
-    NAME,
-    Column("SEVERITY", "severity", "the worst that it can be"),
-    *NEXT,
-    Column("REPORTED-BY", "reporters", "commands that report it"),
-)
-ERRORS: Final = Table("errors", (ID, ERROR[0]), title="Errors")
+ERRORS: Final = Table("errors", columns(ErrorRow, "id title"), title="Errors")
 FINDINGS: Final = Table(
     "rules",
-    (ID, NAME, Column("TITLE", "title", "what it is about"), Column("THEME", "theme", "what its theme is about")),
+    columns(FindingKindRow, "id name title theme"),
     title="Findings",
 )
 
@@ -86,27 +80,21 @@ FINDINGS: Final = Table(
 def view_explanations(explained: Explained) -> Document:
     """All that the text shows, the more special first."""
     rows: list[ExplanationRow] = [
-        {
-            "id": each.id,
-            "name": each.name,
-            "title": each.title,
-            "severity": each.severity,
-            "cause": each.cause,
-            "commands": list(each.commands),
-            "next": "; ".join(each.commands),
-            "source": each.source,
-            "reported_by": list(each.reported_by),
-            "reporters": ", ".join(each.reported_by),
-        }
+        row_of(
+            ExplanationRow,
+            each,
+            next="; ".join(each.commands),
+            reporters=", ".join(each.reported_by),
+        )
         for each in explained.explanations
     ]
     by_number = {str(number): row for number, row in enumerate(rows, 1)}
-    data: ExplanationsData = {"explanations": rows, "by_number": by_number, "near": list(explained.near)}
+    data = ExplanationsData(explanations=rows, by_number=by_number, near=list(explained.near))
     return Document(
         kind="explain",
         data=data,
         blocks=tuple(
-            Fields(FINDING if row["reported_by"] else ERROR, at=f"by_number.{number}")
+            replace(FINDING if row.reported_by else ERROR, at=f"by_number.{number}")
             for number, row in by_number.items()
         ),
         prose=() if rows else (_unknown(explained),),
@@ -122,11 +110,11 @@ def _unknown(explained: Explained) -> str:
 def view_known(known: KnownExplanations) -> Document:
     """`explain --list`: the kinds of findings by theme, and the errors that are recognised."""
     rows = [_kind_row(theme, kind) for theme, kinds in known.findings.items() for kind in kinds]
-    data: KnownData = {
-        "rules": rows,
-        "errors": [{"id": each.id, "title": each.title} for each in known.errors],
-        "classes": list(known.classes),
-    }
+    data = KnownData(
+        rules=rows,
+        errors=[ErrorRow(id=each.id, title=each.title) for each in known.errors],
+        classes=list(known.classes),
+    )
     return Document(
         kind="explain.list",
         data=data,
@@ -139,7 +127,7 @@ def view_known(known: KnownExplanations) -> Document:
 
 
 def _kind_row(theme: str, kind: FindingKind) -> FindingKindRow:
-    return {"id": kind.id, "name": kind.name, "title": kind.title, "severity": kind.severity, "theme": theme}
+    return row_of(FindingKindRow, kind, theme=theme)
 
 
 # docs/rules.md: the catalogue of findings as a page.

@@ -1,7 +1,9 @@
 """What commands that write files, and the demo, answer."""
 
 from collections.abc import Callable, Sequence
-from typing import TypedDict, TypeVar
+from typing import Annotated, TypeVar
+
+from msgspec import Struct
 
 from eosctl.model.config_topic import InspectedConfigTopic
 from eosctl.model.evidence import ClusterEvidence, Snapshot, SnapshotFile
@@ -20,17 +22,17 @@ from eosctl.model.workers import ConnectFacts
 from eosctl.render.answers.fencing import view_fencing_answer
 from eosctl.render.answers.inspection import view_inspection
 from eosctl.render.answers.plan import view_plan
-from eosctl.render.document import Column, Document, Table, figure
+from eosctl.render.document import Column, Document, Table, col, columns
 
 
-class SectionRow(TypedDict):
+class SectionRow(Struct, frozen=True):
     """A section of a snapshot: how much of it there is, or why it was not read."""
 
-    section: str
-    seen: str | Skipped
+    section: Annotated[str, "what was read"]
+    seen: Annotated[str | Skipped, "how much of it, or why it was not read"]
 
 
-class SnapshotData(TypedDict):
+class SnapshotData(Struct, frozen=True):
     """What a snapshot holds."""
 
     file: str
@@ -38,35 +40,35 @@ class SnapshotData(TypedDict):
     sections: list[SectionRow]
 
 
-class FileRow(TypedDict):
+class FileRow(Struct, frozen=True):
     """A file and its size in bytes."""
 
-    file: str
-    bytes: int
+    file: Annotated[str, "the file"]
+    bytes: Annotated[int, "its size"]
 
 
-class SparkBundleData(TypedDict):
+class SparkBundleData(Struct, frozen=True):
     """The files of a bundle for spark-submit."""
 
     files: list[FileRow]
 
 
-class DemoStepRow(TypedDict):
+class DemoStepRow(Struct, frozen=True):
     """A step of the demo: what was done, and what was seen on the real cluster."""
 
-    step: str
-    seen: str
-    elapsed_s: float
+    step: Annotated[str, "what was done"]
+    seen: Annotated[str, "what was seen"]
+    elapsed_s: Annotated[float, col("how long it took", "SECONDS")]
 
 
-class DemoData(TypedDict):
+class DemoData(Struct, frozen=True):
     """All steps."""
 
     kafka_version: str
     steps: list[DemoStepRow]
 
 
-class TextData(TypedDict):
+class TextData(Struct, frozen=True):
     """The text that a command prints instead of a table, as a file to install or a script."""
 
     text: str
@@ -79,21 +81,18 @@ T = TypeVar("T")
 
 SECTIONS = Table(
     "sections",
-    (
-        Column("SECTION", "section", "what was read"),
-        Column("SEEN", "seen", "how much of it, or why it was not read"),
-    ),
+    columns(SectionRow, "section seen"),
 )
 
 
 def view_snapshot(answer: SnapshotFile) -> Document:
     """Each section with how much of it there is, or why it was not read."""
     snapshot = answer.snapshot
-    data: SnapshotData = {
-        "file": answer.file,
-        "group_id": snapshot.group_id,
-        "sections": _sections(snapshot),
-    }
+    data = SnapshotData(
+        file=answer.file,
+        group_id=snapshot.group_id,
+        sections=_sections(snapshot),
+    )
     return Document(
         kind="snapshot",
         as_of=rfc3339(snapshot.as_of),
@@ -116,7 +115,7 @@ def _sections(snapshot: Snapshot) -> list[SectionRow]:
         "producers": _or_reason(snapshot.producers, _producers),
         "evidence": _or_reason(snapshot.evidence, _evidence),
     }
-    return [{"section": name, "seen": value} for name, value in seen.items()]
+    return [SectionRow(section=name, seen=value) for name, value in seen.items()]
 
 
 def _connect(facts: ConnectFacts) -> str:
@@ -163,12 +162,12 @@ def _or_reason(value: T | Skipped, describe: Callable[[T], str]) -> str | Skippe
 # The files of a Spark bundle.
 
 
-FILES = Table("files", (Column("FILE", "file", "the file"), Column("BYTES", "bytes", "its size")))
+FILES = Table("files", columns(FileRow, "file", Column("BYTES", "bytes", "its size")))
 
 
 def view_spark_bundle(bundle: SparkBundle) -> Document:
     """Each file with its size in bytes."""
-    data: SparkBundleData = {"files": [{"file": name, "bytes": size} for name, size in bundle.sizes.items()]}
+    data = SparkBundleData(files=[FileRow(file=name, bytes=size) for name, size in bundle.sizes.items()])
     return Document(kind="spark-bundle", data=data, blocks=(FILES,))
 
 
@@ -177,22 +176,18 @@ def view_spark_bundle(bundle: SparkBundle) -> Document:
 
 STEPS = Table(
     "steps",
-    (
-        Column("STEP", "step", "what was done"),
-        Column("SEEN", "seen", "what was seen"),
-        figure("SECONDS", "elapsed_s", "how long it took"),
-    ),
+    columns(DemoStepRow, "step seen elapsed_s"),
 )
 
 
 def view_demo(report: DemoReport) -> Document:
     """The steps as a table."""
-    data: DemoData = {
-        "kafka_version": report.kafka_version,
-        "steps": [
-            {"step": each.step, "seen": each.seen, "elapsed_s": round(each.elapsed_s, 1)} for each in report.steps
+    data = DemoData(
+        kafka_version=report.kafka_version,
+        steps=[
+            DemoStepRow(step=each.step, seen=each.seen, elapsed_s=round(each.elapsed_s, 1)) for each in report.steps
         ],
-    }
+    )
     return Document("demo", data, blocks=(STEPS,))
 
 

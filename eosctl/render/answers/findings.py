@@ -1,12 +1,15 @@
 """Findings: the same shape in every document."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from typing import Any, TypedDict
+
+from msgspec import Struct
 
 from eosctl.model.report import AppliedWaiver, Finding, Result, Severity
+from eosctl.render.document import row_of
 
 
-class WaiverRow(TypedDict):
+class WaiverRow(Struct, frozen=True):
     """The waiver that covers a finding; an expired one holds no longer."""
 
     subject: str
@@ -16,7 +19,7 @@ class WaiverRow(TypedDict):
     expired: bool
 
 
-class FindingRow(TypedDict):
+class FindingRow(Struct, frozen=True):
     """One finding: id and name are stable, evidence has the figures behind it.
 
     waiver is null where none covers it; new is null where nothing is known of an earlier run.
@@ -33,7 +36,7 @@ class FindingRow(TypedDict):
     new: bool | None
 
 
-class ShownFindings(TypedDict):
+class ShownFindings(Struct, frozen=True):
     """Findings of the severities that were asked for, and how many others there are."""
 
     findings: list[FindingRow]
@@ -43,7 +46,7 @@ class ShownFindings(TypedDict):
 # Findings as rows: the same shape in every command's data.
 
 
-def findings_of(answer: Result) -> ShownFindings:
+def findings_of(answer: Result) -> dict[str, Any]:
     """`data.findings[]` of the severities that the user wants to see, and `data.findings_left_out`: how many others."""
     shown = [each for each in answer.reported if each.severity.reaches(answer.triage.shown_from)]
     rows = [_row(each, _waiver_row(answer.triage.waiver_of(each)), answer.is_new(each)) for each in shown]
@@ -56,30 +59,25 @@ def finding_rows(findings: Sequence[Finding]) -> list[FindingRow]:
 
 
 def _row(finding: Finding, waiver: WaiverRow | None, new: bool | None) -> FindingRow:
-    return {
-        "id": finding.id,
-        "name": finding.name,
-        "severity": finding.severity,
-        "subject": finding.subject,
-        "message": finding.message,
-        "cure": finding.cure,
-        "evidence": dict(finding.evidence),
-        "waiver": waiver,
-        "new": new,
-    }
+    return row_of(
+        FindingRow,
+        finding,
+        evidence=dict(finding.evidence),
+        waiver=waiver,
+        new=new,
+    )
 
 
 def _waiver_row(applied: AppliedWaiver | None) -> WaiverRow | None:
     if applied is None:
         return None
     waiver = applied.waiver
-    return {
-        "subject": waiver.subject,
-        "owner": waiver.owner,
-        "reason": waiver.reason,
-        "expires": waiver.expires.isoformat(),
-        "expired": applied.expired,
-    }
+    return row_of(
+        WaiverRow,
+        waiver,
+        expires=waiver.expires.isoformat(),
+        expired=applied.expired,
+    )
 
 
 # What was not read, in rows that are made as JSON from the start.

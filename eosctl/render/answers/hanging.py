@@ -2,7 +2,9 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypedDict
+from typing import Annotated, Any
+
+from msgspec import Struct
 
 from eosctl.model.groups import CONSUMER_OFFSETS
 from eosctl.model.hanging import (
@@ -23,7 +25,6 @@ from eosctl.model.text import first_few, pluralize
 from eosctl.model.times import ClusterClock, rfc3339
 from eosctl.model.transactions import NO_OWNER, Ownership, TransactionState
 from eosctl.render.answers.transactions import (
-    OWNER,
     HolderRow,
     OwnerFields,
     ReadingGroupRow,
@@ -32,77 +33,85 @@ from eosctl.render.answers.transactions import (
     owner_fields,
     unseen,
 )
-from eosctl.render.document import Column, Document, Table, Tone, figure
+from eosctl.render.document import Document, Table, Tone, col, columns, row_of
 
 # What `transactions hanging` answers.
 
 
-class OpenTransactionFields(OwnerFields):
+ADVICE_TONES = {
+    Advice.ABORT.value: Tone.BAD,
+    Advice.FENCE.value: Tone.WARN,
+    Advice.COMPLETE.value: Tone.WARN,
+    Advice.WAIT.value: Tone.FAINT,
+}
+
+
+class OpenTransactionFields(OwnerFields, frozen=True):
     """An open transaction of a partition and its owner."""
 
-    topic: str
-    partition: int
-    producer_id: int
-    producer_epoch: int
-    start_offset: int
+    topic: Annotated[str, "the topic"]
+    partition: Annotated[int, "the partition"]
+    producer_id: Annotated[int, "the producer that wrote it"]
+    producer_epoch: Annotated[int, col("its epoch", "EPOCH")]
+    start_offset: Annotated[int, "where the transaction begins"]
     last_timestamp: int | None
-    transactional_id: str | None
+    transactional_id: Annotated[str | None, "the ID that holds the producer ID; - where none does"]
 
 
-class TimedFields(TypedDict):
+class TimedFields(OpenTransactionFields, frozen=True):
     """For how long it has been open: since its last batch."""
 
     open_ms: int | None
-    open_s: float | None
+    open_s: Annotated[float | None, "since its last batch"]
 
 
-class PendingCommitRow(TypedDict):
+class PendingCommitRow(Struct, frozen=True):
     """A group whose offset commits are in the transaction, and the partitions they are of."""
 
     group_id: str
     partitions: list[str]
 
 
-class HeldBackFields(TypedDict):
+class HeldBackFields(TimedFields, frozen=True):
     """What the transaction holds back, and who may wait for it."""
 
     last_stable_offset: int | Skipped
     high_watermark: int | Skipped
-    held_back: int | Skipped
+    held_back: Annotated[int | Skipped, "offsets that read_committed consumers do not see"]
     holds_last_stable_offset: bool
     waiting_groups: Sequence[WaitingGroup] | Skipped
     waiting_connect: list[str]
     pending_offset_commits: list[PendingCommitRow] | Skipped
 
 
-class JudgedRow(OpenTransactionFields, TimedFields, HeldBackFields):
+class JudgedRow(HeldBackFields, frozen=True):
     """A transaction that hangs, or is old and in progress; next is what to do, with the command."""
 
     coordinator_epoch: int
     last_time: str | None
     state: TransactionState | None
-    reason: str
+    reason: Annotated[str, "why it hangs"]
     reason_id: HangingReason | None
-    advice: Advice
+    advice: Annotated[Advice, col("abort, fence, complete or wait", tones=ADVICE_TONES)]
     next: str
 
 
-class UndecidedRow(OpenTransactionFields, TimedFields):
+class UndecidedRow(TimedFields, frozen=True):
     """A transaction of which it is not known whether it hangs."""
 
-    reason: str
+    reason: Annotated[str, "why it is not known whether it hangs"]
 
 
-class UndatedRow(OpenTransactionFields):
+class UndatedRow(OpenTransactionFields, frozen=True):
     """A transaction that no coordinator will end, and of which it is not known how old it is."""
 
     last_time: str | None
-    reason: str
+    reason: Annotated[str, "why it is not known how old it is"]
     reason_id: HangingReason | None
     next: str
 
 
-class HangingData(TypedDict):
+class HangingData(Struct, frozen=True):
     """What hangs, what is old and does not hang, and what is not known; uncertain says why there may be more."""
 
     transactions: list[JudgedRow]
@@ -115,27 +124,11 @@ class HangingData(TypedDict):
     uncertain: str | None
 
 
-ADVICE_TONES = {
-    Advice.ABORT.value: Tone.BAD,
-    Advice.FENCE.value: Tone.WARN,
-    Advice.COMPLETE.value: Tone.WARN,
-    Advice.WAIT.value: Tone.FAINT,
-}
-
 HANGING = Table(
     "transactions",
-    (
-        Column("TOPIC", "topic", "the topic"),
-        figure("PARTITION", "partition", "the partition"),
-        figure("PRODUCER-ID", "producer_id", "the producer that wrote it"),
-        figure("EPOCH", "producer_epoch", "its epoch"),
-        figure("START-OFFSET", "start_offset", "where the transaction begins"),
-        figure("OPEN-S", "open_s", "since its last batch"),
-        figure("HELD-BACK", "held_back", "offsets that read_committed consumers do not see"),
-        Column("TRANSACTIONAL-ID", "transactional_id", "the ID that holds the producer ID"),
-        OWNER,
-        Column("REASON", "reason", "why it hangs"),
-        Column("ADVICE", "advice", "abort, fence, complete or wait", tones=ADVICE_TONES),
+    columns(
+        JudgedRow,
+        "topic partition producer_id producer_epoch start_offset open_s held_back transactional_id owner reason advice",
     ),
     empty="no hanging transactions",
 )
@@ -148,13 +141,15 @@ IN_PROGRESS = Table(
 
 UNDECIDED = Table(
     "undecided",
-    (*HANGING.columns[:6], *HANGING.columns[7:10]),
+    columns(
+        UndecidedRow, "topic partition producer_id producer_epoch start_offset open_s transactional_id owner reason"
+    ),
     title="Old, and whether they hang is not known: a coordinator that may know them does not answer",
 )
 
 UNDATED = Table(
     "undated",
-    (*HANGING.columns[:5], *HANGING.columns[7:10]),
+    columns(UndatedRow, "topic partition producer_id producer_epoch start_offset transactional_id owner reason"),
     title="No coordinator will end them, and how old they are is not known: they hang unless they began just now",
 )
 
@@ -165,7 +160,7 @@ REASONS = {
 }
 
 
-def _transaction_fields(transaction: OpenTransaction, found: HangingTransactions) -> OpenTransactionFields:
+def _transaction_fields(transaction: OpenTransaction, found: HangingTransactions) -> dict[str, Any]:
     """The transaction itself and its owner."""
     name = transaction.transactional_id
     return {
@@ -180,7 +175,7 @@ def _transaction_fields(transaction: OpenTransaction, found: HangingTransactions
     }
 
 
-def _timed_fields(transaction: OpenTransaction, found: HangingTransactions) -> TimedFields:
+def _timed_fields(transaction: OpenTransaction, found: HangingTransactions) -> dict[str, Any]:
     """Its age."""
     last = transaction.active.last_timestamp
     open_ms = None if last is None else max(0, found.as_of - last)
@@ -196,40 +191,40 @@ def _judged_row(verdict: Verdict, found: HangingTransactions) -> JudgedRow:
     """One of `data.transactions[]` or `data.in_progress[]`."""
     transaction = verdict.transaction
     described, epoch = transaction.description, transaction.active.coordinator_epoch
-    return {
+    return JudgedRow(
         **_transaction_fields(transaction, found),
         **_timed_fields(transaction, found),
-        "coordinator_epoch": -1 if epoch is None else epoch,
-        "last_time": _last_time(transaction),
-        "state": None if described is None else described.state,
-        "reason": "in progress" if verdict.reason is None else REASONS[verdict.reason],
-        "reason_id": verdict.reason,
-        "advice": verdict.advice,
-        "next": _next_step(verdict),
+        coordinator_epoch=-1 if epoch is None else epoch,
+        last_time=_last_time(transaction),
+        state=None if described is None else described.state,
+        reason="in progress" if verdict.reason is None else REASONS[verdict.reason],
+        reason_id=verdict.reason,
+        advice=verdict.advice,
+        next=_next_step(verdict),
         **_held_fields(found.held_back[transaction.place]),
-    }
+    )
 
 
 def _undecided_row(transaction: OpenTransaction, found: HangingTransactions) -> UndecidedRow:
     """One of `data.undecided[]`."""
     reason = "; ".join(found.undecided_reasons)
-    return {**_transaction_fields(transaction, found), **_timed_fields(transaction, found), "reason": reason}
+    return UndecidedRow(**_transaction_fields(transaction, found), **_timed_fields(transaction, found), reason=reason)
 
 
 def _undated_row(undated: UnknownAge, found: HangingTransactions) -> UndatedRow:
     """One of `data.undated[]`."""
     transaction = undated.transaction
-    return {
+    return UndatedRow(
         **_transaction_fields(transaction, found),
-        "last_time": _last_time(transaction),
-        "reason": undated.reason,
-        "reason_id": transaction.reason,
-        "next": "correct the clock, or look again after the longest transaction timeout; if it is still there: "
+        last_time=_last_time(transaction),
+        reason=undated.reason,
+        reason_id=transaction.reason,
+        next="correct the clock, or look again after the longest transaction timeout; if it is still there: "
         f"{_abort(transaction)} --force",
-    }
+    )
 
 
-def _held_fields(held: HeldBack) -> HeldBackFields:
+def _held_fields(held: HeldBack) -> dict[str, Any]:
     offsets = held.offsets
     return {
         "last_stable_offset": offsets if isinstance(offsets, Skipped) else offsets.last_stable_offset,
@@ -296,23 +291,22 @@ def view_hanging(found: HangingTransactions) -> Document:
     waiting = [_judged_row(each, found) for each in found.verdicts if not each.hangs]
     undecided = [_undecided_row(each, found) for each in found.undecided]
     undated = [_undated_row(each, found) for each in found.undated]
-    steps = [
-        f"{row['topic']}-{row['partition']} from {row['start_offset']}: {row['next']}" for row in (*hanging, *undated)
-    ]
+    advised: list[JudgedRow | UndatedRow] = [*hanging, *undated]
+    steps = [f"{row.topic}-{row.partition} from {row.start_offset}: {row.next}" for row in advised]
     lost = [str(each) for each in found.not_searched]
     unsure = [] if found.access.unknown is None else [f"not certain: {found.access.unknown}"]
     unsure += [f"not searched, because no leader answers for them: {', '.join(lost)}"] if lost else []
     count = pluralize(found.searched, "partition")
-    data: HangingData = {
-        "transactions": hanging,
-        "in_progress": waiting,
-        "undecided": undecided,
-        "undated": undated,
-        "cluster_clock": found.clock,
-        "searched_partitions": found.searched,
-        "not_searched": lost,
-        "uncertain": found.access.unknown,
-    }
+    data = HangingData(
+        transactions=hanging,
+        in_progress=waiting,
+        undecided=undecided,
+        undated=undated,
+        cluster_clock=found.clock,
+        searched_partitions=found.searched,
+        not_searched=lost,
+        uncertain=found.access.unknown,
+    )
     return Document(
         kind="transactions.hanging",
         as_of=rfc3339(found.as_of),
@@ -347,7 +341,7 @@ def _pending(commits: Skipped | list[PendingCommitRow]) -> list[str]:
     if isinstance(commits, Skipped):
         return []
     return [
-        f"members of group {each['group_id']} that read committed: their offsets for {', '.join(each['partitions'])} "
+        f"members of group {each.group_id} that read committed: their offsets for {', '.join(each.partitions)} "
         "are not decided"
         for each in commits
     ]
@@ -356,11 +350,11 @@ def _pending(commits: Skipped | list[PendingCommitRow]) -> list[str]:
 def _who_waits(rows: Sequence[JudgedRow]) -> list[str]:
     said = []
     for row in rows:
-        groups = row["waiting_groups"]
+        groups = row.waiting_groups
         names = [] if isinstance(groups, Skipped) else [f"group {each.group_id} (lag {each.lag})" for each in groups]
-        waiting = [*names, *row["waiting_connect"], *_pending(row["pending_offset_commits"])]
+        waiting = [*names, *row.waiting_connect, *_pending(row.pending_offset_commits)]
         if waiting:
-            said.append(f"behind {row['topic']}-{row['partition']} may wait: {', '.join(waiting)}")
+            said.append(f"behind {row.topic}-{row.partition} may wait: {', '.join(waiting)}")
     return list(dict.fromkeys(said))
 
 
@@ -369,30 +363,17 @@ def _who_waits(rows: Sequence[JudgedRow]) -> list[str]:
 
 PARTITIONS = Table(
     "partitions",
-    (
-        Column("TOPIC", "topic", "the topic"),
-        figure("PARTITION", "partition", "the partition"),
-        figure("LOG-START", "log_start_offset", "its first offset"),
-        figure("LAST-STABLE", "last_stable_offset", "where read_committed consumers end"),
-        figure("HIGH-WATERMARK", "high_watermark", "where its records end"),
-        figure("HELD-BACK", "held_back", "offsets between the two"),
-        figure("HELD-S", "held_s", "since the first of them was written"),
-        Column("STATE", "state", "of the transaction that holds it back", tones={"unknown": Tone.WARN}),
-        Column("BY", "by", "who holds it back"),
+    columns(
+        StabilityRow, "topic partition log_start_offset last_stable_offset high_watermark held_back held_s state by"
     ),
     empty="no partition is blocked",
 )
 
 OF_A_GROUP = Table(
     "partitions",
-    (
-        Column("TOPIC", "topic", "the topic"),
-        figure("PARTITION", "partition", "the partition"),
-        Column("WAITS", "group_held_back", "whether the group may wait there", tones={"yes": Tone.WARN}),
-        figure("COMMITTED", "committed_offset", "what the group committed"),
-        figure("LAG", "lag", "from there to the last stable offset"),
-        figure("LAST-STABLE", "last_stable_offset", "where read_committed consumers end"),
-        *PARTITIONS.columns[5:],
+    columns(
+        StabilityRow,
+        "topic partition group_held_back committed_offset lag last_stable_offset held_back held_s state by",
     ),
     empty="no partition that the group committed offsets of",
 )
@@ -401,13 +382,13 @@ OF_A_GROUP = Table(
 def view_stability(found: LastStableOffsets) -> Document:
     """`transactions lso`: the partitions shown, how many others hold nothing back, and of which it is not known."""
     rows = [_row(each, found) for each in found.partitions]
-    held = [row for row in rows if row["held_back"]]
-    data: StabilityData = {
-        "partitions": rows,
-        "partitions_not_held_back": found.free,
-        "not_searched": [str(each) for each in found.not_searched],
-        "group": None if found.group is None else _group(found.group),
-    }
+    held = [row for row in rows if row.held_back]
+    data = StabilityData(
+        partitions=rows,
+        partitions_not_held_back=found.free,
+        not_searched=[str(each) for each in found.not_searched],
+        group=None if found.group is None else _group(found.group),
+    )
     return Document(
         kind="transactions.lso",
         as_of=rfc3339(found.as_of),
@@ -452,31 +433,29 @@ def _row(stability: PartitionStability, found: LastStableOffsets) -> StabilityRo
     held_ms = None if stability.since_ms is None else max(0, found.as_of - stability.since_ms)
     holders = [_holder(each, found.owners) for each in stability.holders]
     committed = None if found.group is None else found.group.at(offsets.topic_partition)
-    return {
-        "topic": offsets.topic_partition.topic,
-        "partition": offsets.topic_partition.partition,
-        "log_start_offset": offsets.log_start_offset,
-        "last_stable_offset": offsets.last_stable_offset,
-        "high_watermark": offsets.high_watermark,
-        "held_back": offsets.held_back,
-        "held_ms": held_ms,
-        "held_s": None if held_ms is None else round(held_ms / 1000, 1),
-        "state": holders[0]["state"] if holders else None,
-        "by": "; ".join(each["words"] for each in holders) if holders else None,
-        "holders": holders,
-        "committed_offset": committed,
-        "lag": None if committed is None else max(0, offsets.last_stable_offset - committed),
-        "group_held_back": None if found.group is None else found.group.is_held_back(offsets),
-    }
+    return row_of(
+        StabilityRow,
+        offsets,
+        topic=offsets.topic_partition.topic,
+        partition=offsets.topic_partition.partition,
+        held_ms=held_ms,
+        held_s=None if held_ms is None else round(held_ms / 1000, 1),
+        state=holders[0].state if holders else None,
+        by="; ".join(each.words for each in holders) if holders else None,
+        holders=holders,
+        committed_offset=committed,
+        lag=None if committed is None else max(0, offsets.last_stable_offset - committed),
+        group_held_back=None if found.group is None else found.group.is_held_back(offsets),
+    )
 
 
 def _group(group: GroupReading) -> ReadingGroupRow:
     pending = group.pending
-    return {
-        "group_id": group.group_id,
-        "state": group.state,
-        "pending_offset_commits": pending if isinstance(pending, Skipped) else [str(each) for each in pending],
-    }
+    return ReadingGroupRow(
+        group_id=group.group_id,
+        state=group.state,
+        pending_offset_commits=pending if isinstance(pending, Skipped) else [str(each) for each in pending],
+    )
 
 
 def _of_the_group(group: GroupReading, found: LastStableOffsets) -> Iterator[str]:
@@ -505,13 +484,13 @@ def _holder(transaction: OpenTransaction, owners: Mapping[str, Ownership]) -> Ho
     producer = f"producer {transaction.producer}"
     two_phase = transaction.description is not None and transaction.description.is_two_phase
     words = producer if name is None else f"{name} ({owned})"
-    return {
-        "producer_id": transaction.producer.producer_id,
-        "producer_epoch": transaction.producer.producer_epoch,
-        "start_offset": transaction.start_offset,
-        "transactional_id": name,
-        "state": "unknown" if transaction.description is None else transaction.description.state.value,
+    return HolderRow(
+        producer_id=transaction.producer.producer_id,
+        producer_epoch=transaction.producer.producer_epoch,
+        start_offset=transaction.start_offset,
+        transactional_id=name,
+        state="unknown" if transaction.description is None else transaction.description.state.value,
         **owner_fields(owned),
-        "two_phase_commit": None if transaction.description is None else two_phase,
-        "words": f"{words}, of two-phase commit: no timeout ends it" if two_phase else words,
-    }
+        two_phase_commit=None if transaction.description is None else two_phase,
+        words=f"{words}, of two-phase commit: no timeout ends it" if two_phase else words,
+    )

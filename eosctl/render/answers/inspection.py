@@ -1,6 +1,8 @@
 """The config topic inspected: connectors with their next start, findings, and the history."""
 
-from typing import TypedDict
+from typing import Annotated
+
+from msgspec import Struct
 
 from eosctl.model.config_topic import (
     ConfigTopicHistory,
@@ -17,19 +19,19 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.answers.findings import ShownFindings, findings_of
-from eosctl.render.document import MOST, Column, Document, Findings, Table, Tone, figure
+from eosctl.render.document import MOST, Document, Findings, Table, Tone, col, columns, row_of
 
 # What `inspect-config` answers.
 
 
-class ReaderRow(TypedDict):
+class ReaderRow(Struct, frozen=True):
     """The worker that the topic is read as."""
 
     kafka_version: str
     isolation_level: IsolationLevel
 
 
-class SessionKeyRow(TypedDict):
+class SessionKeyRow(Struct, frozen=True):
     """The newest session key of the workers, without the key."""
 
     algorithm: str
@@ -37,26 +39,36 @@ class SessionKeyRow(TypedDict):
     offset: int
 
 
-class NextStartRow(TypedDict):
+class NextStartRow(Struct, frozen=True):
     """What the next start of the connector does: which rule decides, and how many producers it fences."""
 
     rule: NextStartRule
-    fences: int
-    words: str
+    fences: Annotated[int, "producers that the next start fences"]
+    words: Annotated[str, col("what the next start does, and why", "NEXT-START")]
 
 
-class InspectedConnectorRow(TypedDict):
+class InspectedConnectorRow(Struct, frozen=True):
     """A connector in the terms of Kafka's ClusterConfigState; offsets are of the config topic."""
 
-    name: str
+    name: Annotated[str, col("the connector's name", "CONNECTOR")]
     known: bool
-    type: ConnectorType | None
-    target_state: TargetState | None
-    task_count: int | None
-    task_count_record: int | None
-    pending_fencing: bool
+    type: Annotated[ConnectorType | None, "source or sink; - if neither Connect REST nor a task count record shows it"]
+    target_state: Annotated[
+        TargetState | None,
+        col("STARTED, PAUSED or STOPPED; - if the connector does not exist (only leftovers of it remain)", "TARGET"),
+    ]
+    task_count: Annotated[int | None, col("tasks in the last task commit", "TASKS")]
+    task_count_record: Annotated[
+        int | None,
+        col("the last task count record: how many producers a round of zombie fencing would fence", "RECORD"),
+    ]
+    pending_fencing: Annotated[
+        bool, col("whether the last task commit is later than the last task count record", "PENDING")
+    ]
     inconsistent: bool
-    consistent: str
+    consistent: Annotated[
+        str, col("no if task configs of the last commit are missing: Connect then runs no task", tones={"no": Tone.BAD})
+    ]
     missing_tasks: list[int]
     generation: int | None
     visible_tasks: list[int]
@@ -68,7 +80,7 @@ class InspectedConnectorRow(TypedDict):
     last_target_state_offset: int | None
 
 
-class InspectionData(ShownFindings):
+class InspectionData(ShownFindings, frozen=True):
     """The config topic as a worker reads it up to `offset`; skipped names what was not checked, with the reason."""
 
     topic: str
@@ -84,26 +96,28 @@ class InspectionData(ShownFindings):
     skipped: dict[str, str]
 
 
-class ConfigRecordRow(TypedDict):
+class ConfigRecordRow(Struct, frozen=True):
     """A record of the config topic, and what it did to a worker's state."""
 
-    offset: int
+    offset: Annotated[int, "offset of the record"]
     timestamp: int
-    time: str | None
-    writer: str
+    time: Annotated[str | None, "the record's timestamp, UTC"]
+    writer: Annotated[str, "producer ID/epoch, or plain if the producer was not idempotent"]
     transactional: bool
-    transaction: str | None
+    transaction: Annotated[
+        str | None, col("what became of its transaction; - outside transactions", "TXN", tones={"open": Tone.WARN})
+    ]
     producer_id: int
     producer_epoch: int
     kind: str
-    connector: str | None
-    words: str
+    connector: Annotated[str | None, "the connector's name"]
+    words: Annotated[str, col("what the record says and what it did", "WHAT")]
     effect: Effect
     pending_fencing: bool | None
     inconsistent: bool | None
 
 
-class ConfigHistoryData(TypedDict):
+class ConfigHistoryData(Struct, frozen=True):
     """Every record in offset order."""
 
     topic: str
@@ -112,30 +126,17 @@ class ConfigHistoryData(TypedDict):
 
 CONNECTORS = Table(
     "connectors",
-    (
-        Column("CONNECTOR", "name", "the connector's name"),
-        Column("TYPE", "type", "source or sink; - if neither REST nor a task count record shows it"),
-        Column("TARGET", "target_state", "STARTED, PAUSED or STOPPED; - if the connector does not exist"),
-        figure("TASKS", "task_count", "tasks in the last task commit"),
-        figure("RECORD", "task_count_record", "the last task count record: how many producers a round would fence"),
-        Column("PENDING", "pending_fencing", "whether the last task commit is later than the task count record"),
-        Column("CONSISTENT", "consistent", "no if task configs of the last commit are missing", tones={"no": Tone.BAD}),
-        figure("FENCES", "next_start.fences", "producers that the next start fences"),
-        Column("NEXT-START", "next_start.words", "what the next start does, and why"),
+    columns(
+        InspectedConnectorRow,
+        "name type target_state task_count task_count_record pending_fencing consistent next_start.fences "
+        "next_start.words",
     ),
     empty="no connectors",
 )
 
 HISTORY = Table(
     "history",
-    (
-        figure("OFFSET", "offset", "offset of the record"),
-        Column("TIME", "time", "the record's timestamp, UTC"),
-        Column("WRITER", "writer", "producer ID/epoch; plain if not idempotent"),
-        Column("TXN", "transaction", "committed, aborted or open; - outside transactions", tones={"open": Tone.WARN}),
-        Column("CONNECTOR", "connector", "the connector it is about"),
-        Column("WHAT", "words", "what the record says and what it did"),
-    ),
+    columns(ConfigRecordRow, "offset time writer transaction connector words"),
     empty="no records",
 )
 
@@ -144,26 +145,26 @@ def view_inspection(inspected: InspectedConfigTopic) -> Document:
     """Connectors and findings, led by what the whole topic shows."""
     inspection, reader = inspected.inspection, inspected.reader
     state, unchecked = inspection.state, sorted(inspection.skipped.items())
-    data: InspectionData = {
-        "topic": inspection.topic,
-        "group_id": inspected.group_id,
-        "reader": {"kafka_version": str(reader.version), "isolation_level": reader.isolation_level},
-        "offset": state.offset,
-        "records": inspection.census.records,
-        "aborted_records": inspection.census.aborted,
-        "open_records": inspection.census.open,
-        "blocked_at": state.blocked_at,
-        "session_key": None
+    data = InspectionData(
+        topic=inspection.topic,
+        group_id=inspected.group_id,
+        reader=ReaderRow(kafka_version=str(reader.version), isolation_level=reader.isolation_level),
+        offset=state.offset,
+        records=inspection.census.records,
+        aborted_records=inspection.census.aborted,
+        open_records=inspection.census.open,
+        blocked_at=state.blocked_at,
+        session_key=None
         if state.session_key is None
-        else {
-            "algorithm": state.session_key.algorithm,
-            "created": rfc3339(state.session_key.creation_timestamp),
-            "offset": state.session_key.offset,
-        },
-        "connectors": [connector_row(each) for each in inspection.connectors],
+        else SessionKeyRow(
+            algorithm=state.session_key.algorithm,
+            created=rfc3339(state.session_key.creation_timestamp),
+            offset=state.session_key.offset,
+        ),
+        connectors=[connector_row(each) for each in inspection.connectors],
         **findings_of(inspected),
-        "skipped": {name: each.reason for name, each in inspection.skipped.items()},
-    }
+        skipped={name: each.reason for name, each in inspection.skipped.items()},
+    )
     return Document(
         kind="inspect-config",
         as_of=_time(inspected.as_of),
@@ -182,26 +183,18 @@ def _time(as_of: int | None) -> str | None:
 def connector_row(connector: InspectedConnector) -> InspectedConnectorRow:
     """One of `data.connectors[]`, in the terms of Kafka's ClusterConfigState."""
     state, start = connector.state, connector.next_start
-    return {
-        "name": state.name,
-        "known": state.known,
-        "type": connector.type,
-        "target_state": state.target_state,
-        "task_count": state.task_count,
-        "task_count_record": state.task_count_record,
-        "pending_fencing": state.pending_fencing,
-        "inconsistent": state.inconsistent,
-        "consistent": "no" if state.inconsistent else "yes",
-        "missing_tasks": list(state.missing_tasks),
-        "generation": state.generation,
-        "visible_tasks": list(state.visible_tasks),
-        "running_tasks": connector.running_tasks,
-        "next_start": {"rule": start.rule, "fences": start.fences, "words": start.words},
-        "last_config_offset": state.config_offset,
-        "last_commit_offset": state.commit_offset,
-        "last_task_count_offset": state.task_count_offset,
-        "last_target_state_offset": state.target_state_offset,
-    }
+    return row_of(
+        InspectedConnectorRow,
+        state,
+        type=connector.type,
+        consistent="no" if state.inconsistent else "yes",
+        running_tasks=connector.running_tasks,
+        next_start=row_of(NextStartRow, start),
+        last_config_offset=state.config_offset,
+        last_commit_offset=state.commit_offset,
+        last_task_count_offset=state.task_count_offset,
+        last_target_state_offset=state.target_state_offset,
+    )
 
 
 def _summary(inspection: Inspection) -> str:
@@ -217,7 +210,7 @@ def _summary(inspection: Inspection) -> str:
 
 def view_history(history: ConfigTopicHistory) -> Document:
     """Every record in offset order, with what it did to a worker's state."""
-    data: ConfigHistoryData = {"topic": history.topic, "history": [history_row(each) for each in history.entries]}
+    data = ConfigHistoryData(topic=history.topic, history=[history_row(each) for each in history.entries])
     return Document(
         kind="inspect-config.history",
         as_of=_time(history.as_of),
@@ -231,19 +224,15 @@ def view_history(history: ConfigTopicHistory) -> Document:
 def history_row(entry: TimelineEntry) -> ConfigRecordRow:
     """One of `data.history[]`."""
     origin = entry.origin
-    return {
-        "offset": origin.offset,
-        "timestamp": origin.timestamp,
-        "time": None if origin.timestamp < 0 else rfc3339(origin.timestamp),
-        "writer": "plain" if origin.producer is None else str(origin.producer),
-        "transactional": origin.transactional,
-        "transaction": origin.state.value if origin.transactional else None,
-        "producer_id": origin.producer_id,
-        "producer_epoch": origin.producer_epoch,
-        "kind": entry.kind,
-        "connector": entry.connector,
-        "words": entry.words,
-        "effect": entry.effect,
-        "pending_fencing": entry.pending_fencing,
-        "inconsistent": entry.inconsistent,
-    }
+    return row_of(
+        ConfigRecordRow,
+        entry,
+        offset=origin.offset,
+        timestamp=origin.timestamp,
+        time=None if origin.timestamp < 0 else rfc3339(origin.timestamp),
+        writer="plain" if origin.producer is None else str(origin.producer),
+        transactional=origin.transactional,
+        transaction=origin.state.value if origin.transactional else None,
+        producer_id=origin.producer_id,
+        producer_epoch=origin.producer_epoch,
+    )

@@ -5,37 +5,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from types import NoneType, UnionType
 from typing import (
+    Annotated,
     Any,
     Final,
     NamedTuple,
-    NotRequired,
-    TypedDict,
     Union,
     get_args,
     get_origin,
     is_typeddict,
 )
 
-from msgspec import UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from eosctl.model.skipped import Skipped
-from eosctl.render.answers import (
-    acls,
-    audit,
-    diagnosis,
-    explanations,
-    hanging,
-    inspection,
-    mirror,
-    offsets,
-    plan,
-    probe,
-    sandbox,
-    tracing,
-    transaction_log,
-    transactions,
-    watch,
-)
 from eosctl.render.answers.acls import AclPlanData
 from eosctl.render.answers.audit import AuditData, AuditPlanData, LedgerHistoryData, LedgerStatusData
 from eosctl.render.answers.diagnosis import DiagnosisData, UpgradeData
@@ -55,7 +37,7 @@ from eosctl.render.answers.tracing import TraceData
 from eosctl.render.answers.transaction_log import LogHistoryData, TransactionLogData
 from eosctl.render.answers.transactions import DescriptionsData, ProducersData, StabilityData, TransactionsData
 from eosctl.render.answers.watch import WatchData
-from eosctl.render.document import Block, Column, Document, Fields, Table, figure, hints_of, unfolded
+from eosctl.render.document import Block, Column, Document, Fields, Table, columns, hints_of, unfolded
 
 # JSON Schema (draft 2020-12) of documents, derived from the types of their data as `document.tree` writes them.
 #
@@ -84,19 +66,19 @@ PLAIN: Final[Mapping[object, Schema]] = {
 }
 
 
-class UnreadRow(TypedDict):
+class UnreadRow(Struct, frozen=True):
     """Something that the answer was to rest on and that was not read, and why."""
 
     what: str
     reason: str
 
 
-class CompletedFields(TypedDict):
+class CompletedFields(Struct, frozen=True, kw_only=True):
     """What every answer has beside its own fields; rows_left_out is there where --limit left rows out."""
 
     complete: bool
     unread: list[UnreadRow]
-    rows_left_out: NotRequired[int]
+    rows_left_out: int | UnsetType = UNSET
 
 
 class _Schemas:
@@ -117,7 +99,8 @@ class _Schemas:
         if hint in PLAIN:
             return dict(PLAIN[hint])
         if origin in {Union, UnionType}:
-            return self._any_of([self.of(each) for each in arguments if each is not UnsetType])
+            kinds = [each for each in arguments if each is not UnsetType]
+            return self._any_of([self.of(each) for each in kinds]) if kinds[1:] else self.of(kinds[0])
         if origin in {list, tuple, Sequence}:
             return {"type": "array", "items": self.of(arguments[0])}
         if origin in {dict, Mapping}:
@@ -240,7 +223,7 @@ def _resolved(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
 # What `--help-json` and `schema` answer.
 
 
-class ParameterRow(TypedDict):
+class ParameterRow(Struct, frozen=True):
     """An option (names as typed, value null for a flag) or an argument (without names)."""
 
     name: str
@@ -255,7 +238,7 @@ class ParameterRow(TypedDict):
     repeated: bool
 
 
-class CommandRow(TypedDict):
+class CommandRow(Struct, frozen=True):
     """A command or a group: path is what is typed, commands are those of a group; runs: it does something itself."""
 
     path: str
@@ -268,28 +251,28 @@ class CommandRow(TypedDict):
     runs: bool
 
 
-class HelpData(TypedDict):
+class HelpData(Struct, frozen=True):
     """The help of all commands, and what each exit code means."""
 
     commands: list[CommandRow]
     exit_codes: dict[str, str]
 
 
-class KindRow(TypedDict):
+class KindRow(Struct, frozen=True):
     """A kind of document: the commands that print it, and its revision."""
 
-    kind: str
-    version: int
-    commands: list[str]
+    kind: Annotated[str, "what the document calls itself"]
+    version: Annotated[int, "the revision of its shape"]
+    commands: Annotated[list[str], "the commands that print it"]
 
 
-class KindsData(TypedDict):
+class KindsData(Struct, frozen=True):
     """Every kind of document."""
 
     kinds: list[KindRow]
 
 
-class SchemaData(TypedDict):
+class SchemaData(Struct, frozen=True):
     """The JSON Schema of one kind."""
 
     schema: dict[str, Any]
@@ -315,7 +298,7 @@ class DocumentKind(NamedTuple):
         return document_schema(self.name, self.version, self.data, self.blocks, completed=self.completed, closed=closed)
 
 
-class ErrorFields(TypedDict):
+class ErrorFields(Struct, frozen=True):
     """Why there is no answer; hint is what to do next."""
 
     type: str
@@ -337,54 +320,53 @@ _PLANNING: Final = {
 
 def _of_plans() -> Iterator[DocumentKind]:
     for name, commands in _PLANNING.items():
-        yield DocumentKind(f"{name}.plan", PlanData, commands, (plan.STEPS, plan.PRECONDITIONS, plan.OFFSETS))
-        yield DocumentKind(name, AppliedData, commands, (plan.RESULTS,))
+        yield DocumentKind(f"{name}.plan", PlanData, commands)
+        yield DocumentKind(name, AppliedData, commands)
 
 
-ADDRESSES: Final = Fields(sandbox.ADDRESSES)
 KINDS: Final = (
-    DocumentKind("doctor", DiagnosisData, ("doctor",), (diagnosis.WORKERS, diagnosis.UNKNOWN)),
-    DocumentKind("upgrade-check", UpgradeData, ("upgrade-check",), (diagnosis.UPGRADED_WORKERS, diagnosis.STEPS)),
-    DocumentKind("inspect-config", InspectionData, ("inspect-config",), (inspection.CONNECTORS,)),
-    DocumentKind("inspect-config.history", ConfigHistoryData, ("inspect-config",), (inspection.HISTORY,)),
-    DocumentKind("watch", WatchData, ("watch",), (watch.SAMPLES,)),
+    DocumentKind("doctor", DiagnosisData, ("doctor",)),
+    DocumentKind("upgrade-check", UpgradeData, ("upgrade-check",)),
+    DocumentKind("inspect-config", InspectionData, ("inspect-config",)),
+    DocumentKind("inspect-config.history", ConfigHistoryData, ("inspect-config",)),
+    DocumentKind("watch", WatchData, ("watch",)),
     DocumentKind("explain", ExplanationsData, ("explain",)),
-    DocumentKind("explain.list", KnownData, ("explain",), (explanations.FINDINGS, explanations.ERRORS)),
+    DocumentKind("explain.list", KnownData, ("explain",)),
     DocumentKind("snapshot", SnapshotData, ("snapshot save", "snapshot show")),
-    DocumentKind("transactions.list", TransactionsData, ("transactions list",), (transactions.LISTED,)),
-    DocumentKind("transactions.describe", DescriptionsData, ("transactions describe",), (transactions.DESCRIBED,)),
-    DocumentKind("transactions.producers", ProducersData, ("transactions producers",), (transactions.PRODUCERS,)),
-    DocumentKind("transactions.hanging", HangingData, ("transactions hanging",), (hanging.HANGING,)),
-    DocumentKind("transactions.lso", StabilityData, ("transactions lso",), (hanging.PARTITIONS,)),
-    DocumentKind("transactions.log", TransactionLogData, ("transactions log",), (transaction_log.IDS,)),
-    DocumentKind("transactions.log.history", LogHistoryData, ("transactions log",), (transaction_log.HISTORY,)),
-    DocumentKind("transactions.trace", TraceData, ("transactions trace",), (tracing.EXTENTS, tracing.OFFSETS)),
+    DocumentKind("transactions.list", TransactionsData, ("transactions list",)),
+    DocumentKind("transactions.describe", DescriptionsData, ("transactions describe",)),
+    DocumentKind("transactions.producers", ProducersData, ("transactions producers",)),
+    DocumentKind("transactions.hanging", HangingData, ("transactions hanging",)),
+    DocumentKind("transactions.lso", StabilityData, ("transactions lso",)),
+    DocumentKind("transactions.log", TransactionLogData, ("transactions log",)),
+    DocumentKind("transactions.log.history", LogHistoryData, ("transactions log",)),
+    DocumentKind("transactions.trace", TraceData, ("transactions trace",)),
     DocumentKind("fence.plan", FencePlanData, ("fence",)),
     DocumentKind("fence", FencedData, ("fence",)),
-    DocumentKind("probe.plan", ProbePlanData, ("probe",), (probe.STEPS,)),
-    DocumentKind("probe", ProbeData, ("probe",), (probe.ANSWERS, probe.APIS, probe.LEFT)),
-    DocumentKind("offsets.show", OffsetsData, ("offsets show",), (offsets.OFFSETS, offsets.CONNECTORS)),
-    DocumentKind("offsets.export", OffsetsExportData, ("offsets export",), (offsets.FILES,)),
-    DocumentKind("offsets.diff", OffsetsDifferenceData, ("offsets diff",), (offsets.CHANGES,)),
-    DocumentKind("acl-plan", AclPlanData, ("acl-plan",), (acls.PLAN_TABLE,)),
-    DocumentKind("acl-plan.plan", PlanData, ("acl-plan", "apply"), (plan.STEPS, plan.PRECONDITIONS)),
-    DocumentKind("acl-plan.applied", AppliedData, ("acl-plan", "apply"), (plan.RESULTS,)),
+    DocumentKind("probe.plan", ProbePlanData, ("probe",)),
+    DocumentKind("probe", ProbeData, ("probe",)),
+    DocumentKind("offsets.show", OffsetsData, ("offsets show",)),
+    DocumentKind("offsets.export", OffsetsExportData, ("offsets export",)),
+    DocumentKind("offsets.diff", OffsetsDifferenceData, ("offsets diff",)),
+    DocumentKind("acl-plan", AclPlanData, ("acl-plan",)),
+    DocumentKind("acl-plan.plan", PlanData, ("acl-plan", "apply")),
+    DocumentKind("acl-plan.applied", AppliedData, ("acl-plan", "apply")),
     *_of_plans(),
-    DocumentKind("plans", KeptPlansData, ("plans list",), (plan.PLANS,)),
-    DocumentKind("audit", AuditData, ("audit",), (audit.CONNECTORS, audit.RANGES, audit.TRANSACTIONS, audit.STALLS)),
-    DocumentKind("audit.plan", AuditPlanData, ("audit",), (audit.TOPICS, audit.PLANNED_RANGES)),
-    DocumentKind("audit.status", LedgerStatusData, ("audit status",), (audit.JOBS, audit.GAPS, audit.CURSORS)),
-    DocumentKind("audit.history", LedgerHistoryData, ("audit history",), (audit.RUNS,)),
-    DocumentKind("mirror.audit", MirrorData, ("mirror audit",), (mirror.PAIRS, mirror.GROUPS)),
+    DocumentKind("plans", KeptPlansData, ("plans list",)),
+    DocumentKind("audit", AuditData, ("audit",)),
+    DocumentKind("audit.plan", AuditPlanData, ("audit",)),
+    DocumentKind("audit.status", LedgerStatusData, ("audit status",)),
+    DocumentKind("audit.history", LedgerHistoryData, ("audit history",)),
+    DocumentKind("mirror.audit", MirrorData, ("mirror audit",)),
     DocumentKind("spark-bundle", SparkBundleData, ("spark-bundle",)),
     DocumentKind("profiles", ProfilesData, ("profile list",), completed=False),
     DocumentKind("profile", ProfileData, ("profile show",), completed=False),
     DocumentKind("settings", SettingsData, ("profile explain",)),
     DocumentKind("connection-check", ConnectionCheckData, ("profile check",)),
-    DocumentKind("sandbox.up", StartedData, ("sandbox up",), (ADDRESSES,)),
-    DocumentKind("sandbox.status", StatusData, ("sandbox status",), (ADDRESSES,)),
+    DocumentKind("sandbox.up", StartedData, ("sandbox up",)),
+    DocumentKind("sandbox.status", StatusData, ("sandbox status",)),
     DocumentKind("sandbox.down", StoppedData, ("sandbox down",)),
-    DocumentKind("sandbox.env", EnvironmentData, ("sandbox env",), (ADDRESSES,)),
+    DocumentKind("sandbox.env", EnvironmentData, ("sandbox env",)),
     DocumentKind("demo", DemoData, ("demo",)),
     DocumentKind("help", HelpData, ("--help-json",), completed=False),
     DocumentKind("schemas", KindsData, ("schema",), completed=False),
@@ -402,26 +384,22 @@ BY_NAME: Final = {each.name: each for each in KINDS}
 KINDS_BY_NAME: Final = BY_NAME
 KINDS_TABLE = Table(
     "kinds",
-    (
-        Column("KIND", "kind", "what the document calls itself"),
-        figure("VERSION", "version", "the revision of its shape"),
-        Column("COMMANDS", "commands", "the commands that print it"),
-    ),
+    columns(KindRow, "kind version commands"),
 )
 
 
 def view_kinds() -> Document:
     """`schema`: every kind."""
     rows: list[KindRow] = [
-        {"kind": each.name, "version": each.version, "commands": list(each.commands)} for each in BY_NAME.values()
+        KindRow(kind=each.name, version=each.version, commands=list(each.commands)) for each in BY_NAME.values()
     ]
-    data: KindsData = {"kinds": rows}
+    data = KindsData(kinds=rows)
     return Document("schemas", data, blocks=(KINDS_TABLE,))
 
 
 def view_schema(kind: DocumentKind) -> Document:
     """`schema KIND` in a format for programs."""
-    data: SchemaData = {"schema": kind.schema()}
+    data = SchemaData(schema=kind.schema())
     return Document("schema", data)
 
 

@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final, TypedDict
+from typing import Annotated, Final
+
+from msgspec import Struct
 
 from eosctl.model.audit import WORST_FIRST, AuditVerdict
 from eosctl.model.mirror import Compared, MirrorReport, PairVerdict, Stretch, Translated
@@ -10,14 +12,14 @@ from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
-from eosctl.render.answers.audit import VERDICT_TONES, time_of
+from eosctl.render.answers.audit import VERDICTS, time_of
 from eosctl.render.answers.findings import ShownFindings, findings_of
-from eosctl.render.document import MOST, Column, Document, Findings, Table, figure
+from eosctl.render.document import MOST, Document, Findings, Table, col, columns, row_of
 
 # What `mirror audit` answers.
 
 
-class StretchRow(TypedDict):
+class StretchRow(Struct, frozen=True):
     """Records one after the other: their offsets on both sides, ends excluded, and the time of the first one."""
 
     source_start: int
@@ -29,7 +31,7 @@ class StretchRow(TypedDict):
     time: str | None
 
 
-class MirrorDamageRow(TypedDict):
+class MirrorDamageRow(Struct, frozen=True):
     """Offsets of one side that could not be read; the end is excluded."""
 
     side: str
@@ -38,23 +40,28 @@ class MirrorDamageRow(TypedDict):
     reason: str
 
 
-class MirroredPairRow(TypedDict):
+class MirroredPairRow(Struct, frozen=True):
     """A partition of the source with its mirror; position is the next source offset that the mirror will read."""
 
-    source: str
-    target: str
-    partition: int
-    verdict: AuditVerdict
-    evidence: list[str]
+    source: Annotated[str, "the source topic"]
+    target: Annotated[str, "the target topic"]
+    partition: Annotated[int, "the partition, the same on both sides"]
+    verdict: Annotated[
+        AuditVerdict,
+        col("held, broken or cannot-tell: whether the target holds what the source committed", tones=VERDICTS),
+    ]
+    evidence: Annotated[list[str], "IDs of the findings behind the verdict"]
     reasons: list[str]
-    words: str | None
+    words: Annotated[str | None, col("what the verdict rests on", "REASON")]
     compared_by: Compared
     position: int | None
-    first_source_offset: int | None
+    first_source_offset: Annotated[
+        int | None, col("the source offset of the first record that both sides hold", "FROM")
+    ]
     first_target_offset: int | None
-    last_source_offset: int | None
+    last_source_offset: Annotated[int | None, col("that of the last one", "TO")]
     last_target_offset: int | None
-    matched: int
+    matched: Annotated[int, col("source records that the target holds", "RECORDS")]
     source_records: int
     target_records: int
     source_bytes: int
@@ -64,33 +71,33 @@ class MirroredPairRow(TypedDict):
     head_ranges: list[StretchRow]
     lead_records: int
     lead_ranges: list[StretchRow]
-    lag_records: int
+    lag_records: Annotated[int, col("source records behind the last one that the target holds", "LAG")]
     lag_ranges: list[StretchRow]
-    gap_records: int
+    gap_records: Annotated[int, col("source records in between that it lacks", "GAPS")]
     gap_ranges: list[StretchRow]
-    repeat_records: int
+    repeat_records: Annotated[int, col("target records that were there before", "REPEATS")]
     repeat_ranges: list[StretchRow]
-    late_records: int
+    late_records: Annotated[int, col("target records behind one that follows them in the source", "LATE")]
     late_ranges: list[StretchRow]
-    aborted_records: int
+    aborted_records: Annotated[int, col("target records of aborted source transactions", "ABORTED")]
     aborted_ranges: list[StretchRow]
-    unknown_records: int
+    unknown_records: Annotated[int, col("target records that equal none of the source", "UNKNOWN")]
     unknown_ranges: list[StretchRow]
     damages: list[MirrorDamageRow]
 
 
-class CheckpointRow(TypedDict):
+class CheckpointRow(Struct, frozen=True):
     """Where a consumer group goes on: upstream in the source, downstream in the target."""
 
-    group: str
-    target: str
-    partition: int
-    upstream: int
-    downstream: int
-    behind: int
+    group: Annotated[str, "a consumer group with a checkpoint"]
+    target: Annotated[str, "the target topic"]
+    partition: Annotated[int, "the partition, the same on both sides"]
+    upstream: Annotated[int, col("the source offset at which it goes on", "SOURCE-AT")]
+    downstream: Annotated[int, col("the target offset that the checkpoint translates it to", "TARGET-AT")]
+    behind: Annotated[int, "records that it would read again there; below 0 records that it would skip"]
 
 
-class MirrorData(ShownFindings):
+class MirrorData(ShownFindings, frozen=True):
     """The verdict on each pair of partitions, and on all of them."""
 
     verdict: AuditVerdict
@@ -103,22 +110,10 @@ class MirrorData(ShownFindings):
 
 PAIRS: Final = Table(
     "pairs",
-    (
-        Column("SOURCE", "source", "the source topic"),
-        Column("TARGET", "target", "the target topic"),
-        figure("PARTITION", "partition", "the partition"),
-        Column("VERDICT", "verdict", "held, broken or cannot-tell", tones=VERDICT_TONES),
-        Column("EVIDENCE", "evidence", "IDs of the findings behind it"),
-        figure("FROM", "first_source_offset", "the source offset of the first record that both sides hold"),
-        figure("TO", "last_source_offset", "that of the last one"),
-        figure("RECORDS", "matched", "source records that the target holds"),
-        figure("LAG", "lag_records", "source records behind the last one that the target holds"),
-        figure("GAPS", "gap_records", "source records in between that it lacks"),
-        figure("REPEATS", "repeat_records", "target records that were there before"),
-        figure("LATE", "late_records", "target records behind one that follows them in the source"),
-        figure("ABORTED", "aborted_records", "target records of aborted source transactions"),
-        figure("UNKNOWN", "unknown_records", "target records that equal none of the source"),
-        Column("REASON", "words", "what the verdict rests on"),
+    columns(
+        MirroredPairRow,
+        "source target partition verdict evidence first_source_offset last_source_offset matched lag_records "
+        "gap_records repeat_records late_records aborted_records unknown_records words",
     ),
     most=MOST,
     empty="no pairs of partitions",
@@ -126,14 +121,7 @@ PAIRS: Final = Table(
 
 GROUPS: Final = Table(
     "checkpoints",
-    (
-        Column("GROUP", "group", "a consumer group with a checkpoint"),
-        Column("TARGET", "target", "the target topic"),
-        figure("PARTITION", "partition", "its partition"),
-        figure("SOURCE-AT", "upstream", "the source offset at which it goes on"),
-        figure("TARGET-AT", "downstream", "the target offset that it is translated to"),
-        figure("BEHIND", "behind", "records that it would read again there; below 0 records that it would skip"),
-    ),
+    columns(CheckpointRow, "group target partition upstream downstream behind"),
     title="Checkpoints",
     most=MOST,
 )
@@ -145,15 +133,15 @@ def view_mirror(report: MirrorReport) -> Document:
     isolation = plan.isolation
     checkpoints = [_group_row(each) for judged in report.pairs for each in judged.alignment.translated]
     ordered = sorted(report.pairs, key=lambda each: WORST_FIRST.index(each.verdict))
-    data: MirrorData = {
-        "verdict": report.verdict,
-        "source_cluster_id": plan.source_cluster,
-        "aligned_by": list(plan.aligned_by),
-        "isolation_level": None if isinstance(isolation, Skipped) else isolation,
-        "pairs": [_pair_row(each) for each in ordered],
-        "checkpoints": checkpoints,
+    data = MirrorData(
+        verdict=report.verdict,
+        source_cluster_id=plan.source_cluster,
+        aligned_by=list(plan.aligned_by),
+        isolation_level=None if isinstance(isolation, Skipped) else isolation,
+        pairs=[_pair_row(each) for each in ordered],
+        checkpoints=checkpoints,
         **findings_of(report),
-    }
+    )
     return Document(
         kind="mirror.audit",
         as_of=rfc3339(plan.as_of),
@@ -177,59 +165,59 @@ def summary(report: MirrorReport) -> str:
 
 def _pair_row(judged: PairVerdict) -> MirroredPairRow:
     pair, found = judged.pair, judged.alignment
-    return {
-        "source": pair.topics.source,
-        "target": pair.topics.target,
-        "partition": pair.partition,
-        "verdict": judged.verdict,
-        "evidence": list(judged.evidence),
-        "reasons": list(judged.reasons),
-        "words": "; ".join(judged.reasons) or None,
-        "compared_by": found.compared,
-        "position": None if isinstance(pair.position, Skipped) else pair.position,
-        "first_source_offset": None if found.first is None else found.first[0],
-        "first_target_offset": None if found.first is None else found.first[1],
-        "last_source_offset": None if found.last is None else found.last[0],
-        "last_target_offset": None if found.last is None else found.last[1],
-        "matched": found.matched,
-        "source_records": found.source_records,
-        "target_records": found.target_records,
-        "source_bytes": found.source_bytes,
-        "target_bytes": found.target_bytes,
-        "aborted_in_target": found.aborted_in_target,
-        "head_records": _records(_one(found.head)),
-        "head_ranges": _ranges(_one(found.head)),
-        "lead_records": _records(_one(found.lead)),
-        "lead_ranges": _ranges(_one(found.lead)),
-        "lag_records": _records(_one(found.lag)),
-        "lag_ranges": _ranges(_one(found.lag)),
-        "gap_records": _records(found.gaps),
-        "gap_ranges": _ranges(found.gaps),
-        "repeat_records": _records(found.repeats),
-        "repeat_ranges": _ranges(found.repeats),
-        "late_records": _records(found.late),
-        "late_ranges": _ranges(found.late),
-        "aborted_records": _records(found.aborted),
-        "aborted_ranges": _ranges(found.aborted),
-        "unknown_records": _records(found.unknown),
-        "unknown_ranges": _ranges(found.unknown),
-        "damages": [
-            {"side": each.side.value, "start": each.start, "end": each.end, "reason": each.reason}
+    return row_of(
+        MirroredPairRow,
+        found,
+        source=pair.topics.source,
+        target=pair.topics.target,
+        partition=pair.partition,
+        verdict=judged.verdict,
+        evidence=list(judged.evidence),
+        reasons=list(judged.reasons),
+        words="; ".join(judged.reasons) or None,
+        compared_by=found.compared,
+        position=None if isinstance(pair.position, Skipped) else pair.position,
+        first_source_offset=None if found.first is None else found.first[0],
+        first_target_offset=None if found.first is None else found.first[1],
+        last_source_offset=None if found.last is None else found.last[0],
+        last_target_offset=None if found.last is None else found.last[1],
+        head_records=_records(_one(found.head)),
+        head_ranges=_ranges(_one(found.head)),
+        lead_records=_records(_one(found.lead)),
+        lead_ranges=_ranges(_one(found.lead)),
+        lag_records=_records(_one(found.lag)),
+        lag_ranges=_ranges(_one(found.lag)),
+        gap_records=_records(found.gaps),
+        gap_ranges=_ranges(found.gaps),
+        repeat_records=_records(found.repeats),
+        repeat_ranges=_ranges(found.repeats),
+        late_records=_records(found.late),
+        late_ranges=_ranges(found.late),
+        aborted_records=_records(found.aborted),
+        aborted_ranges=_ranges(found.aborted),
+        unknown_records=_records(found.unknown),
+        unknown_ranges=_ranges(found.unknown),
+        damages=[
+            row_of(
+                MirrorDamageRow,
+                each,
+                side=each.side.value,
+            )
             for each in found.damages
         ],
-    }
+    )
 
 
 def _group_row(translated: Translated) -> CheckpointRow:
     group, topic, partition, upstream, downstream = translated.checkpoint
-    return {
-        "group": group,
-        "target": topic,
-        "partition": partition,
-        "upstream": upstream,
-        "downstream": downstream,
-        "behind": translated.behind,
-    }
+    return CheckpointRow(
+        group=group,
+        target=topic,
+        partition=partition,
+        upstream=upstream,
+        downstream=downstream,
+        behind=translated.behind,
+    )
 
 
 def _one(stretch: Stretch | None) -> Sequence[Stretch]:
@@ -242,14 +230,10 @@ def _records(stretches: Sequence[Stretch]) -> int:
 
 def _ranges(stretches: Sequence[Stretch]) -> list[StretchRow]:
     return [
-        {
-            "source_start": each.source_start,
-            "source_end": each.source_end,
-            "target_start": each.target_start,
-            "target_end": each.target_end,
-            "records": each.records,
-            "timestamp": each.timestamp,
-            "time": time_of(each.timestamp),
-        }
+        row_of(
+            StretchRow,
+            each,
+            time=time_of(each.timestamp),
+        )
         for each in stretches
     ]

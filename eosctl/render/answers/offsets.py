@@ -3,7 +3,10 @@
 import base64
 import math
 from collections.abc import Iterator, Mapping
-from typing import NotRequired, TypedDict
+from typing import Annotated, TypedDict
+
+from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from eosctl.model.offsets import (
     AtSource,
@@ -30,7 +33,7 @@ from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.answers.findings import ShownFindings, SkippedRow, findings_of
 from eosctl.render.cells import brief_of
-from eosctl.render.document import MOST, Column, Document, Findings, Rows, Table, Tone, figure
+from eosctl.render.document import MOST, Column, Document, Findings, Rows, Table, Tone, col, columns, row_of
 
 # What `offsets show`, `export` and `diff` answer.
 
@@ -42,7 +45,7 @@ class StoredOffsetRow(TypedDict):
     topic_partition: int
     offset: int
     timestamp: int
-    value: Mapping[str, object] | None
+    value: Annotated[Mapping[str, object] | None, col("the offset in the worker's topic", "WORKER-GLOBAL")]
     malformed: str | None
     state: str
     producer_id: int
@@ -59,20 +62,20 @@ class OffsetPhasesRow(TypedDict):
 class OffsetRow(TypedDict):
     """The offsets of one source partition in each store, null where it has none; by_phase where the phases differ."""
 
-    connector: str | None
-    partition: Mapping[str, object] | None
+    connector: Annotated[str | None, "the connector's name, as the key has it"]
+    partition: Annotated[Mapping[str, object] | None, col("the source partition", brief=brief_of("partition"))]
     key_base64: str
     worker_global: StoredOffsetRow | SkippedRow | None
     connector_specific: StoredOffsetRow | SkippedRow | None
     kafka_effective: StoredOffsetRow | SkippedRow | None
     kip618_effective: StoredOffsetRow | SkippedRow | None
-    provenance: str
-    position: str | None
+    provenance: Annotated[str, "where the one that Kafka uses comes from, or why there is none"]
+    position: Annotated[str | None, "what it says in the connector's own terms, where those are known"]
     shadowed: bool
     by_phase: OffsetPhasesRow | None
 
 
-class OffsetsWorkerRow(TypedDict):
+class OffsetsWorkerRow(Struct, frozen=True):
     """How the workers are taken to be set."""
 
     offsets_topic: str | Skipped | None
@@ -81,36 +84,36 @@ class OffsetsWorkerRow(TypedDict):
     bootstrap_servers: list[str] | Skipped
 
 
-class OffsetsTopicRow(TypedDict):
+class OffsetsTopicRow(Struct, frozen=True, kw_only=True):
     """An offsets topic; counts are there where it exists and was read."""
 
     topic: str
     bootstrap_servers: list[str] | None
     exists: bool | Skipped
-    partitions: NotRequired[int]
-    records: NotRequired[int]
-    keys: NotRequired[int]
+    partitions: int | UnsetType = UNSET
+    records: int | UnsetType = UNSET
+    keys: int | UnsetType = UNSET
 
 
-class StoresRow(TypedDict):
+class StoresRow(Struct, frozen=True):
     """Which stores a connector reads and writes, and by which of Kafka's rules."""
 
     worker_global: str | None
     connector_specific: str | None
     written_to: str
-    words: str
+    words: Annotated[str, col("which of Kafka's rules decides where its offsets are", "STORES")]
 
 
-class OffsetsConnectorRow(TypedDict):
+class OffsetsConnectorRow(Struct, frozen=True):
     """A connector with offsets; known: it exists."""
 
-    name: str
-    known: bool | Skipped
-    offsets: int
+    name: Annotated[str, col("the connector's name, as the key has it", "CONNECTOR")]
+    known: Annotated[bool | Skipped, col("no if only offsets are left of the connector", "EXISTS")]
+    offsets: Annotated[int, "source partitions with an offset"]
     stores: StoresRow | Skipped
 
 
-class OffsetsData(ShownFindings):
+class OffsetsData(ShownFindings, frozen=True):
     """Every offset in every store; skipped names what was not checked, with the reason."""
 
     worker: OffsetsWorkerRow
@@ -121,22 +124,22 @@ class OffsetsData(ShownFindings):
     skipped: dict[str, str]
 
 
-class ExportedFileRow(TypedDict):
+class ExportedFileRow(Struct, frozen=True):
     """A file that was written (KIP-875), with so many source partitions."""
 
-    connector: str
-    offsets: int
-    file: str
+    connector: Annotated[str, "the connector's name"]
+    offsets: Annotated[int, "source partitions written"]
+    file: Annotated[str, "the file"]
 
 
-class LeftOutRow(TypedDict):
+class LeftOutRow(Struct, frozen=True):
     """A key that is in no file, and why."""
 
-    connector: str
-    what: str
+    connector: Annotated[str, "the connector's name"]
+    what: Annotated[str, col("the key, and why it is not in the file", "LEFT-OUT")]
 
 
-class OffsetsExportData(TypedDict):
+class OffsetsExportData(Struct, frozen=True):
     """The files that were written, from which store."""
 
     store: Store
@@ -144,23 +147,31 @@ class OffsetsExportData(TypedDict):
     left_out: list[LeftOutRow]
 
 
-class OffsetChangeRow(TypedDict):
+class OffsetChangeRow(Struct, frozen=True):
     """A source partition whose offset differs; order is where B lies, seen from A, null where that is not known."""
 
-    connector: str
-    partition: str
-    change: Change
-    a: Mapping[str, object] | Skipped | None
-    b: Mapping[str, object] | Skipped | None
-    order: Order | None
-    position_a: str | None
-    position_b: str | None
+    connector: Annotated[str, "the connector's name"]
+    partition: Annotated[str, col("the source partition", brief=brief_of("partition"))]
+    change: Annotated[
+        Change,
+        col(
+            "only-in-a, only-in-b, different, or unknown if one of them cannot be determined",
+            tones={"unknown": Tone.WARN},
+        ),
+    ]
+    a: Annotated[Mapping[str, object] | Skipped | None, col("its offset in A", brief=brief_of("a", "b"))]
+    b: Annotated[Mapping[str, object] | Skipped | None, col("its offset in B", brief=brief_of("b", "a"))]
+    order: Annotated[
+        Order | None, col("where B lies, seen from A: before, after, or cannot be compared; empty: not known", "B-IS")
+    ]
+    position_a: Annotated[str | None, "A in the connector's own terms, where those are known"]
+    position_b: Annotated[str | None, "B in the connector's own terms"]
     rewind: str | None
     source_a: AtSource | Skipped | None
     source_b: AtSource | Skipped | None
 
 
-class OffsetsDifferenceData(TypedDict):
+class OffsetsDifferenceData(Struct, frozen=True):
     """What differs between two sets of offsets, and how many are the same."""
 
     a: str
@@ -179,27 +190,25 @@ def _offset(header: str, store: str, meaning: str) -> Column:
 
 OFFSETS = Table(
     "offsets",
-    (
-        Column("CONNECTOR", "connector", "the connector's name, as the key has it"),
-        Column("PARTITION", "partition", "the source partition", brief=brief_of("partition")),
+    columns(
+        OffsetRow,
+        "connector partition",
         _offset("WORKER-GLOBAL", "worker_global", "the offset in the worker's topic"),
         _offset("OWN", "connector_specific", "the offset in the connector's own topic"),
-        _offset("KAFKA-USES", "kafka_effective", "the offset that the connector's next start begins from"),
+        _offset(
+            "KAFKA-USES",
+            "kafka_effective",
+            "the offset that the next start begins from; - from nothing; unknown if that cannot be determined",
+        ),
         _offset("KIP-618", "kip618_effective", "the offset that KIP-618 promises"),
-        Column("PROVENANCE", "provenance", "where the one that Kafka uses comes from, or why there is none"),
-        Column("POSITION", "position", "what it says in the connector's own terms, where those are known"),
+        "provenance position",
     ),
     empty="no offsets",
 )
 
 CONNECTORS = Table(
     "connectors",
-    (
-        Column("CONNECTOR", "name", "the connector's name"),
-        Column("EXISTS", "known", "no: only its offsets remain"),
-        figure("OFFSETS", "offsets", "source partitions with an offset"),
-        Column("STORES", "stores.words", "which of Kafka's rules decides where its offsets are"),
-    ),
+    columns(OffsetsConnectorRow, "name known offsets stores.words"),
     title="Connectors",
     empty="no connectors",
     most=MOST,
@@ -215,15 +224,15 @@ def view_offsets(report: OffsetsReport, *, tombstones: bool = False) -> Document
     if hidden:
         notes.append(f"{pluralize(hidden, 'key holds', 'keys hold')} nothing but tombstones: --tombstones shows them")
     summary = _summary(report, len(shown))
-    data: OffsetsData = {
-        "worker": _worker(report.worker),
-        "topics": [_topic(place, topic) for place, topic in report.topics.items()],
-        "offsets": Rows(offset_row(merged) for _, merged in shown),
-        "connectors": [_connector(each) for each in report.connectors],
+    data = OffsetsData(
+        worker=_worker(report.worker),
+        topics=[_topic(place, topic) for place, topic in report.topics.items()],
+        offsets=Rows(offset_row(merged) for _, merged in shown),
+        connectors=[_connector(each) for each in report.connectors],
         **findings_of(report),
-        "tombstones_left_out": hidden,
-        "skipped": {name: each.reason for name, each in report.skipped.items()},
-    }
+        tombstones_left_out=hidden,
+        skipped={name: each.reason for name, each in report.skipped.items()},
+    )
     return Document(
         kind="offsets.show",
         as_of=rfc3339(report.as_of),
@@ -287,46 +296,46 @@ def finite(value: Mapping[str, object]) -> dict[str, object]:
 
 def _worker(worker: WorkerSettings) -> OffsetsWorkerRow:
     servers = worker.bootstrap_servers
-    return {
-        "offsets_topic": worker.offsets_topic,
-        "exactly_once": worker.exactly_once,
-        "kafka_version": str(worker.version),
-        "bootstrap_servers": servers if isinstance(servers, Skipped) else sorted(servers),
-    }
+    return OffsetsWorkerRow(
+        offsets_topic=worker.offsets_topic,
+        exactly_once=worker.exactly_once,
+        kafka_version=str(worker.version),
+        bootstrap_servers=servers if isinstance(servers, Skipped) else sorted(servers),
+    )
 
 
 def _topic(place: StorePlace, topic: OffsetsTopic | Skipped | None) -> OffsetsTopicRow:
     servers = place.bootstrap_servers
-    row: OffsetsTopicRow = {
-        "topic": place.topic,
-        "bootstrap_servers": None if servers is None else sorted(servers),
-        "exists": topic if isinstance(topic, Skipped) else topic is not None,
-    }
+    row = OffsetsTopicRow(
+        topic=place.topic,
+        bootstrap_servers=None if servers is None else sorted(servers),
+        exists=topic if isinstance(topic, Skipped) else topic is not None,
+    )
     if topic is None or isinstance(topic, Skipped):
         return row
     keys = sum(len(part.keys) for part in topic.partitions)
-    return {**row, "partitions": len(topic.partitions), "records": topic.records, "keys": keys}
+    return replace(row, partitions=len(topic.partitions), records=topic.records, keys=keys)
 
 
 def _connector(connector: ConnectorOffsets) -> OffsetsConnectorRow:
     stores = connector.stores
-    return {
-        "name": connector.name,
-        "known": connector.known,
-        "offsets": sum(1 for each in connector.offsets if each.live),
-        "stores": stores if isinstance(stores, Skipped) else _stores(stores),
-    }
+    return OffsetsConnectorRow(
+        name=connector.name,
+        known=connector.known,
+        offsets=sum(1 for each in connector.offsets if each.live),
+        stores=stores if isinstance(stores, Skipped) else _stores(stores),
+    )
 
 
 def _stores(candidates: tuple[OffsetStores, ...]) -> StoresRow:
     [first, *others] = candidates
     general, own = first.worker_global, first.connector_specific
-    return {
-        "worker_global": None if general is None else str(general.place),
-        "connector_specific": None if own is None else str(own.place),
-        "written_to": str(first.written_to),
-        "words": " or: ".join(each.words for each in (first, *others)),
-    }
+    return StoresRow(
+        worker_global=None if general is None else str(general.place),
+        connector_specific=None if own is None else str(own.place),
+        written_to=str(first.written_to),
+        words=" or: ".join(each.words for each in (first, *others)),
+    )
 
 
 def _summary(report: OffsetsReport, shown: int) -> str:
@@ -346,36 +355,20 @@ def _summary(report: OffsetsReport, shown: int) -> str:
 
 FILES = Table(
     "files",
-    (
-        Column("CONNECTOR", "connector", "the connector's name"),
-        figure("OFFSETS", "offsets", "source partitions written"),
-        Column("FILE", "file", "the file"),
-    ),
+    columns(ExportedFileRow, "connector offsets file"),
     empty="no offsets to export",
 )
 
 LEFT_OUT = Table(
     "left_out",
-    (
-        Column("CONNECTOR", "connector", "the connector's name"),
-        Column("LEFT-OUT", "what", "the key, and why it is not in the file"),
-    ),
+    columns(LeftOutRow, "connector what"),
     title="Left out",
     empty="nothing was left out",
 )
 
 CHANGES = Table(
     "changes",
-    (
-        Column("CONNECTOR", "connector", "the connector's name"),
-        Column("PARTITION", "partition", "the source partition", brief=brief_of("partition")),
-        Column("CHANGE", "change", "only-in-a, only-in-b, different or unknown", tones={"unknown": Tone.WARN}),
-        Column("A", "a", "its offset in A", brief=brief_of("a", "b")),
-        Column("B", "b", "its offset in B", brief=brief_of("b", "a")),
-        Column("B-IS", "order", "where B lies, seen from A: before, after, or cannot be compared; empty: not known"),
-        Column("POSITION-A", "position_a", "A in the connector's own terms, where those are known"),
-        Column("POSITION-B", "position_b", "B in the connector's own terms"),
-    ),
+    columns(OffsetChangeRow, "connector partition change a b order position_a position_b"),
     empty="no difference",
 )
 
@@ -383,11 +376,11 @@ CHANGES = Table(
 def view_export(export: OffsetsExport) -> Document:
     """The files written."""
     files = export.files
-    data: OffsetsExportData = {
-        "store": export.store,
-        "files": [{"connector": each.connector, "offsets": each.offsets, "file": each.file} for each in files],
-        "left_out": [{"connector": each.connector, "what": what} for each in files for what in each.left_out],
-    }
+    data = OffsetsExportData(
+        store=export.store,
+        files=[row_of(ExportedFileRow, each) for each in files],
+        left_out=[LeftOutRow(connector=each.connector, what=what) for each in files for what in each.left_out],
+    )
     return Document(
         kind="offsets.export",
         as_of=rfc3339(export.as_of),
@@ -400,12 +393,11 @@ def view_export(export: OffsetsExport) -> Document:
 
 def view_difference(difference: OffsetsDifference) -> Document:
     """What differs, by connector and source partition."""
-    data: OffsetsDifferenceData = {
-        "a": difference.a,
-        "b": difference.b,
-        "same": difference.same,
-        "changes": [_change(each) for each in difference.changes],
-    }
+    data = row_of(
+        OffsetsDifferenceData,
+        difference,
+        changes=[_change(each) for each in difference.changes],
+    )
     return Document(
         kind="offsets.diff",
         data=data,
@@ -435,19 +427,14 @@ def _sources(difference: OffsetsDifference) -> Iterator[str]:
 
 
 def _change(change: OffsetChange) -> OffsetChangeRow:
-    return {
-        "connector": change.id.connector,
-        "partition": change.id.partition,
-        "change": change.change,
-        "a": _side(change.a),
-        "b": _side(change.b),
-        "order": change.order,
-        "position_a": change.position_a,
-        "position_b": change.position_b,
-        "rewind": change.rewind,
-        "source_a": change.source_a,
-        "source_b": change.source_b,
-    }
+    return row_of(
+        OffsetChangeRow,
+        change,
+        connector=change.id.connector,
+        partition=change.id.partition,
+        a=_side(change.a),
+        b=_side(change.b),
+    )
 
 
 def _side(offset: SourceOffset | Skipped | None) -> Mapping[str, object] | Skipped | None:

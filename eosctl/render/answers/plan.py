@@ -2,8 +2,9 @@
 
 import shlex
 from collections.abc import Iterable
-from typing import Any, Final, TypedDict
+from typing import Annotated, Any, Final
 
+from msgspec import Struct
 from msgspec.structs import asdict
 
 from eosctl.model.plan import (
@@ -26,30 +27,38 @@ from eosctl.model.step_descriptions import demanded_steps, describe_precondition
 from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.answers.findings import FindingRow, finding_rows
-from eosctl.render.document import Column, Document, Findings, Table, Tone, figure
+from eosctl.render.document import Document, Findings, Table, Tone, col, columns, row_of
 
 # What commands that plan and apply answer, as migrate-offsets, offsets restore, apply and undo do.
 
 
-class PlanStepRow(TypedDict):
+OUTCOME_TONES: Final = {"done": Tone.GOOD, "failed": Tone.BAD, "by-hand": Tone.WARN, "not-begun": Tone.FAINT}
+STANDING_TONES: Final = {"ok": Tone.GOOD, "fails": Tone.BAD, "later": Tone.FAINT, "unknown": Tone.WARN}
+STATE_TONES: Final = {"done": Tone.GOOD, "begun": Tone.WARN, "undo-begun": Tone.WARN, "unreadable": Tone.BAD}
+
+
+class PlanStepRow(Struct, frozen=True):
     """A step: preconditions have a kind, and the members that this kind has."""
 
-    number: int
-    kind: str
-    what: str
+    number: Annotated[int, col("the step's number", "STEP")]
+    kind: Annotated[str, "what kind of step it is"]
+    what: Annotated[str, "what it does"]
     preconditions: list[dict[str, Any]]
 
 
-class PreconditionRow(TypedDict):
+class PreconditionRow(Struct, frozen=True):
     """What is read again before these steps, and must hold; now says whether it does, null where nobody asked."""
 
-    steps: list[int]
-    what: str
-    now: Standing | None
-    reason: str | None
+    steps: Annotated[list[int], "the steps before which it is checked"]
+    what: Annotated[str, col("what is read again, and must hold", "CHECKED")]
+    now: Annotated[
+        Standing | None,
+        col("with --dry-run: ok, fails, later (an earlier step brings it about) or unknown", tones=STANDING_TONES),
+    ]
+    reason: Annotated[str | None, "why it is not ok"]
 
 
-class PlanPlaceRow(TypedDict):
+class PlanPlaceRow(Struct, frozen=True):
     """Where the plan was made, and is carried out unless options say otherwise."""
 
     side: Side
@@ -58,19 +67,19 @@ class PlanPlaceRow(TypedDict):
     config_topic: str | None
 
 
-class OffsetWriteRow(TypedDict):
+class OffsetWriteRow(Struct, frozen=True):
     """A record to write to an offsets topic; after is `deleted` for a tombstone."""
 
     connector: str
-    topic: str
-    topic_partition: int
-    key: str
+    topic: Annotated[str, "the topic written to"]
+    topic_partition: Annotated[int, col("the partition, as Java's partitioner chooses it", "PARTITION")]
+    key: Annotated[str, "connector and source partition, as they are in the topic"]
     key_base64: str
-    before: str | None
-    after: str
+    before: Annotated[str | None, "the offset there now"]
+    after: Annotated[str, "the offset to write; deleted for a tombstone"]
 
 
-class PlanData(TypedDict):
+class PlanData(Struct, frozen=True):
     """A plan that was not applied; objections speak against it."""
 
     digest: str | None
@@ -82,17 +91,19 @@ class PlanData(TypedDict):
     objections: list[str]
 
 
-class StepResultRow(TypedDict):
+class StepResultRow(Struct, frozen=True):
     """What became of a step."""
 
-    number: int
-    kind: str
+    number: Annotated[int, col("the step's number", "STEP")]
+    kind: Annotated[str, "what kind of step it is"]
     what: str
-    outcome: StepOutcome
-    detail: str
+    outcome: Annotated[
+        StepOutcome, col("done, done-before (by an earlier run), by-hand, failed or not-begun", tones=OUTCOME_TONES)
+    ]
+    detail: Annotated[str, "what was seen, or why it failed"]
 
 
-class AppliedData(TypedDict):
+class AppliedData(Struct, frozen=True):
     """What became of the steps of a plan, and where the way back is kept."""
 
     results: list[StepResultRow]
@@ -102,59 +113,32 @@ class AppliedData(TypedDict):
     findings: list[FindingRow]
 
 
-OUTCOME_TONES: Final = {"done": Tone.GOOD, "failed": Tone.BAD, "by-hand": Tone.WARN, "not-begun": Tone.FAINT}
-
-STANDING_TONES: Final = {"ok": Tone.GOOD, "fails": Tone.BAD, "later": Tone.FAINT, "unknown": Tone.WARN}
-
 APPLIED: Final = {"acl-plan": "acl-plan.applied"}
 """What came of a plan is a document of the plan's kind, unless that is the kind of another one."""
 
 STEPS: Final = Table(
     "steps",
-    (
-        figure("STEP", "number", "the step's number"),
-        Column("KIND", "kind", "what kind of step it is"),
-        Column("WHAT", "what", "what it does"),
-    ),
+    columns(PlanStepRow, "number kind what"),
     empty="nothing to do",
 )
 PRECONDITIONS: Final = Table(
     "preconditions",
-    (
-        Column("STEPS", "steps", "the steps before which it is checked"),
-        Column("CHECKED", "what", "what is read again, and must hold"),
-    ),
+    columns(PreconditionRow, "steps what"),
     title="Will be checked before each step",
 )
 CHECKS: Final = Table(
     "preconditions",
-    (
-        Column("STEPS", "steps", "the steps before which it is checked"),
-        Column("NOW", "now", "ok, fails, later (an earlier step brings it about) or unknown", tones=STANDING_TONES),
-        Column("CHECKED", "what", "what is read again, and must hold"),
-        Column("REASON", "reason", "why it is not ok"),
-    ),
+    columns(PreconditionRow, "steps now what reason"),
     title="Checked now, and again before each step",
 )
 OFFSETS: Final = Table(
     "offsets",
-    (
-        Column("TOPIC", "topic", "the topic written to"),
-        figure("PARTITION", "topic_partition", "the partition, as Java's partitioner chooses it"),
-        Column("KEY", "key", "connector and source partition, as they are in the topic"),
-        Column("BEFORE", "before", "the offset there now"),
-        Column("AFTER", "after", "the offset to write; deleted for a tombstone"),
-    ),
+    columns(OffsetWriteRow, "topic topic_partition key before after"),
     title="Offsets to write",
 )
 RESULTS: Final = Table(
     "results",
-    (
-        figure("STEP", "number", "the step's number"),
-        Column("KIND", "kind", "what kind of step it is"),
-        Column("OUTCOME", "outcome", "done, done-before, by-hand, failed or not-begun", tones=OUTCOME_TONES),
-        Column("DETAIL", "detail", "what was seen"),
-    ),
+    columns(StepResultRow, "number kind outcome detail"),
     empty="nothing to do",
 )
 
@@ -171,23 +155,15 @@ def view_plan(planned: Planned) -> Document:
     checked = _unchecked(steps) if planned.checks is None else [_check_row(each) for each in planned.checks]
     rows = [row for each in plan.steps for row in _offset_rows(each.step)]
     prose = f"Plan {plan.kind}: {', '.join(_counts(plan))}."
-    data: PlanData = {
-        "digest": planned.digest,
-        "steps": [_step_row(number, each) for number, each in enumerate(steps, 1)],
-        "preconditions": checked,
-        "places": [
-            {
-                "side": each.side,
-                "bootstrap_servers": list(each.bootstrap_servers),
-                "connect_urls": list(each.connect_urls),
-                "config_topic": each.config_topic,
-            }
-            for each in plan.places
-        ],
-        "offsets": rows,
-        "findings": finding_rows(planned.findings),
-        "objections": list(planned.objections),
-    }
+    data = PlanData(
+        digest=planned.digest,
+        steps=[_step_row(number, each) for number, each in enumerate(steps, 1)],
+        preconditions=checked,
+        places=[row_of(PlanPlaceRow, each) for each in plan.places],
+        offsets=rows,
+        findings=finding_rows(planned.findings),
+        objections=list(planned.objections),
+    )
     return Document(
         kind=f"{plan.kind}.plan",
         as_of=rfc3339(plan.as_of),
@@ -226,21 +202,21 @@ def _made_at(place: PlanTarget) -> str:
 
 
 def _step_row(number: int, planned: PlannedStep) -> PlanStepRow:
-    return {
-        "number": number,
-        "kind": kind_of(type(planned.step)),
-        "what": describe_step(planned.step),
-        "preconditions": [_precondition_row(each) for each in planned.preconditions],
-    }
+    return PlanStepRow(
+        number=number,
+        kind=kind_of(type(planned.step)),
+        what=describe_step(planned.step),
+        preconditions=[_precondition_row(each) for each in planned.preconditions],
+    )
 
 
 def _check_row(check: Check) -> PreconditionRow:
-    return {
-        "steps": list(check.steps),
-        "what": describe_precondition(check.precondition),
-        "now": check.standing,
-        "reason": check.reason or None,
-    }
+    return PreconditionRow(
+        steps=list(check.steps),
+        what=describe_precondition(check.precondition),
+        now=check.standing,
+        reason=check.reason or None,
+    )
 
 
 def _unchecked(steps: Iterable[PlannedStep]) -> list[PreconditionRow]:
@@ -249,7 +225,7 @@ def _unchecked(steps: Iterable[PlannedStep]) -> list[PreconditionRow]:
     for number, planned in enumerate(steps, 1):
         for each in planned.preconditions:
             found.setdefault(describe_precondition(each), []).append(number)
-    return [{"steps": numbers, "what": what, "now": None, "reason": None} for what, numbers in found.items()]
+    return [PreconditionRow(steps=numbers, what=what, now=None, reason=None) for what, numbers in found.items()]
 
 
 def _precondition_row(precondition: Precondition) -> dict[str, Any]:
@@ -266,15 +242,15 @@ def _offset_rows(step: Step) -> list[OffsetWriteRow]:
 def _offset_row(step: WriteOffsets, record: OffsetsWrite) -> OffsetWriteRow:
     import base64
 
-    return {
-        "connector": step.connector,
-        "topic": step.topic,
-        "topic_partition": record.partition,
-        "key": record.key.decode("utf-8", "replace"),
-        "key_base64": base64.b64encode(record.key).decode(),
-        "before": None if record.before is None else record.before.decode("utf-8", "replace"),
-        "after": "deleted" if record.value is None else record.value.decode("utf-8", "replace"),
-    }
+    return OffsetWriteRow(
+        connector=step.connector,
+        topic=step.topic,
+        topic_partition=record.partition,
+        key=record.key.decode("utf-8", "replace"),
+        key_base64=base64.b64encode(record.key).decode(),
+        before=None if record.before is None else record.before.decode("utf-8", "replace"),
+        after="deleted" if record.value is None else record.value.decode("utf-8", "replace"),
+    )
 
 
 def view_applied(applied: Applied) -> Document:
@@ -289,13 +265,13 @@ def view_applied(applied: Applied) -> Document:
     condition = f", as long as connector {', '.join(names)} has not gone on" if names else ""
     undone_by = f"to roll it back{condition}: {applied.undone_by}"
     moved_back_by = f"to go back after that: {applied.moved_back_by}"
-    data: AppliedData = {
-        "results": [_result_row(each) for each in outcome.results],
-        "changed": outcome.changed,
-        "plan_file": applied.plan_file,
-        "undo_file": applied.undo_file,
-        "findings": finding_rows(applied.findings),
-    }
+    data = AppliedData(
+        results=[_result_row(each) for each in outcome.results],
+        changed=outcome.changed,
+        plan_file=applied.plan_file,
+        undo_file=applied.undo_file,
+        findings=finding_rows(applied.findings),
+    )
     return Document(
         kind=APPLIED.get(plan.kind, plan.kind),
         as_of=rfc3339(plan.as_of),
@@ -319,31 +295,30 @@ def _can_be_undone(plan: Plan) -> bool:
 
 
 def _result_row(result: StepResult) -> StepResultRow:
-    return {
-        "number": result.number,
-        "kind": kind_of(type(result.step)),
-        "what": describe_step(result.step),
-        "outcome": result.outcome,
-        "detail": result.detail,
-    }
+    return row_of(
+        StepResultRow,
+        result,
+        kind=kind_of(type(result.step)),
+        what=describe_step(result.step),
+    )
 
 
 # What `plans list` answers.
 
 
-class KeptPlanRow(TypedDict):
+class KeptPlanRow(Struct, frozen=True):
     """A plan file; made is when its facts were read, next the command that may follow, null where there is none."""
 
     file: str
-    kind: str | None
-    made: str | None
-    connectors: list[str]
-    state: PlanState
-    next: str | None
+    kind: Annotated[str | None, "the command that made it"]
+    made: Annotated[str | None, "when its facts were read"]
+    connectors: Annotated[list[str], "the connectors that its steps name"]
+    state: Annotated[PlanState, col("planned, begun, done, undo-begun, undone or unreadable", tones=STATE_TONES)]
+    next: Annotated[str | None, "the command that may follow; its addresses are yours to give"]
     reason: str | None
 
 
-class KeptPlansData(TypedDict):
+class KeptPlansData(Struct, frozen=True):
     """The plan files of a directory, the newest first."""
 
     directory: str
@@ -353,16 +328,9 @@ class KeptPlansData(TypedDict):
 # Plan files, what became of each, and the command that may follow.
 
 
-STATE_TONES: Final = {"done": Tone.GOOD, "begun": Tone.WARN, "undo-begun": Tone.WARN, "unreadable": Tone.BAD}
 PLANS: Final = Table(
     "plans",
-    (
-        Column("MADE", "made", "when its facts were read"),
-        Column("KIND", "kind", "the command that made it"),
-        Column("CONNECTORS", "connectors", "the connectors that its steps name"),
-        Column("STATE", "state", "planned, begun, done, undo-begun, undone or unreadable", tones=STATE_TONES),
-        Column("NEXT", "next", "the command that may follow; its addresses are yours to give"),
-    ),
+    columns(KeptPlanRow, "made kind connectors state next"),
     empty="there is no plan file",
 )
 NEXT: Final = {
@@ -375,19 +343,19 @@ NEXT: Final = {
 
 def view_plans(kept: KeptPlans, *, bare: bool) -> Document:
     """A row for each plan; bare: the commands find its file by its name alone."""
-    data: KeptPlansData = {"directory": kept.directory, "plans": [_row(each, bare=bare) for each in kept.plans]}
+    data = KeptPlansData(directory=kept.directory, plans=[_row(each, bare=bare) for each in kept.plans])
     return Document(kind="plans", data=data, blocks=(PLANS,), prose=(f"Plans in {kept.directory}:",))
 
 
 def _row(kept: KeptPlan, *, bare: bool) -> KeptPlanRow:
     plan, name = kept.plan, kept.path.rpartition("/")[2] if bare else kept.path
     verb, suffix = NEXT.get(kept.state, ("", ""))
-    return {
-        "file": kept.path,
-        "kind": None if isinstance(plan, Skipped) else plan.kind,
-        "made": None if isinstance(plan, Skipped) else rfc3339(plan.as_of),
-        "connectors": list(kept.connectors),
-        "state": kept.state,
-        "next": shlex.join(["eosctl", verb, name + suffix]) if verb else None,
-        "reason": plan.reason if isinstance(plan, Skipped) else None,
-    }
+    return KeptPlanRow(
+        file=kept.path,
+        kind=None if isinstance(plan, Skipped) else plan.kind,
+        made=None if isinstance(plan, Skipped) else rfc3339(plan.as_of),
+        connectors=list(kept.connectors),
+        state=kept.state,
+        next=shlex.join(["eosctl", verb, name + suffix]) if verb else None,
+        reason=plan.reason if isinstance(plan, Skipped) else None,
+    )

@@ -1,25 +1,30 @@
 """What a cluster does with transactions: the plan of a probe, and its answers."""
 
-from typing import TypedDict
+from typing import Annotated
+
+from msgspec import Struct
 
 from eosctl.model.probe import PlannedProbe, ProbeAnswer, Probed, ProbedApi, Verdict
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
-from eosctl.render.document import Column, Document, Table, Tone, figure
+from eosctl.render.document import Document, Table, Tone, col, columns, row_of
 
 # What `probe` answers.
 
 
-class ProbeStepRow(TypedDict):
+TONES = {"yes": Tone.GOOD, "no": Tone.BAD, "different": Tone.BAD, "unknown": Tone.WARN}
+
+
+class ProbeStepRow(Struct, frozen=True):
     """A step of a probe."""
 
-    number: int
-    what: str
+    number: Annotated[int, col("the step's number", "STEP")]
+    what: Annotated[str, "what it does"]
 
 
-class ProbePlanData(TypedDict):
+class ProbePlanData(Struct, frozen=True):
     """What a probe will do, in which topic and under which transactional ID."""
 
     topic: str
@@ -28,38 +33,40 @@ class ProbePlanData(TypedDict):
     steps: list[ProbeStepRow]
 
 
-class ProbeAnswerRow(TypedDict):
+class ProbeAnswerRow(Struct, frozen=True):
     """A question with its answer, and what that means for Connect and for eosctl."""
 
-    id: str
+    id: Annotated[str, col("what is asked, by a name that does not change", "CHECK")]
     question: str
-    answer: Verdict
-    seen: str
+    answer: Annotated[
+        Verdict, col("yes: as Kafka does; no; different: neither as Kafka nor the opposite; unknown", tones=TONES)
+    ]
+    seen: Annotated[str, "what the brokers answered, or why it is unknown"]
     severity: Severity
-    connect: str
-    eosctl: str
+    connect: Annotated[str, col("what that means for exactly-once source connectors", "FOR-CONNECT")]
+    eosctl: Annotated[str, col("what that means for eosctl's other commands", "FOR-EOSCTL")]
 
 
-class ProbedApiRow(TypedDict):
+class ProbedApiRow(Struct, frozen=True):
     """An API; is_there is null where it is not known."""
 
-    name: str
+    name: Annotated[str, col("an API that transactions need", "API")]
     key: int
-    versions: str | Skipped
-    needed: int
-    needed_by: str
+    versions: Annotated[str | Skipped, "its versions that every broker answers"]
+    needed: Annotated[int, "the version that is needed"]
+    needed_by: Annotated[str, "who needs it"]
     is_there: bool | None
 
 
-class LeftRow(TypedDict):
+class LeftRow(Struct, frozen=True):
     """What a probe left in the cluster."""
 
-    kind: str
-    name: str
-    reason: str
+    kind: Annotated[str, "of what is left: topic or transactional ID"]
+    name: Annotated[str, "its name"]
+    reason: Annotated[str, col("why it is left, or until when", "WHY")]
 
 
-class ProbeData(TypedDict):
+class ProbeData(Struct, frozen=True):
     """Every question with its answer; init_producer_id_ms is how long each InitProducerId took."""
 
     topic: str
@@ -72,36 +79,19 @@ class ProbeData(TypedDict):
     interrupted: bool
 
 
-TONES = {"yes": Tone.GOOD, "no": Tone.BAD, "different": Tone.BAD, "unknown": Tone.WARN}
-
-STEPS = Table("steps", (figure("STEP", "number", "the step's number"), Column("WHAT", "what", "what it does")))
+STEPS = Table("steps", columns(ProbeStepRow, "number what"))
 ANSWERS = Table(
     "answers",
-    (
-        Column("CHECK", "id", "what is asked, by a name that does not change"),
-        Column("ANSWER", "answer", "yes: as Kafka does; no; different: otherwise; unknown", tones=TONES),
-        Column("SEEN", "seen", "what the brokers answered, or why it is unknown"),
-        Column("FOR-CONNECT", "connect", "what that means for exactly-once source connectors"),
-        Column("FOR-EOSCTL", "eosctl", "what that means for eosctl's other commands"),
-    ),
+    columns(ProbeAnswerRow, "id answer seen connect eosctl"),
 )
 APIS = Table(
     "apis",
-    (
-        Column("API", "name", "the API"),
-        Column("VERSIONS", "versions", "those that every broker answers"),
-        figure("NEEDED", "needed", "the version that is needed"),
-        Column("NEEDED-BY", "needed_by", "who needs it"),
-    ),
+    columns(ProbedApiRow, "name versions needed needed_by"),
     title="APIs",
 )
 LEFT = Table(
     "left",
-    (
-        Column("KIND", "kind", "topic or transactional ID"),
-        Column("NAME", "name", "its name"),
-        Column("WHY", "reason", "why it is left, or until when"),
-    ),
+    columns(LeftRow, "kind name reason"),
     title="Left in the cluster",
     empty="nothing",
 )
@@ -115,12 +105,12 @@ def view_probe_answer(answer: PlannedProbe | Probed) -> Document:
 def view_probe_plan(planned: PlannedProbe) -> Document:
     """The plan, for `--dry-run` and before the question."""
     plan = planned.plan
-    data: ProbePlanData = {
-        "topic": plan.name,
-        "transactional_id": plan.name,
-        "replication_factor": plan.replication_factor,
-        "steps": [{"number": number, "what": each} for number, each in enumerate(plan.steps, 1)],
-    }
+    data = ProbePlanData(
+        topic=plan.name,
+        transactional_id=plan.name,
+        replication_factor=plan.replication_factor,
+        steps=[ProbeStepRow(number=number, what=each) for number, each in enumerate(plan.steps, 1)],
+    )
     return Document(
         kind="probe.plan",
         as_of=rfc3339(plan.as_of),
@@ -133,16 +123,16 @@ def view_probe_plan(planned: PlannedProbe) -> Document:
 
 def view_probed(probed: Probed) -> Document:
     """Every question with its answer, the APIs, and what is left."""
-    data: ProbeData = {
-        "topic": probed.plan.name,
-        "transactional_id": probed.plan.name,
-        "principal": probed.principal,
-        "answers": [_answer_row(each) for each in probed.answers],
-        "apis": [_api_row(each) for each in probed.apis],
-        "init_producer_id_ms": [round(each, 3) for each in probed.init_ms],
-        "left": [{"kind": each.kind, "name": each.name, "reason": each.reason} for each in probed.left],
-        "interrupted": probed.interrupted,
-    }
+    data = ProbeData(
+        topic=probed.plan.name,
+        transactional_id=probed.plan.name,
+        principal=probed.principal,
+        answers=[_answer_row(each) for each in probed.answers],
+        apis=[_api_row(each) for each in probed.apis],
+        init_producer_id_ms=[round(each, 3) for each in probed.init_ms],
+        left=[row_of(LeftRow, each) for each in probed.left],
+        interrupted=probed.interrupted,
+    )
     return Document(
         kind="probe",
         as_of=rfc3339(probed.plan.as_of),
@@ -156,30 +146,26 @@ def view_probed(probed: Probed) -> Document:
 
 def _answer_row(answer: ProbeAnswer) -> ProbeAnswerRow:
     unless = "unless it does: " if answer.verdict is Verdict.UNKNOWN else ""
-    return {
-        "id": answer.check.id,
-        "question": answer.check.question,
-        "answer": answer.verdict,
-        "seen": answer.seen,
-        "severity": answer.check.severity,
-        "connect": f"{unless}{answer.meaning.connect}",
-        "eosctl": f"{unless}{answer.meaning.eosctl}",
-    }
+    return row_of(
+        ProbeAnswerRow,
+        answer.check,
+        answer=answer.verdict,
+        seen=answer.seen,
+        connect=f"{unless}{answer.meaning.connect}",
+        eosctl=f"{unless}{answer.meaning.eosctl}",
+    )
 
 
 def _api_row(api: ProbedApi) -> ProbedApiRow:
     versions = api.versions
     words = versions if isinstance(versions, Skipped) else "not offered"
-    return {
-        "name": api.name,
-        "key": api.key,
-        "versions": f"{versions.lowest} to {versions.highest}"
+    return row_of(
+        ProbedApiRow,
+        api,
+        versions=f"{versions.lowest} to {versions.highest}"
         if not isinstance(versions, Skipped) and versions
         else words,
-        "needed": api.needed,
-        "needed_by": api.needed_by,
-        "is_there": api.is_there,
-    }
+    )
 
 
 def _conclusion(probed: Probed) -> str:

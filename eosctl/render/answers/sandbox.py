@@ -1,29 +1,94 @@
 """A sandbox for people and scripts: where it answers, who may come in, which processes it is made of."""
 
 from collections.abc import Iterator
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, Final
+
+from msgspec import UNSET, Struct, UnsetType
 
 from eosctl.model.sandbox import SandboxEnvironment, SandboxStatus, StartedSandbox, State, StoppedSandbox
 from eosctl.model.text import shell_word
 from eosctl.model.times import rfc3339
-from eosctl.render.document import Column, Document, Fields, Table, figure
+from eosctl.render.document import Column, Document, Fields, Table, col, columns
 
-ADDRESSES = (
-    Column("DIRECTORY", "directory", "where properties, data and logs are"),
-    Column("KAFKA", "kafka_version", "version of the brokers"),
-    Column("CONNECT-VERSION", "connect_version", "version of the workers"),
-    Column("BOOTSTRAP", "bootstrap_servers", "plaintext listeners; who connects there is the super user"),
-    Column("SASL-BOOTSTRAP", "sasl_bootstrap_servers", "SASL/PLAIN listeners; a user may do what ACLs allow"),
-    Column("CONNECT", "connect_urls", "REST addresses of the workers"),
-    Column("GROUP-ID", "group_id", "the workers' group.id"),
+# What the commands of `sandbox` answer.
+
+
+class ProcessRow(Struct, frozen=True, kw_only=True):
+    """A broker, worker or PostgreSQL; ready is there where it was asked."""
+
+    name: Annotated[str, col("broker or worker and its number", "PROCESS")]
+    address: Annotated[str, "plaintext listener of a broker, REST address of a worker"]
+    pid: Annotated[int | None, "process ID"]
+    log: Annotated[str, "its log"]
+    ready: Annotated[bool | UnsetType, "whether it answers now"] = UNSET
+
+
+class SandboxAddresses(Struct, frozen=True):
+    """Where a sandbox answers."""
+
+    bootstrap_servers: Annotated[str, col("plaintext listeners; who connects there is the super user", "BOOTSTRAP")]
+    sasl_bootstrap_servers: Annotated[str, col("SASL/PLAIN listeners; a user may do what ACLs allow", "SASL-BOOTSTRAP")]
+    connect_urls: Annotated[list[str], col("REST addresses of the workers", "CONNECT")]
+    kafka_version: Annotated[str, col("version of the brokers", "KAFKA")]
+    connect_version: Annotated[str, "version of the workers"]
+    cluster_id: str
+    group_id: Annotated[str, "the workers' group.id"]
+    directory: Annotated[str, "where properties, data and logs are"]
+
+
+class StartedData(SandboxAddresses, frozen=True):
+    """A sandbox that is up; other_options are those in which it is another one than was asked for."""
+
+    processes: list[ProcessRow]
+    already_up: bool
+    other_options: list[str]
+    silent: list[str]
+
+
+class StatusData(Struct, frozen=True, kw_only=True):
+    """The sandbox of a directory; its addresses are there where one is up."""
+
+    directory: str
+    up: bool
+    processes: list[ProcessRow]
+    bootstrap_servers: str | UnsetType = UNSET
+    sasl_bootstrap_servers: str | UnsetType = UNSET
+    connect_urls: list[str] | UnsetType = UNSET
+    kafka_version: str | UnsetType = UNSET
+    connect_version: str | UnsetType = UNSET
+    cluster_id: str | UnsetType = UNSET
+    group_id: str | UnsetType = UNSET
+
+
+class StoppedData(Struct, frozen=True):
+    """A sandbox that is down; removed: its directory is gone."""
+
+    directory: Annotated[str, "where properties, data and logs are"]
+    was_up: Annotated[bool, "whether one was up"]
+    removed: Annotated[bool, "whether its directory is gone"]
+
+
+class EnvironmentData(SandboxAddresses, frozen=True):
+    """Addresses and credentials: users has the password of each SASL user."""
+
+    users: dict[str, str]
+    classpath: Annotated[str, "jars that the brokers run from, as java -cp takes them"]
+    java: Annotated[str, "the java that runs it"]
+    postgresql_url: Annotated[
+        str | None, col("URL of the PostgreSQL, with the password of its super user", "POSTGRESQL")
+    ]
+
+
+ADDRESSES: Final = Fields(
+    columns(
+        SandboxAddresses,
+        "directory kafka_version connect_version bootstrap_servers sasl_bootstrap_servers connect_urls group_id",
+    )
 )
-PROCESSES = (
-    Column("PROCESS", "name", "broker or worker and its number"),
-    Column("ADDRESS", "address", "plaintext listener of a broker, REST address of a worker"),
-    figure("PID", "pid", "process ID"),
-    Column("READY", "ready", "whether it answers now"),
-    Column("LOG", "log", "its log"),
-)
+PROCESSES: Final = Table("processes", columns(ProcessRow, "name address pid ready log"), empty="no processes")
+STOPPED: Final = Fields(columns(StoppedData, "directory was_up removed"))
+CREDENTIALS: Final = Fields((*ADDRESSES.columns, *columns(EnvironmentData, "java classpath")))
+POSTGRESQL: Final = Fields(columns(EnvironmentData, "postgresql_url"))
 
 
 def view_started(started: StartedSandbox) -> Document:
@@ -36,9 +101,7 @@ def view_started(started: StartedSandbox) -> Document:
         "silent": list(started.silent),
     }
     prose = (f"The sandbox is {state}.", *_deviations(started))
-    return Document(
-        "sandbox.up", shown, cluster_id=started.state["cluster_id"], blocks=(Fields(ADDRESSES),), prose=prose
-    )
+    return Document("sandbox.up", shown, cluster_id=started.state["cluster_id"], blocks=(ADDRESSES,), prose=prose)
 
 
 def _deviations(started: StartedSandbox) -> Iterator[str]:
@@ -53,12 +116,12 @@ def view_status(status: SandboxStatus) -> Document:
     as_of, state = rfc3339(status.as_of), status.state
     if state is None:
         empty = {"directory": status.directory, "up": False, "processes": []}
-        blocks: tuple[Table | Fields, ...] = (Table("processes", PROCESSES, empty="no processes"),)
+        blocks: tuple[Table | Fields, ...] = (PROCESSES,)
         prose = (f"No sandbox is up in {status.directory}.",)
         return Document("sandbox.status", empty, as_of, blocks=blocks, prose=prose)
     processes = [{**each, "ready": status.ready[each["name"]]} for each in state["processes"]]
     shown = {**_without_passwords(state), "up": True, "processes": processes}
-    blocks = (Table("processes", PROCESSES), Fields(ADDRESSES))
+    blocks = (PROCESSES, ADDRESSES)
     return Document("sandbox.status", shown, as_of, state["cluster_id"], blocks)
 
 
@@ -68,8 +131,7 @@ def view_stopped(stopped: StoppedSandbox) -> Document:
     what = f"The sandbox in {where} is down" if stopped.was_up else f"No sandbox was up in {where}"
     kept = "its data is removed" if stopped.removed else "its data and logs are kept"
     shown = {"directory": where, "was_up": stopped.was_up, "removed": stopped.removed}
-    fields = Fields((Column("DIRECTORY", "directory"), Column("WAS-UP", "was_up"), Column("REMOVED", "removed")))
-    return Document("sandbox.down", shown, blocks=(fields,), prose=(f"{what}; {kept}.",))
+    return Document("sandbox.down", shown, blocks=(STOPPED,), prose=(f"{what}; {kept}.",))
 
 
 def view_environment(environment: SandboxEnvironment) -> Document:
@@ -77,13 +139,8 @@ def view_environment(environment: SandboxEnvironment) -> Document:
     state = environment.state
     shown = {name: value for name, value in state.items() if name != "processes"}
     passwords = tuple(Column(name, f"users.{name}", "password of this SASL user") for name in state["users"])
-    more: tuple[Column, ...] = (
-        Column("JAVA", "java", "the java that runs it"),
-        Column("CLASSPATH", "classpath", "Kafka's jars"),
-    )
-    if state["postgresql_url"] is not None:
-        more += (Column("POSTGRESQL", "postgresql_url", "URL of the PostgreSQL, with the password of its super user"),)
-    blocks = (Fields((*ADDRESSES, *more)), Fields(passwords, title="Passwords"))
+    shown_columns = CREDENTIALS.columns + (POSTGRESQL.columns if state["postgresql_url"] is not None else ())
+    blocks = (Fields(shown_columns), Fields(passwords, title="Passwords"))
     return Document("sandbox.env", shown, cluster_id=state["cluster_id"], blocks=blocks)
 
 
@@ -103,70 +160,3 @@ def _without_passwords(state: State) -> dict[str, Any]:
     return {
         name: value for name, value in state.items() if name not in {"users", "classpath", "java", "postgresql_url"}
     }
-
-
-# What the commands of `sandbox` answer.
-
-
-class ProcessRow(TypedDict):
-    """A broker, worker or PostgreSQL; ready is there where it was asked."""
-
-    name: str
-    address: str
-    pid: int | None
-    log: str
-    ready: NotRequired[bool]
-
-
-class SandboxAddresses(TypedDict):
-    """Where a sandbox answers."""
-
-    bootstrap_servers: str
-    sasl_bootstrap_servers: str
-    connect_urls: list[str]
-    kafka_version: str
-    connect_version: str
-    cluster_id: str
-    group_id: str
-    directory: str
-
-
-class StartedData(SandboxAddresses):
-    """A sandbox that is up; other_options are those in which it is another one than was asked for."""
-
-    processes: list[ProcessRow]
-    already_up: bool
-    other_options: list[str]
-    silent: list[str]
-
-
-class StatusData(TypedDict):
-    """The sandbox of a directory; its addresses are there where one is up."""
-
-    directory: str
-    up: bool
-    processes: list[ProcessRow]
-    bootstrap_servers: NotRequired[str]
-    sasl_bootstrap_servers: NotRequired[str]
-    connect_urls: NotRequired[list[str]]
-    kafka_version: NotRequired[str]
-    connect_version: NotRequired[str]
-    cluster_id: NotRequired[str]
-    group_id: NotRequired[str]
-
-
-class StoppedData(TypedDict):
-    """A sandbox that is down; removed: its directory is gone."""
-
-    directory: str
-    was_up: bool
-    removed: bool
-
-
-class EnvironmentData(SandboxAddresses):
-    """Addresses and credentials: users has the password of each SASL user."""
-
-    users: dict[str, str]
-    classpath: str
-    java: str
-    postgresql_url: str | None

@@ -1,6 +1,8 @@
 """One record's transaction: what became of it, where it lies, and what it committed."""
 
-from typing import Final, NotRequired, TypedDict
+from typing import Annotated, Final
+
+from msgspec import UNSET, Struct, UnsetType
 
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
@@ -17,29 +19,32 @@ from eosctl.model.tracing import (
     TracedRecord,
 )
 from eosctl.render.answers.transactions import OwnerFields, owner_fields
-from eosctl.render.document import Column, Document, Table, Tone, figure
+from eosctl.render.document import Document, Table, Tone, col, columns, row_of
 
 # What `transactions trace` answers.
 
 
-class TracedRecordFields(TypedDict):
+FOUND_TONES: Final = {Found.WHOLE.value: Tone.GOOD}
+
+
+class TracedRecordFields(Struct, frozen=True, kw_only=True):
     """The record that was asked for; where there is none, absent says what is there instead, and reason why."""
 
     topic: str
     partition: int
     offset: int
     absent: Absence | None
-    reason: NotRequired[str]
-    timestamp: NotRequired[int]
-    time: NotRequired[str | None]
-    transactional: NotRequired[bool]
-    state: NotRequired[RecordState | Skipped]
-    visible: NotRequired[bool]
-    producer_id: NotRequired[int | None]
-    producer_epoch: NotRequired[int | None]
+    reason: str | UnsetType = UNSET
+    timestamp: int | UnsetType = UNSET
+    time: str | UnsetType | None = UNSET
+    transactional: bool | UnsetType = UNSET
+    state: RecordState | Skipped | UnsetType = UNSET
+    visible: bool | UnsetType = UNSET
+    producer_id: int | UnsetType | None = UNSET
+    producer_epoch: int | UnsetType | None = UNSET
 
 
-class LoggedTransactionFields(TypedDict):
+class LoggedTransactionFields(Struct, frozen=True):
     """The transaction as `__transaction_state` has it; certain is false where it was found by time alone."""
 
     transactional_id: str
@@ -50,39 +55,47 @@ class LoggedTransactionFields(TypedDict):
     certain: bool
 
 
-class ExtentRow(TypedDict):
+class ExtentRow(Struct, frozen=True):
     """What the transaction has in one partition; the marker's fields are null where none was found."""
 
-    topic: str
-    partition: int
-    first_offset: int | None
-    last_offset: int | None
-    found: Found
-    marker_offset: int | None
+    topic: Annotated[str, "the topic"]
+    partition: Annotated[int, "the partition"]
+    first_offset: Annotated[int | None, col("the first offset of the transaction there", "FIRST")]
+    last_offset: Annotated[int | None, col("the last one", "LAST")]
+    found: Annotated[
+        Found,
+        col(
+            "whole, first-deleted (the log starts behind it), first-unknown (beyond --within), by-time or none",
+            tones=FOUND_TONES,
+        ),
+    ]
+    marker_offset: Annotated[
+        int | None, col("the offset of the marker that ended it there; - where it is open or was not found", "MARKER")
+    ]
     marker_type: str | None
     marker_epoch: int | None
     coordinator_epoch: int | None
-    ended: str | None
+    ended: Annotated[str | None, "when the marker was written, UTC"]
 
 
-class CommittedOffsetRow(TypedDict):
+class CommittedOffsetRow(Struct, frozen=True):
     """A source offset or a group's offset that the transaction committed; kind is source or group."""
 
     kind: str
-    holder: str
-    of: str
-    value: str | None
-    where: str
+    holder: Annotated[str, "the connector or group whose offset was committed"]
+    of: Annotated[str, "the source partition, or the topic and partition"]
+    value: Annotated[str | None, col("the source offset, or the offset", "OFFSET")]
+    where: Annotated[str, "the record that holds it"]
 
 
-class UnreadPartitionRow(TypedDict):
+class UnreadPartitionRow(Struct, frozen=True):
     """A partition that was not read, and why."""
 
     partition: str
     reason: str
 
 
-class TraceData(OwnerFields):
+class TraceData(OwnerFields, frozen=True):
     """One record and its transaction; partitions_by is transaction-log or scan."""
 
     record: TracedRecordFields
@@ -94,29 +107,14 @@ class TraceData(OwnerFields):
     unread_partitions: list[UnreadPartitionRow]
 
 
-FOUND_TONES: Final = {Found.WHOLE.value: Tone.GOOD}
-
 EXTENTS: Final = Table(
     "partitions",
-    (
-        Column("TOPIC", "topic", "the topic"),
-        figure("PARTITION", "partition", "the partition"),
-        figure("FIRST", "first_offset", "the first offset of the transaction there"),
-        figure("LAST", "last_offset", "the last one"),
-        figure("MARKER", "marker_offset", "the offset of the marker that ended it there"),
-        Column("ENDED", "ended", "when the marker was written, UTC"),
-        Column("FOUND", "found", "how the offsets are known", tones=FOUND_TONES),
-    ),
+    columns(ExtentRow, "topic partition first_offset last_offset marker_offset ended found"),
     title="The transaction lies in",
 )
 OFFSETS: Final = Table(
     "offsets",
-    (
-        Column("HOLDER", "holder", "the connector or group"),
-        Column("OF", "of", "the source partition, or the topic and partition"),
-        Column("OFFSET", "value", "the offset"),
-        Column("WHERE", "where", "the record that holds it"),
-    ),
+    columns(CommittedOffsetRow, "holder of value where"),
     title="Offsets committed with it",
 )
 
@@ -125,16 +123,18 @@ def view_trace(traced: Trace) -> Document:
     """The record in a sentence or two, then the partitions of its transaction and the offsets in it."""
     extents = [_extent_row(each) for each in traced.extents]
     offsets = [_offset_row(each) for each in traced.offsets]
-    data: TraceData = {
-        "record": _record(traced),
-        "transactional_id": traced.transactional_id,
+    data = TraceData(
+        record=_record(traced),
+        transactional_id=traced.transactional_id,
         **owner_fields(traced.ownership),
-        "transaction_log": _logged(traced.logged),
-        "partitions_by": _partitions_by(traced),
-        "partitions": extents,
-        "offsets": offsets,
-        "unread_partitions": [{"partition": str(at), "reason": each.reason} for at, each in traced.unread.items()],
-    }
+        transaction_log=_logged(traced.logged),
+        partitions_by=_partitions_by(traced),
+        partitions=extents,
+        offsets=offsets,
+        unread_partitions=[
+            UnreadPartitionRow(partition=str(at), reason=each.reason) for at, each in traced.unread.items()
+        ],
+    )
     return Document(
         kind="transactions.trace",
         as_of=rfc3339(traced.as_of),
@@ -152,34 +152,34 @@ def _record(traced: Trace) -> TracedRecordFields:
     topic, partition = place.topic, place.partition
     if isinstance(record, NoRecord):
         absent, reason = record.absence, record.reason
-        return {"topic": topic, "partition": partition, "offset": record.offset, "absent": absent, "reason": reason}
+        return TracedRecordFields(topic=topic, partition=partition, offset=record.offset, absent=absent, reason=reason)
     producer = record.producer
-    return {
-        "topic": topic,
-        "partition": partition,
-        "offset": record.offset,
-        "absent": None,
-        "timestamp": record.timestamp,
-        "time": rfc3339(record.timestamp) if record.timestamp >= 0 else None,
-        "transactional": record.transactional,
-        "state": record.state,
-        "visible": record.visible,
-        "producer_id": None if producer is None else producer.producer_id,
-        "producer_epoch": None if producer is None else producer.producer_epoch,
-    }
+    return TracedRecordFields(
+        topic=topic,
+        partition=partition,
+        offset=record.offset,
+        absent=None,
+        timestamp=record.timestamp,
+        time=rfc3339(record.timestamp) if record.timestamp >= 0 else None,
+        transactional=record.transactional,
+        state=record.state,
+        visible=record.visible,
+        producer_id=None if producer is None else producer.producer_id,
+        producer_epoch=None if producer is None else producer.producer_epoch,
+    )
 
 
 def _logged(logged: LoggedTransaction | Skipped | None) -> LoggedTransactionFields | Skipped | None:
     if not isinstance(logged, LoggedTransaction):
         return logged
-    return {
-        "transactional_id": logged.transactional_id,
-        "partitions": [str(each) for each in logged.partitions],
-        "started": _time(logged.started_ms),
-        "decided": _time(logged.decided_ms),
-        "completed": _time(logged.completed_ms),
-        "certain": logged.certain,
-    }
+    return LoggedTransactionFields(
+        transactional_id=logged.transactional_id,
+        partitions=[str(each) for each in logged.partitions],
+        started=_time(logged.started_ms),
+        decided=_time(logged.decided_ms),
+        completed=_time(logged.completed_ms),
+        certain=logged.certain,
+    )
 
 
 def _partitions_by(traced: Trace) -> str | None:
@@ -190,28 +190,26 @@ def _partitions_by(traced: Trace) -> str | None:
 
 def _extent_row(extent: Extent) -> ExtentRow:
     place, marker = extent.topic_partition, extent.marker
-    return {
-        "topic": place.topic,
-        "partition": place.partition,
-        "first_offset": extent.first_offset,
-        "last_offset": extent.last_offset,
-        "found": extent.found,
-        "marker_offset": None if marker is None else marker.offset,
-        "marker_type": None if marker is None else "COMMIT" if marker.committed else "ABORT",
-        "marker_epoch": None if marker is None else marker.producer_epoch,
-        "coordinator_epoch": None if marker is None else marker.coordinator_epoch,
-        "ended": None if marker is None else rfc3339(marker.timestamp),
-    }
+    return row_of(
+        ExtentRow,
+        extent,
+        topic=place.topic,
+        partition=place.partition,
+        marker_offset=None if marker is None else marker.offset,
+        marker_type=None if marker is None else "COMMIT" if marker.committed else "ABORT",
+        marker_epoch=None if marker is None else marker.producer_epoch,
+        coordinator_epoch=None if marker is None else marker.coordinator_epoch,
+        ended=None if marker is None else rfc3339(marker.timestamp),
+    )
 
 
 def _offset_row(offset: CommittedOffset) -> CommittedOffsetRow:
-    return {
-        "kind": "group" if offset.is_group else "source",
-        "holder": offset.holder,
-        "of": offset.of,
-        "value": offset.value,
-        "where": f"{offset.topic_partition}@{offset.offset}",
-    }
+    return row_of(
+        CommittedOffsetRow,
+        offset,
+        kind="group" if offset.is_group else "source",
+        where=f"{offset.topic_partition}@{offset.offset}",
+    )
 
 
 def _prose(traced: Trace) -> list[str]:

@@ -1,6 +1,9 @@
 """The transaction log: the last state of each ID, or its history."""
 
-from typing import Final, TypedDict
+from typing import Annotated, Any, Final
+
+from msgspec import Struct
+from msgspec.structs import fields
 
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import pluralize
@@ -14,62 +17,67 @@ from eosctl.model.transaction_log import (
 )
 from eosctl.model.transactions import TransactionState
 from eosctl.render.answers.findings import ShownFindings, findings_of
-from eosctl.render.answers.transactions import OWNER, STATE_TONES, OwnerFields, PartitionRow, owner_fields
-from eosctl.render.document import MOST, Column, Document, Findings, Table, figure
+from eosctl.render.answers.transactions import STATE_TONES, OwnerRow, OwnerWords, PartitionRow, owner_fields
+from eosctl.render.document import MOST, Column, Document, Findings, Table, col, columns
 
 # What `transactions log` answers.
 
 
-class LoggedFields(TypedDict):
+class LogPlaceFields(Struct, frozen=True):
+    """Where a record lies; log_partition is a partition of `__transaction_state`."""
+
+    transactional_id: Annotated[str, "the ID"]
+    log_partition: Annotated[int, "the partition of __transaction_state that it lies in"]
+    offset: Annotated[int, "the record's offset"]
+    timestamp: int
+    time: Annotated[str | None, "its timestamp, UTC"]
+
+
+class LoggedFields(LogPlaceFields, frozen=True):
     """The fields of a record of `__transaction_state`; null for a tombstone."""
 
-    state: TransactionState | None
-    producer_id: int | None
-    producer_epoch: int | None
+    state: Annotated[
+        TransactionState | None, col("its last state; - where the coordinator forgot it", tones=STATE_TONES)
+    ]
+    producer_id: Annotated[int | None, "the producer that holds it"]
+    producer_epoch: Annotated[int | None, col("its epoch", "EPOCH")]
     value_version: int | None
     timeout_ms: int | None
     last_update_ms: int | None
-    last_update: str | None
+    last_update: Annotated[str | None, col("when the coordinator wrote this, UTC", "UPDATED")]
     start_ms: int | None
     partitions: list[PartitionRow] | None
-    partition_count: int
+    partition_count: Annotated[int, col("partitions in its open transaction", "PARTITIONS")]
     previous_producer_id: int | None
     next_producer_id: int | None
     next_producer_epoch: int | None
     client_transaction_version: int | None
 
 
-class LogPlaceFields(TypedDict):
-    """Where a record lies; log_partition is a partition of `__transaction_state`."""
-
-    transactional_id: str
-    log_partition: int
-    offset: int
-    timestamp: int
-    time: str | None
-
-
-class LoggedIdRow(LogPlaceFields, LoggedFields, OwnerFields):
+class LoggedIdRow(LoggedFields, frozen=True):
     """An ID with its last record, and how many records the log has of it."""
 
-    coordinator: int | Skipped | None
-    records: int
+    coordinator: Annotated[int | Skipped | None, "that partition's leader, which coordinates the ID"]
+    records: Annotated[int, "records of it that the log still holds"]
+    owner: OwnerWords
+    owners: list[OwnerRow]
+    shapes: list[str]
 
 
-class TransactionLogData(ShownFindings):
+class TransactionLogData(ShownFindings, frozen=True):
     """Every ID of the log with its last state."""
 
     transactional_ids: list[LoggedIdRow]
     records: int
 
 
-class LogRecordRow(LogPlaceFields, LoggedFields):
+class LogRecordRow(LoggedFields, frozen=True):
     """A record of the log, and what happened."""
 
-    words: str
+    words: Annotated[str, col("what happened", "WHAT")]
 
 
-class LogHistoryData(TypedDict):
+class LogHistoryData(Struct, frozen=True):
     """Every record, partition by partition in offset order."""
 
     history: list[LogRecordRow]
@@ -77,56 +85,30 @@ class LogHistoryData(TypedDict):
 
 IDS = Table(
     "transactional_ids",
-    (
-        Column("TRANSACTIONAL-ID", "transactional_id", "the ID"),
-        Column("STATE", "state", "its last state; - where the coordinator forgot it", tones=STATE_TONES),
-        figure("PRODUCER-ID", "producer_id", "the producer that holds it"),
-        figure("EPOCH", "producer_epoch", "its epoch"),
-        Column("UPDATED", "last_update", "when the coordinator wrote this, UTC"),
-        figure("PARTITIONS", "partition_count", "partitions in its open transaction"),
-        figure("LOG-PARTITION", "log_partition", "the partition of __transaction_state that it lies in"),
-        figure("COORDINATOR", "coordinator", "that partition's leader"),
-        figure("RECORDS", "records", "records of it in the log"),
-        OWNER,
+    columns(
+        LoggedIdRow,
+        "transactional_id state producer_id producer_epoch last_update partition_count log_partition coordinator "
+        "records owner",
     ),
     empty="no transactional IDs",
 )
 
 HISTORY = Table(
     "history",
-    (
-        figure("LOG-PARTITION", "log_partition", "the partition of __transaction_state"),
-        figure("OFFSET", "offset", "the record's offset"),
-        Column("TIME", "time", "its timestamp, UTC"),
-        Column("TRANSACTIONAL-ID", "transactional_id", "the ID"),
+    columns(
+        LogRecordRow,
+        "log_partition offset time transactional_id",
         Column("STATE", "state", "the state it logs", tones=STATE_TONES),
-        figure("PRODUCER-ID", "producer_id", "the producer"),
-        figure("EPOCH", "producer_epoch", "its epoch"),
-        Column("WHAT", "words", "what happened"),
+        "producer_id producer_epoch words",
     ),
     empty="no records",
 )
 
 
-TOMBSTONE: Final[LoggedFields] = {
-    "state": None,
-    "producer_id": None,
-    "producer_epoch": None,
-    "value_version": None,
-    "timeout_ms": None,
-    "last_update_ms": None,
-    "last_update": None,
-    "start_ms": None,
-    "partitions": None,
-    "partition_count": 0,
-    "previous_producer_id": None,
-    "next_producer_id": None,
-    "next_producer_epoch": None,
-    "client_transaction_version": None,
-}
+TOMBSTONE: Final = {**dict.fromkeys(each.name for each in fields(LoggedFields)[5:]), "partition_count": 0}
 
 
-def _value_fields(value: TransactionLogValue | None) -> LoggedFields:
+def _value_fields(value: TransactionLogValue | None) -> dict[str, Any]:
     """The fields of the record; all null for a tombstone."""
     if value is None:
         return TOMBSTONE
@@ -154,7 +136,7 @@ def _none_below_zero(value: int) -> int | None:
     return None if value < 0 else value
 
 
-def _place(record: TransactionLogRecord) -> LogPlaceFields:
+def _place(record: TransactionLogRecord) -> dict[str, Any]:
     return {
         "transactional_id": record.transactional_id,
         "log_partition": record.partition,
@@ -166,24 +148,24 @@ def _place(record: TransactionLogRecord) -> LogPlaceFields:
 
 def _id_row(name: str, logged: LoggedId, found: TransactionLogReport) -> LoggedIdRow:
     leaders = found.leaders
-    return {
+    return LoggedIdRow(
         **_place(logged.last),
         **_value_fields(logged.value),
-        "coordinator": leaders if isinstance(leaders, Skipped) else leaders.get(logged.last.partition),
-        "records": logged.records,
+        coordinator=leaders if isinstance(leaders, Skipped) else leaders.get(logged.last.partition),
+        records=logged.records,
         **owner_fields(found.owners[name]),
-    }
+    )
 
 
 def view_transaction_log(found: TransactionLogReport) -> Document:
     """Every ID with its last state, and the findings."""
     log = found.log
     live = sum(1 for each in log.ids.values() if each.value is not None)
-    data: TransactionLogData = {
-        "transactional_ids": [_id_row(name, each, found) for name, each in sorted(log.ids.items())],
-        "records": log.records,
+    data = TransactionLogData(
+        transactional_ids=[_id_row(name, each, found) for name, each in sorted(log.ids.items())],
+        records=log.records,
         **findings_of(found),
-    }
+    )
     return Document(
         kind="transactions.log",
         as_of=rfc3339(found.as_of),
@@ -200,11 +182,12 @@ def view_transaction_log(found: TransactionLogReport) -> Document:
 
 def view_transaction_history(found: TransactionHistory) -> Document:
     """Every record, partition by partition in offset order, with what happened."""
-    data: LogHistoryData = {
-        "history": [
-            {**_place(each.record), **_value_fields(each.record.value), "words": each.words} for each in found.entries
+    data = LogHistoryData(
+        history=[
+            LogRecordRow(**_place(each.record), **_value_fields(each.record.value), words=each.words)
+            for each in found.entries
         ]
-    }
+    )
     return Document(
         kind="transactions.log.history",
         as_of=rfc3339(found.as_of),

@@ -1,7 +1,9 @@
 """Transactions with their owners: listed, described, and the producers of partitions."""
 
 from collections.abc import Sequence
-from typing import TypedDict
+from typing import Annotated, Any, TypeAlias
+
+from msgspec import Struct
 
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
@@ -24,19 +26,22 @@ from eosctl.model.transactions import (
     UndescribedId,
 )
 from eosctl.render.cells import brief_owner
-from eosctl.render.document import Column, Document, Table, Tone, figure
+from eosctl.render.document import Column, Document, Table, Tone, col, columns
 
 # Partitions, and who owns a transactional ID: the same shapes in several documents.
 
 
-class PartitionRow(TypedDict):
+STATE_TONES = {"Ongoing": Tone.WARN, "PrepareCommit": Tone.WARN, "PrepareAbort": Tone.WARN}
+
+
+class PartitionRow(Struct, frozen=True):
     """A partition of a topic."""
 
     topic: str
     partition: int
 
 
-class OwnerRow(TypedDict):
+class OwnerRow(Struct, frozen=True):
     """Who uses a transactional ID: connect-leader or connect-task; connector and task are null for a leader."""
 
     kind: str
@@ -45,10 +50,13 @@ class OwnerRow(TypedDict):
     task: int | None
 
 
-class OwnerFields(TypedDict):
+OwnerWords: TypeAlias = Annotated[str, col("who uses it, or the shape of its name", brief=brief_owner)]
+
+
+class OwnerFields(Struct, frozen=True):
     """owner in words, owners in parts; shapes are hints of where the form of the ID comes from."""
 
-    owner: str
+    owner: OwnerWords
     owners: list[OwnerRow]
     shapes: list[str]
 
@@ -56,40 +64,42 @@ class OwnerFields(TypedDict):
 # What `transactions list`, `describe`, `producers` and `lso` answer.
 
 
-class DescribedFields(TypedDict):
+class DescribedFields(OwnerFields, frozen=True):
     """What its coordinator says of an ID; null and empty where it was not described."""
 
-    producer_epoch: int | None
+    producer_epoch: Annotated[int | None, col("the producer's epoch", "EPOCH")]
     timeout_ms: int | None
-    timeout_s: float | None
+    timeout_s: Annotated[float | None, "its transaction timeout, after which the coordinator aborts"]
     two_phase_commit: bool | None
     start_ms: int | None
-    started: str | None
+    started: Annotated[str | None, "when its open transaction began, UTC"]
     partitions: list[PartitionRow]
-    partition_names: list[str]
-    partition_count: int
+    partition_names: Annotated[
+        list[str], col("partitions of the open transaction; in Prepare* those that lack their marker", "OPEN-IN")
+    ]
+    partition_count: Annotated[int, col("partitions in its open transaction", "PARTITIONS")]
 
 
-class TransactionRow(DescribedFields, OwnerFields):
+class TransactionRow(DescribedFields, frozen=True):
     """A transactional ID; error says why it could not be described."""
 
-    transactional_id: str
-    state: TransactionState | None
-    producer_id: int | None
-    coordinator: int | None
+    transactional_id: Annotated[str, "the ID"]
+    state: Annotated[TransactionState | None, col("the coordinator's state of it", tones=STATE_TONES)]
+    producer_id: Annotated[int | None, "the producer that holds it"]
+    coordinator: Annotated[int | None, "the broker that coordinates it"]
     running_ms: int | None
-    running_s: float | None
-    error: str | None
+    running_s: Annotated[float | None, "how long its transaction has been open"]
+    error: Annotated[str | None, "why it could not be described"]
 
 
-class UnansweredRow(TypedDict):
+class UnansweredRow(Struct, frozen=True):
     """A broker that did not list its transactions, and why."""
 
     broker: int
     reason: str
 
 
-class TransactionsData(TypedDict):
+class TransactionsData(Struct, frozen=True):
     """The IDs that match; missing says what keeps the list from being whole."""
 
     transactions: list[TransactionRow]
@@ -98,40 +108,44 @@ class TransactionsData(TypedDict):
     missing: list[str]
 
 
-class DescriptionsData(TypedDict):
+class DescriptionsData(Struct, frozen=True):
     """One row for each ID that was asked for, in their order."""
 
     transactions: list[TransactionRow]
 
 
-class ProducerFields(TypedDict):
+class ProducerFields(OwnerFields, frozen=True):
     """A producer that the leader of a partition remembers, in the protocol's own fields."""
 
-    topic: str
-    partition: int
-    producer_id: int
-    producer_epoch: int
-    last_sequence: int
+    topic: Annotated[str, "the topic"]
+    partition: Annotated[int, "the partition"]
+    producer_id: Annotated[int, "a producer that the partition's leader remembers"]
+    producer_epoch: Annotated[int, col("its epoch", "EPOCH")]
+    last_sequence: Annotated[int, col("the sequence number of its last record", "SEQUENCE")]
     last_timestamp: int | None
-    last_time: str | None
-    coordinator_epoch: int | None
-    transaction_start_offset: int | None
+    last_time: Annotated[str | None, "the timestamp of its last batch, UTC"]
+    coordinator_epoch: Annotated[
+        int | None, col("the coordinator epoch of its last marker; - where there was none", "MARKER-EPOCH")
+    ]
+    transaction_start_offset: Annotated[
+        int | None, col("where its open transaction begins; - where none is open", "OPEN-FROM")
+    ]
 
 
-class ProducerRow(ProducerFields, OwnerFields):
+class ProducerRow(ProducerFields, frozen=True):
     """The same with the transactional ID that holds the producer ID now."""
 
-    transactional_id: str | None
+    transactional_id: Annotated[str | None, "the ID that holds the producer ID now; - where none does"]
 
 
-class ProducersData(TypedDict):
+class ProducersData(Struct, frozen=True):
     """Producers of the partitions; not_searched are those without a leader that answers."""
 
     producers: list[ProducerRow]
     not_searched: list[str]
 
 
-class HolderRow(OwnerFields):
+class HolderRow(OwnerFields, frozen=True):
     """A transaction that holds back a last stable offset."""
 
     producer_id: int
@@ -143,30 +157,39 @@ class HolderRow(OwnerFields):
     words: str
 
 
-class StabilityRow(TypedDict):
+class StabilityRow(Struct, frozen=True):
     """A partition: held_back are the offsets between last stable offset and high watermark.
 
     committed_offset is that of the group that was asked about, lag the offsets from there to the last stable offset;
     group_held_back says whether the group may be kept from records there.
     """
 
-    topic: str
-    partition: int
-    log_start_offset: int
-    last_stable_offset: int
-    high_watermark: int
-    held_back: int
+    topic: Annotated[str, "the topic"]
+    partition: Annotated[int, "the partition"]
+    log_start_offset: Annotated[int, col("its first offset", "LOG-START")]
+    last_stable_offset: Annotated[int, col("the last stable offset: where read_committed consumers end", "LAST-STABLE")]
+    high_watermark: Annotated[int, "where its records end"]
+    held_back: Annotated[int, "offsets between the two"]
     held_ms: int | None
-    held_s: float | None
-    state: str | None
-    by: str | None
+    held_s: Annotated[float | None, "since the first of them was written"]
+    state: Annotated[
+        str | None, col("the coordinator's state of the transaction that holds it back", tones={"unknown": Tone.WARN})
+    ]
+    by: Annotated[str | None, "its transactional ID and owner, or its producer ID/epoch"]
     holders: list[HolderRow]
-    committed_offset: int | None
-    lag: int | None
-    group_held_back: bool | None
+    committed_offset: Annotated[int | None, col("the offset that the group committed", "COMMITTED")]
+    lag: Annotated[int | None, "from there to the last stable offset: what the group can read now"]
+    group_held_back: Annotated[
+        bool | None,
+        col(
+            "whether the group may wait there: it committed nothing beyond the last stable offset",
+            "WAITS",
+            tones={"yes": Tone.WARN},
+        ),
+    ]
 
 
-class ReadingGroupRow(TypedDict):
+class ReadingGroupRow(Struct, frozen=True):
     """The group that was asked about; its offsets in pending_offset_commits are in a transaction that is open."""
 
     group_id: str
@@ -174,7 +197,7 @@ class ReadingGroupRow(TypedDict):
     pending_offset_commits: list[str] | Skipped
 
 
-class StabilityData(TypedDict):
+class StabilityData(Struct, frozen=True):
     """Partitions whose last stable offset is behind, and how many are not."""
 
     partitions: list[StabilityRow]
@@ -183,58 +206,39 @@ class StabilityData(TypedDict):
     group: ReadingGroupRow | None
 
 
-STATE_TONES = {"Ongoing": Tone.WARN, "PrepareCommit": Tone.WARN, "PrepareAbort": Tone.WARN}
-
 OWNER = Column("OWNER", "owner", "who uses it", brief=brief_owner)
 
 LISTED = Table(
     "transactions",
-    (
-        Column("TRANSACTIONAL-ID", "transactional_id", "the ID"),
-        Column("STATE", "state", "the coordinator's state of it", tones=STATE_TONES),
-        figure("PRODUCER-ID", "producer_id", "the producer that holds it"),
-        figure("EPOCH", "producer_epoch", "its epoch"),
-        figure("RUNNING-S", "running_s", "how long its transaction has been open"),
-        figure("TIMEOUT-S", "timeout_s", "its transaction timeout"),
-        figure("PARTITIONS", "partition_count", "partitions in its open transaction"),
-        figure("COORDINATOR", "coordinator", "the broker that coordinates it"),
-        OWNER,
+    columns(
+        TransactionRow,
+        "transactional_id state producer_id producer_epoch running_s timeout_s partition_count coordinator owner",
     ),
     empty="no transactional IDs",
 )
 
 DESCRIBED = Table(
     "transactions",
-    (
-        *LISTED.columns[:6],
-        Column("STARTED", "started", "when its open transaction began, UTC"),
-        Column("OPEN-IN", "partition_names", "partitions of the open transaction; in Prepare* those without a marker"),
-        figure("COORDINATOR", "coordinator", "the broker that coordinates it"),
-        OWNER,
-        Column("ERROR", "error", "why it could not be described", tones={}),
+    columns(
+        TransactionRow,
+        "transactional_id state producer_id producer_epoch running_s timeout_s started partition_names coordinator "
+        "owner error",
     ),
     empty="no transactional IDs",
 )
 
 PRODUCERS = Table(
     "producers",
-    (
-        Column("TOPIC", "topic", "the topic"),
-        figure("PARTITION", "partition", "the partition"),
-        figure("PRODUCER-ID", "producer_id", "a producer that the partition's leader remembers"),
-        figure("EPOCH", "producer_epoch", "its epoch"),
-        figure("SEQUENCE", "last_sequence", "the sequence number of its last record"),
-        Column("LAST-TIME", "last_time", "the timestamp of its last batch, UTC"),
-        figure("MARKER-EPOCH", "coordinator_epoch", "coordinator epoch of its last marker; - where there was none"),
-        figure("OPEN-FROM", "transaction_start_offset", "where its open transaction begins; - where none is open"),
-        Column("TRANSACTIONAL-ID", "transactional_id", "the ID that holds the producer ID now"),
-        OWNER,
+    columns(
+        ProducerRow,
+        "topic partition producer_id producer_epoch last_sequence last_time coordinator_epoch "
+        "transaction_start_offset transactional_id owner",
     ),
     empty="no producers",
 )
 
 
-def owner_fields(ownership: Ownership) -> OwnerFields:
+def owner_fields(ownership: Ownership) -> dict[str, Any]:
     """owner in words; owners[] in parts; shapes[] as hints."""
     return {
         "owner": str(ownership),
@@ -246,28 +250,28 @@ def owner_fields(ownership: Ownership) -> OwnerFields:
 def _owner(owner: Owner) -> OwnerRow:
     match owner:
         case LeaderOwner(group_id=group_id):
-            return {"kind": "connect-leader", "group_id": group_id, "connector": None, "task": None}
+            return OwnerRow(kind="connect-leader", group_id=group_id, connector=None, task=None)
         case TaskOwner(group_id=group_id, task=task):
-            return {"kind": "connect-task", "group_id": group_id, "connector": task.connector, "task": task.task}
+            return OwnerRow(kind="connect-task", group_id=group_id, connector=task.connector, task=task.task)
 
 
 def _listed_row(listed: ListedTransaction) -> TransactionRow:
     """One of `data.transactions[]` of list and describe."""
     described = listed.description
-    return {
-        "transactional_id": listed.transactional_id,
-        "state": listed.state,
-        "producer_id": listed.producer_id,
-        "coordinator": listed.coordinator,
-        "running_ms": listed.running_ms,
-        "running_s": None if listed.running_ms is None else round(listed.running_ms / 1000, 1),
+    return TransactionRow(
+        transactional_id=listed.transactional_id,
+        state=listed.state,
+        producer_id=listed.producer_id,
+        coordinator=listed.coordinator,
+        running_ms=listed.running_ms,
+        running_s=None if listed.running_ms is None else round(listed.running_ms / 1000, 1),
         **_described_fields(described),
         **owner_fields(listed.ownership),
-        "error": None,
-    }
+        error=None,
+    )
 
 
-def _described_fields(described: TransactionDescription | None) -> DescribedFields:
+def _described_fields(described: TransactionDescription | None) -> dict[str, Any]:
     partitions = () if described is None else described.partitions
     start_ms = None if described is None else described.start_ms
     return {
@@ -286,12 +290,12 @@ def _described_fields(described: TransactionDescription | None) -> DescribedFiel
 def view_transactions(found: TransactionList) -> Document:
     """`transactions list`."""
     open_now = sum(1 for each in found.transactions if each.state.is_open)
-    data: TransactionsData = {
-        "transactions": [_listed_row(each) for each in found.transactions],
-        "hidden": found.hidden,
-        "unanswered": [{"broker": node_id, "reason": reason} for node_id, reason in found.unanswered.items()],
-        "missing": list(found.missing),
-    }
+    data = TransactionsData(
+        transactions=[_listed_row(each) for each in found.transactions],
+        hidden=found.hidden,
+        unanswered=[UnansweredRow(broker=node_id, reason=reason) for node_id, reason in found.unanswered.items()],
+        missing=list(found.missing),
+    )
     return Document(
         kind="transactions.list",
         as_of=rfc3339(found.as_of),
@@ -306,27 +310,27 @@ def view_transactions(found: TransactionList) -> Document:
 
 
 def _undescribed_row(unknown: UndescribedId) -> TransactionRow:
-    return {
-        "transactional_id": unknown.transactional_id,
-        "state": None,
-        "producer_id": None,
-        "coordinator": None,
-        "running_ms": None,
-        "running_s": None,
+    return TransactionRow(
+        transactional_id=unknown.transactional_id,
+        state=None,
+        producer_id=None,
+        coordinator=None,
+        running_ms=None,
+        running_s=None,
         **_described_fields(None),
         **owner_fields(unknown.ownership),
-        "error": unknown.reason,
-    }
+        error=unknown.reason,
+    )
 
 
 def view_descriptions(found: TransactionDescriptions) -> Document:
     """`transactions describe`: one row for each ID that was asked for, in their order."""
-    data: DescriptionsData = {
-        "transactions": [
+    data = DescriptionsData(
+        transactions=[
             _undescribed_row(each) if isinstance(each, UndescribedId) else _listed_row(each)
             for each in found.transactions
         ]
-    }
+    )
     return Document(
         kind="transactions.describe",
         as_of=rfc3339(found.as_of),
@@ -337,7 +341,7 @@ def view_descriptions(found: TransactionDescriptions) -> Document:
     )
 
 
-def _producer_fields(active: ActiveProducer) -> ProducerFields:
+def _producer_fields(active: ActiveProducer) -> dict[str, Any]:
     """A producer of a partition in the protocol's own fields."""
     return {
         "topic": active.topic_partition.topic,
@@ -355,10 +359,10 @@ def _producer_fields(active: ActiveProducer) -> ProducerFields:
 def view_producers(found: ProducerList) -> Document:
     """`transactions producers`: each with the transactional ID that holds its producer ID, and that ID's owner."""
     open_now = sum(1 for each in found.producers if each.transaction_start_offset is not None)
-    data: ProducersData = {
-        "producers": [_producer_row(each, found) for each in found.producers],
-        "not_searched": [str(each) for each in found.not_searched],
-    }
+    data = ProducersData(
+        producers=[_producer_row(each, found) for each in found.producers],
+        not_searched=[str(each) for each in found.not_searched],
+    )
     return Document(
         kind="transactions.producers",
         as_of=rfc3339(found.as_of),
@@ -373,7 +377,7 @@ def view_producers(found: ProducerList) -> Document:
 def _producer_row(active: ActiveProducer, found: ProducerList) -> ProducerRow:
     name = found.transactional_ids.get(active.producer.producer_id)
     owned = NO_OWNER if name is None else found.owners[name]
-    return {**_producer_fields(active), "transactional_id": name, **owner_fields(owned)}
+    return ProducerRow(**_producer_fields(active), transactional_id=name, **owner_fields(owned))
 
 
 def unseen(partitions: Sequence[TopicPartition]) -> tuple[str, ...]:

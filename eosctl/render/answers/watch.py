@@ -1,26 +1,29 @@
 """One cycle of `watch`: the samples as a table."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, TypedDict
+from typing import Annotated, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl.model.report import Severity
 from eosctl.model.text import first_few, pluralize
 from eosctl.model.times import lasting, rfc3339
 from eosctl.model.watch import Observation
-from eosctl.render.document import Column, Document, Fields, Table, Tone, figure
+from eosctl.render.document import Column, Document, Fields, Table, Tone, columns, figure
 
 # What `watch --once` answers.
 
 
-class SampleRow(TypedDict):
+class SampleRow(Struct, frozen=True):
     """A value of a metric (docs/metrics.md); labels by their names."""
 
-    metric: str
-    labels: dict[str, str]
-    value: float
+    metric: Annotated[str, "the name of the metric"]
+    labels: Annotated[dict[str, str], "its labels, without that of the profile"]
+    value: Annotated[float, "its value"]
 
 
-class WatchData(TypedDict):
+class WatchData(Struct, frozen=True):
     """Every sample of one cycle; profile is empty where none is in use."""
 
     profile: str
@@ -29,11 +32,7 @@ class WatchData(TypedDict):
 
 SAMPLES: Final = Table(
     "samples",
-    (
-        Column("METRIC", "metric", "the name of the metric"),
-        Column("LABELS", "labels", "its labels"),
-        figure("VALUE", "value", "its value"),
-    ),
+    columns(SampleRow, "metric labels value"),
     empty="nothing was read",
 )
 
@@ -41,14 +40,14 @@ SAMPLES: Final = Table(
 def view_observation(found: Observation) -> Document:
     """`watch --once`: every sample as it would be exposed."""
     rows: list[SampleRow] = [
-        {
-            "metric": each.metric.name,
-            "labels": dict(zip(each.metric.labels, each.labels, strict=True)),
-            "value": each.value,
-        }
+        SampleRow(
+            metric=each.metric.name,
+            labels=dict(zip(each.metric.labels, each.labels, strict=True)),
+            value=each.value,
+        )
         for each in found.samples
     ]
-    data: WatchData = {"profile": found.profile, "samples": rows}
+    data = WatchData(profile=found.profile, samples=rows)
     return Document(
         kind="watch",
         as_of=rfc3339(found.cycle.as_of),
@@ -69,24 +68,37 @@ Series = Sequence[tuple[Labels, float]]
 NOT_KNOWN: Final = "not known"
 QUIET: Final = "EOS160"
 TASK: Final = Column("TASK", "task", "its connector and task")
-ID: Final = Column("TRANSACTIONAL-ID", "transactional_id", "the transactional ID")
+ID: Final = Column("TRANSACTIONAL-ID", "transactional_id", "whose transaction it is")
 AGE: Final = figure("SINCE-S", "since_s", "for how many seconds")
 PLACE: Final = Column("PARTITION", "partition", "topic and partition")
-TABLES: Final = {
-    "held_back": ("Read_committed consumers are held back", (PLACE, AGE, ID, TASK)),
-    "hanging": ("Hanging transactions", (PLACE, AGE, ID, TASK, Column("ADVICE", "advice", "what to do"))),
-    "open": ("Open transactions", (ID, TASK, Column("STATE", "state", "its state"), AGE)),
-    "quiet": ("Since the last commit", (TASK, AGE, figure("RATIO", "ratio", "of the longest interval before"))),
-    "unread": (
-        "Not read",
-        (
-            Column("COMMAND", "command", "who needs it"),
-            Column("WHAT", "what", "the fact"),
-            Column("CAUSE", "cause", "why"),
-        ),
+TABLES: Final = (
+    Table("held_back", (PLACE, AGE, ID, TASK), title="Read_committed consumers are held back"),
+    Table(
+        "hanging",
+        (PLACE, AGE, ID, TASK, Column("ADVICE", "advice", "what to do: abort, fence, complete or wait")),
+        title="Hanging transactions",
     ),
-}
-"""The title and columns of each table, in the order of the screen."""
+    Table(
+        "open",
+        (ID, TASK, Column("STATE", "state", "the coordinator's state of the transaction"), AGE),
+        title="Open transactions",
+    ),
+    Table(
+        "quiet",
+        (TASK, AGE, figure("RATIO", "ratio", "SINCE-S divided by the longest interval between two commits before")),
+        title="Since the last commit",
+    ),
+    Table(
+        "unread",
+        (
+            Column("COMMAND", "command", "who needs a fact that was not read"),
+            Column("WHAT", "what", "the fact"),
+            Column("CAUSE", "cause", "why it was not read"),
+        ),
+        title="Not read",
+    ),
+)
+"""In the order of the screen."""
 
 
 def view_live(found: Observation, now_ms: int, most: int) -> Document:
@@ -94,9 +106,9 @@ def view_live(found: Observation, now_ms: int, most: int) -> Document:
     read = _Read(found, now_ms)
     summary = {name: text for name, text, _ in read.summary()}
     lines = tuple(Column(name, name, tones={} if tone is None else {text: tone}) for name, text, tone in read.summary())
-    rows = {name: list(read.rows(name)) for name in TABLES}
-    shown = tuple(_titled(name, len(rows[name]), most) for name in TABLES if rows[name])
-    data = {"summary": summary, **{name: rows[name][:most] for name in TABLES}}
+    rows = {each.rows: list(read.rows(each.rows)) for each in TABLES}
+    shown = tuple(_titled(each, len(rows[each.rows]), most) for each in TABLES if rows[each.rows])
+    data = {"summary": summary, **{name: every[:most] for name, every in rows.items()}}
     return Document(
         kind="watch",
         as_of=rfc3339(found.cycle.as_of),
@@ -107,9 +119,8 @@ def view_live(found: Observation, now_ms: int, most: int) -> Document:
     )
 
 
-def _titled(name: str, count: int, most: int) -> Table:
-    title, columns = TABLES[name]
-    return Table(name, columns, title=title if count <= most else f"{title}: {most} of {count}")
+def _titled(table: Table, count: int, most: int) -> Table:
+    return table if count <= most else replace(table, title=f"{table.title}: {most} of {count}")
 
 
 class _Read:

@@ -197,7 +197,7 @@ def timeline_figure(report: AuditReport) -> Figure:
             events[event.connector].append(event)
         else:
             untimed += 1
-    order = [row["name"] for row in connector_rows(report)]
+    order = [row.name for row in connector_rows(report)]
     sinks = frozenset(report.sinks)
     names = [*(name for name in dict.fromkeys(order) if name in events), *sorted(events.keys() - set(order))]
     lines = names[:MOST_LINES]
