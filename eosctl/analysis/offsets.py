@@ -291,11 +291,11 @@ def _why_nothing(store: Opened, seen: list[StoredOffset]) -> str:
 
 
 def _newest(found: list[StoredOffset]) -> StoredOffset | None:
-    return found[0] if len(found) == 1 else max(found, key=_timestamp, default=None)
-
-
-def _timestamp(stored: StoredOffset) -> tuple[int, int]:
-    return stored.record.timestamp, stored.record.offset
+    return (
+        found[0]
+        if len(found) == 1
+        else max(found, key=lambda each: (each.record.timestamp, each.record.offset), default=None)
+    )
 
 
 Side = SourceOffset | Skipped | None

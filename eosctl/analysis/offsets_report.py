@@ -5,6 +5,7 @@ import shlex
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
+from operator import attrgetter
 from typing import Final
 
 from msgspec import Struct, field
@@ -702,7 +703,7 @@ def _merged(
         stores = stores_of_all(name)
         places = {merger.worker_place, *(place for each in _usable(stores) for place in each.places)}
         own = {key.raw: key for place in topics if place in places for key in by_connector.get(name, {}).get(place, ())}
-        offsets = tuple(merger.merge(sorted(own.values(), key=_raw), stores))
+        offsets = tuple(merger.merge(sorted(own.values(), key=attrgetter("raw")), stores))
         if worker.version >= EXACTLY_ONCE_SOURCES:
             enabled, other = (stores_in(name) for stores_in in in_phases)
             offsets = by_phase(merger, offsets, enabled, other, uncommitted)
@@ -734,10 +735,6 @@ def _explained(merged: MergedOffset) -> MergedOffset:
 
 def _usable(stores: Stores) -> tuple[OffsetStores, ...]:
     return () if isinstance(stores, Skipped) else stores
-
-
-def _raw(key: OffsetKey) -> bytes:
-    return key.raw
 
 
 def _skipped(topics: Topics, worker: WorkerSettings, connectors: Connectors) -> Iterator[tuple[str, Skipped]]:

@@ -244,7 +244,9 @@ def _literal_start(regex: str) -> tuple[str, bool]:
     return (start[:-1] if plain[found.start()] in "*?{" else start), False
 
 
-def place_of(clusters: Sequence[ConnectCluster], addresses: frozenset[str], given: str | None = None) -> frozenset[str]:
+def bootstrap_addresses(
+    clusters: Sequence[ConnectCluster], addresses: frozenset[str], given: str | None = None
+) -> frozenset[str]:
     """The cluster with these addresses, by the bootstrap servers that configs give it.
 
     1. What was given with --cluster.

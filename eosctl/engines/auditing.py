@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from eosctl.analysis.audit.conclusion import conclude
-from eosctl.analysis.audit.findings import Evidence, PartitionLog, all_beginnings
+from eosctl.analysis.audit.findings import AuditSummaries, PartitionLog, all_beginnings
 from eosctl.analysis.audit.history import summarize_config
 from eosctl.analysis.audit.key_judgement import (
     Data,
@@ -251,7 +251,7 @@ class _Writes(NamedTuple):
     whole: bool
 
 
-def count_changes(evidence: Evidence, open_source: OpenSource, committed: Committed) -> tuple[OffsetsChange, ...]:
+def count_changes(evidence: AuditSummaries, open_source: OpenSource, committed: Committed) -> tuple[OffsetsChange, ...]:
     """Effects of each change of source offsets that the logs still show."""
     found: list[OffsetsChange] = []
     for history in evidence.config.connectors:
@@ -261,7 +261,7 @@ def count_changes(evidence: Evidence, open_source: OpenSource, committed: Commit
     return tuple(found)
 
 
-def _altering(evidence: Evidence, history: ConnectorHistory) -> frozenset[tuple[int, int]]:
+def _altering(evidence: AuditSummaries, history: ConnectorHistory) -> frozenset[tuple[int, int]]:
     """Sessions of the connector's producers that began in an offsets topic while it was stopped."""
     return frozenset(
         (each.producer_id, each.producer_epoch)
@@ -273,7 +273,7 @@ def _altering(evidence: Evidence, history: ConnectorHistory) -> frozenset[tuple[
 
 
 def _of_connector(
-    evidence: Evidence,
+    evidence: AuditSummaries,
     history: ConnectorHistory,
     altering: AbstractSet[tuple[int, int]],
     open_source: OpenSource,
@@ -294,7 +294,7 @@ def _of_connector(
     return offset_changes(name, writes.of, inputs)
 
 
-def _plan_again(evidence: Evidence, connector: str, outputs: Sequence[str]) -> AuditPlan:
+def _plan_again(evidence: AuditSummaries, connector: str, outputs: Sequence[str]) -> AuditPlan:
     """The rest of the connector's outputs, and of the partitions that have offsets of it.
 
     That is the tails, too: a transaction that was committed elsewhere may have its data there.
@@ -317,7 +317,7 @@ def _plan_again(evidence: Evidence, connector: str, outputs: Sequence[str]) -> A
     return replace(evidence.plan, ranges=tuple(each for each in ranges if each.start < each.end), expired=())
 
 
-def _read_writes(evidence: Evidence, connector: str, plan: AuditPlan, open_source: OpenSource) -> _Writes:
+def _read_writes(evidence: AuditSummaries, connector: str, plan: AuditPlan, open_source: OpenSource) -> _Writes:
     keys: dict[bytes | None, ReadKey] = {}
     kept: deque[tuple[bytes | None, PlacedWrite]] = deque(maxlen=MOST_WRITES)
     count = 0
@@ -395,7 +395,7 @@ class AuditResult(NamedTuple):
     carried: tuple[StateRow, ...]
 
 
-def nothing_carried(_: StateKind) -> Iterable[StateRow]:
+def no_prior_state(_: StateKind) -> Iterable[StateRow]:
     """The carried rows of an audit without a ledger."""
     return ()
 
@@ -408,7 +408,7 @@ def no_history(_: AuditPlan, __: frozenset[int]) -> TransactionLogHistory | Skip
 def run_audit(
     plan: AuditPlan,
     engine: Engine,
-    carried: CarriedRows = nothing_carried,
+    carried: CarriedRows = no_prior_state,
     advance: Advance = lambda _: None,
     read_history: ReadHistory = no_history,
     read_again: OpenSource | None = None,
@@ -463,11 +463,11 @@ class _Run:
             writers = find_writers(self._plan, keys, found, history.holders)
             inputs = self._inputs(writers, whole_since)._replace(logged=_by_producer(history.transactions))
             transactions = self._transactions(keys, inputs)
-        evidence = Evidence(self._plan, logs, found, keys, transactions, writers.owners, whole_since)
+        evidence = AuditSummaries(self._plan, logs, found, keys, transactions, writers.owners, whole_since)
         evidence = replace(evidence, changes=self._changes(evidence, inputs))
         return AuditResult(conclude(evidence), tuple(chain.from_iterable(self._left.values())))
 
-    def _changes(self, evidence: Evidence, inputs: JudgementInputs) -> tuple[OffsetsChange, ...]:
+    def _changes(self, evidence: AuditSummaries, inputs: JudgementInputs) -> tuple[OffsetsChange, ...]:
         """Effects of changed source offsets, by the remaining logs and by earlier runs."""
         earlier = [
             each

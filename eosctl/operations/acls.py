@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from eosctl.analysis.acl_findings import WORKERS, find_hidden, find_missing, find_unchecked, kinds_looked_for
 from eosctl.analysis.client_configs import CLIENT_PREFIXES, worker_client
 from eosctl.analysis.config_topic import connector_states
-from eosctl.analysis.output_topics import named_or_told, place_of, topics_of
+from eosctl.analysis.output_topics import bootstrap_addresses, named_or_told, topics_of
 from eosctl.analysis.phases import NO_WORKER, Workers, in_force
 from eosctl.codecs.client_properties import SubjectOf
 from eosctl.codecs.connector_files import decode_connectors, decode_worker_file, known_connector, worker_of
@@ -88,7 +88,7 @@ def _unclear(text: str, groups: Sequence[str]) -> UsageError:
 class AclInputs(Struct, frozen=True):
     """The options about the Connect clusters and the Kafka cluster at -b.
 
-    internal_topics are for workers without a config; cluster is how configs name the cluster at -b, None: as place_of.
+    internal_topics are for workers without a config; cluster: bootstrap servers that configs give the cluster at -b.
     """
 
     worker_configs: Sequence[Path] = ()
@@ -239,7 +239,7 @@ def _reachable(session: Session, clusters: tuple[ConnectCluster, ...], inputs: A
     if isinstance(brokers, Skipped):
         return ()
     addresses = frozenset((*session.client_properties.bootstrap_servers, *brokers.brokers.values()))
-    here = place_of(clusters, addresses, inputs.cluster)
+    here = bootstrap_addresses(clusters, addresses, inputs.cluster)
     return tuple(each for each in clusters if same_cluster(worker_client(each.workers[0]).bootstrap_servers, here))
 
 
@@ -455,7 +455,7 @@ def plan_cluster_acls(session: Session, options: AclOptions) -> AclReport:
     with nullcontext() if options.check else reader.adding():
         acls = reader.acls(topics_of(clusters))
     _require_acls(options, acls)
-    place = place_of(clusters, acls.addresses, options.inputs.cluster)
+    place = bootstrap_addresses(clusters, acls.addresses, options.inputs.cluster)
     request = AclRequest(
         clusters,
         options.phase,

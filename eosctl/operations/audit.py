@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from eosctl import __version__
 from eosctl.atomic_write import write_atomic_file
 from eosctl.codecs.ledger import decode_earlier_audit
-from eosctl.engines.auditing import AuditResult, CarriedRows, Engine, Progress, nothing_carried, run_audit
+from eosctl.engines.auditing import AuditResult, CarriedRows, Engine, Progress, no_prior_state, run_audit
 from eosctl.engines.local import LocalEngine
 from eosctl.errors import Refused, StaleRange
 from eosctl.executors.audit_export import export_audit
@@ -207,7 +207,7 @@ def run_and_report(session: Session, request: AuditRequest, formats: ReportForma
     """One whole run, kept in the ledger if there is one."""
     auditor = _Auditor(session, request)
     if request.store is None:
-        report = auditor.run(auditor.plan(), nothing_carried).report
+        report = auditor.run(auditor.plan(), no_prior_state).report
     else:
         report = run_incrementally(auditor, open_job_ledger(request.store), request.job, formats.json)
     report = report.under(session.options.triage)

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from eosctl.analysis.client_configs import connector_config, servers_elsewhere
-from eosctl.analysis.output_topics import output_topics, place_of
+from eosctl.analysis.output_topics import bootstrap_addresses, output_topics
 from eosctl.analysis.output_topics import topics_of as output_topics_of
 from eosctl.analysis.phases import Workers
 from eosctl.analysis.transaction_log import CommitHistories, fold_transaction_log, idle_since, last_values
@@ -106,7 +106,7 @@ def read_acl_differences(
         clusters,
         principals=principals,
         topics_known=acls.topics,
-        here=place_of(clusters, acls.addresses),
+        here=bootstrap_addresses(clusters, acls.addresses),
         broker_version=acls.broker_version,
         mapping_rules=acls.mapping_rules,
     )

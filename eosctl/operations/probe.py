@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from eosctl.analysis.probe import judge, probed_apis
 from eosctl.clients.access import ClusterAccess
 from eosctl.executors.probe import ProbeOutcome, ProbeRun
-from eosctl.model.probe import Initialised, Left, Observations, PlannedProbe, ProbeAnswer, Probed
+from eosctl.model.probe import Initialised, Left, PlannedProbe, ProbeAnswer, Probed
 from eosctl.model.skipped import Coverage, Unread
 from eosctl.operations.agreement import Show, agree
 from eosctl.operations.session import Session
@@ -51,17 +51,12 @@ def _answer(planned: PlannedProbe, outcome: ProbeOutcome) -> Probed:
         principal=seen.principal,
         answers=answers,
         apis=probed_apis(seen),
-        init_ms=_times(seen),
+        init_ms=(seen.first.elapsed_ms, *seen.repeats) if isinstance(seen.first, Initialised) else (),
         left=left,
         undeleted=outcome.undeleted,
         interrupted=outcome.interrupted,
         coverage=_coverage(answers),
     )
-
-
-def _times(seen: Observations) -> tuple[float, ...]:
-    """Durations of InitProducerId in ms, the first one first."""
-    return (seen.first.elapsed_ms, *seen.repeats) if isinstance(seen.first, Initialised) else ()
 
 
 def _coverage(answers: tuple[ProbeAnswer, ...]) -> Coverage:

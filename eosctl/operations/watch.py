@@ -151,7 +151,7 @@ def _answers(session: Session, watched: Watched) -> Answers:
     """The commands' answers; asks a silent cluster only once."""
     options, topic, topics = session.options, watched.config_topic, watched.evidence.topics
 
-    def asked(ask: Callable[[], T]) -> T | Skipped:
+    def answered(ask: Callable[[], T]) -> T | Skipped:
         try:
             return ask()
         except EosctlError as error:
@@ -160,11 +160,11 @@ def _answers(session: Session, watched: Watched) -> Answers:
             session.ask_again()  # each command has a coverage of its own
 
     store = watched.store
-    audits = not_asked("no --store was given") if store is None else asked(lambda: read_last_runs(session, store))
-    cluster = asked(session.reader.cluster)
+    audits = not_asked("no --store was given") if store is None else answered(lambda: read_last_runs(session, store))
+    cluster = answered(session.reader.cluster)
     if isinstance(cluster, Skipped):
         return replace(Answers.none(cluster), audits=audits)
-    has_connect = bool(options.connect_urls) or asked(lambda: session.reader.group_id) is not None
+    has_connect = bool(options.connect_urls) or answered(lambda: session.reader.group_id) is not None
     hanging = HangingRequest((), None, LONGEST_TRANSACTION_MS, topic, topics.get("offsets"))
     offsets = OffsetsRequest(
         config_topic=topic,
@@ -172,11 +172,11 @@ def _answers(session: Session, watched: Watched) -> Answers:
         worker_config=next(iter(watched.evidence.worker_files), None),
     )
     return Answers(
-        diagnosis=asked(lambda: diagnose_cluster(session, watched.evidence)),
-        transactions=asked(lambda: list_transactions(session.reader, Selection(), topic)),
-        hanging=asked(lambda: find_hanging(session.reader, hanging)),
-        last_stable=asked(lambda: last_stable_offsets(session.reader, StabilityRequest((), topic))),
-        offsets=asked(lambda: show_offsets(session, offsets))
+        diagnosis=answered(lambda: diagnose_cluster(session, watched.evidence)),
+        transactions=answered(lambda: list_transactions(session.reader, Selection(), topic)),
+        hanging=answered(lambda: find_hanging(session.reader, hanging)),
+        last_stable=answered(lambda: last_stable_offsets(session.reader, StabilityRequest((), topic))),
+        offsets=answered(lambda: show_offsets(session, offsets))
         if has_connect
         else not_asked("neither --group-id nor --connect-url was given"),
         audits=audits,

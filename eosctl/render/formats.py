@@ -140,14 +140,12 @@ def _groups_lines(rows: list[Tree], block: Findings, page: Page) -> Iterator[str
     for row in rows:
         key = tuple(_text(row, path) for path in ("severity", "id", "name", "waiver"))
         groups.setdefault(key, []).append(row)
-    for number, group in enumerate(sorted(groups.values(), key=_is_waived)):
+    for number, group in enumerate(
+        sorted(groups.values(), key=lambda group: look_up(group[0], "waiver.expired") is False)
+    ):
         if number:
             yield ""
         yield from _group_lines(group, block, page)
-
-
-def _is_waived(group: Group) -> bool:
-    return look_up(group[0], "waiver.expired") is False
 
 
 def _group_lines(group: Group, block: Findings, page: Page) -> Iterator[str]:
@@ -254,7 +252,8 @@ def _block(document: Document, block: Table | Fields | Findings, page: Page) -> 
         case Table():
             yield from _table(look_up(document.data, block.rows), block, page)
         case Fields():
-            yield from _fields(look_up(document.data, block.at), block.columns, page)
+            value = look_up(document.data, block.at)
+            yield from _pairs([cell(look_up(value, each.path)) for each in block.columns], block.columns, page)
         case Findings():
             yield from findings_lines(document.data, block, page)
 
@@ -329,10 +328,6 @@ def _expanded(lines: list[list[str]], columns: tuple[Column, ...], page: Page) -
         if number:
             yield ""
         yield from _pairs(values, columns, page)
-
-
-def _fields(value: Tree, columns: tuple[Column, ...], page: Page) -> Iterator[str]:
-    yield from _pairs([cell(look_up(value, column.path)) for column in columns], columns, page)
 
 
 def _pairs(values: list[str], columns: tuple[Column, ...], page: Page) -> Iterator[str]:

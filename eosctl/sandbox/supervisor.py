@@ -24,7 +24,7 @@ from eosctl import errors
 from eosctl.errors import ConfigError, EosctlError, Interrupted, TimedOut
 from eosctl.sandbox.cache import exclusive
 from eosctl.sandbox.properties import HOST, SandboxSpec
-from eosctl.sandbox.sandbox import PostgreSQL, Sandbox
+from eosctl.sandbox.sandbox import Sandbox
 from eosctl.sandbox.site import accepts_connections, brokers_in_metadata, worker_has_joined
 
 POSTGRESQL: Final = "postgresql"
@@ -70,7 +70,11 @@ def state_of(sandbox: Sandbox) -> SandboxState:
         for number, url in enumerate(sandbox.connect_urls, start=1)
     ]
     postgresql = sandbox.postgresql if sandbox.spec.postgres else None
-    servers = [] if postgresql is None else [_server_state(postgresql)]
+    servers = (
+        []
+        if postgresql is None
+        else [ProcessState(POSTGRESQL, f"{HOST}:{postgresql.port}", postgresql.pid, str(postgresql.log))]
+    )
     return SandboxState(
         bootstrap_servers=sandbox.bootstrap_servers,
         sasl_bootstrap_servers=sandbox.sasl_bootstrap_servers,
@@ -86,10 +90,6 @@ def state_of(sandbox: Sandbox) -> SandboxState:
         postgresql_url=None if postgresql is None else postgresql.url,
         group_id=sandbox.spec.worker_config.get("group.id", sandbox.spec.group_id),
     )
-
-
-def _server_state(server: PostgreSQL) -> ProcessState:
-    return ProcessState(POSTGRESQL, f"{HOST}:{server.port}", server.pid, str(server.log))
 
 
 def is_ready(process: ProcessState) -> bool:

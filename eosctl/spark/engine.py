@@ -65,14 +65,11 @@ class _Count:
 def watching(spark: SparkSession, ranges: Sequence[OffsetRange], advance: Advance) -> Iterator[None]:
     """Report the ranges while the block runs; the advance function is called from another thread meanwhile."""
     count = _Count(ranges, advance)
-    watch = _handler if hasattr(spark, "registerProgressHandler") and _is_connect(spark) else _poller
+    is_connect = type(spark).__module__.startswith("pyspark.sql.connect")
+    watch = _handler if hasattr(spark, "registerProgressHandler") and is_connect else _poller
     with watch(spark, count.reach):
         yield
     count.reach(len(ranges), len(ranges))
-
-
-def _is_connect(spark: SparkSession) -> bool:
-    return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 @contextmanager

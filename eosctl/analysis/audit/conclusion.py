@@ -17,7 +17,7 @@ from eosctl.analysis.audit.findings import (
     ALTERED,
     BESIDE,
     BROKEN,
-    Evidence,
+    AuditSummaries,
     altered_offsets,
     change_findings,
     config_findings,
@@ -46,7 +46,7 @@ from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
 
 
-def conclude(evidence: Evidence) -> AuditReport:
+def conclude(evidence: AuditSummaries) -> AuditReport:
     findings = sorted(_findings(evidence), key=_worst_first)
     return AuditReport(
         plan=evidence.plan,
@@ -63,7 +63,7 @@ def conclude(evidence: Evidence) -> AuditReport:
     )
 
 
-def _findings(evidence: Evidence) -> Iterator[Finding]:
+def _findings(evidence: AuditSummaries) -> Iterator[Finding]:
     """All findings, or those on a selected connector or on none in particular."""
     selected = evidence.connectors() if evidence.plan.selected or evidence.is_partial else ()
     for finding in _all_findings(evidence):
@@ -72,7 +72,7 @@ def _findings(evidence: Evidence) -> Iterator[Finding]:
             yield finding
 
 
-def _all_findings(evidence: Evidence) -> Iterator[Finding]:
+def _all_findings(evidence: AuditSummaries) -> Iterator[Finding]:
     yield from log_findings(evidence)
     yield from key_findings(evidence)
     yield from change_findings(evidence)
@@ -87,7 +87,7 @@ def _worst_first(finding: Finding) -> tuple[int, str, str, str]:
     return list(Severity).index(finding.severity), finding.id, finding.subject, finding.message
 
 
-def _verdicts(findings: Sequence[Finding], evidence: Evidence) -> Iterator[ConnectorVerdict]:
+def _verdicts(findings: Sequence[Finding], evidence: AuditSummaries) -> Iterator[ConnectorVerdict]:
     """Verdicts; an absent connector only if judged or selected."""
     for name in evidence.connectors():
         verdict = _verdict(name, findings, evidence)
@@ -96,7 +96,7 @@ def _verdicts(findings: Sequence[Finding], evidence: Evidence) -> Iterator[Conne
             yield verdict
 
 
-def _verdict(name: str, findings: Sequence[Finding], evidence: Evidence) -> ConnectorVerdict:
+def _verdict(name: str, findings: Sequence[Finding], evidence: AuditSummaries) -> ConnectorVerdict:
     mine = [each for each in findings if each.kind not in BESIDE and concerns(each, name)]
     broken = tuple(dict.fromkeys(each.id for each in mine if _breaks(each, name)))
     altered = [each for each in mine if each.counts and each.kind in ALTERED]
@@ -153,7 +153,7 @@ def _statistics(figures: OwnerFigures) -> TransactionStatistics:
     return TransactionStatistics(**(figures._asdict() | histograms))
 
 
-def _timeline(evidence: Evidence) -> Iterator[TimelineEvent]:
+def _timeline(evidence: AuditSummaries) -> Iterator[TimelineEvent]:
     config_topic = evidence.config_topic or ""
     events = [
         TimelineEvent(history.connector, timestamp, kind, config_topic, 0, offset, tasks)
@@ -167,7 +167,7 @@ def _timeline(evidence: Evidence) -> Iterator[TimelineEvent]:
     yield from sorted(events, key=lambda event: (event.timestamp, event.connector, event.kind, *event[3:6]))
 
 
-def _sinks(evidence: Evidence) -> Iterator[str]:
+def _sinks(evidence: AuditSummaries) -> Iterator[str]:
     """Connectors that exist, and that the workers do not name among their source connectors."""
     sources = evidence.plan.connectors
     if isinstance(sources, Skipped):
@@ -177,14 +177,14 @@ def _sinks(evidence: Evidence) -> Iterator[str]:
             yield each.connector
 
 
-def _epochs(evidence: Evidence) -> Iterator[EpochPoint]:
+def _epochs(evidence: AuditSummaries) -> Iterator[EpochPoint]:
     for each in evidence.appearances:
         yield EpochPoint(
             each.topic, each.partition, each.producer_id, each.producer_epoch, each.timestamp, each.connector
         )
 
 
-def _growth(evidence: Evidence) -> Iterator[Growth]:
+def _growth(evidence: AuditSummaries) -> Iterator[Growth]:
     for log in evidence.logs:
         for point in () if log.settled is None else log.settled.growth:
             yield Growth(log.topic, log.partition, *point)

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby, pairwise
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -64,7 +65,7 @@ ALTERED: Final = frozenset({audit.OFFSETS_ALTERED})
 """Findings of records that readers have twice or lack because of a requested change."""
 
 
-class Words(NamedTuple):
+class FindingTemplate(NamedTuple):
     """How a kind is reported by an audit: {n} is how often; {s}, {is}, {was} follow from it.
 
     cure and severity are those of the kind unless an audit has others.
@@ -76,109 +77,109 @@ class Words(NamedTuple):
     severity: Severity | None = None
 
 
-KEY_WORDS: Final[Mapping[str, Words]] = {
-    KeyAnomalyKind.MALFORMED_KEY: Words(
+KEY_WORDS: Final[Mapping[str, FindingTemplate]] = {
+    KeyAnomalyKind.MALFORMED_KEY: FindingTemplate(
         internal_topics.MALFORMED_OFFSETS_KEY,
         "{n} key{s} of no source partition: workers ignore them",
         "find out who writes them; workers of 3.5.0, 3.5.1 and 3.6.0 lose other offsets over keys that are not JSON "
         "(KAFKA-15800)",
         Severity.INFO,
     ),
-    KeyAnomalyKind.TWO_PARTITIONS: Words(
+    KeyAnomalyKind.TWO_PARTITIONS: FindingTemplate(
         internal_topics.KEY_IN_TWO_PARTITIONS,
         "{n} key{s} with a value in two partitions of one topic: which one a worker starts from is chance",
         severity=Severity.WARNING,
     ),
-    KeyAnomalyKind.SAME_PARTITION: Words(
+    KeyAnomalyKind.SAME_PARTITION: FindingTemplate(
         internal_topics.LOGICAL_DUPLICATES,
         "{n} source partition{s} under two keys that differ in bytes: the connector uses one of them",
         "eosctl offsets show names them; remove the one that the connector does not write",
     ),
-    KeyAnomalyKind.SET_BACK: Words(
+    KeyAnomalyKind.SET_BACK: FindingTemplate(
         audit.OFFSET_SET_BACK,
         "{n} source offset{s} went back: records between both offsets were read again, or skipped before",
     ),
-    KeyAnomalyKind.REPEATED: Words(
+    KeyAnomalyKind.REPEATED: FindingTemplate(
         audit.OFFSET_REPEATED,
         "{n} source offset{s} {was} committed again together with data, by another producer session: records were "
         "read again, or the offset shows no position",
     ),
-    KeyAnomalyKind.NOT_TAKEN_OVER: Words(
+    KeyAnomalyKind.NOT_TAKEN_OVER: FindingTemplate(
         audit.OFFSET_NOT_TAKEN_OVER,
         "{n} source offset{s} {was} not taken over by another offsets topic: the connector began from nothing there, "
         "or from another offset, and read records again or skipped them",
     ),
-    KeyAnomalyKind.SNAPSHOT: Words(
+    KeyAnomalyKind.SNAPSHOT: FindingTemplate(
         audit.SNAPSHOT_BEGUN_AGAIN,
         "{n} snapshot{s} ended before all was copied, and another one was begun: readers have the rows of the first "
         "one twice",
     ),
-    KeyAnomalyKind.SNAPSHOT_UNCLEAR: Words(
+    KeyAnomalyKind.SNAPSHOT_UNCLEAR: FindingTemplate(
         audit.SNAPSHOT_UNCLEAR,
         "{n} snapshot{s} {was} interrupted, and the offset's form is not known: whether it was begun again, and rows "
         "are there twice, cannot be decided",
     ),
-    KeyAnomalyKind.PLAIN_WRITE: Words(
+    KeyAnomalyKind.PLAIN_WRITE: FindingTemplate(
         audit.PLAIN_OFFSETS_WRITE,
         "{n} source offset{s} {was} written outside any transaction after the connector committed in transactions",
     ),
-    KeyAnomalyKind.ZOMBIE: Words(
+    KeyAnomalyKind.ZOMBIE: FindingTemplate(
         audit.ZOMBIE_WRITER,
         "{n} time{s} a producer wrote on after another one had taken over its source partition: a zombie",
     ),
 }
-TRANSACTION_WORDS: Final[Mapping[str, Words]] = {
-    AnomalyKind.DATA_WITHOUT_OFFSETS: Words(
+TRANSACTION_WORDS: Final[Mapping[str, FindingTemplate]] = {
+    AnomalyKind.DATA_WITHOUT_OFFSETS: FindingTemplate(
         audit.DATA_WITHOUT_OFFSETS,
         "{n} transaction{s} committed data without source offsets: a restart reads and writes it again",
     ),
-    AnomalyKind.MISSING_MARKER: Words(
+    AnomalyKind.MISSING_MARKER: FindingTemplate(
         audit.MISSING_MARKER, "{n} transaction{s} ended elsewhere and {is} open here: a marker is missing"
     ),
-    AnomalyKind.MIXED_MARKERS: Words(
+    AnomalyKind.MIXED_MARKERS: FindingTemplate(
         audit.MIXED_MARKERS, "{n} transaction{s} {was} committed in one partition and aborted in another"
     ),
-    AnomalyKind.UNCLEAR: Words(
+    AnomalyKind.UNCLEAR: FindingTemplate(
         audit.UNCLEAR,
         "{n} transaction{s} with data could not be matched with their offsets: markers of several brokers' clocks",
     ),
-    AnomalyKind.UNKNOWN_WRITER: Words(
+    AnomalyKind.UNKNOWN_WRITER: FindingTemplate(
         audit.UNKNOWN_WRITER,
         "{n} transaction{s} with data, and no source offsets, by a producer whose transactional ID is not known",
     ),
-    AnomalyKind.OTHER_WRITER: Words(
+    AnomalyKind.OTHER_WRITER: FindingTemplate(
         audit.OTHER_WRITER,
         "{n} transaction{s} with data that the connector did not write: another application writes to its topic",
     ),
-    AnomalyKind.OFFSETS_WITHOUT_DATA: Words(
+    AnomalyKind.OFFSETS_WITHOUT_DATA: FindingTemplate(
         audit.OFFSETS_WITHOUT_DATA,
         "{n} transaction{s} committed source offsets and no data: records that the connector aborted, offsets that "
         "were altered or copied, or data that is gone",
     ),
-    AnomalyKind.UNJUDGED: Words(
+    AnomalyKind.UNJUDGED: FindingTemplate(
         audit.UNJUDGED,
         "{n} transaction{s} with data {is} older than what is left of the offsets topics, and were not judged",
     ),
 }
-CONFIG_WORDS: Final[Mapping[str, Words]] = {
-    ConfigAnomalyKind.PLAIN_LEADER: Words(
+CONFIG_WORDS: Final[Mapping[str, FindingTemplate]] = {
+    ConfigAnomalyKind.PLAIN_LEADER: FindingTemplate(
         audit.PLAIN_LEADER_WRITE,
         "{n} record{s} of the leader {was} written outside any transaction after transactional ones: a leader with "
         "exactly-once support off",
     ),
-    ConfigAnomalyKind.INTERLEAVED_LEADERS: Words(
+    ConfigAnomalyKind.INTERLEAVED_LEADERS: FindingTemplate(
         internal_topics.INTERLEAVED_LEADERS,
         "{n} time{s} two leaders wrote at once",
         "give each Connect cluster its own group ID and topics",
     ),
-    ConfigAnomalyKind.INCONSISTENT: Words(
+    ConfigAnomalyKind.INCONSISTENT: FindingTemplate(
         internal_topics.INCONSISTENT_CONNECTOR,
         "{n} connector{s} without all task configs: no worker that starts will run their tasks",
         "restart these connectors over REST; where the finding stays, stop and resume them, which writes all task "
         "configs (before Kafka 3.5: delete them and create them again)",
     ),
 }
-UNFENCED_WORDS: Final = Words(
+UNFENCED_WORDS: Final = FindingTemplate(
     audit.START_WITHOUT_FENCING,
     "{n} producer{s} began after a commit of task configs without a fencing round: zombies were not kept out",
 )
@@ -230,7 +231,7 @@ class ProducerSession(NamedTuple):
     producer_epoch: int
 
 
-class Evidence(Struct, frozen=True, dict=True):
+class AuditSummaries(Struct, frozen=True, dict=True):
     """Everything that was read, summarised. whole_since: offsets topics are complete from then on (None: not known).
 
     changes are those of source offsets while their connector was stopped.
@@ -355,7 +356,7 @@ class Evidence(Struct, frozen=True, dict=True):
 SLACK_MS: Final = 5_000
 
 
-def _finding(words: Words, subject: str, count: int, evidence: dict[str, object]) -> Finding:
+def _finding(words: FindingTemplate, subject: str, count: int, evidence: dict[str, object]) -> Finding:
     one = count == 1
     message = words.message.format_map(
         {"n": count, "s": "" if one else "s", "is": "is" if one else "are", "was": "was" if one else "were"}
@@ -364,7 +365,7 @@ def _finding(words: Words, subject: str, count: int, evidence: dict[str, object]
     return words.kind.finding(subject, message, {"count": count, **evidence}, cure=cure, severity=words.severity)
 
 
-def key_findings(evidence: Evidence) -> Iterator[Finding]:
+def key_findings(evidence: AuditSummaries) -> Iterator[Finding]:
     """One finding for each kind of anomaly and connector; suspicions are resolved by their transactions."""
     counts = Counter({(kind, connector): count for kind, connector, count in evidence.keys.counts})
     places: dict[tuple[str, str], list[KeyAnomaly]] = {}
@@ -388,7 +389,7 @@ def key_findings(evidence: Evidence) -> Iterator[Finding]:
         yield _finding(KEY_WORDS[kind], connector or anomalies[0].topic, counts[kind, connector], facts)
 
 
-def change_findings(evidence: Evidence) -> Iterator[Finding]:
+def change_findings(evidence: AuditSummaries) -> Iterator[Finding]:
     """One finding for each connector whose source offsets were changed, known effects or not."""
     changes: dict[str, list[OffsetsChange]] = {}
     for each in altered_offsets(evidence):
@@ -417,12 +418,12 @@ def change_findings(evidence: Evidence) -> Iterator[Finding]:
         yield OFFSETS_ALTERED.finding(connector, change_words(mine), facts, severity=severity)
 
 
-def altered_offsets(evidence: Evidence) -> tuple[OffsetsChange, ...]:
+def altered_offsets(evidence: AuditSummaries) -> tuple[OffsetsChange, ...]:
     """Every known change of source offsets, counted or not."""
     return (*evidence.changes, *_uncounted(evidence))
 
 
-def _uncounted(evidence: Evidence) -> Iterator[OffsetsChange]:
+def _uncounted(evidence: AuditSummaries) -> Iterator[OffsetsChange]:
     """Changes that the states show and the logs no longer do, so that nothing was counted."""
     counted_of = {each.connector for each in evidence.changes}
     known = circumstances(evidence.transactions.committed, evidence.owners, evidence.config.connectors)
@@ -463,7 +464,7 @@ def _data_places(anomaly: KeyAnomaly, known: Circumstances) -> Iterator[dict[str
             yield {"committed_with": name, **_data_place(data), "key": anomaly.key}
 
 
-def transaction_findings(evidence: Evidence) -> Iterator[Finding]:
+def transaction_findings(evidence: AuditSummaries) -> Iterator[Finding]:
     """One for each kind of anomaly, connectors and topic."""
     places: dict[tuple[str, tuple[str, ...], str], list[Anomaly]] = {}
     for anomaly in evidence.transactions.anomalies:
@@ -494,7 +495,7 @@ def _transaction_finding(tally: Tally, anomalies: Iterable[Anomaly], holders: Ma
     return _finding(TRANSACTION_WORDS[tally.kind], subject, tally.transactions, {**facts, "places": places})
 
 
-def config_findings(evidence: Evidence) -> Iterator[Finding]:
+def config_findings(evidence: AuditSummaries) -> Iterator[Finding]:
     """One finding for each kind of anomaly; a plain leader names all connectors concerned. Two leaders concern all."""
     topic = evidence.config_topic or ""
     everybody = [each.connector for each in evidence.config.connectors if each.known]
@@ -509,7 +510,7 @@ def config_findings(evidence: Evidence) -> Iterator[Finding]:
         yield _finding(CONFIG_WORDS[kind], topic, len(found), {"connectors": named, "places": places})
 
 
-def unfenced_findings(evidence: Evidence) -> Iterator[Finding]:
+def unfenced_findings(evidence: AuditSummaries) -> Iterator[Finding]:
     """Producers that began after a commit, where no fencing round kept out the ones before it.
 
     A worker with exactly-once support enabled starts a task only after the leader wrote a task-count record for the
@@ -543,9 +544,11 @@ def unfenced_findings(evidence: Evidence) -> Iterator[Finding]:
         )
 
 
-def _last_writes(evidence: Evidence) -> Mapping[tuple[int, int], int]:
+def _last_writes(evidence: AuditSummaries) -> Mapping[tuple[int, int], int]:
     """Time of the last write to an offsets topic, by producer ID and epoch of its last session."""
-    last_epochs = {each.producer_id: each.producer_epoch for each in sorted(evidence.sessions, key=_epoch)}
+    last_epochs = {
+        each.producer_id: each.producer_epoch for each in sorted(evidence.sessions, key=attrgetter("producer_epoch"))
+    }
     logs = [each for each in evidence.logs if evidence.topics[each.topic].role is TopicRole.OFFSETS]
     states = [state for log in logs for state in (log.settled, log.tail) if state is not None]
     times: dict[tuple[int, int], int] = {}
@@ -555,11 +558,7 @@ def _last_writes(evidence: Evidence) -> Mapping[tuple[int, int], int]:
     return times
 
 
-def _epoch(session: ProducerSession) -> int:
-    return session.producer_epoch
-
-
-def removed_findings(evidence: Evidence) -> Iterator[Finding]:
+def removed_findings(evidence: AuditSummaries) -> Iterator[Finding]:
     """Source offsets that were removed, by a user or the connector: a start there finds none."""
     for keys in evidence.keys.connectors:
         if keys.connector is not None and keys.tombstones:
@@ -570,7 +569,7 @@ def removed_findings(evidence: Evidence) -> Iterator[Finding]:
             )
 
 
-def orphan_findings(evidence: Evidence) -> Iterator[Finding]:
+def orphan_findings(evidence: AuditSummaries) -> Iterator[Finding]:
     """Offsets of connectors that do not exist here: deleted ones, or those of another group that shares the topic."""
     if evidence.known is None:
         return
@@ -591,7 +590,7 @@ def orphan_findings(evidence: Evidence) -> Iterator[Finding]:
             )
 
 
-def log_findings(evidence: Evidence) -> Iterator[Finding]:
+def log_findings(evidence: AuditSummaries) -> Iterator[Finding]:
     """Findings about each partition by itself."""
     for log in evidence.logs:
         yield from _gaps(log, evidence)
@@ -600,7 +599,7 @@ def log_findings(evidence: Evidence) -> Iterator[Finding]:
     yield from _hanging_unread(evidence)
 
 
-def _gaps(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
+def _gaps(log: PartitionLog, evidence: AuditSummaries) -> Iterator[Finding]:
     place: dict[str, object] = {"topic": log.topic, "partition": log.partition}
     topic = evidence.topics[log.topic]
     named = [name for name in evidence.connectors() if log.topic in evidence.used_topics(name)]
@@ -644,7 +643,7 @@ def _gaps(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
             yield kinds.UNREADABLE_RANGE.finding(subject, message, facts)
 
 
-def _expired_output(log: PartitionLog, start: int, named: list[str], evidence: Evidence) -> Finding:
+def _expired_output(log: PartitionLog, start: int, named: list[str], evidence: AuditSummaries) -> Finding:
     """Retention deletes whole segments, in time. DeleteRecords cuts inside a batch, too, or what is younger than that;
     the latter does a retention as well that was shorter for a while.
 
@@ -676,7 +675,7 @@ def _expired_output(log: PartitionLog, start: int, named: list[str], evidence: E
     return kinds.EXPIRED_RANGE.finding(subject, message, {**place, "connectors": users, "offsets": places}, cure=cure)
 
 
-def _plain_data(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
+def _plain_data(log: PartitionLog, evidence: AuditSummaries) -> Iterator[Finding]:
     topic = evidence.topics[log.topic]
     if log.settled is None or topic.role is not TopicRole.OUTPUT:
         return
@@ -708,7 +707,7 @@ def _plain_data(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
             yield kinds.DATA_OUTSIDE_TRANSACTION.finding(", ".join(named), message, facts)
 
 
-def _open(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
+def _open(log: PartitionLog, evidence: AuditSummaries) -> Iterator[Finding]:
     if log.tail is None:
         return
     bounds = next(each for each in evidence.plan.bounds if (each.topic, each.partition) == log[:2])
@@ -742,7 +741,7 @@ def _open(log: PartitionLog, evidence: Evidence) -> Iterator[Finding]:
         yield kinds.OPEN_TRANSACTION.finding(subject, message, facts)
 
 
-def _hanging_unread(evidence: Evidence) -> Iterator[Finding]:
+def _hanging_unread(evidence: AuditSummaries) -> Iterator[Finding]:
     """Transactions that hang in partitions whose record batches were not read."""
     read = {log[:2] for log in evidence.logs}
     known = () if isinstance(evidence.plan.open, Skipped) else evidence.plan.open
@@ -751,7 +750,7 @@ def _hanging_unread(evidence: Evidence) -> Iterator[Finding]:
             yield _hanging(each, evidence)
 
 
-def _hanging(each: OpenAtPlan, evidence: Evidence) -> Finding:
+def _hanging(each: OpenAtPlan, evidence: AuditSummaries) -> Finding:
     """Owners are those of the producer; the connectors are those whose topic cannot be read further."""
     owners = evidence.owners.get(each.producer_id, ())
     users = owners or evidence.topics[each.topic].connectors

@@ -23,6 +23,7 @@ Nothing here asks whose a producer ID is: that may become known later, when the 
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from eosctl.analysis.audit.owners import AnomalyKind, Owners, name_owners, name_stall
@@ -205,7 +206,7 @@ def match_parts(parts: Iterable[TransactionPart], logged: Sequence[LoggedTransac
     for (epoch, place), mine in places.items():
         theirs = [each for each in sessions.get(epoch, ()) if place in each.partitions]
         settled = sum(each.completed_ms is not None and each.completed_ms <= as_of - SETTLED_MS for each in theirs)
-        pairs = list(zip(sorted(mine, key=_first), theirs, strict=False))
+        pairs = list(zip(sorted(mine, key=attrgetter("first")), theirs, strict=False))
         if settled <= len(mine) <= len(theirs) and all(_may_be_of(part, each) for part, each in pairs):
             matched.update(pairs)
     return matched
@@ -214,10 +215,6 @@ def match_parts(parts: Iterable[TransactionPart], logged: Sequence[LoggedTransac
 def _may_be_of(part: TransactionPart, logged: LoggedTransaction) -> bool:
     after = logged.completed_ms is not None and part.marker_timestamp > logged.completed_ms + CLOCKS_DIFFER_MS
     return part.marker_timestamp >= logged.decided_ms - CLOCKS_DIFFER_MS and not after
-
-
-def _first(part: TransactionPart) -> int:
-    return part.first
 
 
 GRACE_MS: Final = 5_000

@@ -93,7 +93,7 @@ NEAR_EXHAUSTION: Final = 32_000
 """Of the 32,767 epochs that a producer ID has (TransactionMetadata.isProducerEpochExhausted)."""
 
 
-def counted(answer: Result, metric: Metric, labels: tuple[str, ...], count: int) -> Iterator[Sample]:
+def count_sample(answer: Result, metric: Metric, labels: tuple[str, ...], count: int) -> Iterator[Sample]:
     """The count; no sample where the count is 0 and one of its facts was not read."""
     if count or (answer.complete and answer.failure is None):
         yield Sample(metric, labels, count)
@@ -103,9 +103,9 @@ def transaction_samples(listed: TransactionList) -> Iterator[Sample]:
     """The IDs by state, the oldest open transactions, and epochs near their end."""
     states = Counter(each.state for each in listed.transactions)
     for state in TransactionState:
-        yield from counted(listed, metrics.TRANSACTIONAL_IDS, (state.value,), states[state])
+        yield from count_sample(listed, metrics.TRANSACTIONAL_IDS, (state.value,), states[state])
     opened = [each for each in listed.transactions if each.state.is_open]
-    yield from counted(listed, metrics.OPEN_TRANSACTIONS, (), len(opened))
+    yield from count_sample(listed, metrics.OPEN_TRANSACTIONS, (), len(opened))
     for each in opened:
         if each.running_ms is not None:
             labels = (*_owner(each.transactional_id, each.ownership), each.state.value)
@@ -113,15 +113,15 @@ def transaction_samples(listed: TransactionList) -> Iterator[Sample]:
     epochs = [each.description.producer.producer_epoch for each in listed.transactions if each.description is not None]
     near = sum(epoch >= NEAR_EXHAUSTION for epoch in epochs)
     if near or len(epochs) == len(listed.transactions):
-        yield from counted(listed, metrics.EPOCHS_NEAR_END, (), near)
+        yield from count_sample(listed, metrics.EPOCHS_NEAR_END, (), near)
 
 
 def hanging_samples(found: HangingTransactions) -> Iterator[Sample]:
     """Hanging transactions, and transactions that may hang."""
     hanging = [each for each in found.verdicts if each.hangs]
-    yield from counted(found, metrics.HANGING, (), len(hanging))
+    yield from count_sample(found, metrics.HANGING, (), len(hanging))
     undecided = len(found.undecided) + len(found.undated)
-    yield from counted(found, metrics.HANGING_UNDECIDED, (), undecided)
+    yield from count_sample(found, metrics.HANGING_UNDECIDED, (), undecided)
     for each in sorted(hanging, key=lambda each: each.transaction.active.last_timestamp or 0):
         last = each.transaction.active.last_timestamp
         if last is not None:
@@ -132,7 +132,7 @@ def hanging_samples(found: HangingTransactions) -> Iterator[Sample]:
 def stability_samples(found: LastStableOffsets) -> Iterator[Sample]:
     """Lag of the last stable offsets, its duration, and the producers that cause it."""
     held = [each for each in found.partitions if each.offsets.held_back > 0]
-    yield from counted(found, metrics.LSO_HELD_PARTITIONS, (), len(held))
+    yield from count_sample(found, metrics.LSO_HELD_PARTITIONS, (), len(held))
     for each in held:
         place = (each.offsets.topic_partition.topic, str(each.offsets.topic_partition.partition))
         yield Sample(metrics.LSO_LAG, place, each.offsets.held_back)

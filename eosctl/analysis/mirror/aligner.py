@@ -249,7 +249,7 @@ class Aligner:
         if source.at < source.end and offset >= self._in_source.settled:
             self._keep()
         stop = next(iter(self._stops[bisect_right(self._stops, offset) :]), ENDLESS)
-        return max(1, min(self._window, source.place_of(stop) - source.at))
+        return max(1, min(self._window, source.position_of(stop) - source.at))
 
     def _keep(self) -> None:
         """Keeps the present position, from which a later run resumes."""

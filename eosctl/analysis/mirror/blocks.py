@@ -100,7 +100,7 @@ class Buffer:
         self.base, self.at = place - before, place
         return before
 
-    def place_of(self, offset: int) -> int:
+    def position_of(self, offset: int) -> int:
         """The place of the first record at or behind an offset, as far as it is read."""
         return self.base + bisect_left(self.offsets, offset)
 
@@ -308,7 +308,7 @@ class Tally:
                 (place, there), (place + 1, there), Stretch(offset, offset + 1, there, there, 1, source.time(place))
             )
         for each in runs.stretches:
-            start = source.place_of(each.source_start)
+            start = source.position_of(each.source_start)
             yield MissingRun(start, start + each.records, each)
 
     def alignment(self, lag: Stretch | None, translated: tuple[Translated, ...]) -> Alignment:

@@ -645,7 +645,10 @@ def _histogram(
     titles = [_bucket_words(bucket, words) for bucket in buckets]
     drawn, rest = found[:MOST_CONNECTORS], found[MOST_CONNECTORS:]
     total = _sum(histogram for _, histogram in found)
-    parts = [(_name(each.connector), PALETTE[number], dict(counts)) for number, (each, counts) in enumerate(drawn)]
+    parts = [
+        (NONE if each.connector is None else each.connector, PALETTE[number], dict(counts))
+        for number, (each, counts) in enumerate(drawn)
+    ]
     parts += [(f"{len(rest):,} others", OTHERS, _sum(counts for _, counts in rest))] if rest else []
     return Figure(
         key=key,
@@ -690,10 +693,6 @@ def _transactions_summary(found: Sequence[TransactionStatistics], transactions: 
 def _bucket_words(bucket: int, words: Callable[[int], str]) -> str:
     low, high = map(words, bucket_bounds(bucket))
     return low if low == high else f"{low} to {high}"
-
-
-def _name(connector: str | None) -> str:
-    return NONE if connector is None else connector
 
 
 def _sum(histograms: Iterable[Mapping[int, int]]) -> dict[int, int]:
