@@ -7,6 +7,7 @@ from msgspec import Struct
 from eosctl.errors import EosctlError, Interrupted, NotAuthorized, PartlyApplied, Refused, TimedOut
 from eosctl.model.names import ProducerIdAndEpoch
 from eosctl.model.report import Finding, Result
+from eosctl.model.text import pluralize
 from eosctl.model.transactions import Owner, TransactionDescription
 
 
@@ -146,7 +147,12 @@ class PlannedFencing(Result, frozen=True, kw_only=True):
 
     @property
     def failure(self) -> EosctlError | None:
-        return Refused("; ".join(self.objections), hint=self.plan.objections[0].hint) if self.objections else None
+        """With the first objection; where there are more, the plan has a line for each, with what to do about it."""
+        if not self.objections:
+            return None
+        more = len(self.objections) - 1
+        also = f"; {pluralize(more, 'more objection')}, each on a line of the plan" if more else ""
+        return Refused(f"{self.objections[0]}{also}", hint=self.plan.objections[0].hint)
 
 
 class Proof(Struct, frozen=True):

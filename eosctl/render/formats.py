@@ -252,8 +252,7 @@ def _block(document: Document, block: Table | Fields | Findings, page: Page) -> 
         case Table():
             yield from _table(look_up(document.data, block.rows), block, page)
         case Fields():
-            value = look_up(document.data, block.at)
-            yield from _pairs([cell(look_up(value, each.path)) for each in block.columns], block.columns, page)
+            yield from _fields(look_up(document.data, block.at), block.columns, page)
         case Findings():
             yield from findings_lines(document.data, block, page)
 
@@ -330,12 +329,29 @@ def _expanded(lines: list[list[str]], columns: tuple[Column, ...], page: Page) -
         yield from _pairs(values, columns, page)
 
 
+def _fields(value: Tree, columns: tuple[Column, ...], page: Page) -> Iterator[str]:
+    """A list of commands is a line for each."""
+    said = [(column, text) for column in columns for text in _texts(look_up(value, column.path))]
+    yield from _pairs([text for _, text in said], tuple(column for column, _ in said), page)
+
+
+def _texts(value: Tree) -> list[str]:
+    listed = value if isinstance(value, list) else []
+    return [cell(each) for each in listed if str(each).startswith(COMMAND)] or [cell(value)]
+
+
+COMMAND: Final = "eosctl "
+"""What begins with it stays on one line, to be copied."""
+
+
 def _pairs(values: list[str], columns: tuple[Column, ...], page: Page) -> Iterator[str]:
     left = max(len(column.header) for column in columns)
     room = None if page.width is None else max(page.width - left - GAP, 20)
+    before = None
     for column, text in zip(columns, values, strict=True):
-        right = columns_across(text) if room is None else room
-        cells, styles = [column.header, text], [HEADING, column.tones.get(text)]
+        right = columns_across(text) if room is None or text.startswith(COMMAND) else room
+        cells, styles = ["" if column is before else column.header, text], [HEADING, column.tones.get(text)]
+        before = column
         yield from rows_of_lines(cells, styles, [left, right], [Align.LEFT, Align.LEFT], page)
 
 

@@ -200,6 +200,17 @@ def test_what_nobody_knows_is_said_to_be_unknown_with_what_is_spelt_alike(eosctl
     assert (said.exit_code, " ".join(said.stdout.split())[:22]) == (1, "Nothing is known of: " + text[0])
 
 
+def test_each_command_stands_on_a_line_of_its_own_however_narrow_the_terminal_is(eosctl, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = eosctl("explain", "task pay-0: ProducerFencedException", "--group-id", "ours").stdout.splitlines()
+    commands = [line.partition("eosctl ")[2] for line in lines if "eosctl " in line]
+    assert commands == [
+        "transactions describe ours-pay-0 --group-id ours",
+        "transactions log ours-pay-0 --history",
+        "inspect-config --connector pay --group-id ours",
+    ]
+
+
 def test_what_is_like_nothing_is_said_to_be_unknown(eosctl):
     ran = eosctl("explain", "xyzzy 12")
     assert ran.exit_code == 1

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from eosctl.analysis.transactions import KnownNames
-from eosctl.model.fencing import Candidate, FencingPlan, FencingRequest
+from eosctl.model.fencing import Candidate, FencingPlan, FencingRequest, PlannedFencing
 from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest, Move
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
@@ -15,6 +15,7 @@ from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.workers import LiveOwners
 from eosctl.planning.fencing import plan_fencing, select_candidates
 from eosctl.planning.producing_elsewhere import find_clusters
+from eosctl.render.answers.fencing import view_fencing_plan
 
 NOBODY = LiveOwners()
 TASK_OLD = ConnectorTaskId("old", 0)
@@ -129,6 +130,20 @@ def test_tasks_at_work_are_refused_with_group_connector_task_and_member() -> Non
         "POST /connectors/orders/tasks/0/restart; POST /connectors/orders/tasks/1/restart"
     )
     assert result.warnings == ()
+
+
+def test_of_several_connectors_at_work_each_has_a_line_of_the_plan_and_the_error_one_alone() -> None:
+    names = ("orders", "other", "third")
+    live = at_work("g", *(ConnectorTaskId(name, 0) for name in names))
+    wanted = [f"g-{name}-0" for name in names]
+    result = plan(FencingRequest(tuple(wanted)), described(*wanted), live)
+    planned = PlannedFencing(plan=result, cluster_id="c", as_of=0)
+    notes = view_fencing_plan(planned).notes
+    assert [each.split()[2] for each in notes] == list(names)
+    assert "POST /connectors/third/tasks/0/restart" in notes[2]
+    failure = str(planned.failure)
+    assert failure.startswith("connector orders of Connect cluster g has 1 task at work")
+    assert failure.endswith("; 2 more objections, each on a line of the plan")
 
 
 def test_a_task_of_another_group_with_the_same_id_is_refused() -> None:

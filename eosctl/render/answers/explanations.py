@@ -21,8 +21,8 @@ class ExplanationRow(Struct, frozen=True):
     title: str
     severity: Annotated[Severity | None, "the worst that it can be"]
     cause: Annotated[str, "what it means for Connect"]
-    commands: list[str]
-    next: Annotated[str, "what to do next"]
+    commands: Annotated[list[str], col("what to do next", "NEXT")]
+    next: str
     source: Annotated[str, "where it comes from"]
     reported_by: list[str]
     reporters: Annotated[str, col("commands that report it", "REPORTED-BY")]
@@ -62,11 +62,11 @@ class KnownData(Struct, frozen=True):
 
 
 SHOWN: Final = 100
-ERROR: Final = Fields((Column("ERROR", "title", "what happened"), *columns(ExplanationRow, "id cause next source")))
+ERROR: Final = Fields((Column("ERROR", "title", "what happened"), *columns(ExplanationRow, "id cause commands source")))
 FINDING: Final = Fields(
     (
         Column("FINDING", "title", "what was found"),
-        *columns(ExplanationRow, "id name severity cause next source reporters"),
+        *columns(ExplanationRow, "id name severity cause commands source reporters"),
     )
 )
 ERRORS: Final = Table("errors", columns(ErrorRow, "id title"), title="Errors")

@@ -155,8 +155,14 @@ def view_fencing_plan(planned: PlannedFencing) -> Document:
         data=data,
         blocks=(PLAN_TABLE,),
         prose=(_summary(plan),),
-        notes=tuple(f"warning: {each}" for each in plan.warnings),
+        notes=(*_each_objection(plan), *(f"warning: {each}" for each in plan.warnings)),
     )
+
+
+def _each_objection(plan: FencingPlan) -> list[str]:
+    """None where there is one alone: the error that follows is about it."""
+    several = plan.objections if len(plan.objections) > 1 else ()
+    return [f"objection: {each.message}; {each.hint}" for each in several]
 
 
 def view_fenced(fenced: Fenced) -> Document:
