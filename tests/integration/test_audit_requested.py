@@ -1,6 +1,7 @@
 """What an audit judges that was requested for some topics, or for one connector, of several."""
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import AuditSite, Eosctl
+from tests.integration.producers import transactional_producer
 
 pytestmark = [pytest.mark.kafka]
 
@@ -49,3 +51,17 @@ def test_an_audit_of_a_connector_reads_its_topics_and_no_others(site: AuditSite,
     code, data = audited(site, eosctl, "--connector", site.name)
     assert [(each["name"], each["verdict"]) for each in data["connectors"]] == [(site.name, "held")]
     assert (code, outputs(data)) == (0, [site.name])
+
+
+def test_a_stall_of_the_brokers_longest_transaction_is_shown_after_it_ended(site: AuditSite, eosctl: Eosctl):
+    """A coordinator aborts 46 ms after the timeout of 15 minutes; the record says when its transaction began."""
+    longest_ms = 900_000
+    producer = transactional_producer(site.servers, f"{site.name}-longest")
+    producer.begin_transaction()
+    producer.produce(site.name, b"x", partition=0, timestamp=time.time_ns() // 1_000_000 - longest_ms - 46)
+    assert producer.flush(30) == 0
+    producer.abort_transaction(30)
+    _, data = audited(site, eosctl, "--topic", site.name)
+    [stall] = [each for each in data["stalls"] if each["held_s"] > 600]
+    assert (stall["topic"], stall["partition"], stall["open"]) == (site.name, 0, False)
+    assert longest_ms / 1000 < stall["held_s"] < longest_ms / 1000 + 60

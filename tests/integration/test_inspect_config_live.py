@@ -62,6 +62,17 @@ def test_tasks_that_a_stop_is_about_to_end_are_no_finding(mirror: Mirror, worker
     assert {each["target_state"] for each in seen} == {"STOPPED"}
 
 
+def test_doctor_takes_tasks_that_a_stop_is_about_to_end_for_no_start_without_fencing(
+    mirror: Mirror, worker: Worker, eosctl: Callable[..., Ran]
+) -> None:
+    mirror.start(3)
+    worker.ask("PUT", f"/connectors/{mirror.name}/stop")
+    here = ("-b", worker.sandbox.bootstrap_servers, "--group-id", "connect-cluster", "--connect-url", worker.url)
+    answers = [json.loads(eosctl("doctor", *here, "-o", "json").stdout)["data"] for _ in range(3)]
+    found = {(each["id"], each["subject"]) for data in answers for each in data["findings"]}
+    assert found.isdisjoint({("EOS068", mirror.name), ("EOS070", mirror.name)})
+
+
 def test_a_start_in_progress_is_no_finding(mirror: Mirror, worker: Worker, inspect: Inspect) -> None:
     """A changed number of tasks is committed while those of before run; a restart and a rebalance follow."""
     name = mirror.name

@@ -166,6 +166,10 @@ def test_a_group_is_shown_where_it_waits_with_its_lag_and_nothing_that_it_does_n
     assert f"Group {group} (Empty) may wait for a transaction in 1 of the 2 partitions that it reads." in shown
     endings = [line for line in shown.splitlines() if "to end it now: " in line]
     assert [each.partition("to end it now: ")[2] for each in endings] == [f"eosctl fence --transactional-id {holder}"]
+    silent = eosctl("transactions", "hanging", "-b", servers, "--topic", name)
+    assert silent.exit_code == 0, silent.stderr
+    assert "1 partition is held back by open transactions that are in progress" in silent.stdout
+    assert f"eosctl transactions lso --topic {name}" in silent.stdout
     assert len(holders) == 2
 
 

@@ -314,7 +314,7 @@ MIRROR_GAP: Final = FindingKind(
     "mirror skipped them and will not copy them any more.",
     fix="copy the records of these source offsets while the source still has them; find out what moved the mirror's "
     "offset (a reset of its consumer, changed or lost offsets of its connector)",
-    source="MirrorSourceTask.initializeConsumer",
+    source="MirrorSourceTask.initializeConsumer (from 3.6 on)",
     commands=("mirror audit",),
 )
 MIRROR_REPEAT: Final = FindingKind(
@@ -326,7 +326,7 @@ MIRROR_REPEAT: Final = FindingKind(
     "source support each restart may do so, with it lost offsets do.",
     fix="run the mirror with exactly.once.source.support=enabled; where it has that, find out what moved its offsets "
     "with `eosctl audit`",
-    source="MirrorSourceTask.initializeConsumer; KIP-618",
+    source="MirrorSourceTask.initializeConsumer (from 3.6 on); KIP-618",
     commands=("mirror audit",),
 )
 MIRROR_DISORDER: Final = FindingKind(
@@ -384,7 +384,7 @@ SOURCE_PURGED: Final = FindingKind(
     cause="The log start offset of the source has passed the mirror's offset. Its consumer then begins at the earliest "
     "offset (auto.offset.reset) and says nothing.",
     fix="what was committed of them is lost to the target; raise retention.ms of the source, or give it more tasks",
-    source="MirrorSourceTask.initializeConsumer",
+    source="MirrorSourceTask.initializeConsumer (from 3.6 on)",
     commands=("mirror audit",),
 )
 SOURCE_RECREATED: Final = FindingKind(
@@ -397,7 +397,7 @@ SOURCE_RECREATED: Final = FindingKind(
     fix="reset the connector's offset of this partition to that of the new topic (`eosctl offsets restore <file> "
     "--connector <connector>`, or PATCH on its offsets), and look for records at the beginning of the new topic that "
     "the target lacks",
-    source="MirrorSourceTask.initializeConsumer",
+    source="MirrorSourceTask.initializeConsumer (from 3.6 on)",
     commands=("mirror audit",),
 )
 RETENTION_NEAR: Final = FindingKind(
@@ -429,7 +429,7 @@ MIRROR_BEGAN: Final = FindingKind(
     cause="The mirror began behind the log start of the source (auto.offset.reset=latest, or an offset that was set), "
     "or the target no longer holds its first records. The verdict begins at the first record that both sides hold.",
     fix="nothing, if it was intended",
-    source="MirrorSourceTask.initializeConsumer",
+    source="MirrorSourceTask.initializeConsumer (from 3.6 on)",
     commands=("mirror audit",),
 )
 CHECKPOINT_AHEAD: Final = FindingKind(

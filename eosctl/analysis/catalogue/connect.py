@@ -478,7 +478,8 @@ UNCOMMITTED: Final = FindingKind(
     "default read_uncommitted too.",
     fix="set isolation.level=read_committed in every consumer of the connectors' topics; for a share group: "
     f"{SET_ISOLATION.format('<group>')}",
-    source="KIP-98, KIP-932; ConsumerConfig.ISOLATION_LEVEL_CONFIG, GroupConfig.SHARE_ISOLATION_LEVEL_CONFIG",
+    source="KIP-98, KIP-932; ConsumerConfig.ISOLATION_LEVEL_CONFIG, "
+    "GroupConfig.SHARE_ISOLATION_LEVEL_CONFIG (from 4.1 on)",
 )
 SINK: Final = FindingKind(
     id="EOS121",
