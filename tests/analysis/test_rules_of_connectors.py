@@ -444,3 +444,43 @@ def test_a_prefix_with_its_dash_spares_the_connector_that_is_called_alike():
 def test_a_connector_that_is_called_like_another_and_a_dash_is_told():
     [found] = find_collisions({"g": ["orders", "orders-eu"]})
     assert (found.shared, str(found.second)) == ("g-orders-", "connector orders-eu of group g")
+
+
+def test_a_transaction_is_overdue_when_the_coordinators_sweep_has_passed() -> None:
+    """The coordinator looks each 10 s, and then writes markers."""
+    just, over = (
+        but(transactions={"g-x-0": described("g-x-0", TransactionState.ONGOING, NOW - 60_000 - late)})
+        for late in (30_000, 30_001)
+    )
+    assert (answer("EOS112", just).outcome, answer("EOS112", over).outcome) == ("fine", "found")
+
+
+def test_an_id_expires_by_the_least_patient_broker() -> None:
+    """Any broker may become its coordinator."""
+    week, day = 604_800_000, 86_400_000
+    brokers = {at: BROKER | {"transactional.id.expiration.ms": str(limit)} for at, limit in enumerate((week, day))}
+    [found] = answer("EOS117", but(brokers=brokers, idle_since={"g-x-1": NOW - day + 3_600_000})).findings
+    assert found.evidence["transactional_id_expiration_ms"] == day
+    assert "expire in 1.0 h" in found.message
+
+
+def test_the_name_of_a_consumer_group_is_no_leaders() -> None:
+    """Only the leader of a Connect group has a transactional ID of the form connect-cluster-GROUP."""
+    running = {"o": ConnectorStatus("o", "source", "RUNNING", (TaskStatus(0, "RUNNING", "a:8083"),))}
+    for kind, outcome in (("connect", "found"), ("consumer", "fine")):
+        evidence = but(group_id="connect-cluster", groups={"o-0": kind}, statuses=running, inspection=Skipped("denied"))
+        assert answer("EOS113", evidence).outcome == outcome
+
+
+@pytest.mark.parametrize(("maximum", "outcome"), [("60000", "fine"), ("59999", "found")])
+def test_a_timeout_that_is_the_brokers_maximum_is_allowed(maximum: str, outcome: str) -> None:
+    """TransactionCoordinator refuses what is larger."""
+    assert answer("EOS104", but(brokers={0: BROKER | {"transaction.max.timeout.ms": maximum}})).outcome == outcome
+
+
+def test_nothing_is_said_to_be_ignored_where_it_is_not_known_whether_workers_are_enabled() -> None:
+    """Workers that are not enabled use the override."""
+    overridden = inspection(**{"producer.override.enable.idempotence": "false"})
+    unknown = but(workers={A: worker(A, enabled=Skipped("500"))}, inspection=overridden)
+    assert (answer("EOS102", unknown).outcome, answer("EOS102", unknown).findings) == ("cannot tell", ())
+    assert answer("EOS102", but(workers={A: worker(A, enabled=False)}, inspection=overridden)).outcome == "fine"

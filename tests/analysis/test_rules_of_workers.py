@@ -480,3 +480,26 @@ def test_workers_back_off_counts_where_the_connector_has_none_of_its_own() -> No
     evidence = but(inspection=inspection(tasks(105)), transaction_log=ONE_COORDINATOR)
     assert answer("EOS030", replace(evidence, worker_files=files)).outcome == "fine"
     assert answer("EOS030", replace(evidence, worker_files=files | {B: FILE})).outcome == "found"
+
+
+@pytest.mark.parametrize(
+    ("ids", "severity"),
+    [(24, Severity.INFO), (25, Severity.WARNING), (88, Severity.WARNING), (89, Severity.ERROR), (99, Severity.ERROR)],
+)
+def test_a_round_that_nearly_takes_the_90_seconds_is_an_error(ids: int, severity: Severity) -> None:
+    """81 to 90 s: a coordinator that is a little slower makes all tasks of the connector FAILED."""
+    slow = but(inspection=inspection(tasks(ids)), transaction_log=ONE_COORDINATOR)
+    assert [each.severity for each in answer("EOS030", slow).findings] == [severity]
+
+
+def test_a_connector_that_was_deleted_is_not_fenced_again() -> None:
+    gone = but(inspection=inspection(tasks(105).put("connector-x", None)), transaction_log=ONE_COORDINATOR)
+    assert answer("EOS030", gone).findings == ()
+
+
+def test_workers_that_are_not_enabled_are_found_though_nobody_knows_what_they_run() -> None:
+    """Without statuses and config topic no source connector is known: that is no sign that there is none."""
+    disabled = but(workers={A: worker(A, enabled=False)}, statuses=Skipped("denied"), inspection=Skipped("denied"))
+    assert answer("EOS013", disabled).outcome == "found"
+    nothing = but(workers={A: worker(A, enabled=False, connectors=())}, statuses={}, inspection=inspection(Log()))
+    assert answer("EOS013", nothing).outcome == "fine"

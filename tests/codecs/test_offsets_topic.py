@@ -301,3 +301,9 @@ def test_keys_that_are_cut_or_too_long_are_undecodable(broken: bytes):
 def test_any_bytes_give_a_key_or_undecodable(data: bytes):
     with suppress(Undecodable):
         decode_offset_commit_key(data)
+
+
+@pytest.mark.parametrize(("members", "ordered"), [("abcdefghijkq", "aqbcdefghijk"), ("abcdefghijklq", "abcdefghijklq")])
+def test_a_hash_map_grows_with_its_thirteenth_member(members: str, ordered: str) -> None:
+    """HashMap.putVal resizes where ++size > 16 * 0.75: q is in the bucket of a, and with 32 buckets behind all."""
+    assert "".join(hash_map_order(dict.fromkeys(members, 1))) == ordered

@@ -126,3 +126,10 @@ def test_masking_keeps_who_logs_in_and_nothing_else():
     told = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}
     told["sasl.jaas.config"] = str(masked["producer.override.sasl.jaas.config"])
     assert resolve_principal({key: Property(value, "x") for key, value in told.items()}, str) == "User:alice"
+
+
+def test_a_mapping_rule_takes_two_digits_where_there_are_ten_groups() -> None:
+    """Matcher.appendReplacement: $10 is group 10 where there are ten, and group 1 with a 0 behind it where not."""
+    ten, nine = "(.)" * 10, "(.)" * 9
+    assert map_subject("abcdefghij", f"RULE:^{ten}$/$10/") == "j"
+    assert map_subject("abcdefghi", f"RULE:^{nine}$/$10/") == "a0"
