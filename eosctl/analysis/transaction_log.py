@@ -48,18 +48,23 @@ EXPIRING: Final = frozenset({TransactionState.EMPTY, TransactionState.COMPLETE_C
 def fold_transaction_log(records: Iterable[LogRecord]) -> FoldedLog:
     ids: dict[str, LoggedId] = {}
     newer: list[NewerLogRecord] = []
+    unknown: dict[str, Skipped] = {}
     count = 0
     for record in records:
         count += 1
         if isinstance(record, NewerLogRecord):
             newer.append(record)
+            if record.transactional_id is not None:
+                ids.pop(record.transactional_id, None)
+                unknown[record.transactional_id] = Skipped(f"the {_of_newer_kafka(record)}")
             continue
+        unknown.pop(record.transactional_id, None)
         before = ids.get(record.transactional_id)
         last = record
         if before is not None and before.last.partition != record.partition:
             last = max(before.last, record, key=lambda each: each.timestamp)
         ids[record.transactional_id] = LoggedId(last, 1 if before is None else before.records + 1)
-    return FoldedLog(ids, count, tuple(newer))
+    return FoldedLog(ids, count, tuple(newer), unknown)
 
 
 def last_values(
@@ -77,6 +82,7 @@ def last_values(
     last = {**(before or {}), **{name: each.value for name, each in folded.ids.items()}}
     logged = ((name, last[name]) for name in transactional_ids if name in last)
     values: dict[str, TransactionLogValue | Skipped] = {name: value for name, value in logged if value is not None}
+    values |= {name: folded.unknown[name] for name in transactional_ids if name in folded.unknown}
     if not unread:
         return values
     places = {name: coordinator_partition(name, partitions) for name in transactional_ids}
@@ -97,8 +103,7 @@ def last_records(records: Iterable[LogRecord], keep: int = KEPT) -> tuple[int, t
     tails: dict[str | None, deque[tuple[int, LogRecord]]] = {}
     count = 0
     for record in records:
-        name = None if isinstance(record, NewerLogRecord) else record.transactional_id
-        tails.setdefault(name, deque(maxlen=keep)).append((count, record))
+        tails.setdefault(record.transactional_id, deque(maxlen=keep)).append((count, record))
         count += 1
     kept = sorted((each for tail in tails.values() for each in tail), key=itemgetter(0))
     return count, tuple(record for _, record in kept)
@@ -194,11 +199,16 @@ def _newer(folded: FoldedLog) -> list[Finding]:
     return [
         kinds.NEWER_RECORD.finding(
             f"__transaction_state-{each.partition}@{each.offset}",
-            f"a record with key version {each.key_version}, which a newer Kafka wrote",
-            {"key_version": each.key_version},
+            f"a {_of_newer_kafka(each)}",
+            {f"{each.part}_version": each.version, "transactional_id": each.transactional_id},
         )
         for each in folded.newer
     ]
+
+
+def _of_newer_kafka(record: NewerLogRecord) -> str:
+    of = "" if record.transactional_id is None else f" of {record.transactional_id}"
+    return f"record{of} at offset {record.offset} has {record.part} version {record.version}, which a newer Kafka wrote"
 
 
 def history(records: Iterable[LogRecord]) -> Iterator[HistoryEntry]:

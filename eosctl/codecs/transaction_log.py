@@ -52,9 +52,9 @@ STATES: Final = (
 )
 
 
-def key_version(key: bytes) -> int:
-    """The version of a record's key; raises Undecodable for a key too short to have one."""
-    return _Bytes(key).take(INT16)
+def version_of(data: bytes) -> int:
+    """The version of a record's key or value; raises Undecodable for one too short to have a version."""
+    return _Bytes(data).take(INT16)
 
 
 def decode_transaction_log_key(key: bytes) -> str:
@@ -198,11 +198,13 @@ def decode_log_record(partition: int, record: Record) -> LogRecord:
     """One record of the log, by its place. Raises Undecodable naming partition and offset."""
     try:
         key = record.key or b""
-        version = key_version(key)
+        version = version_of(key)
         if version > KEY_VERSION:
             return NewerLogRecord(partition, record.offset, version)
-        value = None if record.value is None else decode_transaction_log_value(record.value)
         name = decode_transaction_log_key(key)
+        if record.value is not None and (version := version_of(record.value)) > NEWEST_VALUE:
+            return NewerLogRecord(partition, record.offset, version, name)
+        value = None if record.value is None else decode_transaction_log_value(record.value)
     except Undecodable as error:
         raise Undecodable(error.reason, topic=TRANSACTION_LOG, partition=partition, offset=record.offset) from error
     return TransactionLogRecord(partition, record.offset, record.timestamp, name, value)

@@ -155,17 +155,27 @@ class Finding(Struct, frozen=True):
         return self.severity.reaches(Severity.WARNING)
 
 
+ANY_BROKER: Final = "--bootstrap-server <broker>"
+"""Stands in fixes that print a command of Kafka's own tools; `Triage.cure_of` replaces it."""
+
+
 class Triage(Struct, frozen=True):
     """Which findings the user wants to see, and which of them are to end a command with exit code 1.
 
     shown_from is the least severity that is shown, fail_on the least that fails (None: a warning). waivers belong to
-    the profile in use, today is the day by which they expire.
+    the profile in use, today is the day by which they expire. kafka_tools are the options by which Kafka's own tools
+    reach the brokers that were read, quoted for a shell; "": no brokers were named.
     """
 
     shown_from: Severity = Severity.INFO
     fail_on: Severity | None = None
     waivers: tuple[Waiver, ...] = ()
     today: date = date.min
+    kafka_tools: str = ""
+
+    def cure_of(self, finding: "Finding") -> str:
+        """The finding's cure, in which Kafka's own tools get the brokers and the client's file that are known."""
+        return finding.cure.replace(ANY_BROKER, self.kafka_tools) if self.kafka_tools else finding.cure
 
     def waiver_of(self, finding: Finding) -> AppliedWaiver | None:
         """The waiver for this finding, a valid one before an expired one; None: there is none."""
@@ -377,7 +387,8 @@ def _reported(answer: Result) -> Iterator[Reported]:
             continue
         applied = None if fails else triage.waiver_of(finding)
         waiver = None if applied is None or applied.expired else applied.waiver
-        yield Reported(finding, fails, waiver, answer.is_new(finding), answer.config_files.get(finding.subject, first))
+        told = replace(finding, cure=triage.cure_of(finding))
+        yield Reported(told, fails, waiver, answer.is_new(finding), answer.config_files.get(finding.subject, first))
 
 
 def _without_repeats(reasons: Mapping[str | None, Sequence[str]], kind_id: str) -> tuple[str, ...]:

@@ -95,11 +95,19 @@ class TransactionLogRecord(Struct, frozen=True):
 
 
 class NewerLogRecord(Struct, frozen=True):
-    """A record whose key has a version that a newer Kafka brought: brokers pass over it; here it is a finding."""
+    """A record whose key or value has a version that this eosctl does not know; brokers skip it with a warning.
+
+    version is that of the value where the key could be read, which names transactional_id; otherwise that of the key.
+    """
 
     partition: int
     offset: int
-    key_version: int
+    version: int
+    transactional_id: str | None = None
+
+    @property
+    def part(self) -> str:
+        return "key" if self.transactional_id is None else "value"
 
 
 LogRecord = TransactionLogRecord | NewerLogRecord
@@ -175,11 +183,15 @@ class LoggedId(Struct, frozen=True):
 
 
 class FoldedLog(Struct, frozen=True):
-    """All IDs by name, how many records were read, and the skipped records of newer versions."""
+    """All IDs by name, how many records were read, and the skipped records of newer versions.
+
+    unknown are the IDs whose last record is one of the latter: their state is not that of an earlier record.
+    """
 
     ids: Mapping[str, LoggedId]
     records: int
     newer: tuple[NewerLogRecord, ...]
+    unknown: Mapping[str, Skipped] = field(default_factory=dict)
 
 
 class HistoryEntry(Struct, frozen=True):

@@ -1,6 +1,7 @@
 """What the user said with the options that commands share."""
 
 import os
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -8,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from msgspec import Struct, field
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from eosctl.clients.rest_identity import MAX_ANSWER_BYTES, WorkerUrl
 from eosctl.codecs.secrets import mask_properties
@@ -85,6 +86,7 @@ class SessionOptions(Struct, frozen=True):
     def __post_init__(self) -> None:
         """Take user and password out of the text of every REST address."""
         force_setattr(self, "connect_urls", tuple(map(WorkerUrl, self.connect_urls)))
+        force_setattr(self, "triage", replace(self.triage, kafka_tools=self._kafka_tools()))
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -102,6 +104,14 @@ class SessionOptions(Struct, frozen=True):
                 "--connect-url": typed_urls(self.connect_urls) if self._is_typed("connect_url") else (),
             }
         )
+
+    def _kafka_tools(self) -> str:
+        """The options for Kafka's own tools: brokers and client file, typed or of the profile; "" without brokers."""
+        profile = self.profile
+        brokers = self.bootstrap_servers or (profile and profile.bootstrap_server)
+        file = self.command_config or (profile and profile.command_config)
+        given = {"--bootstrap-server": (brokers,), "--command-config": (file,)}
+        return shlex.join(as_words(given)) if brokers else ""
 
     def _is_typed(self, name: str) -> bool:
         """True if the option is known to come from the command line."""

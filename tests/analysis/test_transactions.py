@@ -135,6 +135,13 @@ def test_a_record_of_a_newer_kafka_is_never_passed_over_in_silence():
     assert findings([NewerLogRecord(3, 9, 1)]) == [("newer-log-record", "warning")]
 
 
+def test_the_state_of_an_id_is_unknown_behind_a_value_of_a_newer_kafka_and_known_again_by_the_next_record():
+    newer = NewerLogRecord(HOME, 9, 2, NAME)
+    [unknown] = last_values(fold_transaction_log([*log(value()), newer]), [NAME], 50, {}).values()
+    assert unknown == Skipped(f"the record of {NAME} at offset 9 has value version 2, which a newer Kafka wrote")
+    assert last_values(fold_transaction_log([newer, *log(value())]), [NAME], 50, {}) == {NAME: value()}
+
+
 def test_what_was_not_read_is_not_judged():
     lost = replace(log(value(at=0))[0], partition=HOME + 1)
     assert findings([lost], expiration_ms=Skipped("denied"), partitions=Skipped("unknown")) == []

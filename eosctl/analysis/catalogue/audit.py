@@ -227,7 +227,8 @@ PLAIN_LEADER_WRITE: Final = FindingKind(
     name="plain-leader-write",
     title="leader wrote outside transactions",
     severity=Severity.ERROR,
-    cause="Leaders had written in transactions before: one with exactly-once support off fences nobody.",
+    cause="Earlier leaders wrote in transactions. A leader with exactly-once support disabled fences no leader before "
+    "it, and no later leader can fence it.",
     fix="`eosctl upgrade-check --to enabled` names the worker; enable it there and restart it",
     source="KIP-618",
     commands=("audit",),

@@ -87,8 +87,8 @@ TWO_STEPS_AWAY: Final = FindingKind(
     name="two-steps-away",
     title="worker two steps away from the target",
     severity=Severity.ERROR,
-    cause="Between disabled and enabled every worker has to be preparing first: a leader that is disabled neither "
-    "fences nor writes in transactions.",
+    cause="Every worker must be preparing before any is enabled. A leader that is disabled writes its task count "
+    "records outside a transaction, and no new leader can fence it: as a zombie leader it may write one too late.",
     fix="`eosctl upgrade-check --to preparing`, and roll to preparing first",
     source="KIP-618",
     commands=("upgrade-check",),
@@ -293,10 +293,11 @@ UNSUPPORTED: Final = FindingKind(
 NEVER_ASKED: Final = FindingKind(
     id="EOS101",
     name="exactly-once-not-required",
-    title="connector was never asked",
+    title="exactly.once.support is not required",
     severity=Severity.INFO,
-    cause="The default, `requested`, checks nothing. `required` is refused (400) until every worker is enabled, and "
-    "for a connector that does not implement exactlyOnceSupport().",
+    cause="The default, `requested`, checks nothing. A worker that is not enabled refuses `required` (400): the "
+    "worker that is asked, then the leader. So does each worker for a connector that does not implement "
+    "exactlyOnceSupport().",
     fix="set exactly.once.support=required: PUT /connectors/<connector>/config",
     source="KIP-618; DistributedHerder.validateSourceConnectorExactlyOnceSupport",
 )
@@ -305,8 +306,9 @@ IGNORED: Final = FindingKind(
     name="override-ignored",
     title="override is ignored",
     severity=Severity.WARNING,
-    cause="Workers with exactly-once set transactional.id, enable.idempotence and isolation.level themselves.",
-    fix="remove the setting from the connector's config",
+    cause="Workers with exactly-once enabled set transactional.id, enable.idempotence and isolation.level of source "
+    "tasks themselves, over the worker's producer.* and consumer.* settings and the connector's overrides.",
+    fix="remove the setting from the connector's config, or from the worker's file",
     source="KIP-618; Worker.exactlyOnceSourceTaskProducerConfigs",
 )
 BREAKING: Final = FindingKind(
@@ -333,10 +335,13 @@ TOO_LONG: Final = FindingKind(
 INTERVAL: Final = FindingKind(
     id="EOS105",
     name="transaction-interval-too-long",
-    title="interval longer than the transaction timeout",
+    title="interval too long for the transaction timeout",
     severity=Severity.ERROR,
-    cause="A transaction that is open for longer than transaction.timeout.ms is aborted by its coordinator.",
-    fix="set transaction.boundary.interval.ms below producer.override.transaction.timeout.ms",
+    cause="The coordinator counts transaction.timeout.ms from the first record of a transaction, and aborts it then. "
+    "The task looks at transaction.boundary.interval.ms only after a poll returned, so the time of one poll and of "
+    "one batch comes on top of it. A warning from half the timeout on, an error from the timeout on.",
+    fix="set transaction.boundary.interval.ms well below producer.override.transaction.timeout.ms: the time of one "
+    "poll and one batch comes on top",
     source="KIP-618, KIP-98; ExactlyOnceWorkerSourceTask.buildTransactionManager, "
     "TransactionCoordinator.abortTimedOutTransactions",
 )
@@ -428,7 +433,9 @@ PROGRESS_KINDS: Final = (QUIET,)
 # Findings about the topics that source connectors write to.
 
 
-SET: Final = "kafka-configs.sh --alter --entity-type topics --entity-name <topic> --add-config "
+SET: Final = (
+    "kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name <topic> --add-config "
+)
 CLEAN: Final = f"{SET}unclean.leader.election.enable=false"
 TWO_IN_SYNC: Final = f"{SET}min.insync.replicas=2"
 
@@ -453,9 +460,9 @@ UNWRITABLE: Final = FindingKind(
     "acks=all. The producer tries again for weeks (Connect sets the largest delivery.timeout.ms), and the task stays "
     "RUNNING. After transaction.timeout.ms its coordinator aborts the transaction, and the task is FAILED when the "
     "partition takes writes again.",
-    fix="start the brokers that hold the replicas: kafka-topics.sh --describe --under-min-isr-partitions and "
-    "--unavailable-partitions name the partitions. Where min.insync.replicas is above the replication factor, raise "
-    "the replication factor with kafka-reassign-partitions.sh",
+    fix="start the brokers that hold the replicas: kafka-topics.sh --bootstrap-server <broker> --describe "
+    "--under-min-isr-partitions and --unavailable-partitions name the partitions. Where min.insync.replicas is above "
+    "the replication factor, raise the replication factor with kafka-reassign-partitions.sh",
     source="Partition.appendRecordsToLeader, Worker.baseProducerConfigs",
 )
 OUTPUTS_KINDS: Final = (THIN, UNWRITABLE)
@@ -465,7 +472,8 @@ OUTPUTS_KINDS: Final = (THIN, UNWRITABLE)
 
 
 SET_ISOLATION: Final = (
-    "kafka-configs.sh --alter --entity-type groups --entity-name {} --add-config share.isolation.level=read_committed"
+    "kafka-configs.sh --bootstrap-server <broker> --alter --entity-type groups --entity-name {} --add-config "
+    "share.isolation.level=read_committed"
 )
 
 UNCOMMITTED: Final = FindingKind(

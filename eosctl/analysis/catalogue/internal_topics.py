@@ -125,7 +125,8 @@ PENDING_FENCING_WITH_RUNNING_TASKS: Final = FindingKind(
     name="pending-fencing-with-running-tasks",
     title="tasks run that were not fenced",
     severity=Severity.ERROR,
-    cause="Tasks of workers that are not enabled start without a round of fencing; older tasks may still write.",
+    cause="Tasks of workers that are not enabled start without a round of fencing; older tasks may still write. A "
+    "round in progress looks the same for up to 90 s.",
     fix="make sure that every worker has exactly.once.source.support=enabled (`eosctl upgrade-check --to enabled`), "
     f"then restart its tasks one by one: POST /connectors/<connector>/tasks/<task>/restart; {ONCE_MORE}",
     source="KIP-618; DistributedHerder.fenceZombieSourceTasks, ClusterConfigState.pendingFencing",
@@ -260,7 +261,8 @@ CLEANUP: Final = FindingKind(
     cause="With `delete` in its cleanup policy a topic loses connectors or offsets with time; workers that may read "
     "the policy refuse to start. An empty policy, which brokers accept from 4.2 on, deletes and compacts nothing: "
     "workers start, and read a topic that grows for ever.",
-    fix="kafka-configs.sh --alter --entity-type topics --entity-name <topic> --add-config cleanup.policy=compact",
+    fix="kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name <topic> --add-config "
+    "cleanup.policy=compact",
     source="TopicAdmin.verifyTopicCleanupPolicyOnlyCompact, LogConfig.validateValues",
     commands=("inspect-config", "offsets show"),
 )
@@ -270,7 +272,8 @@ WRITABLE: Final = FindingKind(
     title="internal topic cannot be written",
     severity=Severity.ERROR,
     cause="Workers write with acks=all, which waits for min.insync.replicas.",
-    fix="start the brokers that hold its replicas: kafka-topics.sh --describe --topic <topic> names them. Where "
+    fix="start the brokers that hold its replicas: kafka-topics.sh --bootstrap-server <broker> --describe "
+    "--topic <topic> names them. Where "
     f"min.insync.replicas is above the replication factor, {TOO_FEW_REPLICAS}",
     source="Partition.appendRecordsToLeader",
 )

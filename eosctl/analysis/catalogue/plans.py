@@ -185,7 +185,8 @@ LEADER: Final = FindingKind(
     title="leader may not claim its ID",
     severity=Severity.ERROR,
     cause="From preparing on, the leader writes the config topic in transactions. Any worker may be elected.",
-    fix="kafka-acls.sh --add --allow-principal <principal> --operation Write --transactional-id <leader's ID>",
+    fix="kafka-acls.sh --bootstrap-server <broker> --add --allow-principal <principal> --operation Write "
+    "--transactional-id <leader's ID>",
     source="KIP-618; KafkaApis.handleInitProducerIdRequest",
 )
 TASKS: Final = FindingKind(
@@ -195,8 +196,8 @@ TASKS: Final = FindingKind(
     severity=Severity.ERROR,
     cause="A task's producer claims its ID when it starts, and the connector's admin client fences those of the last "
     "task count record. The latter shows only at the first reconfiguration: all tasks turn FAILED.",
-    fix="kafka-acls.sh --add --allow-principal <principal> --operation Write --resource-pattern-type prefixed "
-    "--transactional-id <group.id>-<connector>-",
+    fix="kafka-acls.sh --bootstrap-server <broker> --add --allow-principal <principal> --operation Write "
+    "--resource-pattern-type prefixed --transactional-id <group.id>-<connector>-",
     source="KIP-618; KafkaApis.handleInitProducerIdRequest",
 )
 OTHERS: Final = FindingKind(

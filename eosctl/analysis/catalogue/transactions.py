@@ -6,8 +6,8 @@ from eosctl.model.report import FindingKind, OlderFix, Severity
 from eosctl.model.versions import STOPPED_STATE
 
 IN_PREPARE: Final = (
-    "bring back the leaders of its partitions (kafka-topics.sh --describe --unavailable-partitions); where all have "
-    "one, restart the broker that coordinates the ID"
+    "bring back the leaders of its partitions (kafka-topics.sh --bootstrap-server <broker> --describe "
+    "--unavailable-partitions); where all have one, restart the broker that coordinates the ID"
 )
 
 ONCE_RESUMED: Final = "one that is PAUSED claims its ID when it is resumed, and is reported until then"
@@ -68,7 +68,7 @@ PREFIX: Final = FindingKind(
     id="EOS114",
     name="transactional-id-prefix",
     title="one connector's name begins another's",
-    severity=Severity.WARNING,
+    severity=Severity.INFO,
     cause="Transactional IDs are <group.id>-<connector>-<task>. An ACL names one ID or a prefix of IDs, and the prefix "
     "that holds the IDs of all tasks of one connector holds those of the other, too.",
     fix="grant literal IDs, or give the connectors names of which none begins another",
@@ -87,13 +87,14 @@ FOREIGN: Final = FindingKind(
 FORGOTTEN: Final = FindingKind(
     id="EOS116",
     name="open-transaction-without-leader",
-    title="open transaction on a partition without leader",
+    title="open transaction on a leaderless partition",
     severity=Severity.ERROR,
-    cause="Brokers of 4.3 forget the marker of a partition without leader and call the transaction complete: when the "
-    "leader is back, its records hang there (up to 4.2 they wait for the leader). A restarted task, a new leader and "
-    "`eosctl fence` all end the open transaction of their ID.",
-    fix="start the brokers that hold its replicas (`kafka-topics.sh --describe --unavailable-partitions` names them); "
-    "restart and fence nothing before that. What hangs already: `eosctl transactions hanging`",
+    cause="Brokers from 4.3.0 on forget the marker of a leaderless partition and call the transaction complete: when "
+    "the leader is back, its records hang there (up to 4.2 brokers wait for the leader). A restarted task, a new "
+    "leader and `eosctl fence` all end the open transaction of their ID.",
+    fix="start the brokers that hold its replicas (`kafka-topics.sh --bootstrap-server <broker> --describe "
+    "--unavailable-partitions` names them); restart and fence nothing before that. To find transactions that hang "
+    "already: `eosctl transactions hanging`",
     source="KIP-98; TransactionMarkerChannelManager.addTxnMarkersToBrokerQueue; measured with 3.3.2, 3.6.2, 3.9.2, "
     "4.0.0, 4.1.1, 4.2.0, 4.3.0 and 4.3.1",
 )
@@ -162,8 +163,10 @@ MISPLACED: Final = FindingKind(
     cause="Brokers that started after partitions were added look for the ID in the partition that the new number gives "
     "and do not use what lies in another. The ID gets another producer ID, and its old producer is not fenced.",
     fix="if --partitions was given, check it. Otherwise partitions were added to __transaction_state: stop all "
-    "transactional producers, restart all brokers, then start the producers, which claim their IDs again (EOS045); "
-    "`eosctl fence` does not reach the old ones. The records in the old partitions expire",
+    "transactional producers, restart all brokers, then start the producers, which initialize their IDs again "
+    "(EOS045); `eosctl fence` does not reach the old ones. The completed records in the old partitions expire. A "
+    "transaction that was Ongoing then is never aborted by a coordinator: find it with `eosctl transactions hanging` "
+    "and end it with `eosctl transactions abort`",
     source="KIP-98; TransactionStateManager.partitionFor",
     commands=("transactions log",),
 )
@@ -172,8 +175,11 @@ EPOCHS_NEAR_END: Final = FindingKind(
     name="producer-epochs-near-end",
     title="producer epochs are near their end",
     severity=Severity.INFO,
-    cause="Epochs of a producer ID end at 32766; the coordinator then gives the transactional ID another producer ID.",
-    fix="nothing: coordinators do that by themselves. Whoever follows producer IDs (an audit) must know of it",
+    cause="Epochs of a producer ID end at 32766; the coordinator then gives the transactional ID another producer ID. "
+    "Brokers of 4.0 to 4.2 with transaction.version 2 can exceed the last epoch where InitProducerId interrupts a "
+    "transaction (KAFKA-19367, KAFKA-20090): fencing fails then.",
+    fix="nothing on most brokers: coordinators change the producer ID by themselves. On brokers of 4.0 to 4.2 restart "
+    "the task while it has no open transaction, or update the brokers",
     source="KIP-360, KIP-890",
     commands=("transactions log",),
 )
@@ -182,7 +188,7 @@ NEWER_RECORD: Final = FindingKind(
     name="newer-log-record",
     title="record of a newer Kafka",
     severity=Severity.WARNING,
-    cause="Its key has a version that this eosctl does not know, so the record was not read.",
+    cause="Its key or its value has a version that this eosctl does not know, so the record was not read.",
     fix="use a newer eosctl",
     source="KIP-915",
     commands=("transactions log",),
@@ -230,7 +236,8 @@ TRANSACTION_LOG_KINDS: Final = (
 
 
 TWO_IN_SYNC: Final = (
-    "kafka-configs.sh --alter --entity-type topics --entity-name __transaction_state --add-config min.insync.replicas=2"
+    "kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name __transaction_state "
+    "--add-config min.insync.replicas=2"
 )
 
 UNUSABLE: Final = FindingKind(
@@ -251,7 +258,8 @@ LEADERLESS: Final = FindingKind(
     severity=Severity.ERROR,
     cause="The leader of an ID's partition is its coordinator. Without one, tasks of these IDs wait for ever "
     "when they start (Connect sets the largest max.block.ms), and a round of fencing fails after 90 s.",
-    fix="start the brokers that hold the replicas: kafka-topics.sh --describe --topic __transaction_state names them",
+    fix="start the brokers that hold the replicas: kafka-topics.sh --bootstrap-server <broker> --describe --topic "
+    "__transaction_state names them",
     source="KIP-98; TransactionStateManager.partitionFor, Worker.baseProducerConfigs, Worker.fenceZombies",
 )
 THIN: Final = FindingKind(
@@ -271,8 +279,9 @@ VERIFY: Final = FindingKind(
     cause="From 3.6 on brokers ask the coordinator whether a partition belongs to the transaction (KIP-890), so that "
     "no late batch of a zombie opens a hanging one. The setting has no effect on producers of 4.0 and newer where "
     "transaction.version is 2: their partitions are added by the broker itself.",
-    fix="kafka-configs.sh --alter --entity-type brokers --entity-default --add-config "
-    "transaction.partition.verification.enable=true",
+    fix="kafka-configs.sh --bootstrap-server <broker> --alter --entity-type brokers --entity-default --add-config "
+    "transaction.partition.verification.enable=true. A broker's own dynamic value wins over that default: remove it "
+    "there with --entity-name <id> --delete-config transaction.partition.verification.enable",
     source="KIP-890; AddPartitionsToTxnManager.addTxnData (from 3.6 on)",
 )
 EXPIRES: Final = FindingKind(
@@ -293,9 +302,10 @@ REPARTITIONED: Final = FindingKind(
     "partitions were added, brokers that start later look for IDs in other partitions: epochs are forgotten, zombies "
     "are not fenced, and a broker that still has the old number loads no partition of the log that it is given. Where "
     "only the setting was changed after the topic was created, all is well.",
-    fix="set transaction.state.log.num.partitions of every broker to what the topic has. If partitions were added: "
-    "stop all transactional producers, restart all brokers, then start the producers, which claim their IDs again; if "
-    "only the setting was changed, restart the brokers one by one",
+    fix="set transaction.state.log.num.partitions of every broker to the topic's number. If partitions were added: "
+    "stop all transactional producers, restart all brokers, then start the producers, which initialize their IDs "
+    "again; afterwards end the transactions that were Ongoing, because no coordinator aborts them: `eosctl "
+    "transactions hanging`. If only the setting was changed, restart the brokers one by one",
     source="TransactionStateManager.partitionFor, "
     "TransactionStateManager.validateTransactionTopicPartitionCountIsStable",
 )
@@ -304,11 +314,12 @@ OLD_TRANSACTIONS: Final = FindingKind(
     name="transaction-version-low",
     title="transaction.version below 2",
     severity=Severity.WARNING,
-    cause="The feature transaction.version decides what clients and brokers of 4.0 and newer do. At 2 each transaction "
-    "has a producer epoch of its own, so that a late batch of one transaction is refused in the next, and brokers add "
-    "a partition to the transaction with its first batch, in one request less (KIP-890, part 2). Below 2 an epoch "
-    "serves for all transactions of a producer, and brokers only verify that some transaction is open. New clusters "
-    "have 2; one that was upgraded keeps what it had until it is raised.",
+    cause="The feature transaction.version decides how clients and brokers of 4.0 and newer behave. At 2 each "
+    "transaction has its own producer epoch, so brokers refuse a late batch of one transaction in the next, and they "
+    "add a partition to the transaction with its first batch, in one request less (KIP-890, part 2). Below 2 all "
+    "transactions of a producer share an epoch, and brokers verify only that the partition is in the producer's "
+    "current transaction, which may be the next one. New clusters have 2; an upgraded cluster keeps its level until "
+    "it is raised.",
     fix="once all brokers and controllers run 4.0 or newer for good: kafka-features.sh --bootstrap-server <broker> "
     "upgrade --feature transaction.version=2. Producers that run take it over once they have "
     "connected again; a restart of the task does that at once",

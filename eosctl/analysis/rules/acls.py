@@ -119,7 +119,7 @@ def _tasks(evidence: Evidence) -> Iterator[Finding | Skipped]:
         more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
         stem = names[0].rpartition("-")[0]
         cure = (
-            f"kafka-acls.sh --add --allow-principal {principal} --operation Write "
+            f"kafka-acls.sh --bootstrap-server <broker> --add --allow-principal {principal} --operation Write "
             f"--resource-pattern-type prefixed --transactional-id {stem}-"
         )
         message = f"{_message(found[0])}{more}"
@@ -156,8 +156,8 @@ def _command(binding: AclBinding) -> str:
     name = "" if resource == "--cluster" else f" {pattern.name}"
     prefixed = "--resource-pattern-type prefixed " if pattern.pattern_type is PatternType.PREFIXED else ""
     return (
-        f"kafka-acls.sh --add --allow-principal {binding.principal} --operation {binding.operation} "
-        f"{prefixed}{resource}{name}"
+        f"kafka-acls.sh --bootstrap-server <broker> --add --allow-principal {binding.principal} "
+        f"--operation {binding.operation} {prefixed}{resource}{name}"
     )
 
 

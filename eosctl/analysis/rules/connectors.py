@@ -169,18 +169,21 @@ def _interval(evidence: Evidence) -> Iterator[Finding | Skipped]:
             yield interval
             continue
         yield from unknown
-        if known and interval >= min(known):
-            message = (
-                f"transactions last {interval} ms by its interval and {min(known)} ms by {TIMEOUT}: the broker aborts "
-                "them"
-            )
-            cure = (
-                f"set transaction.boundary.interval.ms below {min(known)}, or raise {PRODUCER}{TIMEOUT}: "
-                f"{put_config(name, evidence.versions)}"
-            )
-            yield kinds.INTERVAL.finding(
-                name, message, {"interval_ms": interval, "transaction_timeout_ms": min(known)}, cure=cure
-            )
+        if known and interval >= min(known) / 2:
+            yield _interval_finding(evidence, name, interval, min(known))
+
+
+def _interval_finding(evidence: Evidence, name: str, interval: int, timeout: int) -> Finding:
+    aborts = interval >= timeout
+    outcome = "aborts them" if aborts else "aborts one to which a poll and a batch add as much again"
+    message = f"transactions last {interval} ms by its interval and {timeout} ms by {TIMEOUT}: the broker {outcome}"
+    cure = (
+        f"set transaction.boundary.interval.ms well below {timeout}, at most {timeout // 2 - 1}, or raise "
+        f"{PRODUCER}{TIMEOUT}: {put_config(name, evidence.versions)}"
+    )
+    evidenced = {"interval_ms": interval, "transaction_timeout_ms": timeout}
+    severity = Severity.ERROR if aborts else Severity.WARNING
+    return kinds.INTERVAL.finding(name, message, evidenced, cure=cure, severity=severity)
 
 
 def _interval_ms(evidence: Evidence, connector: str) -> int | Skipped:

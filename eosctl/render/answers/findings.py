@@ -49,23 +49,20 @@ class ShownFindings(Struct, frozen=True):
 def findings_of(answer: Result) -> dict[str, Any]:
     """`data.findings[]` of the severities that the user wants to see, and `data.findings_left_out`: how many others."""
     shown = [each for each in answer.reported if each.severity.reaches(answer.triage.shown_from)]
-    rows = [_row(each, _waiver_row(answer.triage.waiver_of(each)), answer.is_new(each)) for each in shown]
+    rows = [
+        _row(each, answer.triage.cure_of(each), _waiver_row(answer.triage.waiver_of(each)), answer.is_new(each))
+        for each in shown
+    ]
     return {"findings": rows, "findings_left_out": len(answer.reported) - len(shown)}
 
 
 def finding_rows(findings: Sequence[Finding]) -> list[FindingRow]:
     """`data.findings[]` of what was found on the way to a change: no waiver and no earlier run bears on it."""
-    return [_row(each, None, None) for each in findings]
+    return [_row(each, each.cure, None, None) for each in findings]
 
 
-def _row(finding: Finding, waiver: WaiverRow | None, new: bool | None) -> FindingRow:
-    return row_of(
-        FindingRow,
-        finding,
-        evidence=dict(finding.evidence),
-        waiver=waiver,
-        new=new,
-    )
+def _row(finding: Finding, cure: str, waiver: WaiverRow | None, new: bool | None) -> FindingRow:
+    return row_of(FindingRow, finding, cure=cure, evidence=dict(finding.evidence), waiver=waiver, new=new)
 
 
 def _waiver_row(applied: AppliedWaiver | None) -> WaiverRow | None:

@@ -165,7 +165,7 @@ def _finding(finding: Finding, report: AuditReport) -> dict[str, Any]:
         "severity": finding.severity.value,
         "subject": finding.subject,
         "message": finding.message,
-        "cure": finding.cure,
+        "cure": report.triage.cure_of(finding),
         "ranges": output_ranges(finding, report.plan),
         "new": report.is_new(finding),
         "waiver": report.triage.waiver_of(finding),
