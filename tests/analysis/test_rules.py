@@ -253,7 +253,7 @@ def test_the_cures_of_missing_acls_name_the_principal_and_the_prefix_with_its_da
         ("User:c", ClientRole.ADMIN, "x", transactional_id("g-x-0")),
         ("User:c", ClientRole.PRODUCER, "x", topic_pattern("out")),
     )
-    add = "kafka-acls.sh --add --allow-principal User"
+    add = "kafka-acls.sh --bootstrap-server <broker> --add --allow-principal User"
     leader, task = (answer(rule, but(acl_differences=missing)).findings[0].cure for rule in ("EOS130", "EOS131"))
     assert leader == f"{add}:w --operation Write --transactional-id connect-cluster-g"
     assert task == f"{add}:c --operation Write --resource-pattern-type prefixed --transactional-id g-x-"

@@ -79,7 +79,8 @@ def test_what_workers_set_for_producers_cannot_be_told_without_their_files(rule)
     ("config", "settings", "outcome"),
     [
         (INTERVAL, {}, "found"),
-        (INTERVAL, {"offset_flush_interval_ms": "59999"}, "fine"),
+        (INTERVAL, {"offset_flush_interval_ms": "29999"}, "fine"),
+        (INTERVAL, {"offset_flush_interval_ms": "30000"}, "found"),
         (INTERVAL, {"producer_transaction_timeout_ms": "600000"}, "fine"),
         (
             INTERVAL | {"transaction.boundary.interval.ms": "60000"},
@@ -97,6 +98,12 @@ def test_an_interval_is_held_against_the_timeout_that_is_in_force_and_both_have_
     config, settings, outcome
 ) -> None:
     assert answer("EOS105", but(inspection=inspection(**config), worker_files=files(**settings))).outcome == outcome
+
+
+@pytest.mark.parametrize(("interval_ms", "severity"), [(30_000, Severity.WARNING), (60_000, Severity.ERROR)])
+def test_an_interval_of_half_the_timeout_is_a_warning_because_a_poll_and_a_batch_come_on_top(interval_ms, severity):
+    evidence = but(inspection=inspection(**INTERVAL), worker_files=files(offset_flush_interval_ms=str(interval_ms)))
+    assert [each.severity for each in answer("EOS105", evidence).findings] == [severity]
 
 
 @pytest.mark.parametrize(
