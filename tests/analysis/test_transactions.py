@@ -20,6 +20,7 @@ from eosctl.analysis.transaction_log import (
     fold_transaction_log,
     history,
     last_records,
+    last_values,
     log_findings,
     quietness,
 )
