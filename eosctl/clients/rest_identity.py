@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from msgspec.structs import replace
 
 from eosctl.clients.request_log import RequestLog
-from eosctl.codecs.json_text import load_json
+from eosctl.codecs.json_text import halves_as_text, load_json
 from eosctl.codecs.secrets import mask_text, mask_url
 from eosctl.errors import ConfigError, OtherCluster, Refused, Undecodable, UsageError
 from eosctl.model.client_properties import HIDDEN, ClientProperties
@@ -33,12 +33,13 @@ MAX_TASK: Final = (1 << 31) - 1
 def decode_json(content: bytes, max_bytes: int = MAX_ANSWER_BYTES) -> object:
     """The value in an answer's body.
 
-    Raises ValueError for text that is not Unicode, for what load_json refuses, and for a value that would need many
+    Half a surrogate pair, which a worker can have in the trace of a task, is the text of its escape. Raises ValueError
+    for text that is not Unicode, for what load_json refuses, and for a value that would need many
     times the memory of its text.
     """
     if sum(map(content.count, (b"[", b"{", b","))) > max_bytes // BYTES_A_VALUE:
         raise ValueError(f"it has more than {max_bytes // BYTES_A_VALUE} values")
-    return load_json(content.decode("utf-8"))
+    return load_json(halves_as_text(content.decode("utf-8")))
 
 
 @contextmanager

@@ -14,6 +14,18 @@ MOST_CHARACTERS: Final = 1 << 23
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
 _HALF: Final = re.compile(r"\\u[dD][89a-fA-F]")
 
+_ESCAPE: Final = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
+"""An escape in JSON: a surrogate pair, half of one (which is the group), or another."""
+
+
+def halves_as_text(text: str) -> str:
+    """The JSON with each half of a surrogate pair as the text of its escape, which is a character in no encoding."""
+    if not _HALF.search(text):
+        return text
+    return _ESCAPE.sub(lambda found: f"\\{found[0]}" if found[1] else found[0], text)
+
 
 def is_too_deep(text: str) -> bool:
     """Whether its objects and lists are nested more than MOST_NESTED deep, as far as the text is JSON."""

@@ -83,6 +83,12 @@ def in_time():
     assert time.monotonic() - begun < TIME_S + ALLOWED_S
 
 
+def test_half_a_surrogate_pair_in_an_answer_is_the_text_of_its_escape():
+    body = rb'{"version": "4.3.1", "commit": "x\ud800y \ud83d\ude00 \\ud800", "kafka_cluster_id": "K"}'
+    with hostile(answering(body)) as url:
+        assert on_rest(url, lambda rest: rest.get("/"))["commit"] == "x\\ud800y \U0001f600 \\ud800"
+
+
 @pytest.mark.parametrize("attack", ENDLESS, ids=lambda attack: attack.__name__)
 def test_an_answer_without_end_ends_with_an_error_in_time(attack):
     with hostile(attack) as url, in_time(), pytest.raises(EosctlError) as caught:
