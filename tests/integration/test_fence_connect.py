@@ -10,7 +10,7 @@ import pytest
 from tests.commands.conftest import Ran
 from tests.faulty_sandbox import Sandbox
 from tests.integration.connect import Mirror, Worker
-from tests.integration.coordinators import state_of
+from tests.integration.coordinators import describe, state_of
 from tests.integration.producers import open_transaction, refused_as_fenced
 
 pytestmark = pytest.mark.kafka
@@ -73,6 +73,42 @@ def test_forced_fencing_turns_the_tasks_failed_and_a_restart_heals_them(mirror: 
         assert "ProducerFencedException" in task["trace"] or "InvalidProducerEpochException" in task["trace"]
     mirror.worker.ask("POST", f"/connectors/{mirror.name}/restart?includeTasks=true&onlyFailed=true")
     mirror.worker.wait_for_tasks(mirror.name, 3)
+    mirror.check_exactly_once()
+
+
+def test_a_failed_task_has_no_producer_for_any_command_and_its_transaction_is_not_committed(
+    mirror: Mirror, worker: Worker, fence: Fence, eosctl: Callable[..., Ran]
+) -> None:
+    """Fencing ends what is open under its ID; a commit is refused because Connect never commits it, group named or not.
+
+    Without --connect-url its state is not known, and both refuse it as in use.
+    """
+    assert fence("--connector", mirror.name, "--force").exit_code == 0
+    mirror.feed()
+    worker.wait_for_tasks(mirror.name, 3, "FAILED")
+    name, here = ids_of(mirror)[0], ("-b", worker.sandbox.bootstrap_servers)
+    open_transaction(mirror.servers, name, f"A.{mirror.name}-in")
+    described = describe(mirror.servers, [name])[name]
+    assert described is not None
+    held = described.producer
+    words = ("transactions", "commit", name, *here, "--producer-id", held.producer_id,
+             "--producer-epoch", held.producer_epoch, "--watch-client", "0.1", "--yes")  # fmt: skip
+    owner = f"task 0 of connector {mirror.name} in Connect cluster connect-cluster"
+    for named in ((), ("--group-id", "connect-cluster")):
+        refused = eosctl(*words, "--connect-url", worker.url, *named)
+        assert refused.exit_code == 8, refused.stdout
+        assert f"{name} belongs to {owner}: Connect never commits" in refused.stderr
+        assert "is also that of" not in refused.stderr
+        unknown = eosctl(*words, *named)
+        assert f"transactional ID {name} is also that of {owner}" in unknown.stderr
+    in_use = eosctl("fence", *here, "--group-id", "connect-cluster", "--yes", "--transactional-id", name)
+    assert "1 task at work (task 0 of unknown state" in in_use.stderr
+    assert state_of(mirror.servers, name) == "Ongoing"
+    ran = fence("--transactional-id", name)
+    assert ran.exit_code == 0, ran.stderr
+    assert (outcomes(ran), state_of(mirror.servers, name)) == ({name: "fenced"}, "CompleteAbort")
+    worker.ask("POST", f"/connectors/{mirror.name}/restart?includeTasks=true&onlyFailed=true")
+    worker.wait_for_tasks(mirror.name, 3)
     mirror.check_exactly_once()
 
 
