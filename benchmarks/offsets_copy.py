@@ -11,12 +11,12 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from io import StringIO
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from benchmarks.measure import write_result
-from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.librdkafka import PartitionRecord, TransactionalProducer
 from eosctl.clients.wire import Wire
@@ -26,10 +26,12 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.model.plan import OffsetsWrite, Side, VerifyOffsets, WriteOffsets
 from eosctl.model.preconditions import OffsetsNow
 from eosctl.model.records import java_partition
+from eosctl.operations.plan_facts import ReadSide, read_entries
 from eosctl.operations.plan_flow import describe_known
-from eosctl.operations.session import gc_paused
+from eosctl.operations.session import Session, gc_paused
+from eosctl.render.console import Console, OutputOptions, Stream, Terminal
 from eosctl.sandbox.sandbox import Sandbox
-from eosctl.sources.plan_facts import read_entries
+from eosctl.shell.options import GlobalOptions
 
 PARTITIONS = 25
 TIMEOUT_S = 300.0
@@ -74,7 +76,9 @@ class Copy:
 
     def __init__(self, wire: Wire, servers: str, count: int) -> None:
         self._wire, self._servers = wire, servers
-        self._access = ClusterAccess(wire, (), None, TIMEOUT_S)
+        console = Console(Terminal(*(Stream(StringIO(), None) for _ in range(3))), OutputOptions())
+        self._session = Session(GlobalOptions(console, bootstrap_servers=servers, timeout_s=TIMEOUT_S))
+        self._access = ClusterAccess(wire, (), TIMEOUT_S)
         keys = (
             b'["mirror",{"cluster":"A","partition":%d,"topic":"orders-%d"}]' % (n % 64, n // 64) for n in range(count)
         )
@@ -135,7 +139,7 @@ class Copy:
         )
 
         def read(side: Side, name: str, connector: str) -> OffsetsNow:
-            return offsets_now(read_entries(lambda _: self._access, OffsetsFold, side, name, connector))
+            return offsets_now(read_entries(self._reading, side, name, connector))
 
         write_offsets(
             step,
@@ -146,7 +150,10 @@ class Copy:
             timeout_s=TIMEOUT_S,
         )
         verify = VerifyOffsets(Side.SOURCE, topic, "mirror", after)
-        verify_offsets(verify, lambda: None, read_offsets=read, timeout_s=TIMEOUT_S)
+        verify_offsets(verify, lambda: None, access=self._access, read_offsets=read)
+
+    def _reading(self, _: Side) -> ReadSide:
+        return ReadSide(self._session.fresh_reader(), None)
 
     def _is_decided(self, transactional_id: str) -> bool:
         [described] = describe_known(self._access, [transactional_id]).values()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
+from eosctl.operations.plan_facts import ReadSide
 from eosctl.sources.live_cluster import LiveCluster
 
 
@@ -32,3 +33,11 @@ def reader_over(
 ) -> LiveCluster:
     """Reads what `properties` lead to."""
     return LiveCluster(WireConnections(wire, properties, as_of), group_id, no_progress, OffsetsFold)
+
+
+def reading_over(
+    wire: Wire, config_topic: str | None = None, connect_urls: tuple[str, ...] = (), timeout_s: float = 30.0
+) -> ReadSide:
+    """A side of a plan that is these brokers and workers."""
+    connections = WireConnections(wire, wire.properties, 0, connect_urls, timeout_s)
+    return ReadSide(LiveCluster(connections, None, no_progress, OffsetsFold), config_topic)

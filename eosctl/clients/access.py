@@ -5,23 +5,18 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from eosctl.clients.rest import RestClient
+from eosctl.clients.rest import RestClient, ask_worker
 from eosctl.clients.wire import Wire
-from eosctl.errors import Refused, Unreachable, WaitTimedOut
 from eosctl.model.client_properties import ClientProperties
 
 T = TypeVar("T")
 
 
 class ClusterAccess(Struct, frozen=True):
-    """A wire to the brokers, the workers' REST addresses (none: REST is not used), and the config topic.
-
-    config_topic None: the Connect cluster's connectors cannot be read from Kafka.
-    """
+    """What is written with: a wire to the brokers, and the workers' REST addresses (none: REST is not used)."""
 
     wire: Wire
     connect_urls: tuple[str, ...]
-    config_topic: str | None
     timeout_s: float
 
     @property
@@ -29,20 +24,5 @@ class ClusterAccess(Struct, frozen=True):
         return self.wire.properties
 
     def ask_worker(self, ask: Callable[[RestClient], T]) -> T:
-        """What `ask` gets from the first worker that answers; Refused where no address is known.
-
-        WaitTimedOut is such an answer, so that a wait takes timeout_s and not that for each worker.
-        """
-        if not self.connect_urls:
-            raise Refused("the Connect workers are needed for this", hint="give --connect-url")
-        failure: Unreachable | None = None
-        for url in self.connect_urls:
-            with RestClient(url, self.timeout_s) as rest:
-                try:
-                    return ask(rest)
-                except WaitTimedOut:
-                    raise
-                except Unreachable as error:
-                    failure = error
-        assert failure is not None
-        raise failure
+        """What `ask` gets from the first worker that answers; Refused where no address is known."""
+        return ask_worker(self.connect_urls, self.timeout_s, ask)

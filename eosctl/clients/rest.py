@@ -2,10 +2,10 @@
 
 import time
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from msgspec import Struct
 
@@ -23,7 +23,17 @@ from eosctl.clients.rest_identity import (
     texts_of,
 )
 from eosctl.codecs.secrets import mask_url
-from eosctl.errors import EosctlError, NotAuthorized, Refused, Throttled, TimedOut, Undecodable, Unreachable, UsageError
+from eosctl.errors import (
+    EosctlError,
+    NotAuthorized,
+    Refused,
+    Throttled,
+    TimedOut,
+    Undecodable,
+    Unreachable,
+    UsageError,
+    WaitTimedOut,
+)
 from eosctl.model.connectors import connector_path
 from eosctl.model.offsets import ConnectorOffset
 
@@ -32,6 +42,8 @@ if TYPE_CHECKING:
 
     from eosctl.clients.http_transport import HttpAnswer
 
+
+T = TypeVar("T")
 
 RETRY_PAUSE_S = 0.25
 ROOT: Final = "/"
@@ -272,6 +284,26 @@ PATHS: Final = {"info": "", "status": "/status"}
 NOT_TEXT: Final = "cannot be cast to class java.lang.String"
 """What a worker says of a connector whose class is no text (Herder.connectorInfo): it cannot even name its type."""
 PARALLEL: Final = 8
+
+
+def ask_worker(urls: Sequence[str], timeout_s: float, ask: Callable[[RestClient], T]) -> T:
+    """What `ask` gets from the first of these workers that answers; Refused where no address is known.
+
+    WaitTimedOut is such an answer, so that a wait takes timeout_s and not that for each worker.
+    """
+    if not urls:
+        raise Refused("the Connect workers are needed for this", hint="give --connect-url")
+    failure: Unreachable | None = None
+    for url in urls:
+        with RestClient(url, timeout_s) as rest:
+            try:
+                return ask(rest)
+            except WaitTimedOut:
+                raise
+            except Unreachable as error:
+                failure = error
+    assert failure is not None
+    raise failure
 
 
 def config_of(rest: RestClient, connector: str) -> dict[str, str | None] | None:

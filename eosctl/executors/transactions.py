@@ -32,7 +32,14 @@ from eosctl.errors import NotAuthorized, PartlyApplied, Refused, Unreachable
 from eosctl.executors.apply import Recheck
 from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.plan import AbortTransaction, CommitTransaction, TransactionNow, TransactionUnchanged, why_changed
+from eosctl.model.plan import (
+    AbortTransaction,
+    CommitTransaction,
+    Side,
+    TransactionNow,
+    TransactionUnchanged,
+    why_changed,
+)
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import first_few
@@ -185,7 +192,7 @@ Markers = Mapping[TopicPartition, EndTransactionMarker | Skipped | None]
 
 
 class CommitChecks(NamedTuple):
-    look: Callable[[Wire, str], TransactionNow]
+    look: Callable[[Side, str], TransactionNow]
     offsets: Callable[[Wire, Sequence[TopicPartition]], Mapping[TopicPartition, PartitionOffsets]]
     markers: Callable[[Wire, CommitTransaction, Mapping[TopicPartition, int]], Markers]
 
@@ -304,7 +311,7 @@ class _Commit:
         return f"{marker.type.name} marker of epoch {marker.producer_epoch} at offset {marker.offset}"
 
     def _look(self) -> TransactionNow:
-        return self._checks.look(self._wire, self._step.transactional_id)
+        return self._checks.look(self._step.side, self._step.transactional_id)
 
     def _try_to_look(self) -> TransactionNow | None:
         try:

@@ -207,11 +207,16 @@ class LiveOwner(Struct, frozen=True):
 
 
 class LiveOwners(Struct, frozen=True):
-    """The live owners of transactional IDs; unknown says of which groups it is not known what they own, and why."""
+    """The live owners of transactional IDs; unknown says of which groups it is not known what they own, and why.
+
+    connectors are those of which members have tasks, with or without a producer, by group; a group with members and no
+    tasks is there, too.
+    """
 
     tasks: Mapping[Stem, tuple[LiveOwner, ...]] = field(default_factory=dict)
     leaders: Mapping[str, LiveOwner] = field(default_factory=dict)
     unknown: Mapping[str, Skipped] = field(default_factory=dict)
+    connectors: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -223,7 +228,8 @@ class LiveOwners(Struct, frozen=True):
         """
         known = connectors or {}
         found: dict[Stem, list[LiveOwner]] = {}
-        for owner in (*_assigned(groups, known), *_at_work(own_group, known)):
+        assigned = dict(_assigned(groups, known))
+        for owner in (*(each for each, has_producer in assigned.items() if has_producer), *_at_work(own_group, known)):
             assert owner.task is not None
             others = found.setdefault((f"{owner.group_id}-{owner.task.connector}", owner.task.task), [])
             if all(each.group_id != owner.group_id for each in others):
@@ -231,7 +237,12 @@ class LiveOwners(Struct, frozen=True):
         unknown = {each: why for each, group in groups.items() if (why := _why_unknown(each, group)) is not None}
         if connectors is not None and own_group is not None:
             unknown.pop(own_group, None)
-        return cls({stem: tuple(owners) for stem, owners in found.items()}, dict(_leaders(groups)), unknown)
+        leaders = dict(_leaders(groups))
+        names: dict[str, set[str]] = {leader.group_id: set() for leader in leaders.values()}
+        for owner in (*assigned, *(each for owners in found.values() for each in owners)):
+            names.setdefault(owner.group_id, set()).update(() if owner.task is None else (owner.task.connector,))
+        tasks = {stem: tuple(owners) for stem, owners in found.items()}
+        return cls(tasks, leaders, unknown, {group_id: frozenset(each) for group_id, each in names.items()})
 
     def of_id(self, transactional_id: str) -> tuple[LiveOwner, ...]:
         stem = stem_and_task(transactional_id)
@@ -256,15 +267,6 @@ class LiveOwners(Struct, frozen=True):
             ]
         return first_few(reasons, "; ") if reasons else None
 
-    @property
-    def connectors(self) -> dict[str, set[str]]:
-        """The connectors with live tasks by group; groups with members and none are there, too."""
-        found: dict[str, set[str]] = {leader.group_id: set() for leader in self.leaders.values()}
-        for owner in (each for owners in self.tasks.values() for each in owners):
-            if owner.task is not None:
-                found.setdefault(owner.group_id, set()).add(owner.task.connector)
-        return found
-
 
 def possible_groups(transactional_ids: Iterable[str]) -> frozenset[str]:
     ids = list(transactional_ids)
@@ -276,15 +278,18 @@ def possible_groups(transactional_ids: Iterable[str]) -> frozenset[str]:
     return frozenset((beginnings | leaders) - {""})
 
 
-def _assigned(groups: Groups, connectors: Mapping[str, ConnectorStatus]) -> Iterator[LiveOwner]:
-    """Assigned tasks, minus those REST shows without a producer."""
+def _assigned(groups: Groups, connectors: Mapping[str, ConnectorStatus]) -> Iterator[tuple[LiveOwner, bool]]:
+    """The tasks that members have, without those of sinks, each with False where REST reports at that member that it
+    has no producer.
+    """
     for group_id, group in groups.items():
         members = () if isinstance(group, Skipped) or group.protocol_type != CONNECT_PROTOCOL else group.members
         for member, task in ((each, task) for each in members for task in each.tasks or ()):
             connector = connectors.get(task.connector)
             status = next((each for each in _tasks(connector) if each.task == task.task and _is_at(member, each)), None)
-            if status is None or (status.state in AT_WORK and _may_be_source(connector)):
-                yield LiveOwner(group_id, task, member.url or member.member_id, "" if status is None else status.state)
+            owner = LiveOwner(group_id, task, member.url or member.member_id, "" if status is None else status.state)
+            if status is None or _may_be_source(connector):
+                yield owner, status is None or status.state in AT_WORK
 
 
 def _at_work(group_id: str | None, connectors: Mapping[str, ConnectorStatus]) -> Iterator[LiveOwner]:

@@ -1,6 +1,6 @@
 """Fencing producers: read, plan, show, ask, fence, prove."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -12,17 +12,17 @@ from eosctl.errors import EosctlError, Refused, Unreachable, UsageError
 from eosctl.executors.fencing import FencingRun, challenge_old_producers
 from eosctl.files import read_ids
 from eosctl.model.connectors import ConnectorState
-from eosctl.model.fencing import Candidate, Fenced, FenceOutcome, FencingOutcome, FencingRequest, PlannedFencing, Proof
+from eosctl.model.fencing import Fenced, FenceOutcome, FencingOutcome, FencingRequest, PlannedFencing, Proof
 from eosctl.model.groups import no_such_group
 from eosctl.model.names import TopicPartition, not_in_config_topic
 from eosctl.model.skipped import Cause, Coverage, Skipped, Unread
 from eosctl.model.text import pluralize
 from eosctl.model.transactions import TransactionDescription, require_described
 from eosctl.model.whole_numbers import MOST_TASKS
-from eosctl.model.workers import ConnectorStatus, LiveOwners, possible_groups
 from eosctl.operations.agreement import Show, agree
 from eosctl.operations.session import Session
 from eosctl.planning.fencing import choose_transaction_timeout, plan_fencing, select_candidates
+from eosctl.sources.cluster_reader import read_live_owners, read_task_states
 
 
 def fence(
@@ -84,17 +84,15 @@ def read_and_plan(session: Session, request: FencingRequest, config_topic: str) 
     counts = _task_counts(request, connectors)
     beyond = _beyond_belief(request, counts)
     counts |= dict.fromkeys(beyond, 0)
-    with reader.adding(), reader.sparing_workers():
-        # Groups show who has the IDs; workers add the states of tasks. One that is stuck is why producers are fenced.
-        connect = reader.connect()
-    if isinstance(connect, Skipped) and connect.cause.is_gap:
-        session.options.console.warn(f"which tasks are FAILED is not known: {connect.reason}")
-    running = None if isinstance(connect, Skipped) else connect.connectors
+    states = read_task_states(reader)
+    if isinstance(states, Skipped) and states.cause.is_gap:
+        session.options.console.warn(f"which tasks are FAILED is not known: {states.reason}")
+    running = None if isinstance(states, Skipped) else states
     own = {} if group_id is None else {group_id: {*connectors, *(running or ())}}
     candidates = select_candidates(request, group_id or "", counts, listed, KnownNames.of(own))
-    live = _read_live_owners(session, candidates, running, group_id)
+    live = read_live_owners(reader, (each.transactional_id for each in candidates), running, group_id)
     # Names of other groups make some IDs ambiguous: those are no leftovers of a connector's for certain.
-    names = KnownNames.of(live.connectors | own)
+    names = KnownNames.of({**live.connectors, **own})
     candidates = select_candidates(request, group_id or "", counts, listed, names)
     descriptions = require_described(reader.describe([each.transactional_id for each in candidates]))
     if group_id is not None and request.names_connectors and candidates and not descriptions:
@@ -170,19 +168,6 @@ def _read_connectors(
     except EosctlError as error:
         session.options.console.narrate(f"owners stay unknown: {error.message}")
         return {}
-
-
-def _read_live_owners(
-    session: Session,
-    candidates: Sequence[Candidate],
-    connectors: Mapping[str, ConnectorStatus] | None,
-    group_id: str | None,
-) -> LiveOwners:
-    """Who has the IDs now, by the groups that may have them and by the connectors that REST reports (None: no REST)."""
-    wanted = possible_groups(each.transactional_id for each in candidates)
-    groups = session.reader.connect_groups(wanted) if wanted else {}
-    described = dict.fromkeys(wanted, groups) if isinstance(groups, Skipped) else groups
-    return LiveOwners.of(described, group_id, connectors)
 
 
 def _task_counts(request: FencingRequest, connectors: Mapping[str, ConnectorState]) -> dict[str, int]:

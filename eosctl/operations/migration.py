@@ -5,12 +5,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from msgspec.structs import replace
 
 from eosctl.analysis.client_configs import connector_client
-from eosctl.analysis.config_topic import connector_states
-from eosctl.analysis.offsets import OffsetsFold
 from eosctl.analysis.transactions import KnownNames
-from eosctl.clients.access import ClusterAccess
 from eosctl.codecs.offsets_topic import entries_by_connector
-from eosctl.errors import UsageError
+from eosctl.errors import Unreachable, UsageError
 from eosctl.model.client_roles import (
     SERVERS,
     ClientConfig,
@@ -26,28 +23,27 @@ from eosctl.model.names import did_you_mean
 from eosctl.model.offsets import SourceSupport
 from eosctl.model.plan import ConnectorStopped, Side
 from eosctl.model.planned import Applied, Planned
+from eosctl.model.preconditions import ConnectorFacts
 from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.workers import WorkerFacts
 from eosctl.operations.agreement import Show
 from eosctl.operations.connector_operator import NOBODY, ConnectorOperator
 from eosctl.operations.migration_request import Configs, MigrationOptions, migration_request, named_connectors
+from eosctl.operations.plan_facts import (
+    States,
+    read_connector_facts,
+    read_former_configs,
+    read_offsets_topic,
+    read_owners_now,
+    read_topic_now,
+)
 from eosctl.operations.plan_files import own_plans, short_name, unfinished_plan
 from eosctl.operations.plan_flow import plan_and_apply
 from eosctl.operations.session import Session
-from eosctl.operations.two_clusters import SourceAndTarget, States
+from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.planning.fencing import choose_transaction_timeout, select_candidates
 from eosctl.planning.migration import KIND, plan_migration, unused_ids
-from eosctl.sources.connect_rest import read_answers
-from eosctl.sources.kafka_topics import max_transaction_timeout_ms
-from eosctl.sources.kafka_transactions import list_transactional_ids
-from eosctl.sources.plan_facts import (
-    read_connector_facts,
-    read_former_configs,
-    read_live_owners,
-    read_offsets_topic,
-    read_producer_cluster,
-    read_topic_now,
-    read_worker_cluster,
-)
+from eosctl.sources.cluster_reader import ClusterReader, read_producer_cluster
 
 # Reading for migrations: which Kafka cluster each connector's offsets are in.
 
@@ -57,7 +53,7 @@ def known_or_former_configs(
 ) -> Configs:
     """Configs of the connectors that exist, and of those wanted that were deleted the last one that is known."""
     gone = [name for name in wanted if name not in configs]
-    former = read_former_configs(clusters.access(Side.SOURCE), gone)
+    former = read_former_configs(clusters.reading(Side.SOURCE), gone)
     if isinstance(former, Skipped):
         warn(f"the last configs of {', '.join(gone)} are unknown: {former.reason}")
         return configs
@@ -69,23 +65,31 @@ def known_or_former_configs(
 
 def read_clusters(session: Session, clusters: SourceAndTarget, configs: Configs, group_id: str) -> ConnectClusters:
     """The clusters of the workers and of the producers that a config sends elsewhere, and the workers' group."""
-    access = clusters.access(Side.SOURCE)
+    source = clusters.reading(Side.SOURCE).reader
     clients = {name: _producer(name, config) for name, config in configs.items()}
     elsewhere = {name: client.setting(SERVERS) for name, client in clients.items() if client.servers_of_its_own}
     producers = {
         name: servers
         if isinstance(servers, Skipped)
-        else read_producer_cluster(map(clusters.access, Side), sorted(server_set(servers)), name)
+        else read_producer_cluster((clusters.access(each).wire for each in Side), sorted(server_set(servers)), name)
         for name, servers in elsewhere.items()
     }
-    workers = read_worker_cluster(access)
+    workers = read_worker_cluster(source)
     return ConnectClusters(
         workers=workers,
         producers=producers,
         servers={name: str(clients[name].get(SERVERS)) for name in producers},
         exactly_once=_source_support(session) if producers else not_asked("not asked"),
-        group_state=_group_state(session, group_id) if workers == access.wire.cluster_id else not_asked("not asked"),
+        group_state=_group_state(session, group_id) if workers == source.cluster_id else not_asked("not asked"),
     )
+
+
+def read_worker_cluster(reader: ClusterReader) -> str | Skipped:
+    """The ID of the Kafka cluster that the workers keep their topics in, as the first that answers says it."""
+    connect = reader.connect()
+    if isinstance(connect, Skipped):
+        return connect
+    return next(each.kafka_cluster_id for each in connect.workers.values() if isinstance(each, WorkerFacts))
 
 
 def _producer(name: str, config: Mapping[str, object]) -> ClientConfig:
@@ -164,7 +168,7 @@ def with_live_owners(clusters: SourceAndTarget, request: MigrationRequest, facts
     """The same with who has the IDs now that the plan takes."""
     unused = unused_ids(request, facts)
     return replace(
-        facts, live_owners={each.side: read_live_owners(clusters.access(each.side), [each]) for each in unused}
+        facts, live_owners={each.side: read_owners_now(clusters.reading(each.side).reader, [each]) for each in unused}
     )
 
 
@@ -200,7 +204,8 @@ def _require_known(request: MigrationRequest, facts: MigrationFacts, states: Sta
 def _read_facts(
     session: Session, clusters: SourceAndTarget, request: MigrationRequest, states: States
 ) -> MigrationFacts:
-    source, target = clusters.access(Side.SOURCE), clusters.access(Side.TARGET)
+    sides = {side: clusters.reading(side) for side in Side}
+    readers = {side: each.reader for side, each in sides.items()}
     names = {Side.SOURCE: {move.connector for move in request.moves}, Side.TARGET: set[str]()}
     names[request.new_side] |= {move.new_name for move in request.moves}
     places = {(Side.SOURCE, move.source_topic) for move in request.moves}
@@ -209,26 +214,30 @@ def _read_facts(
         (side, name): facts
         for side, wanted in names.items()
         if wanted
-        for name, facts in read_connector_facts(
-            clusters.access(side), sorted(wanted), connector_states, lived_here=side is Side.SOURCE
-        ).items()
+        for name, facts in read_connector_facts(sides[side], sorted(wanted), lived_here=side is Side.SOURCE).items()
     }
-    cluster_ids = {Side.SOURCE: source.wire.cluster_id, Side.TARGET: target.wire.cluster_id}
+    cluster_ids = {side: clusters.access(side).wire.cluster_id for side in Side}
     # Both sides may be one cluster, and a topic of it be source and target.
     topics = {(cluster_ids[side], topic): (side, topic) for side, topic in places}
-    held = {key: read_offsets_topic(clusters.access(side), topic, OffsetsFold) for key, (side, topic) in topics.items()}
+    held = {key: read_offsets_topic(readers[side], topic) for key, (side, topic) in topics.items()}
     return MigrationFacts(
         as_of=session.now(),
         cluster_ids=cluster_ids,
         connectors=connectors,
-        topics={place: read_topic_now(clusters.access(place[0]), place[1]) for place in places},
+        topics={place: read_topic_now(readers[place[0]], place[1]) for place in places},
         offsets={(side, topic): held[cluster_ids[side], topic] for side, topic in places},
         fenced_ids=fenced_ids(clusters, request, states),
-        transaction_timeout_ms=transaction_timeout_ms(source, target),
-        source_workers=bool(source.connect_urls),
-        target_brokers=len(target.wire.brokers()),
-        answers=read_answers(source, {name: now for (side, name), now in connectors.items() if side is Side.SOURCE}),
+        transaction_timeout_ms=transaction_timeout_ms(*readers.values()),
+        source_workers=bool(session.connect_urls),
+        target_brokers=len(clusters.access(Side.TARGET).wire.brokers()),
+        answers=readers[Side.SOURCE].connector_offsets(_at_rest(connectors)),
     )
+
+
+def _at_rest(connectors: Mapping[tuple[Side, str], ConnectorFacts | Skipped]) -> list[str]:
+    """Those of the source that are STOPPED, and so do not move."""
+    at_rest = ConnectorFacts("STOPPED")
+    return [name for (side, name), now in connectors.items() if side is Side.SOURCE and now == at_rest]
 
 
 def fenced_ids(
@@ -241,31 +250,35 @@ def fenced_ids(
     old = {*more, *(move.connector for move in request.moves)}
     new = {move.new_name for move in request.moves}
     if not (request.elsewhere or request.stays):
-        return {Side.SOURCE: _task_ids(clusters.access(Side.SOURCE), request.source_group_id, old | new, states)}
-    target = clusters.access(Side.TARGET)
+        return {
+            Side.SOURCE: _task_ids(clusters.reading(Side.SOURCE).reader, request.source_group_id, old | new, states)
+        }
+    target = clusters.reading(Side.TARGET).reader
     target_states = states if request.stays else clusters.connector_states(Side.TARGET)
     return {
-        Side.SOURCE: _task_ids(clusters.access(Side.SOURCE), request.source_group_id, old, states),
+        Side.SOURCE: _task_ids(clusters.reading(Side.SOURCE).reader, request.source_group_id, old, states),
         Side.TARGET: _task_ids(target, request.target_group_id, new, target_states),
     }
 
 
-def _task_ids(access: ClusterAccess, group_id: str, connectors: set[str], states: States) -> tuple[str, ...]:
+def _task_ids(reader: ClusterReader, group_id: str, connectors: set[str], states: States) -> tuple[str, ...]:
     known = {} if isinstance(states, Skipped) else states
     counts = {
         name: max(known[name].task_count_record or 0, known[name].task_count or 0)
         for name in connectors
         if name in known
     }
-    listings = list_transactional_ids(access.wire)
-    for error in listings.unanswered.values():
-        raise error
-    listed = [each.transactional_id for each in listings.transactions]
+    found = reader.transactional_ids()
+    for node_id, reason in found.unanswered.items():
+        raise Unreachable(f"broker {node_id} did not list its transactional IDs: {reason}")
+    listed = [each.transactional_id for each in found.transactions]
     names = KnownNames.of({group_id: {*known, *connectors}})
     request = FencingRequest(connectors=tuple(sorted(connectors)))
     return tuple(each.transactional_id for each in select_candidates(request, group_id, counts, listed, names))
 
 
-def transaction_timeout_ms(*clusters: ClusterAccess) -> int:
+def transaction_timeout_ms(*readers: ClusterReader) -> int:
     """What every broker of these clusters accepts as a transaction timeout, in ms: 60000 or less."""
-    return min(choose_transaction_timeout(FencingRequest(), max_transaction_timeout_ms(each.wire)) for each in clusters)
+    clusters = [each.cluster() for each in readers]
+    limits = [each if isinstance(each, Skipped) else each.transaction_max_timeout_ms for each in clusters]
+    return min(choose_transaction_timeout(FencingRequest(), each) for each in limits)

@@ -17,9 +17,7 @@ from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
-from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.explanations import is_overtaken
-from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.access import ClusterAccess
 from eosctl.codecs.plan import JournalEvent, plan_digest
 from eosctl.errors import EosctlError, Interrupted, PartlyApplied, Refused, UsageError
@@ -30,7 +28,16 @@ from eosctl.executors.transactions import CommitChecks
 from eosctl.files import RESTORED_CONFIG, read_text
 from eosctl.model.connectors import connector_path
 from eosctl.model.failpoints import Failpoint, no_failpoint
-from eosctl.model.plan import AwaitOperator, ClusterIs, ConnectorStopped, ManualStep, Plan, Side, StopConnector
+from eosctl.model.plan import (
+    AwaitOperator,
+    ClusterIs,
+    ConnectorStopped,
+    ManualStep,
+    Plan,
+    Side,
+    StopConnector,
+    TransactionNow,
+)
 from eosctl.model.planned import Applied, ApplyOutcome, Planned
 from eosctl.model.preconditions import Standing, moved_again
 from eosctl.model.skipped import Skipped, read_or_skip
@@ -39,6 +46,7 @@ from eosctl.model.text import first_few, pluralize
 from eosctl.model.transactions import TransactionDescription, require_described
 from eosctl.operations.agreement import Show, agree
 from eosctl.operations.connector_operator import NOBODY, ConnectorOperator, still_operated
+from eosctl.operations.plan_facts import Reading, read_entries, read_plan_facts, read_transaction_now
 from eosctl.operations.plan_files import PlanFile, keep_plan, own_plan_path, short_name, steps_done
 from eosctl.operations.session import Session, gc_paused
 from eosctl.operations.session_options import Reporter
@@ -48,27 +56,26 @@ from eosctl.planning.found_positions import is_read_again, places_read, reading_
 from eosctl.planning.migration import contradiction
 from eosctl.planning.operated import OVER_REST
 from eosctl.sources.kafka_log import partition_offsets
-from eosctl.sources.kafka_transactions import describe_transactional_ids, read_markers, read_transaction_now
-from eosctl.sources.plan_facts import Folds, read_entries, read_plan_facts
+from eosctl.sources.kafka_transactions import describe_transactional_ids, read_markers
 
 # Who performs the steps of a plan, with what each of them reads and decides by.
 
 
-FOLDS: Final = Folds(connector_states, OffsetsFold)
-"""What preconditions are read again with."""
-COMMITS: Final = CommitChecks(read_transaction_now, partition_offsets, read_markers)
-"""What a commit is looked at with, before and after."""
-
-
 def performers_on(
     access: Callable[[Side], ClusterAccess],
+    reading: Reading,
     failpoint: Failpoint = no_failpoint,
     say: Callable[[str], None] = lambda _: None,
 ) -> Mapping[type, Performer]:
     """The performer of each kind of step, with what it reads and decides by."""
-    checks = ResumeChecks(partial(read_entries, access, OffsetsFold), partial(contradiction, nulls=False), is_overtaken)
+
+    def look(side: Side, transactional_id: str) -> TransactionNow:
+        return read_transaction_now(reading(side).reader, transactional_id)
+
+    commits = CommitChecks(look, partition_offsets, read_markers)
+    checks = ResumeChecks(partial(read_entries, reading), partial(contradiction, nulls=False), is_overtaken)
     config = partial(read_text, kind=RESTORED_CONFIG)
-    return performers(access, describe_known, checks, lambda file: config(Path(file)), COMMITS, failpoint, say)
+    return performers(access, describe_known, checks, lambda file: config(Path(file)), commits, failpoint, say)
 
 
 def describe_known(access: ClusterAccess, transactional_ids: Sequence[str]) -> Mapping[str, TransactionDescription]:
@@ -299,7 +306,7 @@ def _apply_with_found(session: Session, clusters: SourceAndTarget, planned: Plan
             raise planned.failure
 
         def plan_again() -> Plan:
-            found = {each: read_entries(clusters.access, OffsetsFold, *each) for each in places_read(file.plan)}
+            found = {each: read_entries(clusters.reading, *each) for each in places_read(file.plan)}
             return with_found(file.plan, found, session.now())
 
         plan = _stop_and(session, clusters, planned, plan_again)
@@ -317,7 +324,7 @@ def _checked(
     clusters: SourceAndTarget, planned: Planned, *, done: Collection[int] = (), replanned: bool = False
 ) -> Planned:
     """The plan with its preconditions as they are now, and as an objection each that would end a run."""
-    read = partial(read_plan_facts, clusters.access, folds=FOLDS)
+    read = partial(read_plan_facts, clusters.reading)
     checks, error = check_plan(planned.plan, done, read, words=clusters.words, replanned=replanned)
     failing = (each.reason for each in checks if each.standing is Standing.FAILS)
     return replace(
@@ -406,8 +413,8 @@ def run_plan(
         return ApplyRun(
             file.plan,
             journal,
-            lambda preconditions: read_plan_facts(clusters.access, preconditions, FOLDS),
-            performers_on(clusters.access, failpoint, console.narrate),
+            partial(read_plan_facts, clusters.reading),
+            performers_on(clusters.access, clusters.reading, failpoint, console.narrate),
             words=clusters.words,
             on_result=lambda result: say(
                 f"{result.number}. {result.outcome.value}: {result.detail or describe_step(result.step)}"

@@ -33,7 +33,7 @@ def probe(session: Session, request: ProbeRequest, show: Show[PlannedProbe]) -> 
     if session.options.dry_run:
         return planned
     agree(session, planned, f"Probe with topic and transactional ID {plan.name}?", show)
-    access = ClusterAccess(session.wire, (), None, session.timeout_s)
+    access = ClusterAccess(session.wire, (), session.timeout_s)
     known = read_before_probe(session.wire)
     outcome = ProbeRun(access, plan, known, session.options.console.narrate).run()
     return _answer(planned, outcome)

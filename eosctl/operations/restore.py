@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from eosctl.analysis.config_topic import connector_states
-from eosctl.analysis.offsets import OffsetsFold
 from eosctl.codecs.connector_files import config_digest, decode_connector
 from eosctl.codecs.offsets_topic import decode_kip875
 from eosctl.codecs.strimzi import is_resource
@@ -27,11 +25,11 @@ from eosctl.operations.migration import (
 )
 from eosctl.operations.migration_request import OFFSETS_TOPIC_SETTING
 from eosctl.operations.offsets import read_source, source_read
+from eosctl.operations.plan_facts import States, read_connector_facts, read_offsets_topic, read_topic_now
 from eosctl.operations.plan_flow import plan_and_apply
 from eosctl.operations.session import Session
-from eosctl.operations.two_clusters import SourceAndTarget, States
+from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.planning.restore import NewConnector, RestoreRequest, in_place, plan_restore
-from eosctl.sources.plan_facts import read_connector_facts, read_offsets_topic, read_topic_now
 
 
 class RestoreOptions(HiddenFields, frozen=True):
@@ -120,12 +118,13 @@ def _read_and_plan(
     dsn, timeout_s = options.source_dsn, session.options.timeout_s
     server = None if dsn is None else read_source(dsn, timeout_s)
     group_id = session.need_group_id()
-    access = clusters.access(Side.SOURCE)
+    side = clusters.reading(Side.SOURCE)
+    reader, cluster_id = side.reader, clusters.access(Side.SOURCE).wire.cluster_id
     states = clusters.connector_states(Side.SOURCE)
     config = options.config or _known_config(session, clusters, options.connector, states)
     own = options.offsets_topic or config.get(OFFSETS_TOPIC_SETTING)
     places = read_clusters(session, clusters, {options.connector: config}, group_id)
-    topics = _topics(options, own, places, access.wire.cluster_id)
+    topics = _topics(options, own, places, cluster_id)
     request = RestoreRequest(
         options.connector,
         group_id,
@@ -142,17 +141,15 @@ def _read_and_plan(
     )
     facts = MigrationFacts(
         as_of=session.now(),
-        cluster_ids=dict.fromkeys(Side, access.wire.cluster_id),
+        cluster_ids=dict.fromkeys(Side, cluster_id),
         connectors={
             (Side.SOURCE, name): each
-            for name, each in read_connector_facts(
-                access, [options.connector], connector_states, lived_here=options.new is None
-            ).items()
+            for name, each in read_connector_facts(side, [options.connector], lived_here=options.new is None).items()
         },
-        topics={(Side.SOURCE, topic): read_topic_now(access, topic) for topic in topics},
-        offsets={(Side.SOURCE, topic): read_offsets_topic(access, topic, OffsetsFold) for topic in topics},
+        topics={(Side.SOURCE, topic): read_topic_now(reader, topic) for topic in topics},
+        offsets={(Side.SOURCE, topic): read_offsets_topic(reader, topic) for topic in topics},
         fenced_ids=fenced_ids(clusters, MigrationRequest((), group_id, group_id), states, {options.connector}),
-        transaction_timeout_ms=transaction_timeout_ms(access),
+        transaction_timeout_ms=transaction_timeout_ms(reader),
         clusters=places,
         source=None if server is None else source_read(server, options.connector, config),
         worker_version=not_asked("not asked") if options.new is None else session.reader.connect_version(),

@@ -2,8 +2,8 @@
 
 import gc
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -188,6 +188,16 @@ class Session:
         found = None if options.writes else self._discovery  # a command that writes asks for it: `need_group_id`
         return live_cluster.LiveCluster(self, options.group_id, options.console.progress, _new_fold, found, self.kept)
 
+    def fresh_reader(self, connect_urls: tuple[str, ...] | None = None) -> "ClusterReader":
+        """A live reader that keeps no fact of another one: for facts that must be known at the moment of writing.
+
+        Its coverage is in no answer. connect_urls are workers of another Connect cluster, whose group is not known.
+        """
+        group_id = self.options.group_id if connect_urls is None else None
+        from eosctl.sources import live_cluster
+
+        return live_cluster.LiveCluster(self, group_id, _no_progress, _new_fold, connect_urls=connect_urls)
+
     def need_group_id(self, hint: str | None = None) -> str:
         """The Connect cluster's group.id: as it was named, otherwise the only one of the Kafka cluster.
 
@@ -253,6 +263,10 @@ class Session:
     @property
     def timeout_s(self) -> float:
         return self.options.timeout_s
+
+
+def _no_progress(*_: object, **__: object) -> AbstractContextManager[Callable[[int], None]]:
+    return nullcontext(lambda _: None)
 
 
 def _new_fold() -> "offsets.OffsetsFold":

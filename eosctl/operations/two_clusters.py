@@ -1,7 +1,7 @@
 """Source and target of a plan, as the command line names them: -b and its like, and --to-… for the target."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -9,18 +9,12 @@ from types import MappingProxyType
 from msgspec import Struct
 from msgspec.structs import replace
 
-from eosctl.analysis.config_topic import connector_states
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.rest_identity import WorkerUrl
-from eosctl.model.connectors import ConnectorState
 from eosctl.model.plan import PlanTarget, Side
-from eosctl.model.skipped import Skipped
+from eosctl.operations.plan_facts import ReadSide, States, read_connector_states
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import PlannedServers, as_words, typed_urls
-from eosctl.sources.plan_facts import read_connector_states
-
-States = Mapping[str, ConnectorState] | Skipped
-"""Every connector that a config topic mentions; Skipped where it was not read."""
 
 
 class TargetOptions(Struct, frozen=True):
@@ -52,7 +46,10 @@ class TargetOptions(Struct, frozen=True):
 
 
 class SourceAndTarget:
-    """Access to source and target. The target's Connect cluster is reached by the options of the target only."""
+    """Source and target, as they are read and written to.
+
+    The target's Connect cluster is reached by the options of the target only.
+    """
 
     def __init__(self, session: Session, config_topic: str, target: TargetOptions) -> None:
         self._session = session
@@ -81,8 +78,14 @@ class SourceAndTarget:
     def access(self, side: Side) -> ClusterAccess:
         options = self._session.options
         if side is Side.SOURCE:
-            return ClusterAccess(self._session.wire, options.connect_urls, self._config_topic, options.timeout_s)
-        return ClusterAccess(self._target_session.wire, self._target_urls, self._target.config_topic, options.timeout_s)
+            return ClusterAccess(self._session.wire, options.connect_urls, options.timeout_s)
+        return ClusterAccess(self._target_session.wire, self._target_urls, options.timeout_s)
+
+    def reading(self, side: Side) -> ReadSide:
+        """The clusters of one side as they are now: each call is another reader, which keeps nothing of before."""
+        if side is Side.SOURCE:
+            return ReadSide(self._session.fresh_reader(), self._config_topic)
+        return ReadSide(self._target_session.fresh_reader(self._target_urls), self._target.config_topic)
 
     @cached_property
     def _target_urls(self) -> tuple[WorkerUrl, ...]:
@@ -136,5 +139,4 @@ class SourceAndTarget:
 
     def connector_states(self, side: Side) -> States:
         """The connectors of one side's Connect cluster, as its config topic has them."""
-
-        return read_connector_states(self.access(side), connector_states)
+        return read_connector_states(self.reading(side))

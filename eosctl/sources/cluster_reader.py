@@ -21,6 +21,7 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Coverage, Skipped, read_or_skip, unread_in
 from eosctl.model.topics import PartitionOffsets, TopicDescription
+from eosctl.model.workers import LiveOwners, possible_groups
 
 if TYPE_CHECKING:
     from eosctl.model.acl_plan import ClusterAcls
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from eosctl.model.evidence import InternalTopic, Preflight, Topics, TransactionLog, WorkerEvidence
     from eosctl.model.groups import ConnectGroup, Groups, ListedGroup, ShareGroups
     from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
-    from eosctl.model.offsets import OffsetsTopic, SourceSupport, StorePlace
+    from eosctl.model.offsets import ConnectorOffset, OffsetsTopic, SourceSupport, StorePlace
     from eosctl.model.times import ClusterClock
     from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
     from eosctl.model.transactions import AnsweredProducers, Described, ListedTransactions, TransactionState
@@ -102,6 +103,9 @@ class ClusterReader(TopicReader, Protocol):
     @property
     def principal(self) -> str:
         """Who reads, as the brokers name the user."""
+
+    def ask_cluster_id(self) -> str:
+        """The Kafka cluster's ID as a broker answers now; raises OtherCluster where it is another one than before."""
 
     def now(self) -> int:
         """The time that facts are judged at, in ms since the epoch."""
@@ -186,6 +190,15 @@ class ClusterReader(TopicReader, Protocol):
 
     def connector_statuses(self) -> Mapping[str, ConnectorStatus] | Skipped:
         """Every connector with the states of its tasks, by name."""
+
+    def ending_tasks(self, connector: str) -> tuple[str, ...]:
+        """Numbers of the tasks of a connector that does not exist which have not ended; their end is waited for."""
+
+    def config_digest(self, connector: str) -> str | None:
+        """The digest of the connector's config (codecs.connector_files); None where it does not exist."""
+
+    def connector_offsets(self, connectors: Collection[str]) -> Mapping[str, tuple[ConnectorOffset, ...] | Skipped]:
+        """What the workers answer of each connector's offsets, without those that they cannot report (before 3.5)."""
 
     def preflight(self) -> Mapping[str, Preflight] | Skipped:
         """What each source connector says when exactly-once is required of it."""
@@ -281,6 +294,32 @@ class ClusterReader(TopicReader, Protocol):
         self, transactions: Collection[OpenTransaction]
     ) -> Mapping[CommitPlace, tuple[PendingCommit, ...] | Skipped]:
         """The offset commits that open transactions hold up, by their place."""
+
+
+def read_live_owners(
+    reader: ClusterReader,
+    transactional_ids: Iterable[str],
+    connectors: Mapping[str, ConnectorStatus] | None,
+    own_group: str | None = None,
+    besides: str | None = None,
+) -> LiveOwners:
+    """Who has the IDs now, by the groups that may have them and by the connectors of own_group that REST reports (None:
+    no REST). The group `besides` is not asked about.
+    """
+    wanted = possible_groups(transactional_ids) - {besides}
+    groups = reader.connect_groups(wanted) if wanted else {}
+    described = dict.fromkeys(wanted, groups) if isinstance(groups, Skipped) else groups
+    return LiveOwners.of(described, own_group, connectors)
+
+
+def read_task_states(reader: ClusterReader) -> Mapping[str, ConnectorStatus] | Skipped:
+    """The connectors with the states of their tasks, where a worker answers soon: groups show most without them.
+
+    A worker that is stuck is why producers are fenced.
+    """
+    with reader.adding(), reader.sparing_workers():
+        connect = reader.connect()
+    return connect if isinstance(connect, Skipped) else connect.connectors
 
 
 # What readers were asked for and did not read, and what several readers of one session ask once.
@@ -461,3 +500,18 @@ class OtherClusters:
         except EosctlError as error:
             self._failed[servers] = error
             raise
+
+
+def read_producer_cluster(wires: Iterable[Wire], servers: Collection[str], connector: str) -> str | Skipped:
+    """The ID of the cluster that the config of `connector` sends its producer to.
+
+    It is asked with the identity of the first of the wires that trusts these brokers.
+    """
+    named_by = f"the config of connector {connector}"
+    known = [(trusting(each).at(servers, named_by), each.timeout_s) for each in wires]
+    properties, timeout_s = next((each for each in known if each[0].named_by is None), known[0])
+    try:
+        with Wire(properties, timeout_s=timeout_s) as wire:
+            return wire.cluster_id
+    except EosctlError as error:
+        return Skipped.of(error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import MappingProxyType
@@ -12,6 +12,7 @@ from urllib.parse import quote
 from msgspec.structs import replace
 
 from eosctl.clients import rest
+from eosctl.clients.deadline import Deadline
 from eosctl.clients.rest import NotFound, RestClient, expanded_connectors
 from eosctl.clients.rest_identity import (
     DiscoveredUrl,
@@ -26,7 +27,6 @@ from eosctl.clients.rest_identity import (
 from eosctl.codecs import connector_files
 from eosctl.codecs.secrets import mask_properties
 from eosctl.errors import EosctlError, Undecodable, Unreachable
-from eosctl.model import preconditions
 from eosctl.model.client_roles import class_name
 from eosctl.model.connectors import connector_path
 from eosctl.model.evidence import Preflight, WorkerEvidence
@@ -35,7 +35,6 @@ from eosctl.model.skipped import Cause, Skipped, read_or_skip
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, TaskStatus, WorkerFacts, version_of
 
 if TYPE_CHECKING:
-    from eosctl.clients.access import ClusterAccess
     from eosctl.model.client_roles import ConnectorConfig
     from eosctl.model.offsets import ConnectorOffset
 
@@ -212,18 +211,47 @@ def _first_infos(urls: Sequence[str], timeout_s: float, decode: Callable[[Infos,
 
 
 def read_answers(
-    access: ClusterAccess, connectors: Mapping[str, preconditions.ConnectorFacts | Skipped]
+    urls: Sequence[str], connectors: Iterable[str], timeout_s: float
 ) -> Mapping[str, tuple[ConnectorOffset, ...] | Skipped]:
-    """The workers' answers for connectors that are STOPPED, and so do not move.
-
-    One that they cannot report (before 3.5) is missing; Skipped where they fail.
+    """`GET /connectors/{c}/offsets` of each; one that they cannot report (before 3.5) is missing; Skipped where they
+    fail.
     """
     found: dict[str, tuple[ConnectorOffset, ...] | Skipped] = {}
-    for name, facts in connectors.items() if access.connect_urls else ():
-        if isinstance(facts, preconditions.ConnectorFacts) and facts.state == "STOPPED" and not facts.tasks:
-            answer = read_or_skip(partial(access.ask_worker, partial(rest.answered_offsets, connector=name)))
-            found |= {} if answer is None else {name: answer}
+    for name in connectors:
+        answer = read_or_skip(partial(rest.ask_worker, urls, timeout_s, partial(rest.answered_offsets, connector=name)))
+        found |= {} if answer is None else {name: answer}
     return found
+
+
+def read_config_digest(connector: str, worker: RestClient) -> str | None:
+    """The digest of its config; None where it does not exist."""
+    config = rest.config_of(worker, connector)
+    return None if config is None else connector_files.config_digest(config)
+
+
+ENDED: Final = frozenset({"UNASSIGNED", "FAILED", "DESTROYED", "STOPPED"})
+PAUSE_S: Final = 0.1
+
+
+def await_end(connector: str, timeout_s: float, worker: RestClient) -> tuple[str, ...]:
+    """Of a connector that does not exist: returns when no task of it is left, or those left when the time is up."""
+    deadline = Deadline(timeout_s)
+    while running := _tasks_left(connector, worker):
+        if not deadline.pause(PAUSE_S):
+            break
+    return running
+
+
+def _tasks_left(connector: str, worker: RestClient) -> tuple[str, ...]:
+    """Numbers of the tasks that go on by their status; workers forget it once the tasks have ended."""
+    path = f"{connector_path(connector)}/status"
+    try:
+        body = worker.get(path)
+    except NotFound:
+        return ()
+    with decoding(f"{worker.url}{path} answered no status of a connector"):
+        tasks = list_of(object_of(body)["tasks"])
+        return tuple(str(task_number(each["id"])) for each in tasks if text_of(each["state"]) not in ENDED)
 
 
 def probe_source_support(url: str, timeout_s: float) -> bool | Skipped:

@@ -27,15 +27,14 @@ from eosctl.codecs.record_batches import EndTransactionMarker, decode_marker
 from eosctl.codecs.transaction_log import KEY_VERSION, decode_log_record, encode_transaction_log_key
 from eosctl.errors import EosctlError, NotAuthorized, Throttled, TimedOut, Unreachable, UsageError
 from eosctl.model.acls import ResourceType
-from eosctl.model.hanging import OpenTransaction, TransactionalIdAccess, join_answers
+from eosctl.model.hanging import TransactionalIdAccess
 from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartition, coordinator_partition
-from eosctl.model.plan import CommitTransaction, TransactionNow
-from eosctl.model.preconditions import OpenNow
+from eosctl.model.plan import CommitTransaction
 from eosctl.model.records import IsolationLevel, Record
 from eosctl.model.skipped import Skipped, read_or_skip
 from eosctl.model.text import first_few
 from eosctl.model.topics import PartitionOffsets
-from eosctl.model.transaction_log import LogEnd, LogRecord, TransactionLogRecord, TransactionLogValue
+from eosctl.model.transaction_log import LogEnd, LogRecord, TransactionLogRecord
 from eosctl.model.transactions import (
     STATES,
     ActiveProducer,
@@ -45,7 +44,6 @@ from eosctl.model.transactions import (
     TransactionDescription,
     TransactionListing,
     TransactionState,
-    transactional_ids_by_producer,
 )
 from eosctl.sources.kafka_acls import probes_of
 from eosctl.sources.kafka_log import LEADERLESS_PATIENCE_S, LogReader, offsets_or_skipped, partition_offsets, read_log
@@ -472,42 +470,6 @@ def _producer(partition: TopicPartition, answer: Response) -> ActiveProducer:
     )
 
 
-def join_with_coordinators(wire: Wire, candidates: Collection[ActiveProducer]) -> tuple[OpenTransaction, ...]:
-    """Producers with an open transaction, joined with their transactional IDs and these with their descriptions.
-
-    Raises Unreachable where a coordinator does not answer that might know one of them: whether it hangs is not known
-    then. NotAuthorized where an ID may not be described.
-    """
-    if not candidates:
-        return ()
-    listed = listed_transactions(wire, producer_ids={each.producer.producer_id for each in candidates})
-    names = transactional_ids_by_producer(listed.transactions)
-    joined = join_answers(candidates, listed, describe_transactional_ids(wire, sorted(set(names.values()))))
-    joined.require()
-    return joined.transactions
-
-
-def read_open_now(wire: Wire, topic_partition: TopicPartition, producer_id: int) -> OpenNow | None:
-    """What the producer has open in the partition now; None where nothing. hangs is Skipped where it is not known."""
-    leader = partition_leaders(wire, [topic_partition.topic]).get(topic_partition, NO_LEADER)
-    producers = active_producers(wire, {topic_partition: leader})
-    open_now = [
-        each
-        for each in producers
-        if each.producer.producer_id == producer_id and each.transaction_start_offset is not None
-    ]
-    if not open_now:
-        return None
-    start_offset = open_now[0].transaction_start_offset
-    assert start_offset is not None
-    try:
-        transactional_id_access(wire).require(wire.principal)
-        (transaction,) = join_with_coordinators(wire, open_now)
-    except EosctlError as error:
-        return OpenNow(start_offset, Skipped.of(error))
-    return OpenNow(start_offset, transaction.reason is not None)
-
-
 KEY_OF_ANY_ID: Final = KEY_VERSION.to_bytes(2, "big")
 
 
@@ -609,39 +571,6 @@ def count_transactional_ids(wire: Wire) -> int:
         if isinstance(record, TransactionLogRecord):
             (live.discard if record.value is None else live.add)(record.transactional_id)
     return len(live)
-
-
-def read_transaction_now(wire: Wire, transactional_id: str) -> TransactionNow:
-    """As coordinator and leaders answer. Of a complete transaction the log says when it began; needs Read on it then.
-
-    Raises NotAuthorized where a right is missing, Unreachable where the coordinator does not answer.
-    """
-    described = describe_transactional_ids(wire, [transactional_id])[transactional_id]
-    if isinstance(described, EosctlError):
-        raise described
-    if described is None:
-        return TransactionNow(None)
-    if described.state is TransactionState.ONGOING:
-        leaders = partition_leaders(wire, {each.topic for each in described.partitions}) if described.partitions else {}
-        led = {place: leaders.get(place, NO_LEADER) for place in described.partitions}
-        found = answering_producers(wire, {place: leader for place, leader in led.items() if leader != NO_LEADER})
-        leaderless = tuple(place for place, leader in led.items() if leader == NO_LEADER)
-        return TransactionNow.ongoing(described, found.producers, (*found.unanswered, *leaderless))
-    if described.state.is_open:
-        return TransactionNow(described.state, described.producer, described.start_ms)
-    last = last_logged(wire, transactional_id)
-    return TransactionNow(described.state, described.producer, None if last is None else last.start_ms)
-
-
-def last_logged(wire: Wire, transactional_id: str) -> TransactionLogValue | None:
-    """What the transaction log says last of the ID; None where it has no record of it, or forgot it."""
-    leaders = transaction_log_leaders(wire)
-    partition = coordinator_partition(transactional_id, len(leaders))
-    found: TransactionLogValue | None = None
-    for record in read_transaction_log(wire, transaction_log_offsets(wire, [partition]).offsets):
-        if isinstance(record, TransactionLogRecord) and record.transactional_id == transactional_id:
-            found = record.value
-    return found
 
 
 def read_markers(

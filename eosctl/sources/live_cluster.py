@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from msgspec.structs import replace
 
+from eosctl.clients import rest
 from eosctl.clients.leaders import NO_LEADER
 from eosctl.codecs.client_properties import mask_all_but_principals
 from eosctl.codecs.config_topic import decode_config_records
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from eosctl.model.evidence import InternalTopic, Preflight, Topics, TransactionLog
     from eosctl.model.groups import ListedGroup, ShareGroups
     from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
-    from eosctl.model.offsets import OffsetsTopic, SourceSupport, StorePlace
+    from eosctl.model.offsets import ConnectorOffset, OffsetsTopic, SourceSupport, StorePlace
     from eosctl.model.records import Record
     from eosctl.model.times import ClusterClock
     from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
@@ -96,7 +97,7 @@ class LiveCluster(CoverageLog):
 
     `progress` shows how far long reads have come; `new_fold` makes what a partition of an offsets topic is folded with;
     `discovery` finds group and workers that nobody named, None: they are not looked for; `kept` are facts that other
-    readers share with it.
+    readers share with it; connect_urls are other workers than those of the connections.
     """
 
     def __init__(
@@ -107,9 +108,11 @@ class LiveCluster(CoverageLog):
         new_fold: NewFold,
         discovery: Discovery | None = None,
         kept: KeptFacts | None = None,
+        connect_urls: tuple[str, ...] | None = None,
     ) -> None:
         super().__init__(kept)
-        self._urls, self._timeout_s = connections.connect_urls, connections.timeout_s
+        self._urls = connections.connect_urls if connect_urls is None else connect_urls
+        self._timeout_s = connections.timeout_s
         self._silent = {} if kept is None else kept.silent
         self._are_spared = False
         self._found: FoundWorkers | None = None
@@ -257,6 +260,21 @@ class LiveCluster(CoverageLog):
         """From the first worker that answers."""
         urls, timeout_s = self._speakers, self._timeout_s
         return read_or_skip(lambda: connect_rest.read_first_connectors(urls, timeout_s)) if urls else self._nobody
+
+    @asked("tasks of connector {0}")
+    def ending_tasks(self, connector: str) -> tuple[str, ...]:
+        """From the first worker that answers, until none is left or the time is up."""
+        return rest.ask_worker(self._urls, self._timeout_s, partial(connect_rest.await_end, connector, self._timeout_s))
+
+    @asked("config of connector {0}")
+    def config_digest(self, connector: str) -> str | None:
+        """From the first worker that answers."""
+        return rest.ask_worker(self._urls, self._timeout_s, partial(connect_rest.read_config_digest, connector))
+
+    @asked("offsets of connector")
+    def connector_offsets(self, connectors: Collection[str]) -> Mapping[str, tuple[ConnectorOffset, ...] | Skipped]:
+        """From the first worker that answers."""
+        return connect_rest.read_answers(self._urls, connectors, self._timeout_s) if self._urls else {}
 
     @asked("preflight of connector")
     def preflight(self) -> Mapping[str, Preflight] | Skipped:
@@ -491,6 +509,10 @@ class LiveCluster(CoverageLog):
     def principal(self) -> str:
         """Who reads, as the brokers name the user."""
         return self._wire.principal
+
+    def ask_cluster_id(self) -> str:
+        """As a broker answers now."""
+        return self._wire.ask_cluster_id()
 
     def now(self) -> int:
         """The clock, in ms since the epoch."""

@@ -20,7 +20,7 @@ from eosctl.model.hanging import (
     WaitingGroup,
 )
 from eosctl.model.names import TopicPartition, coordinator_partition
-from eosctl.model.offsets import OffsetsFacts, OffsetsTopic, SourceSupport, StorePlace, WorkerSettings
+from eosctl.model.offsets import ConnectorOffset, OffsetsFacts, OffsetsTopic, SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import PartitionOffsets, TopicDescription, TopicFacts
@@ -116,6 +116,18 @@ class SavedCluster(CoverageLog):
         """As they were saved."""
         connect = self._snapshot.connect
         return connect if isinstance(connect, Skipped) else connect.connectors
+
+    def ending_tasks(self, connector: str) -> tuple[str, ...]:
+        """They ended, or did not, after the snapshot was saved."""
+        raise UsageError(f"a snapshot does not say whether tasks of {connector} have ended: ask the cluster")
+
+    def config_digest(self, connector: str) -> str | None:
+        """No snapshot holds secrets."""
+        raise UsageError(f"a snapshot does not hold the whole config of connector {connector}: ask the cluster")
+
+    def connector_offsets(self, connectors: Collection[str]) -> Mapping[str, tuple[ConnectorOffset, ...] | Skipped]:
+        """No snapshot holds them."""
+        return dict.fromkeys(connectors, NOT_SAVED)
 
     @asked("preflight of connectors")
     def preflight(self) -> Mapping[str, Preflight] | Skipped:
@@ -222,6 +234,10 @@ class SavedCluster(CoverageLog):
     def principal(self) -> str:
         """A snapshot does not name who saved it."""
         return WHOEVER_SAVED
+
+    def ask_cluster_id(self) -> str:
+        """The cluster it was saved from."""
+        return section_of(self._snapshot.cluster, "cluster").cluster_id
 
     def now(self) -> int:
         """When the snapshot was saved."""

@@ -32,8 +32,10 @@ from eosctl.planning.migration import plan_migration
 from eosctl.planning.undo import undo_plan
 from eosctl.sources.cluster_reader import OtherClusters
 from eosctl.sources.connect_rest import (
+    await_end,
     probe_source_support,
     read_active_topics,
+    read_answers,
     read_client_configs,
     read_connector_configs,
     read_connectors,
@@ -41,7 +43,6 @@ from eosctl.sources.connect_rest import (
     read_worker,
     read_worker_evidence,
 )
-from eosctl.sources.plan_facts import read_connector_facts
 from tests.attack.hostile_worker import ENDLESS, HONEST, TEXTS, answer, answering, hostile, wrong_shape
 from tests.operations.conversation import Conversation
 from tests.planning.test_migration import FACTS, WISH
@@ -63,7 +64,8 @@ READERS = (
     lambda url: on_rest(url, lambda rest: config_of(rest, "orders")),
     lambda url: on_rest(url, lambda rest: require_version(rest, KafkaVersion(3, 5), "")),
     lambda url: on_rest(url, lambda rest: await_state(rest, "orders", running, "to run", 0)),
-    lambda url: read_connector_facts(ClusterAccess(None, (url,), None, 0), ["orders", "gone"], lambda _: {}),
+    lambda url: read_answers([url], ["orders"], TIME_S),
+    lambda url: on_rest(url, lambda rest: await_end("orders", 0, rest)),
 )
 
 
@@ -152,7 +154,7 @@ def test_a_page_of_a_proxy_is_unreachable_and_the_next_worker_is_asked(status):
     ):
         with pytest.raises(Unreachable, match=status[:3]):
             read_worker(broken, TIME_S)
-        access = ClusterAccess(None, (broken, good), None, TIME_S)
+        access = ClusterAccess(None, (broken, good), TIME_S)
         assert access.ask_worker(lambda rest: rest.get("/connectors")) == ["orders"]
 
 

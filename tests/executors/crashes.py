@@ -13,8 +13,6 @@ from typing import Protocol
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from eosctl.analysis.offsets import OffsetsFold
-from eosctl.clients.access import ClusterAccess
 from eosctl.clients.wire import Wire
 from eosctl.codecs.offsets_topic import entries_by_connector
 from eosctl.codecs.plan import encode_plan
@@ -29,13 +27,14 @@ from eosctl.model.plan import Plan, Side
 from eosctl.model.preconditions import ConnectorFacts
 from eosctl.model.records import java_partition
 from eosctl.model.workers import LiveOwners
+from eosctl.operations.plan_facts import read_offsets_topic, read_topic_now
 from eosctl.planning.migration import plan_migration
 from eosctl.planning.undo import undo_plan
 from eosctl.sources.kafka_transactions import describe_transactional_ids
-from eosctl.sources.plan_facts import read_offsets_topic, read_topic_now
 from tests import forks
 from tests.executors.crashing_audit import CLUSTER, OWN_FAILPOINTS, Carried, LogShape, carried_of, fold, report_of
 from tests.forks import Forked, start
+from tests.live_reader import reading_over
 from tests.topics import make_topic
 from tests.waiting import eventually
 
@@ -67,7 +66,7 @@ class MovedOffsets:
         self.bootstrap, self.name = bootstrap, name
         self.source, self.target = f"{name}-old", f"{name}-new"
         self.wire = Wire(ClientProperties(tuple(bootstrap.split(","))), timeout_s=60)
-        self.access = ClusterAccess(self.wire, (), CONFIG_TOPIC, 60)
+        self.reader = reading_over(self.wire, CONFIG_TOPIC, timeout_s=60).reader
         self._create(CONFIG_TOPIC, 1)
         self._create(self.source, 5)
         self.old: Live = {}
@@ -107,10 +106,10 @@ class MovedOffsets:
             cluster_ids={Side.SOURCE: cluster_id, Side.TARGET: cluster_id},
             connectors={(Side.SOURCE, self.name): ConnectorFacts(None)},
             topics={
-                (Side.SOURCE, self.source): read_topic_now(self.access, self.source),
+                (Side.SOURCE, self.source): read_topic_now(self.reader, self.source),
                 (Side.TARGET, self.target): None,
             },
-            offsets={(Side.SOURCE, self.source): read_offsets_topic(self.access, self.source, OffsetsFold)},
+            offsets={(Side.SOURCE, self.source): read_offsets_topic(self.reader, self.source)},
             fenced_ids={Side.SOURCE: (f"group-{self.name}-0", f"group-{self.name}-1")},
             live_owners=dict.fromkeys(Side, LiveOwners()),
         )
@@ -124,7 +123,7 @@ class MovedOffsets:
         A reader of committed records waits at an undecided one, so a commit whose markers are on their way is awaited.
         """
         eventually(lambda: not self._ends(), "the markers of the transaction")
-        entries = entries_by_connector(read_offsets_topic(self.access, self.target, OffsetsFold)).get(self.name, [])
+        entries = entries_by_connector(read_offsets_topic(self.reader, self.target)).get(self.name, [])
         values = [(key.raw, each.committed.value) for key, each in entries if each.committed is not None]
         found = {key: value for key, value in values if value is not None}
         assert len(found) == sum(value is not None for _, value in values)
@@ -138,7 +137,7 @@ class MovedOffsets:
 
     def records_written(self) -> int:
         """Records in the target, whatever became of their transactions."""
-        return read_offsets_topic(self.access, self.target, OffsetsFold).records
+        return read_offsets_topic(self.reader, self.target).records
 
     def is_old_or_new(self) -> bool:
         """Whether the target holds nothing of the connector, or all of it."""

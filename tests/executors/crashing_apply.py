@@ -9,6 +9,7 @@ go on by a line on standard input. The last option makes it wrong on purpose, so
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 
 from eosctl.clients.access import ClusterAccess
@@ -19,9 +20,10 @@ from eosctl.errors import EosctlError
 from eosctl.executors.apply import ApplyRun, Journal, Recheck
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.failpoints import Failpoint
-from eosctl.model.plan import WriteOffsets
-from eosctl.operations.plan_flow import FOLDS, performers_on
-from eosctl.sources.plan_facts import read_plan_facts
+from eosctl.model.plan import Side, WriteOffsets
+from eosctl.operations.plan_facts import ReadSide, read_plan_facts
+from eosctl.operations.plan_flow import performers_on
+from tests.live_reader import reading_over
 
 CONFIG_TOPIC = "connect-configs"
 
@@ -31,16 +33,20 @@ def main(path: str, bootstrap: str, wanted: str, *more: str) -> int:
     file = Path(path)
     plan = decode_plan(file.read_text())
     with Wire(ClientProperties(tuple(bootstrap.split(","))), timeout_s=60) as wire:
-        access = ClusterAccess(wire, (), CONFIG_TOPIC, 60)
+        access = ClusterAccess(wire, (), 60)
         failpoint = _failpoint(wanted)
-        table = dict(performers_on(lambda _: access, failpoint))
+
+        def reading(_: Side) -> ReadSide:
+            return reading_over(wire, CONFIG_TOPIC, timeout_s=60)
+
+        table = dict(performers_on(lambda _: access, reading, failpoint))
         if more:
             table[WriteOffsets] = _record_by_record(wire.properties, failpoint)
         with Journal(file.with_name(file.name + ".journal"), plan_digest(plan)) as journal:
             run = ApplyRun(
                 plan,
                 journal,
-                lambda preconditions: read_plan_facts(lambda _: access, preconditions, FOLDS),
+                partial(read_plan_facts, reading),
                 table,
                 failpoint=failpoint,
             )

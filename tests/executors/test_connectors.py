@@ -107,7 +107,7 @@ class StoppingWorker(FakeWorker):
 
 def stopped(worker: StoppingWorker, timeout_s: float, *others: StoppingWorker) -> str:
     with serve(worker, *others) as urls:
-        access = ClusterAccess(cast("Wire", None), tuple(urls), None, timeout_s)
+        access = ClusterAccess(cast("Wire", None), tuple(urls), timeout_s)
         return stop_connector(StopConnector(Side.SOURCE, "orders"), lambda: None, access=access)
 
 
@@ -146,7 +146,7 @@ def test_an_operators_connector_is_stopped_with_the_config_it_has_and_again_whil
     )
     said: list[str] = []
     with serve(worker) as urls:
-        access = ClusterAccess(cast("Wire", None), tuple(urls), None, 30)
+        access = ClusterAccess(cast("Wire", None), tuple(urls), 30)
         told = await_operator(step, lambda: None, access=access, checks=cast("ResumeChecks", None), say=said.append)
     assert said == [f"apply {file} now, if it is not: waiting for the operator of connector orders"]
     assert told == f"connector orders is STOPPED without tasks, as {file} says"

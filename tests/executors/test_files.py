@@ -253,7 +253,7 @@ class Brokers:
 
 
 def access(brokers: Brokers, timeout_s: float = 30.0) -> ClusterAccess:
-    return ClusterAccess(brokers, (), "connect-configs", timeout_s)  # type: ignore[arg-type]  # as far as it is used
+    return ClusterAccess(brokers, (), timeout_s)  # type: ignore[arg-type]  # as far as it is used
 
 
 STEPS = [

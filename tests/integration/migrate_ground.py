@@ -8,14 +8,13 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from eosctl.analysis.offsets import OffsetsFold
-from eosctl.clients.access import ClusterAccess
 from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.records import java_partition
-from eosctl.sources.plan_facts import read_offsets_topic
+from eosctl.operations.plan_facts import read_offsets_topic
 from tests.commands.conftest import Ran
 from tests.faulty_sandbox import Sandbox
+from tests.live_reader import reading_over
 from tests.topics import make_topic
 
 Eosctl = Callable[..., Ran]
@@ -71,7 +70,7 @@ class Ground:
     def held(self) -> dict[bytes, bytes | None]:
         """Committed values in the target."""
         with Wire(ClientProperties((self.servers,))) as wire:
-            topic = read_offsets_topic(ClusterAccess(wire, (), None, 30), self.target, OffsetsFold)
+            topic = read_offsets_topic(reading_over(wire).reader, self.target)
         return {
             key: each.committed.value
             for part in topic.partitions

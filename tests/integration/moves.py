@@ -10,20 +10,19 @@ from urllib.parse import quote
 
 import httpx
 
-from eosctl.analysis.offsets import OffsetsFold
-from eosctl.clients.access import ClusterAccess
 from eosctl.clients.librdkafka import producer
 from eosctl.clients.wire import Wire
 from eosctl.codecs.offsets_topic import entries_by_connector
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.offsets import Entry
 from eosctl.model.versions import KafkaVersion
-from eosctl.sources.plan_facts import read_offsets_topic
+from eosctl.operations.plan_facts import read_offsets_topic
 from tests.commands.conftest import Ran
 from tests.faulty_sandbox import Sandbox
 from tests.integration.connect import Mirror, Worker
 from tests.integration.file_connectors import values_in
 from tests.integration.rebalance import is_for_now
+from tests.live_reader import reading_over
 from tests.waiting import eventually
 
 Eosctl = Callable[..., Ran]
@@ -197,7 +196,7 @@ class _WorkerOf(Worker):
 def offsets_in(home: Home, connector: str) -> list[Entry]:
     """What the workers' offsets topic has of a connector."""
     with Wire(ClientProperties((home.servers,))) as wire:
-        topic = read_offsets_topic(ClusterAccess(wire, (), None, 30), home.offsets_topic, OffsetsFold)
+        topic = read_offsets_topic(reading_over(wire).reader, home.offsets_topic)
     return entries_by_connector(topic).get(connector, [])
 
 

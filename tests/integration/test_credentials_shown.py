@@ -5,14 +5,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from eosctl.clients.access import ClusterAccess
 from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.executors.apply import write_plan_file
 from eosctl.model.plan import ManualStep, Plan, PlannedStep, PlanTarget, Side
 from eosctl.model.skipped import Skipped
-from eosctl.sources.cluster_reader import OtherClusters, trusting
-from eosctl.sources.plan_facts import read_producer_cluster
+from eosctl.sources.cluster_reader import OtherClusters, read_producer_cluster, trusting
 from tests.faults.kafka_proxy import KafkaProxy, OtherKafka
 from tests.faulty_sandbox import Sandbox
 
@@ -55,10 +53,10 @@ def as_user(sandbox: Sandbox) -> Iterator[object]:
     """`as_user("tool", SERVERS)` is a cluster that this user named."""
     wires: list[Wire] = []
 
-    def access(user: str, servers: str) -> ClusterAccess:
+    def access(user: str, servers: str) -> Wire:
         identity = client_properties(command_config=sandbox.client_properties(user), bootstrap_server=servers)
         wires.append(Wire(identity, timeout_s=5))
-        return ClusterAccess(wires[-1], (), None, 5)
+        return wires[-1]
 
     yield access
     for wire in wires:
@@ -66,7 +64,7 @@ def as_user(sandbox: Sandbox) -> Iterator[object]:
 
 
 def test_the_recording_sees_who_logs_in(recorded, as_user, sandbox):
-    assert as_user("tool", recorded.address).wire.cluster_id == sandbox.cluster_id
+    assert as_user("tool", recorded.address).cluster_id == sandbox.cluster_id
     assert recorded.logins.users == {"tool"}
 
 
@@ -75,7 +73,7 @@ def test_brokers_that_a_config_names_are_not_even_connected_to(recorded, as_user
     read = read_producer_cluster([mine, mine], [recorded.address], "evil")
     assert isinstance(read, Skipped)
     assert read.reason.startswith(f"the brokers {recorded.address} are named by the config of connector evil")
-    others = OtherClusters(trusting(mine.wire), 5).cluster_id(frozenset({recorded.address}))
+    others = OtherClusters(trusting(mine), 5).cluster_id(frozenset({recorded.address}))
     assert isinstance(others, Skipped)
     assert (recorded.proxy.seen, recorded.logins.users) == ([], set())
 
@@ -84,7 +82,7 @@ def test_brokers_that_the_user_s_brokers_advertise_are_trusted(recorded, as_user
     mine = as_user("tool", recorded.address)
     advertised = sandbox.sasl_bootstrap_servers
     assert read_producer_cluster([mine, mine], [advertised], "orders") == sandbox.cluster_id
-    assert OtherClusters(trusting(mine.wire), 5).cluster_id(frozenset({advertised})) == sandbox.cluster_id
+    assert OtherClusters(trusting(mine), 5).cluster_id(frozenset({advertised})) == sandbox.cluster_id
 
 
 def test_the_target_of_a_move_is_asked_as_the_target_s_user_and_never_as_the_source_s(recorded, as_user, sandbox):

@@ -106,7 +106,7 @@ def test_a_failed_task_has_no_producer_for_any_command_and_its_transaction_is_no
     assert state_of(mirror.servers, name) == "Ongoing"
     ran = fence("--transactional-id", name)
     assert ran.exit_code == 0, ran.stderr
-    assert (outcomes(ran), state_of(mirror.servers, name)) == ({name: "fenced"}, "CompleteAbort")
+    assert (outcomes(ran), state_of(mirror.servers, name)) == ({name: "fenced"}, "Empty")
     worker.ask("POST", f"/connectors/{mirror.name}/restart?includeTasks=true&onlyFailed=true")
     worker.wait_for_tasks(mirror.name, 3)
     mirror.check_exactly_once()

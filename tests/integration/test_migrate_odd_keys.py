@@ -11,19 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.analysis.offsets import NULL_PARTITION_IS_LOST, OffsetsFold
-from eosctl.clients.access import ClusterAccess
+from eosctl.analysis.offsets import NULL_PARTITION_IS_LOST
 from eosctl.clients.wire import Wire
 from eosctl.codecs.offsets_topic import decode_offsets_key
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.offsets import OffsetKey, OffsetsTopic
 from eosctl.model.records import java_partition
-from eosctl.sources.plan_facts import read_offsets_topic
+from eosctl.operations.plan_facts import read_offsets_topic
 from tests.connector_plugin import plugin_path
 from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import values_in
 from tests.integration.moves import Copier, Eosctl, Home, Place, move
 from tests.kafka_versions import spec_of, workers_of
+from tests.live_reader import reading_over
 from tests.waiting import eventually
 
 pytestmark = [
@@ -97,7 +97,7 @@ class Odd:
 def held(home: Home, topic: str) -> OffsetsTopic:
     """The topic as it is now."""
     with Wire(ClientProperties((home.servers,))) as wire:
-        return read_offsets_topic(ClusterAccess(wire, (), None, 30), topic, OffsetsFold)
+        return read_offsets_topic(reading_over(wire).reader, topic)
 
 
 def check_one_live_value_for_each_key(place: Place, topic: str) -> None:

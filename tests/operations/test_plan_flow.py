@@ -286,7 +286,7 @@ def test_what_is_no_plan_or_has_no_journal_is_passed_over(tmp_path: Path):
 
 
 CONFIGS = {"orders": {"name": "orders"}}
-NO_TOPIC: Any = SimpleNamespace(access=lambda _: SimpleNamespace(config_topic=None))
+NO_TOPIC: Any = SimpleNamespace(reading=lambda _: SimpleNamespace(config_topic=None))
 """Clusters without a config topic: nothing is known of connectors that were deleted."""
 
 

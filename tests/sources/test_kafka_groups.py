@@ -7,8 +7,6 @@ from typing import ClassVar
 
 import pytest
 
-from eosctl.analysis.config_topic import connector_states
-from eosctl.clients.access import ClusterAccess
 from eosctl.clients.wire import Wire
 from eosctl.errors import UsageError
 from eosctl.model.client_properties import ClientProperties
@@ -19,13 +17,14 @@ from eosctl.model.preconditions import ConnectorFacts
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.versions import KafkaVersion
+from eosctl.operations.plan_facts import read_connector_facts
 from eosctl.sources import cluster_reader
 from eosctl.sources.cluster_reader import CoverageLog, KeptFacts, asked
 from eosctl.sources.kafka_evidence import read_broker_releases, read_finalized_features
 from eosctl.sources.kafka_groups import waiting_groups_of
-from eosctl.sources.plan_facts import read_connector_facts
 from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import wire_to
+from tests.live_reader import reading_over
 from tests.sources.test_connect import Reply, worker
 
 LEVELS = [SimpleNamespace(name="metadata.version", max_version_level=25)]
@@ -106,6 +105,7 @@ def test_what_was_not_read_is_asked_again_each_time(monkeypatch):
 
 
 NOT_FOUND: Reply = (404, b'{"error_code":404,"message":"No status found for connector c"}')
+WORKER: Reply = (200, b'{"version":"4.1.0","kafka_cluster_id":"A"}')
 
 
 def status(*states: str) -> Reply:
@@ -118,10 +118,10 @@ def facts(replies: Iterator[Reply], timeout_s: float = 5.0) -> ConnectorFacts | 
     """What is told about connector c, which does not exist; `replies` are the answers to asking for its status."""
 
     def answer(path: str) -> Reply:
-        return next(replies) if path == "/connectors/c/status" else (200, b"{}")
+        return next(replies) if path == "/connectors/c/status" else WORKER if path == "/" else (200, b"{}")
 
     with worker(answer) as url, Wire(ClientProperties(("localhost:1",))) as wire:
-        return read_connector_facts(ClusterAccess(wire, (url,), None, timeout_s), ["c"], connector_states)["c"]
+        return read_connector_facts(reading_over(wire, None, (url,), timeout_s), ["c"])["c"]
 
 
 def test_the_end_of_a_deleted_connector_s_tasks_is_waited_for():
@@ -143,11 +143,11 @@ def test_whether_it_has_ended_is_unknown_when_the_time_is_up():
 def test_a_sink_has_no_source_offsets():
     body = {"c": {"info": {"type": "sink"}, "status": {"connector": {"state": "STOPPED"}, "tasks": []}}}
     with (
-        worker(lambda _: (200, json.dumps(body).encode())) as url,
+        worker(lambda path: WORKER if path == "/" else (200, json.dumps(body).encode())) as url,
         Wire(ClientProperties(("localhost:1",))) as wire,
         pytest.raises(UsageError, match="connector c is a sink"),
     ):
-        read_connector_facts(ClusterAccess(wire, (url,), None, 5), ["c"], connector_states)
+        read_connector_facts(reading_over(wire, None, (url,), 5), ["c"])
 
 
 PLACE = TopicPartition("t", 0)
