@@ -98,9 +98,9 @@ def test_a_failed_task_has_no_producer_for_any_command_and_its_transaction_is_no
         refused = eosctl(*words, "--connect-url", worker.url, *named)
         assert refused.exit_code == 8, refused.stdout
         assert f"{name} belongs to {owner}: Connect never commits" in refused.stderr
-        assert "is also that of" not in refused.stderr
+        assert "is also the ID of" not in refused.stderr
         unknown = eosctl(*words, *named)
-        assert f"transactional ID {name} is also that of {owner}" in unknown.stderr
+        assert f"transactional ID {name} is also the ID of {owner}" in unknown.stderr
     in_use = eosctl("fence", *here, "--group-id", "connect-cluster", "--yes", "--transactional-id", name)
     assert "1 task at work (task 0 of unknown state" in in_use.stderr
     assert state_of(mirror.servers, name) == "Ongoing"
