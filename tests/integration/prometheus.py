@@ -212,6 +212,7 @@ def phases(site: Site, eosctl: Any, store: str, watch: ExitStack, start: Callabl
         # RUNNING, by its worker, and stopped in its sleep
         ("EosctlTaskQuiet", sleep, wake),
         ("EosctlAuditBroken", lambda: audit(store, "broken"), lambda: audit(store, "held")),
+        ("EosctlAuditAltered", lambda: audit(store, "altered"), lambda: audit(store, "held")),
         ("EosctlFactsUnread", lambda: site.allow(all_ids=False), site.allow),
         ("EosctlFactsUnread", kill, restart),
         # a broker that does not answer is given up after seconds, a worker after --timeout

@@ -55,6 +55,7 @@ def test_every_alert_has_one_name_and_asks_for_a_metric_of_the_table_with_labels
 def test_a_rule_is_what_prometheus_takes(text):
     rules = {rule["alert"]: rule for rule in rules_of(yaml.safe_load(text(Emitted.PROMETHEUS_RULES)))}
     assert rules["EosctlAuditBroken"]["expr"] == 'eosctl_audit_verdict{verdict="broken"} == 1'
+    assert rules["EosctlAuditAltered"]["expr"] == 'eosctl_audit_verdict{verdict="altered"} == 1'
     assert rules["EosctlCyclesStopped"]["expr"] == "time() - eosctl_cycle_as_of_seconds > 600"
     assert rules["EosctlNotWatching"]["expr"] == "absent(eosctl_cycle_as_of_seconds)"
     assert rules["EosctlTransactionHangs"] == {

@@ -211,4 +211,13 @@ ALERTS: Final = (
         "By the last audit exactly-once did not hold. See `eosctl audit status`",
         labels=(("verdict", "broken"),),
     ),
+    Alert(
+        "EosctlAuditAltered",
+        metrics.AUDIT_VERDICT,
+        "== 1",
+        "0m",
+        WARNING,
+        "Somebody changed source offsets: records are in topics once more, or left out. See `eosctl audit status`",
+        labels=(("verdict", "altered"),),
+    ),
 )
