@@ -23,7 +23,7 @@ that MirrorMaker's connectors make of their roles.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from eosctl.model.client_properties import MIRROR_CLIENT_KEYS, Property, listed
+from eosctl.model.client_properties import MIRROR_CLIENT_KEYS, Property, split_list
 from eosctl.model.client_roles import (
     ADMIN,
     CONSUMER,
@@ -130,12 +130,12 @@ def _worker_layers(worker: WorkerConfig, task: ConnectorTaskId, role: ClientRole
     kind = KINDS[role]
     own = stripped(worker.properties, f"{kind}.")
     servers = worker.properties.get("bootstrap.servers")
-    listed = {} if servers is None else {"bootstrap.servers": Property(_listed(servers.value), servers.origin)}
+    named = {} if servers is None else {"bootstrap.servers": Property(_listed(servers.value), servers.origin)}
     # AbstractConfig resolves the references, and from Kafka 3.8 on forgets whose they were.
     forgotten = "config.providers" if worker.version >= KafkaVersion(3, 8) else None
     passed_on = {key: each for key, each in worker.properties.items() if key != forgotten}
     general = {key: each for key, each in passed_on.items() if not key.startswith(CLIENT_PREFIXES)}
-    layers = (listed, general if kind == ADMIN else {}, own)
+    layers = (named, general if kind == ADMIN else {}, own)
     if worker.unread is not None:
         return layers
     group = {"group.id": f"connect-{task.connector}"} if kind == CONSUMER else {}
@@ -228,7 +228,7 @@ def may_override(worker: WorkerConfig, key: str) -> bool:
     if policy == "Principal":
         return key in PRINCIPAL_ONLY
     if policy == "Allowlist":
-        return key in listed(worker.get("connector.client.config.override.allowlist"))
+        return key in split_list(worker.get("connector.client.config.override.allowlist"))
     return policy != "None"
 
 

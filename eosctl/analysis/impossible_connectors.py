@@ -18,7 +18,7 @@ from typing import Final
 from eosctl.analysis.catalogue.internal_topics import IMPOSSIBLE_CONNECTOR
 from eosctl.analysis.connect_requests import for_connector
 from eosctl.analysis.output_topics import named_or_told
-from eosctl.model.client_properties import HIDDEN, is_broker_address, listed
+from eosctl.model.client_properties import HIDDEN, is_broker_address, split_list
 from eosctl.model.client_roles import SERVERS, ConnectorConfig
 from eosctl.model.names import is_topic_name
 from eosctl.model.report import Finding
@@ -48,7 +48,7 @@ def _brokers(connector: ConnectorConfig) -> Iterator[str]:
     """Addresses that a client of it cannot be made with (ClientUtils.parseAndValidateAddresses)."""
     for key in sorted(key for key in connector.properties if key.endswith(f".override.{SERVERS}")):
         text = connector.get(key)
-        if text != HIDDEN and "${" not in text and not all(map(is_broker_address, listed(text) or [""])):
+        if text != HIDDEN and "${" not in text and not all(map(is_broker_address, split_list(text) or [""])):
             yield f"{key} {_shown(text)} is not HOST:PORT,…"
 
 
@@ -78,7 +78,7 @@ def _topics(connector: ConnectorConfig) -> Iterator[tuple[str, str]]:
     """The names one by one, and where they stand."""
     if connector.is_sink:
         if connector.type is not None or connector.class_name == FILE_SINK:  # a guess is no reason
-            yield from (("topics", name) for name in listed(connector.get("topics")))
+            yield from (("topics", name) for name in split_list(connector.get("topics")))
         return
     if _OWN_TOPIC in connector.properties:
         yield _OWN_TOPIC, connector.get(_OWN_TOPIC)

@@ -16,7 +16,7 @@ from typing import Final
 
 from eosctl.analysis.client_configs import worker_client
 from eosctl.model.acls import WILDCARD, PatternType, ResourcePattern, topic
-from eosctl.model.client_properties import listed
+from eosctl.model.client_properties import split_list
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, server_set
 
 # Topics and clients of a Debezium connector, by its config.
@@ -52,14 +52,14 @@ def debezium_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
         if connector.get("heartbeat.interval.ms", "0").strip() not in {"", "0"}:
             beginning = connector.get("topic.heartbeat.prefix") or "__debezium-heartbeat"
             yield topic(f"{beginning}{delimiter}{prefix}")
-    if "sink" in listed(connector.get("notification.enabled.channels")) and connector.get(
+    if "sink" in split_list(connector.get("notification.enabled.channels")) and connector.get(
         "notification.sink.topic.name"
     ):
         yield topic(connector.get("notification.sink.topic.name"))
 
 
 def signals_topic(connector: ConnectorConfig) -> str | None:
-    if not is_debezium_source(connector) or "kafka" not in listed(connector.get("signal.enabled.channels")):
+    if not is_debezium_source(connector) or "kafka" not in split_list(connector.get("signal.enabled.channels")):
         return None
     return connector.get("signal.kafka.topic") or f"{connector.get('topic.prefix')}-signal"
 
@@ -112,7 +112,7 @@ def named_pattern(name: str) -> ResourcePattern:
 
 def renames_topics(connector: ConnectorConfig) -> bool:
     """Whether a transformation of Kafka's, Confluent's or Debezium's that renames topics is configured."""
-    kinds = [connector.get(f"transforms.{alias}.type") for alias in listed(connector.get("transforms"))]
+    kinds = [connector.get(f"transforms.{alias}.type") for alias in split_list(connector.get("transforms"))]
     return any(kind.rpartition(".")[2].partition("$")[0] in ROUTERS for kind in kinds)
 
 
@@ -137,7 +137,7 @@ def _told(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
             yield from debezium_topics(connector)
         case _:
             for setting in NAMING_SETTINGS:
-                yield from map(topic, listed(connector.get(setting)))
+                yield from map(topic, split_list(connector.get(setting)))
             if connector.get("topic.prefix"):
                 yield topic(connector.get("topic.prefix"), PatternType.PREFIXED)
 
@@ -160,7 +160,7 @@ def mirrored_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
 
 def source_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
     """The topics that MirrorSource reads in the source cluster."""
-    for regex in listed(connector.get("topics", ".*")):
+    for regex in split_list(connector.get("topics", ".*")):
         yield from regex_patterns(regex)
 
 

@@ -58,7 +58,11 @@ class _Check(NamedTuple):
 def require_sound(request: Request, response: Response, address: str) -> None:
     """Raises Undecodable, which names the broker's address, the request and the field, by the rules above."""
     checks = _checks(response.__class__, response.API_VERSION)
-    damage = next(_damages(response, checks, ""), None) or _torn(request, response) or _incomplete(request, response)
+    damage = (
+        next(_damages(response, checks, ""), None)
+        or _incomplete_topic(request, response)
+        or _incomplete(request, response)
+    )
     if damage is not None:
         raise Undecodable(
             f"{address} answered {request.name} (version {response.API_VERSION}) with a damaged response: {damage}",
@@ -113,7 +117,7 @@ def _parts(topics: str, name: str, partitions: str, index: str | None) -> Names:
     return names
 
 
-def _each(array: str, *names: str) -> Names:
+def _named_items(array: str, *names: str) -> Names:
     return lambda fields: (tuple(_of(each, name) for name in names) or (each,) for each in _of(fields, array))
 
 
@@ -142,8 +146,8 @@ INDEXES: Final = _parts("topics", "name", "partition_indexes", None)
 
 
 ASKED: Final[Mapping[str, tuple[Names, Names]]] = {
-    "Metadata": (_each("topics", "name"), _each("topics", "name")),
-    "FindCoordinator": (_each("coordinator_keys"), _each("coordinators", "key")),
+    "Metadata": (_named_items("topics", "name"), _named_items("topics", "name")),
+    "FindCoordinator": (_named_items("coordinator_keys"), _named_items("coordinators", "key")),
     "InitProducerId": (_nothing, _nothing),
     "ApiVersions": (_nothing, _nothing),
     "ListOffsets": (BY_TOPIC, BY_TOPIC),
@@ -152,10 +156,10 @@ ASKED: Final[Mapping[str, tuple[Names, Names]]] = {
         _parts("responses", "topic", "partitions", "partition_index"),
     ),
     "DescribeConfigs": (
-        _each("resources", "resource_type", "resource_name"),
-        _each("results", "resource_type", "resource_name"),
+        _named_items("resources", "resource_type", "resource_name"),
+        _named_items("results", "resource_type", "resource_name"),
     ),
-    "DescribeTransactions": (_each("transactional_ids"), _each("transaction_states", "transactional_id")),
+    "DescribeTransactions": (_named_items("transactional_ids"), _named_items("transaction_states", "transactional_id")),
     "DescribeQuorum": (
         _parts("topics", "topic_name", "partitions", "partition_index"),
         _parts("topics", "topic_name", "partitions", "partition_index"),
@@ -163,9 +167,9 @@ ASKED: Final[Mapping[str, tuple[Names, Names]]] = {
     "ListTransactions": (_nothing, _nothing),
     "ListGroups": (_nothing, _nothing),
     "OffsetFetch": (INDEXES, BY_TOPIC),
-    "DescribeGroups": (_each("groups"), _each("groups", "group_id")),
+    "DescribeGroups": (_named_items("groups"), _named_items("groups", "group_id")),
     "DescribeCluster": (_nothing, _nothing),
-    "DescribeShareGroupOffsets": (_each("groups", "group_id"), _each("groups", "group_id")),
+    "DescribeShareGroupOffsets": (_named_items("groups", "group_id"), _named_items("groups", "group_id")),
     "DescribeProducers": (INDEXES, BY_TOPIC),
     "WriteTxnMarkers": (_markers("partition_indexes", None), _markers("partitions", "partition_index")),
     "AddPartitionsToTxn": (
@@ -184,7 +188,7 @@ ASKED: Final[Mapping[str, tuple[Names, Names]]] = {
 """By request: the names in its fields, and those in the answer to it, which are the same ones."""
 
 
-def _torn(request: Request, response: Response) -> str | None:
+def _incomplete_topic(request: Request, response: Response) -> str | None:
     """Which topic of a Metadata lacks a partition; one with an error code may have none."""
     for topic in response.topics if request.name == "Metadata" else ():
         indexes = sorted(part.partition_index for part in topic.partitions)

@@ -106,12 +106,12 @@ def _wire(properties: ClientProperties, timeout_s: float) -> str:
 
 
 def _librdkafka(properties: ClientProperties, timeout_s: float) -> str:
-    cluster = _described(properties, timeout_s, authorized=False)
+    cluster = _describe(properties, timeout_s, authorized=False)
     return f"cluster {cluster.cluster_id}, {pluralize(len(cluster.nodes), 'broker')}, as {properties.principal}"
 
 
 def _acl(properties: ClientProperties, timeout_s: float) -> str:
-    cluster = _described(properties, timeout_s, authorized=True)
+    cluster = _describe(properties, timeout_s, authorized=True)
     operations = sorted(each.name for each in cluster.authorized_operations or ())
     if DESCRIBE not in operations:
         raise NotAuthorized(
@@ -123,7 +123,7 @@ def _acl(properties: ClientProperties, timeout_s: float) -> str:
     return f"on the cluster it may {', '.join(operations)}"
 
 
-def _described(properties: ClientProperties, timeout_s: float, *, authorized: bool) -> Any:  # noqa: ANN401  # untyped library
+def _describe(properties: ClientProperties, timeout_s: float, *, authorized: bool) -> Any:  # noqa: ANN401  # untyped library
     from confluent_kafka import KafkaException
 
     from eosctl.clients.librdkafka import admin_client

@@ -71,12 +71,12 @@ def await_brokers(wire: Wire, lacking: Callable[[int], str | None], *, timeout_s
     """Returns once no broker that answers lacks it; lacking(node ID) says what it does, in words. Raises TimedOut."""
     deadline = Deadline(timeout_s)
     for broker in wire.brokers():
-        while (what := _asked(lacking, broker.node_id)) is not None:
+        while (what := _lack_of(lacking, broker.node_id)) is not None:
             if not deadline.pause(POLL_S):
                 raise TimedOut(f"{what}, after {timeout_s:g} s", hint=BEHIND)
 
 
-def _asked(lacking: Callable[[int], str | None], node_id: int) -> str | None:
+def _lack_of(lacking: Callable[[int], str | None], node_id: int) -> str | None:
     """A broker that cannot be asked cannot mislead the next step either."""
     try:
         return lacking(node_id)

@@ -104,7 +104,7 @@ def consumer(properties: ClientProperties, **settings: str | int | bool) -> "Con
         "allow.auto.create.topics": False,
         "auto.offset.reset": "error",
     }
-    return _made(Consumer, _settings(properties, basis | _dotted(settings)))
+    return _create_client(Consumer, _settings(properties, basis | _dotted(settings)))
 
 
 def producer(properties: ClientProperties, **settings: str | int | bool) -> "Producer":
@@ -112,7 +112,7 @@ def producer(properties: ClientProperties, **settings: str | int | bool) -> "Pro
     from confluent_kafka import Producer
 
     basis: Configuration = {"partitioner": JAVA_PARTITIONER, "enable.idempotence": True}
-    return _made(Producer, _settings(properties, basis | _dotted(settings)))
+    return _create_client(Producer, _settings(properties, basis | _dotted(settings)))
 
 
 class OpenTransaction:
@@ -146,10 +146,10 @@ def admin_client(properties: ClientProperties, on_error: "Callable[[KafkaError],
     settings = _settings(properties, {})
     if on_error is not None:
         settings["error_cb"] = on_error
-    return _made(AdminClient, settings)
+    return _create_client(AdminClient, settings)
 
 
-def _made(kind: Callable[[dict[str, Any]], Client], settings: dict[str, Any]) -> Client:
+def _create_client(kind: Callable[[dict[str, Any]], Client], settings: dict[str, Any]) -> Client:
     from confluent_kafka import KafkaException
 
     try:

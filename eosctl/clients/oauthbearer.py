@@ -78,14 +78,14 @@ class TokenSource:
         endpoint = self._properties.get(ENDPOINT)
         if endpoint is not None and endpoint.startswith("file:"):
             path = Path("/" + endpoint.removeprefix("file:").lstrip("/"))
-            return _described(read_text(path, TOKEN).strip(), now + LIFETIME_S)
+            return _parse_token(read_text(path, TOKEN).strip(), now + LIFETIME_S)
         if endpoint is not None:
             return self._granted(endpoint, now)
         claims = {key[len(UNSECURED) :]: value for key, value in self._options.items() if key.startswith(UNSECURED)}
         if "sub" not in claims:
             raise ConfigError(f"OAUTHBEARER needs {ENDPOINT}", hint="an http(s) address, or file:///path of a token")
         lifetime = float(self._options.get("unsecuredLoginLifetimeSeconds", LIFETIME_S))
-        return _described(_unsigned({**claims, "iat": now, "exp": now + lifetime}), now + lifetime)
+        return _parse_token(_unsigned({**claims, "iat": now, "exp": now + lifetime}), now + lifetime)
 
     def _granted(self, endpoint: str, now: float) -> Token:
         import httpx
@@ -145,10 +145,10 @@ def _granted_token(content: bytes, now: float) -> Token:
         raise ValueError("not a token")
     if not 0 < lifetime_s <= LONGEST_S:
         raise ValueError("not a lifetime")
-    return _described(text, now + lifetime_s)
+    return _parse_token(text, now + lifetime_s)
 
 
-def _described(text: str, otherwise_s: float) -> Token:
+def _parse_token(text: str, otherwise_s: float) -> Token:
     """The token with what its claims say; one that is no JWT is taken as it is."""
     try:
         payload = text.split(".")[1]

@@ -102,7 +102,7 @@ def internal_kind(address: str) -> str | None:
     0.0.0.0 and :: lead to this machine as 127.0.0.1 does. IPv6 addresses that stand for an IPv4 address are judged as
     that one. Private networks (RFC 1918) are ordinary: workers live there. ValueError for other text.
     """
-    found = _meant(ip_address(address.partition("%")[0]))
+    found = _embedded_ipv4(ip_address(address.partition("%")[0]))
     if found.is_loopback or found.is_unspecified or (found.version == 4 and int(found) >> 24 == 0):
         return "loopback"
     if found.is_link_local:
@@ -110,7 +110,7 @@ def internal_kind(address: str) -> str | None:
     return "special" if found.is_multicast or found.is_reserved else None
 
 
-def _meant(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+def _embedded_ipv4(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
     """The IPv4 address that an IPv6 address stands for, otherwise itself."""
     if isinstance(address, IPv4Address):
         return address

@@ -264,7 +264,7 @@ def ssl_context(properties: ClientProperties, prefix: str = "ssl.") -> ssl.SSLCo
 
 
 def _limit(context: ssl.SSLContext, limits: TlsLimits) -> None:
-    """Suites of TLS 1.3 cannot be chosen before Python 3.15; limits_not_kept says so to the user."""
+    """Suites of TLS 1.3 cannot be chosen before Python 3.15; unenforced_limits says so to the user."""
     context.minimum_version, context.maximum_version = (
         ssl.TLSVersion[each.replace(".", "_")] for each in (limits.versions[0], limits.versions[-1])
     )

@@ -18,7 +18,7 @@ from eosctl.model.client_properties import (
     SaslCredentials,
     SecurityProtocol,
     is_broker_address,
-    listed,
+    split_list,
 )
 from eosctl.model.hidden_fields import HiddenFields
 
@@ -48,7 +48,7 @@ def resolve_references(properties: Mapping[str, str], lookup: Lookup, *, origin:
     Raises ConfigError naming `origin`, key and reference, but no value.
     """
     classes = {**KNOWN}
-    for name in listed(properties.get("config.providers", "")):
+    for name in split_list(properties.get("config.providers", "")):
         classes[name] = properties.get(f"config.providers.{name}.class", classes.get(name, "unknown"))
 
     def resolved(key: str, value: str) -> str:
@@ -233,7 +233,7 @@ def _security_protocol(given: Property | None) -> SecurityProtocol:
 def _bootstrap_servers(given: Property | None) -> tuple[str, ...]:
     if given is None:
         return ()
-    servers = tuple(listed(given.value))
+    servers = tuple(split_list(given.value))
     if "@" in given.value:
         raise ConfigError(
             f"bootstrap.servers from {given.origin} holds a user or password: {mask_url(given.value)}",
@@ -324,7 +324,7 @@ def _sasl(properties: Mapping[str, Property]) -> str | Unresolved:
     options = _login(jaas)
     option = _option(mechanism)
     name = None if option is None else options.get(option)
-    reason = _untold(jaas.origin, mechanism, options, name)
+    reason = _why_unnamed(jaas.origin, mechanism, options, name)
     if name is None or reason is not None:
         return Unresolved("sasl.jaas.config", reason or "")
     return f"User:{re.split('[/@]', name)[0] if mechanism == 'GSSAPI' else name}"
@@ -348,7 +348,7 @@ def _option(mechanism: str) -> str | None:
     return {"GSSAPI": "principal", "OAUTHBEARER": "unsecuredLoginStringClaim_sub"}.get(mechanism)
 
 
-def _untold(origin: str, mechanism: str, options: Mapping[str, str], name: str | None) -> str | None:
+def _why_unnamed(origin: str, mechanism: str, options: Mapping[str, str], name: str | None) -> str | None:
     """Why the options do not name the principal; None where they do."""
     if mechanism in WITH_USER_NAME and options.get("tokenauth", "").lower() == "true":
         return f"{origin} has a delegation token, whose owner is the principal"
@@ -409,12 +409,12 @@ def _apply(rule: _MappingRule, subject: str) -> str | None:
     if rule.pattern.fullmatch(subject) is None:
         return None
     name = rule.pattern.sub(
-        lambda found: _IN_REPLACEMENT.sub(lambda part: _replaced(part, found), rule.replacement), subject
+        lambda found: _IN_REPLACEMENT.sub(lambda part: _expand_group(part, found), rule.replacement), subject
     )
     return {"L": name.lower(), "U": name.upper()}.get(rule.case, name)
 
 
-def _replaced(part: re.Match[str], found: re.Match[str]) -> str:
+def _expand_group(part: re.Match[str], found: re.Match[str]) -> str:
     """A backslash and what follows it, or `$` and a number, as Matcher.appendReplacement takes them."""
     if part[1] is not None:
         return part[1]
@@ -452,9 +452,9 @@ def _without_secrets(jaas: str) -> str:
     except ConfigError:
         return HIDDEN
     kept = {name: module.options[name] for name in _KEPT if name in module.options}
-    quoted = "".join(f' {name}="{_quoted(value)}"' for name, value in kept.items())
+    quoted = "".join(f' {name}="{_quote(value)}"' for name, value in kept.items())
     return f"{module.name} {module.control_flag}{quoted};"
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"')

@@ -26,7 +26,7 @@ from eosctl.codecs.strimzi import (
     worker_settings,
 )
 from eosctl.errors import ConfigError
-from eosctl.model.client_properties import HIDDEN, MIRROR_CLIENT_KEYS, REFERENCE, Property, listed
+from eosctl.model.client_properties import HIDDEN, MIRROR_CLIENT_KEYS, REFERENCE, Property, split_list
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, WorkerConfig
 from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.strimzi import CLUSTER_LABEL, KAFKA_MIRROR_MAKER_2
@@ -217,7 +217,7 @@ def _flows(properties: Mapping[str, str], origin: str) -> Iterator[ConnectCluste
        without that prefix, and win.
     3. Its connectors have the settings of both clusters behind `source.cluster.` and `target.cluster.`.
     """
-    aliases = listed(properties["clusters"])
+    aliases = split_list(properties["clusters"])
     for source in aliases:
         for target in aliases:
             if source != target and _runs(properties, source, target):

@@ -211,7 +211,7 @@ def enumeration(kind: type[StrEnum]) -> Form:
         found = known.get(value, newer) if type(value) is str else None
         if found is None:
             *names, last = known
-            shown = repr(value) if type(value) is str else _words(value)
+            shown = repr(value) if type(value) is str else _type_name(value)
             raise Wrong(f"is {shown}, not {', '.join(names)} or {last}")
         return found
 
@@ -232,10 +232,10 @@ def _same(value: object) -> object:
 
 
 def _unlike(value: object, wanted: str) -> Wrong:
-    return Wrong(f"is {_words(value)}, not {wanted}")
+    return Wrong(f"is {_type_name(value)}, not {wanted}")
 
 
-def _words(value: object) -> str:
+def _type_name(value: object) -> str:
     return _WORDS[type(value)]
 
 

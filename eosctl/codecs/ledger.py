@@ -103,17 +103,17 @@ def text_of(value: object, column: str) -> str:
     """The text in a column; Undecodable for anything else."""
     if isinstance(value, str) and "\0" not in value:
         return value
-    raise Undecodable(f"the ledger's {column} is {_shown(value)}, not text")
+    raise Undecodable(f"the ledger's {column} is {_display(value)}, not text")
 
 
 def int_of(value: object, column: str) -> int:
     """The whole number of 0 or more in a column; Undecodable for anything else."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63:
         return value
-    raise Undecodable(f"the ledger's {column} is {_shown(value)}, not a number from 0 to 2^63-1")
+    raise Undecodable(f"the ledger's {column} is {_display(value)}, not a number from 0 to 2^63-1")
 
 
-def _shown(value: object) -> str:
+def _display(value: object) -> str:
     return f"of type {type(value).__name__}" if isinstance(value, str | bytes) else f"{value!r:.40}"
 
 
@@ -152,7 +152,7 @@ def decode_state(row: Sequence[Any]) -> StateRow:
     where = text_of(topic, "audit_state.topic")
     at = f"audit_state of {where}"
     if not isinstance(payload, bytes | bytearray | memoryview):
-        raise Undecodable(f"the ledger's {at} (payload) is {_shown(payload)}, not bytes")
+        raise Undecodable(f"the ledger's {at} (payload) is {_display(payload)}, not bytes")
     numbers = (int_of(partition, f"{at} (partition)"), int_of(start, f"{at} (start_offset)"))
     of_kind = _member(StateKind, kind, f"{at} (kind)")
     return StateRow(of_kind, int_of(bucket, f"{at} (bucket)"), where, *numbers, True, bytes(payload))

@@ -117,7 +117,7 @@ def _add_block(out: bytearray, block: memoryview, most: int) -> None:
         cramjam.snappy.decompress_raw_into(block, view[begin:])
 
 
-def _fitted(unpack_into: Callable[..., int], packed: memoryview, lead: int, most: int) -> bytearray:
+def _unpack_growing(unpack_into: Callable[..., int], packed: memoryview, lead: int, most: int) -> bytearray:
     """A buffer of the right size, found by trying: data that is damaged fails in the largest one, too."""
     size = min(most, max(SMALLEST, FIRST_GUESS * len(packed)))
     while True:
@@ -139,13 +139,13 @@ def _fitted(unpack_into: Callable[..., int], packed: memoryview, lead: int, most
 def _unlz4(packed: memoryview, lead: int, most: int) -> bytearray:
     import cramjam
 
-    return _fitted(cramjam.lz4.decompress_into, packed, lead, most)
+    return _unpack_growing(cramjam.lz4.decompress_into, packed, lead, most)
 
 
 def _unzstd(packed: memoryview, lead: int, most: int) -> bytearray:
     import cramjam
 
-    return _fitted(cramjam.zstd.decompress_into, packed, lead, most)
+    return _unpack_growing(cramjam.zstd.decompress_into, packed, lead, most)
 
 
 _BY_CODEC: Final = (None, _gunzip, _unsnappy, _unlz4, _unzstd)

@@ -98,7 +98,7 @@ _HARMLESS: Final = frozenset(f"{_CONNECT} {_CLIENTS} {_FILE_AND_MIRROR} {_DEBEZI
 
 def mask_properties(properties: Mapping[str, object]) -> dict[str, object]:
     """The properties with every value hidden that the rule above does not show."""
-    return {key: value if _is_shown(key, value) else HIDDEN for key, value in properties.items()}
+    return {key: value if _may_show(key, value) else HIDDEN for key, value in properties.items()}
 
 
 def keep_properties(properties: Mapping[str, object]) -> dict[str, object]:
@@ -134,7 +134,7 @@ def looks_secret(key: str) -> bool:
     return _SECRET.search(key) is not None
 
 
-def _is_shown(key: str, value: object) -> bool:
+def _may_show(key: str, value: object) -> bool:
     if value is None:
         return True
     if isinstance(value, str):

@@ -272,11 +272,11 @@ def _secret(given: Mapping[str, Any], key: str, part: str, namespace: str | None
 
 
 def _login(mechanism: str, module: str, options: Mapping[str, str]) -> dict[str, str]:
-    quoted = "".join(f' {name}="{_quoted(value)}"' for name, value in options.items())
+    quoted = "".join(f' {name}="{_quote(value)}"' for name, value in options.items())
     return {"sasl.mechanism": mechanism, "sasl.jaas.config": f"{module} required{quoted};"}
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"')
 
 
@@ -382,7 +382,7 @@ def worker_settings(resource: StrimziResource) -> dict[str, str]:
         "status.storage.topic": f"{group}-status",
         **{f"{each}.converter": f"{converter}" for each in kinds},
         **_allowed(_config(spec, place)),
-        **dict(_named(resource, spec)),
+        **dict(_named_fields(resource, spec)),
         "bootstrap.servers": required_in(spec, "bootstrapServers", place),
     }
     for key, value in client_settings(spec, resource.namespace, place).items():
@@ -394,7 +394,7 @@ def worker_settings(resource: StrimziResource) -> dict[str, str]:
     return settings
 
 
-def _named(resource: StrimziResource, spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _named_fields(resource: StrimziResource, spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for field, key in FIELDS.items():
         if resource.api_version == API_VERSIONS[-1]:
             yield key, required_in(spec, field, resource.place)

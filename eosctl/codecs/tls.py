@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from msgspec import Struct
 
 from eosctl.errors import ConfigError, Undecodable
-from eosctl.model.client_properties import ClientProperties, listed
+from eosctl.model.client_properties import ClientProperties, split_list
 from eosctl.model.hidden_fields import HiddenFields
 
 TLS_1_2: Final = "TLSv1.2"
@@ -90,7 +90,7 @@ def decode_tls_limits(properties: ClientProperties, prefix: str = "ssl.") -> Tls
     return TlsLimits(versions, suites, properties.origin(prefix + given[0]) if limited else None)
 
 
-def limits_not_kept(limits: TlsLimits) -> Iterator[str]:
+def unenforced_limits(limits: TlsLimits) -> Iterator[str]:
     """One sentence for each version or cipher that a client offers although the limits exclude it."""
     if limits.versions == (TLS_1_2,):
         yield "librdkafka, which writes offsets and topics, offers TLSv1.3 too; all other clients keep to TLSv1.2"
@@ -104,7 +104,7 @@ def limits_not_kept(limits: TlsLimits) -> Iterator[str]:
 
 
 def _versions(properties: ClientProperties, prefix: str) -> tuple[str, ...]:
-    enabled = tuple(listed(properties.get(f"{prefix}enabled.protocols") or "")) or VERSIONS
+    enabled = tuple(split_list(properties.get(f"{prefix}enabled.protocols") or "")) or VERSIONS
     for name in enabled:
         if name not in VERSIONS and name not in _NO_LONGER:
             raise _unknown(properties, f"{prefix}enabled.protocols", name)
@@ -115,7 +115,7 @@ def _versions(properties: ClientProperties, prefix: str) -> tuple[str, ...]:
 
 
 def _suites(properties: ClientProperties, prefix: str) -> tuple[str, ...] | None:
-    return tuple(listed(properties.get(f"{prefix}cipher.suites") or "")) or None
+    return tuple(split_list(properties.get(f"{prefix}cipher.suites") or "")) or None
 
 
 def _unknown(properties: ClientProperties, key: str, name: str) -> ConfigError:

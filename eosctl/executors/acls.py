@@ -52,7 +52,7 @@ def _await(bindings: Sequence[AclBinding], access: ClusterAccess, *, are_there: 
     done, still = ("created", "does not list them") if are_there else ("removed", "lists them")
 
     def lacking(node_id: int) -> str | None:
-        listed = _listed(access, node_id)
+        listed = _bindings_at(access, node_id)
         waiting = [] if listed is None else [each for each in bindings if (_codes(each) in listed) is not are_there]
         if not waiting:
             return None
@@ -61,7 +61,7 @@ def _await(bindings: Sequence[AclBinding], access: ClusterAccess, *, are_there: 
     await_brokers(access.wire, lacking, timeout_s=access.timeout_s)
 
 
-def _listed(access: ClusterAccess, node_id: int) -> set[tuple[int, str, int, str, str, int, int]] | None:
+def _bindings_at(access: ClusterAccess, node_id: int) -> set[tuple[int, str, int, str, str, int, int]] | None:
     """The bindings that this broker has, in Kafka's codes; None where it does not say."""
     response = access.wire.request(node_id, describe_acls(), timeout_s=ANSWER_S)
     if response.error_code:

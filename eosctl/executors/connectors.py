@@ -141,7 +141,7 @@ def set_connector_config(step: SetConnectorConfig, _: Recheck, *, access: Access
         if wanted == current:
             return f"connector {step.connector} is configured so already"
         rest.request("PUT", f"{connector_path(step.connector)}/config", wanted)
-        return f"connector {step.connector}: {_listed(step.changes)}"
+        return f"connector {step.connector}: {_change_list(step.changes)}"
 
     def create(rest: RestClient) -> str:
         if step.copied_from is None:
@@ -167,7 +167,7 @@ def changed(config: Mapping[str, str | None], changes: Mapping[str, str | None])
     return {key: value for key, value in merged.items() if value is not None}
 
 
-def _listed(changes: Mapping[str, str | None]) -> str:
+def _change_list(changes: Mapping[str, str | None]) -> str:
     return ", ".join(f"{key} removed" if value is None else f"{key}={value}" for key, value in changes.items())
 
 

@@ -21,7 +21,7 @@ from eosctl.model.names import FORGOTTEN_MS, NOTHING, CachedNames
 
 def set_current(path: Path, name: str) -> None:
     """Write `current: name` into the file, whole or not at all, and leave every other line as it is."""
-    line = f"current: {_quoted(name)}\n"
+    line = f"current: {_quote(name)}\n"
     text = _text_of(path)
     found = re.search(r"^current:.*\n?", text, re.MULTILINE)
     _write(path, line + text if found is None else text[: found.start()] + line + text[found.end() :])
@@ -42,7 +42,7 @@ def _write(path: Path, text: str) -> None:
     write_atomic_file(path.resolve(), text)
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return "'" + name.replace("'", "''") + "'"
 
 

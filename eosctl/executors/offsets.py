@@ -72,7 +72,7 @@ def write_offsets(
         _await_markers(step, is_decided, timeout_s)
     except KeyboardInterrupt as interrupt:
         raise Interrupted(COMMITTED) from interrupt
-    return _told(step)
+    return _summary(step)
 
 
 def _await_markers(step: WriteOffsets, is_decided: IsDecided, timeout_s: float) -> None:
@@ -105,7 +105,7 @@ def _interrupted(producer: TransactionalProducer) -> str:
     return f"interrupted; the open transaction {fate}, no offset was changed"
 
 
-def _told(step: WriteOffsets) -> str:
+def _summary(step: WriteOffsets) -> str:
     tombstones = sum(1 for each in step.records if each.value is None)
     values = len(step.records) - tombstones
     deleted = f" and {pluralize(tombstones, 'deletion')}" if tombstones else ""

@@ -389,14 +389,14 @@ class ProbeRun:
 
     def _initialise(self) -> ProducerIdAndEpoch:
         scratch = self._scratch
-        self._seen = replace(self._seen, unused=_asked(scratch.describe))
+        self._seen = replace(self._seen, unused=_ask_or_skip(scratch.describe))
         self._initialised = True
-        first = _asked(lambda: scratch.initialise(TIMEOUT_MS))
+        first = _ask_or_skip(lambda: scratch.initialise(TIMEOUT_MS))
         self._seen = replace(self._seen, first=first)
         denied = isinstance(first, Skipped) and first.cause in {Cause.DENIED, Cause.UNSUPPORTED}
         self._initialised = not (denied or isinstance(first, Refusal))
         producer = _needed(first).producer
-        longer = _asked(lambda: scratch.initialise(FENCING_TIMEOUT_MS))
+        longer = _ask_or_skip(lambda: scratch.initialise(FENCING_TIMEOUT_MS))
         self._seen = replace(self._seen, long_timeout=longer)
         times = []
         for _ in range(REPEATS):
@@ -407,7 +407,7 @@ class ProbeRun:
         return producer
 
     def _initialised_again(self) -> Initialised:
-        again = _asked(lambda: self._scratch.initialise(TIMEOUT_MS))
+        again = _ask_or_skip(lambda: self._scratch.initialise(TIMEOUT_MS))
         if isinstance(again, Initialised):
             return again
         raise _StoppedError(f"the transactional ID could not be initialised again: {_why(again)}")
@@ -429,7 +429,7 @@ class ProbeRun:
         self._created = self._confirmed = created
         if not created:
             return "there is one of that name, which is left alone"
-        known = _asked(lambda: await_topic(self._access.wire, self._plan.name, timeout_s=self._access.timeout_s))
+        known = _ask_or_skip(lambda: await_topic(self._access.wire, self._plan.name, timeout_s=self._access.timeout_s))
         return known.reason if isinstance(known, Skipped) else None
 
     def _begin(self, producer: ProducerIdAndEpoch) -> int | Refusal:
@@ -438,15 +438,15 @@ class ProbeRun:
 
     def _leave_open(self, producer: ProducerIdAndEpoch) -> None:
         scratch = self._scratch
-        opened = _asked(lambda: self._begin(producer))
+        opened = _ask_or_skip(lambda: self._begin(producer))
         self._seen = replace(self._seen, opened=opened)
         offset = _needed(opened)
         self._seen = replace(
             self._seen,
-            described=_asked(scratch.describe),
-            listed=_asked(scratch.listed),
-            producers=_asked(scratch.producers),
-            open=_asked(lambda: scratch.look(offset, producer)),
+            described=_ask_or_skip(scratch.describe),
+            listed=_ask_or_skip(scratch.listed),
+            producers=_ask_or_skip(scratch.producers),
+            open=_ask_or_skip(lambda: scratch.look(offset, producer)),
         )
         self._seen = replace(self._seen, committed=self._ended(producer, offset, commit=True))
 
@@ -455,7 +455,7 @@ class ProbeRun:
         self._seen = replace(self._seen, aborted=self._ended(producer, offset, commit=False))
 
     def _opened_again(self, producer: ProducerIdAndEpoch) -> int:
-        offset = _asked(lambda: self._begin(producer))
+        offset = _ask_or_skip(lambda: self._begin(producer))
         if isinstance(offset, int):
             return offset
         raise _StoppedError(f"no further transaction could be opened: {_why(offset)}")
@@ -465,7 +465,7 @@ class ProbeRun:
             ended = self._scratch.end(producer, commit=commit)
             return ended if isinstance(ended, Refusal) else self._scratch.settled(offset, producer)
 
-        return _asked(ask)
+        return _ask_or_skip(ask)
 
     def _fence_open(self, old: ProducerIdAndEpoch) -> ProducerIdAndEpoch:
         """Fences a producer with an open transaction, and lets it try to go on."""
@@ -473,21 +473,21 @@ class ProbeRun:
         new = self._fence(old, lambda: self._scratch.settled(offset, old))
         self._seen = replace(
             self._seen,
-            zombie_add=_asked(lambda: self._scratch.add_partition(old)),
-            zombie_write=_asked(lambda: _accepted(self._scratch.write(old))),
+            zombie_add=_ask_or_skip(lambda: self._scratch.add_partition(old)),
+            zombie_write=_ask_or_skip(lambda: _accepted(self._scratch.write(old))),
         )
         return new
 
     def _fence(self, old: ProducerIdAndEpoch, look: Callable[[], Look | Refusal] | None = None) -> ProducerIdAndEpoch:
         new = self._initialised_again().producer
-        fenced = self._seen.fenced if look is None else _asked(look)
-        commit = _asked(lambda: _accepted(self._scratch.end(old, commit=True)))
+        fenced = self._seen.fenced if look is None else _ask_or_skip(look)
+        commit = _ask_or_skip(lambda: _accepted(self._scratch.end(old, commit=True)))
         self._seen = replace(self._seen, fencing=Raised(old, new), fenced=fenced, zombie_commit=commit)
         return new
 
     def _write_unadded(self, producer: ProducerIdAndEpoch) -> None:
         """A batch of a transaction that its partition is no part of; what was accepted is aborted."""
-        written = _asked(lambda: self._scratch.write(producer))
+        written = _ask_or_skip(lambda: self._scratch.write(producer))
         self._seen = replace(self._seen, unadded=_accepted(written))
         if isinstance(written, int):
             with suppress(EosctlError):
@@ -506,20 +506,20 @@ class ProbeRun:
             after = self._scratch.end(producer, commit=True, raises_epoch=True)
             return after if isinstance(after, Refusal) else Raised(producer, after)
 
-        self._seen = replace(self._seen, bumped=_asked(ask))
+        self._seen = replace(self._seen, bumped=_ask_or_skip(ask))
 
     def _mark(self) -> None:
         scratch, producer = self._scratch, self._initialised_again().producer
         offset = self._opened_again(producer)
-        active = _asked(scratch.producers)
+        active = _ask_or_skip(scratch.producers)
         known = () if isinstance(active, Refusal | Skipped) else active
         epochs = [each.coordinator_epoch or 0 for each in known if each.producer.producer_id == producer.producer_id]
-        marker = _asked(lambda: scratch.write_marker(producer, max(epochs, default=0)))
+        marker = _ask_or_skip(lambda: scratch.write_marker(producer, max(epochs, default=0)))
         if not epochs and isinstance(marker, Refusal) and marker.code == COORDINATOR_FENCED:
             marker = NO_COORDINATOR_EPOCH
         self._seen = replace(self._seen, marker=marker)
         if marker is None:
-            self._seen = replace(self._seen, marked=_asked(lambda: scratch.settled(offset, producer)))
+            self._seen = replace(self._seen, marked=_ask_or_skip(lambda: scratch.settled(offset, producer)))
         with suppress(EosctlError):
             scratch.end(producer, commit=False)
 
@@ -554,7 +554,7 @@ def _accepted(answer: Seen[object]) -> Seen[None]:
     return answer if isinstance(answer, Refusal | Skipped) else None
 
 
-def _asked(ask: Callable[[], T]) -> T | Skipped:
+def _ask_or_skip(ask: Callable[[], T]) -> T | Skipped:
     try:
         return ask()
     except EosctlError as error:

@@ -197,20 +197,20 @@ def refusal(connection: LedgerConnection, run: LedgerRun) -> Refused:
         )
     statement = f"SELECT {CURSOR_COLUMNS} FROM audit_cursor WHERE job = ?"
     now = {each.topic_partition: each for each in map(decode_cursor, connection.rows(statement, (state.job,)))}
-    moved = _moved(now, run.advances)
+    moved = _first_moved(now, run.advances)
     at = f"job {state.job} is at run {number}, this audit was planned from run {state.run_number}"
     return StaleRange(f"{at}; {moved}" if moved else at, hint=PLAN_AGAIN)
 
 
-def _moved(now: Mapping[TopicPartition, Cursor], advances: Sequence[Advance]) -> str:
+def _first_moved(now: Mapping[TopicPartition, Cursor], advances: Sequence[Advance]) -> str:
     for each in sorted(advances, key=lambda each: each.topic_partition):
         found = now.get(each.topic_partition)
         if found != each.before:
-            return f"the cursor of {each.topic_partition} is {_place(found)}, not {_place(each.before)}"
+            return f"the cursor of {each.topic_partition} is {_position(found)}, not {_position(each.before)}"
     return ""
 
 
-def _place(cursor: Cursor | None) -> str:
+def _position(cursor: Cursor | None) -> str:
     return "missing" if cursor is None else f"at offset {cursor.offset} of topic ID {cursor.topic_id or 'unknown'}"
 
 

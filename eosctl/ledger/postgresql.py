@@ -99,8 +99,8 @@ class Relay:
                 self._enclose(file)
             if not self._encloses(file):
                 ready = yield file, wanted
-            elif not (ready := self._moved(wanted)) and (yield self._server.fileno(), self._waited_for):
-                ready = self._moved(wanted)
+            elif not (ready := self._pump(wanted)) and (yield self._server.fileno(), self._waited_for):
+                ready = self._pump(wanted)
             try:
                 file, wanted = gen.send(ready)
             except StopIteration as end:
@@ -112,7 +112,7 @@ class Relay:
             wanted = next(gen)
             while True:
                 left = self._bounds.seconds_left
-                if ready := self._moved(wanted):
+                if ready := self._pump(wanted):
                     wanted = gen.send(ready)
                 else:
                     _ready(self._server.fileno(), self._waited_for, min(left, 1.0))
@@ -155,7 +155,7 @@ class Relay:
     def _waited_for(self) -> int:
         return READ * (not self._inward and not self._has_ended) | WRITE * bool(self._outward)
 
-    def _moved(self, wanted: int) -> int:
+    def _pump(self, wanted: int) -> int:
         """Moves what can be moved now; what libpq can do of what it wants."""
         self._move_outward()
         self._move_inward()
@@ -388,7 +388,7 @@ class PostgresqlConnection:
         self._bounds = Bounds(0.0, 0)
         self._allow(store.timeout_s)
         self._connection: psycopg.Connection[Row] = self._reporting(
-            lambda: bounded_connection(self._bounds, _named(parameters))
+            lambda: bounded_connection(self._bounds, _without_encoding(parameters))
         )
 
     def _allow(self, seconds: float, most_bytes: int = MOST_BYTES) -> None:
@@ -466,7 +466,7 @@ class PostgresqlConnection:
         """On disk when this returns: a COMMIT that the server turned into a rollback is an error."""
         answer = self._do("COMMIT", waits_s=BUSY_S)
         if answer != "COMMIT":
-            raise Undecodable(f"{self._where}: it answered COMMIT with {_words(answer)}")
+            raise Undecodable(f"{self._where}: it answered COMMIT with {_server_message(answer)}")
 
     def roll_back(self) -> None:
         self._do("ROLLBACK")
@@ -492,16 +492,16 @@ class PostgresqlConnection:
         except psycopg.Error as error:
             raise postgresql_failure(error, self._store) from error
         except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError, OSError) as error:
-            reason = f"{type(error).__name__}: {_words(error)}"
+            reason = f"{type(error).__name__}: {_server_message(error)}"
             raise Undecodable(f"{self._where}: its answer is not PostgreSQL's protocol ({reason})") from error
 
 
-def _words(said: object) -> str:
+def _server_message(said: object) -> str:
     """What a server says: on one line, and cut."""
     return "".join(each if each.isprintable() else " " for each in " ".join(str(said).split())[:MOST_WORDS])
 
 
-def _named(parameters: Mapping[str, str]) -> dict[str, Any]:
+def _without_encoding(parameters: Mapping[str, str]) -> dict[str, Any]:
     return {key: value for key, value in parameters.items() if key != "client_encoding"}
 
 
@@ -539,7 +539,7 @@ def postgresql_failure(error: "psycopg.Error", store: PostgresqlStore) -> Eosctl
 
     state, where = error.sqlstate or "", f"{store.what} {store.name}"
     try:
-        text = _words(error.diag.message_primary or error)
+        text = _server_message(error.diag.message_primary or error)
     except (LookupError, ValueError):
         text = "in no encoding that is known"
     if state[:2] == "28" or (not state and any(words in text for words in _NOT_LET_IN)):
@@ -557,4 +557,4 @@ def postgresql_failure(error: "psycopg.Error", store: PostgresqlStore) -> Eosctl
         return Unreachable(f"{where} cannot be reached: {text}")
     unknown = (Undecodable, "it answered with an error that eosctl does not know")
     kind, meaning = _BY_STATE.get(state) or _BY_CLASS.get(state[:2]) or unknown
-    return kind(f"{where}: {meaning} ({text}, SQLSTATE {_words(state) or 'missing'})")
+    return kind(f"{where}: {meaning} ({text}, SQLSTATE {_server_message(state) or 'missing'})")

@@ -23,7 +23,7 @@ TRUSTED: Final = "eosctl.trusted.bootstrap.servers"
 ANONYMOUS: Final = "User:ANONYMOUS"
 
 
-def listed(text: str) -> list[str]:
+def split_list(text: str) -> list[str]:
     """The parts of a list as Kafka splits it: at commas, without blanks around them and without empty ones."""
     return [part for each in text.split(",") if (part := each.strip())]
 
@@ -117,7 +117,7 @@ class ClientProperties(Struct, frozen=True):
 
     def at(self, servers: Collection[str], named_by: str) -> Self:
         """The same identity at brokers that `named_by` names, unless the user named all of them as well."""
-        trusted = {*self.bootstrap_servers, *self.also_named, *listed(self.get(TRUSTED) or "")}
+        trusted = {*self.bootstrap_servers, *self.also_named, *split_list(self.get(TRUSTED) or "")}
         is_trusted = self.named_by is None and {each.lower() for each in servers} <= {each.lower() for each in trusted}
         unnamed = None if is_trusted else named_by
         return replace(self, bootstrap_servers=tuple(servers), named_by=unnamed, cluster_id=None)

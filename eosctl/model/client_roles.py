@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from eosctl.model.client_properties import HIDDEN, REFERENCE, Property, listed
+from eosctl.model.client_properties import HIDDEN, REFERENCE, Property, split_list
 from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import NEWEST, KafkaVersion
@@ -309,4 +309,4 @@ def stripped(properties: Mapping[str, Property], prefix: str) -> dict[str, Prope
 
 
 def server_set(text: str) -> frozenset[str]:
-    return frozenset(listed(text))
+    return frozenset(split_list(text))

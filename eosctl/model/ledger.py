@@ -89,7 +89,7 @@ class Advance(Struct, frozen=True):
     def __post_init__(self) -> None:
         place = None if self.before is None else self.before.offset
         for each in self.ranges:
-            place = _passed(each, place)
+            place = _next_start(each, place)
         if self.after is not None and place is not None and self.after.offset != place:
             raise Bug(f"{self.topic_partition}: the ranges end at {place}, the cursor at {self.after.offset}")
         if self.before is None and self.after is None:
@@ -104,7 +104,7 @@ class Advance(Struct, frozen=True):
         return cursor.topic_partition
 
 
-def _passed(each: LedgerRange, place: int | None) -> int | None:
+def _next_start(each: LedgerRange, place: int | None) -> int | None:
     """Where the next range begins, None for anywhere."""
     where = f"{each.topic}-{each.partition} [{each.start}, {each.end}) {each.kind}"
     match each.kind:

@@ -14,7 +14,7 @@ from eosctl.analysis.transaction_log import CommitHistories, fold_transaction_lo
 from eosctl.errors import ConfigError, EosctlError
 from eosctl.model.acl_plan import AclDifference, AclPlan, AclRequest
 from eosctl.model.acls import PatternType
-from eosctl.model.client_properties import listed
+from eosctl.model.client_properties import split_list
 from eosctl.model.client_roles import ClientRole, ConnectorConfig
 from eosctl.model.config_topic import Inspection
 from eosctl.model.evidence import (
@@ -352,7 +352,7 @@ def _of_connector(
     if file is None:
         return not_asked(f"the source cluster {alias} is asked with --source-command-config {alias}=FILE")
     offsets = {place: each for place, each in stored.items() if isinstance(each, StoredOffset)}
-    planned = PlannedServers(tuple(listed(str(config.get(SERVERS, "")))), f"the config of connector {name}")
+    planned = PlannedServers(tuple(split_list(str(config.get(SERVERS, "")))), f"the config of connector {name}")
     with source_session(session, None, file, planned) as source:
         return tuple(_partitions(source.reader, offsets))
 

@@ -17,7 +17,7 @@ from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.codecs.properties import ENCODING
-from eosctl.codecs.tls import decode_tls_limits, limits_not_kept
+from eosctl.codecs.tls import decode_tls_limits, unenforced_limits
 from eosctl.errors import ConfigError, EosctlError, NotAuthorized, OtherCluster, Refused, UsageError
 from eosctl.files import COMMAND_CONFIG, read_content
 from eosctl.model.acl_plan import granting_command
@@ -139,7 +139,7 @@ class Session:
         if properties.security_protocol.uses_tls:
             with suppress(ConfigError):  # reported where it is connected with
                 limits = decode_tls_limits(properties)
-                yield from (f"{limits.origin}: {each}" for each in limits_not_kept(limits))
+                yield from (f"{limits.origin}: {each}" for each in unenforced_limits(limits))
 
     @cached_property
     def wire(self) -> Wire:

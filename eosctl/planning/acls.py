@@ -47,7 +47,7 @@ from eosctl.model.acls import (
     transactional_id,
 )
 from eosctl.model.acls import group as group_pattern
-from eosctl.model.client_properties import REFERENCE, listed
+from eosctl.model.client_properties import REFERENCE, split_list
 from eosctl.model.client_roles import ClientConfig, ClientRole, ConnectCluster, ConnectorConfig
 from eosctl.model.groups import CONSUMER_OFFSETS
 from eosctl.model.names import is_topic_name, leader_transactional_id
@@ -304,7 +304,7 @@ def _group_offsets(connector: ConnectorConfig, target: Client) -> Iterator[Need]
 
 def group_patterns(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
     """The groups that MirrorCheckpoint follows, by its `groups`."""
-    for each in listed(connector.get("groups", ".*")):
+    for each in split_list(connector.get("groups", ".*")):
         for found in regex_patterns(each):
             yield ResourcePattern(ResourceType.GROUP, found.name, found.pattern_type)
 

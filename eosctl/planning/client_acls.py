@@ -21,7 +21,7 @@ from eosctl.model.acls import (
     transactional_id,
 )
 from eosctl.model.acls import group as group_pattern
-from eosctl.model.client_properties import listed
+from eosctl.model.client_properties import split_list
 from eosctl.model.client_roles import ClientConfig, ClientRole, ConnectorConfig, WorkerConfig
 from eosctl.model.connectors import connector_path
 from eosctl.model.names import ConnectorTaskId, leader_transactional_id, task_transactional_id
@@ -470,7 +470,7 @@ def input_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
     if connector.topics:
         yield from map(named_pattern, connector.topics)
         return
-    yield from map(topic, listed(connector.get("topics")))
+    yield from map(topic, split_list(connector.get("topics")))
     regex = connector.get("topics.regex").strip()
     if regex:
         yield from regex_patterns(regex)

@@ -51,10 +51,10 @@ class _Quick:
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ANN401  # Typer's own
         """The value for the command; raises Typer's BadParameter."""
-        taken = self._taken(value, repeated=param.multiple or param.nargs == -1)
+        taken = self._converted(value, repeated=param.multiple or param.nargs == -1)
         return self._slow().coerce(value, param=param, ctx=ctx) if taken is UNKNOWN else taken
 
-    def _taken(self, value: Any, *, repeated: bool) -> object:  # noqa: ANN401  # a word, several or a default
+    def _converted(self, value: Any, *, repeated: bool) -> object:  # noqa: ANN401  # a word, several or a default
         if value is None:
             return () if repeated else None
         if self._info.parser is not None:

@@ -148,12 +148,12 @@ VALUED: Final = frozenset(name for each in SHARED_OPTIONS if not _is_flag(each) 
 def leading_shared(args: list[str]) -> int:
     """How many of `args`, from the first, are shared options and their values."""
     count = 0
-    while count < len(args) and (taken := _taken(args[count])):
+    while count < len(args) and (taken := _argument_count(args[count])):
         count += taken
     return min(count, len(args))
 
 
-def _taken(token: str) -> int:
+def _argument_count(token: str) -> int:
     """Arguments that the shared option at the start of `token` takes, itself included; 0 where it is none."""
     if token.startswith("--"):
         name, equals, _ = token.partition("=")

@@ -250,7 +250,7 @@ def _read(wire: Wire, offsets: OffsetRange) -> Iterator[LogItem]:
     while position < offsets.end:
         reader = LenientReader(wire, offsets, position)
         try:
-            yield from _stated(reader)
+            yield from _with_states(reader)
             behind, reason = reader.next_served(), SILENT
             if behind is None:
                 return
@@ -263,7 +263,7 @@ def _read(wire: Wire, offsets: OffsetRange) -> Iterator[LogItem]:
         yield DamagedOffsets(reader.position, position, reason)
 
 
-def _stated(reader: LenientReader) -> Iterator[LogItem]:
+def _with_states(reader: LenientReader) -> Iterator[LogItem]:
     """Batches with what became of them, by the rule of sources.kafka_log."""
     start, end, settled = reader.offsets.start, reader.offsets.end, reader.offsets.settled
     for batches, answer in reader:

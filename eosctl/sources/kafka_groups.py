@@ -238,7 +238,7 @@ def read_connect_group(wire: Wire, group_id: str) -> ConnectGroup:
     """The group with its members, without any where no such group exists. Raises NotAuthorized without Describe."""
     deadline = Deadline(wire.timeout_s)
     while True:
-        answer = _described(wire, [group_id])[group_id]
+        answer = _describe_groups(wire, [group_id])[group_id]
         if isinstance(answer, ConnectGroup):
             return answer
         if answer not in RETRIABLE_ERRORS:
@@ -260,15 +260,15 @@ def read_connect_groups(wire: Wire, group_ids: Iterable[str]) -> dict[str, Conne
     found: dict[str, ConnectGroup | int] = {}
     while True:
         try:
-            found |= _described(wire, waiting)
+            found |= _describe_groups(wire, waiting)
             why = _no_coordinator(wire)
         except EosctlError as error:
             why = Skipped.of(error)
             if not error.retriable:
-                return {**dict.fromkeys(waiting, why), **dict(_known(wire, found))}
+                return {**dict.fromkeys(waiting, why), **dict(_readable_groups(wire, found))}
         waiting = [each for each in waiting if not _is_settled(found.get(each, NOT_COORDINATOR))]
         if not waiting or not deadline.pause(REBALANCE_PAUSE_S):
-            return {**dict.fromkeys(waiting, why), **dict(_known(wire, found))}
+            return {**dict.fromkeys(waiting, why), **dict(_readable_groups(wire, found))}
 
 
 def _has_groups(wire: Wire) -> bool:
@@ -283,7 +283,9 @@ def _is_settled(answer: ConnectGroup | int) -> bool:
     return answer.protocol_type != CONNECT_PROTOCOL or not answer.members or answer.state == STABLE
 
 
-def _known(wire: Wire, found: Mapping[str, ConnectGroup | int]) -> Iterator[tuple[str, ConnectGroup | Skipped]]:
+def _readable_groups(
+    wire: Wire, found: Mapping[str, ConnectGroup | int]
+) -> Iterator[tuple[str, ConnectGroup | Skipped]]:
     refused = {each: code for each, code in found.items() if isinstance(code, int) and code not in RETRIABLE_ERRORS}
     listed = _all_groups(wire) if refused else None
     for group_id, answer in found.items():
@@ -304,7 +306,7 @@ def _all_groups(wire: Wire) -> Collection[str] | None:
         return None
 
 
-def _described(wire: Wire, group_ids: Collection[str]) -> dict[str, ConnectGroup | int]:
+def _describe_groups(wire: Wire, group_ids: Collection[str]) -> dict[str, ConnectGroup | int]:
     """Each group as its coordinator describes it, or the error code that it answers."""
     found: dict[str, ConnectGroup | int] = {}
     by_coordinator: dict[int, list[str]] = {}

@@ -380,11 +380,11 @@ def read_batches(
     bounds = offsets if offsets is not None else partition_offsets(wire, [topic_partition])[topic_partition]
     first = bounds.log_start_offset if start is None else max(start, bounds.log_start_offset)
     committed = IsolationLevel.READ_COMMITTED
-    yield from _decided(begun or LogReader(wire, topic_partition, first, bounds.last_stable_offset, committed))
+    yield from _decided_batches(begun or LogReader(wire, topic_partition, first, bounds.last_stable_offset, committed))
     if isolation is IsolationLevel.READ_UNCOMMITTED:
         rest = max(first, bounds.last_stable_offset)
         unstable = LogReader(wire, topic_partition, rest, bounds.high_watermark, IsolationLevel.READ_UNCOMMITTED)
-        yield from _undecided(unstable)
+        yield from _undecided_batches(unstable)
 
 
 def begin_reading(wire: Wire, offsets: PartitionOffsets, leader: int) -> LogReader:
@@ -395,7 +395,7 @@ def begin_reading(wire: Wire, offsets: PartitionOffsets, leader: int) -> LogRead
     return reader
 
 
-def _decided(reader: LogReader) -> Iterator[StatedBatch]:
+def _decided_batches(reader: LogReader) -> Iterator[StatedBatch]:
     """Batches below the last stable offset.
 
     A producer's batches are aborted from the first offset of an aborted transaction up to the producer's next abort
@@ -415,10 +415,10 @@ def _decided(reader: LogReader) -> Iterator[StatedBatch]:
                     aborting.discard(marker.producer_id)
                 continue
             aborted = header.is_transactional and header.producer_id in aborting
-            yield _stated(reader, batch, RecordState.ABORTED if aborted else RecordState.COMMITTED)
+            yield _stated_batch(reader, batch, RecordState.ABORTED if aborted else RecordState.COMMITTED)
 
 
-def _undecided(reader: LogReader) -> Iterator[StatedBatch]:
+def _undecided_batches(reader: LogReader) -> Iterator[StatedBatch]:
     """Batches from the last stable offset on: held back until all transactions before them are decided."""
     held: dict[int, list[Any]] = {}
     open_batches: dict[int, list[int]] = {}
@@ -435,12 +435,12 @@ def _undecided(reader: LogReader) -> Iterator[StatedBatch]:
                 for decided in open_batches.pop(marker.producer_id, ()):
                     held[decided][1] = state
         while held and (first := next(iter(held))) is not None and held[first][1] is not None:
-            yield _stated(reader, *held.pop(first))
+            yield _stated_batch(reader, *held.pop(first))
     for batch, state in held.values():
-        yield _stated(reader, batch, state or RecordState.OPEN)
+        yield _stated_batch(reader, batch, state or RecordState.OPEN)
 
 
-def _stated(reader: LogReader, batch: Batch, state: RecordState) -> StatedBatch:
+def _stated_batch(reader: LogReader, batch: Batch, state: RecordState) -> StatedBatch:
     return StatedBatch(batch, state, reader.first, reader.limit)
 
 

@@ -146,7 +146,9 @@ class _Describing:
         lost: dict[str, Unreachable] = {}
         answers = tuple(coordinators)
         if monotonic() >= self._leader_is_due:
-            lost = self._lost([each.key for each in answers if each.error_code == errors.COORDINATOR_NOT_AVAILABLE])
+            lost = self._without_coordinator(
+                [each.key for each in answers if each.error_code == errors.COORDINATOR_NOT_AVAILABLE]
+            )
             self._found |= lost
         for coordinator in answers:
             if coordinator.key in lost:
@@ -165,7 +167,7 @@ class _Describing:
             for ids in in_pieces(names, IDS_PER_REQUEST):
                 self._window.put(_Describe(ids), node_id, describe_transactions(ids))
 
-    def _lost(self, names: Sequence[str]) -> dict[str, Unreachable]:
+    def _without_coordinator(self, names: Sequence[str]) -> dict[str, Unreachable]:
         """IDs without a coordinator, because their partition of the transaction log has no leader."""
         partitions = leaderless_log_partitions(self._wire) if names else ()
         if not partitions or isinstance(partitions, Skipped):

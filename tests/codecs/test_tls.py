@@ -21,8 +21,8 @@ from eosctl.codecs.tls import (
     decode_pem,
     decode_tls_limits,
     encode_pem,
-    limits_not_kept,
     recover_key,
+    unenforced_limits,
 )
 from eosctl.errors import ConfigError, Undecodable
 
@@ -210,4 +210,4 @@ def test_librdkafka_is_told_suites(texts, suites):
     ],
 )
 def test_what_is_offered_all_the_same_is_said(texts, said):
-    assert list(limits_not_kept(decode_tls_limits(properties_of(*texts)))) == said
+    assert list(unenforced_limits(decode_tls_limits(properties_of(*texts)))) == said

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from eosctl.analysis.catalogue import connect
 from eosctl.analysis.catalogue import connect as kinds
 from eosctl.analysis.client_configs import connector_config, override_policy
-from eosctl.model.client_properties import listed
+from eosctl.model.client_properties import split_list
 from eosctl.model.client_roles import WorkerConfig, as_properties, class_name, server_set
 from eosctl.model.config_topic import RecordKind
 from eosctl.model.evidence import Evidence, WorkerEvidence, declared_support
@@ -354,7 +354,7 @@ def _policies(evidence: Evidence) -> Iterator[Finding]:
 def _policy(properties: Mapping[str, str]) -> tuple[str, frozenset[str]]:
     worker = WorkerConfig(as_properties(properties))
     policy = override_policy(worker) or worker.override_policy
-    return policy, frozenset(listed(worker.get(f"{POLICY_PREFIX}allowlist")) if policy == "Allowlist" else ())
+    return policy, frozenset(split_list(worker.get(f"{POLICY_PREFIX}allowlist")) if policy == "Allowlist" else ())
 
 
 def _signatures(evidence: Evidence) -> Iterator[Finding]:
@@ -362,7 +362,7 @@ def _signatures(evidence: Evidence) -> Iterator[Finding]:
     signed = {name: each for name, each in files.items() if each.get("connect.protocol", "sessioned") == "sessioned"}
     for signer, properties in signed.items():
         algorithm = properties.get(SIGNATURE, HMAC)
-        refusing = [name for name, each in signed.items() if algorithm not in listed(each.get(VERIFICATION, HMAC))]
+        refusing = [name for name, each in signed.items() if algorithm not in split_list(each.get(VERIFICATION, HMAC))]
         if refusing:
             message = f"it signs with {algorithm}, which {VERIFICATION} of {', '.join(refusing)} does not hold"
             yield kinds.SIGNATURES.finding(signer, message, {"algorithm": algorithm, "refused_by": refusing})

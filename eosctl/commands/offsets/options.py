@@ -9,7 +9,7 @@ import typer
 from msgspec.structs import replace
 
 from eosctl.commands.options import ConfigTopic, ConnectorNames, WorkerConfig, WorkerOffsetsTopic
-from eosctl.model.client_properties import listed
+from eosctl.model.client_properties import split_list
 from eosctl.model.offsets import SourceSupport, Store
 from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.shell.options import GlobalOptions
@@ -92,7 +92,7 @@ def about_offsets(
 
         given = {name: values.pop(name) for name in names}
         request = OffsetsRequest(tuple(given.pop("connector") or ()), **given)
-        named = tuple(listed(request.worker_bootstrap_servers or ""))
+        named = tuple(split_list(request.worker_bootstrap_servers or ""))
         return run(replace(options, named_servers=named), request, **values)
 
     keywords = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
