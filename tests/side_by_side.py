@@ -33,7 +33,7 @@ SHARED = {
 APART = {
     "worker": {"doctor", "doctor_fencing_budget", "impossible_connectors", "inspect_config_live",
                "rules_of_connectors", "fault_matrix"},
-    "broker": {"examples", "audit_crash", "audit_trouble", "migrate_refused", "migrate_old_plans", "offsets_show"},
+    "broker": {"examples", "audit_trouble", "migrate_refused", "offsets_show"},
 }  # fmt: skip
 """The groups that take longest are two each: tests of these files have a Kafka of their own."""
 LONGEST = ("worker", "broker", "tests/campaign", "tests/spark", "moves", "acls", "tests/executors/test_audit_crash.py",

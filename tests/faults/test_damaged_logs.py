@@ -18,7 +18,7 @@ from tests.faults.damaged_answers import Altered
 from tests.faults.kafka_proxy import FETCH, KafkaProxy, routed
 from tests.faults.other_kafkas import LIST_OFFSETS
 from tests.faulty_sandbox import Sandbox
-from tests.sources.mixed_topic import create_topic
+from tests.integration.producers import create_topic
 
 pytestmark = pytest.mark.kafka
 

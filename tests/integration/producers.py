@@ -9,9 +9,11 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from tests.topics import make_topic
 
 
-def create_topic(bootstrap: str, topic: str, partitions: int = 1, replication_factor: int = 1) -> None:
-    """Creates the topic and returns when every partition has a leader."""
-    make_topic(AdminClient({"bootstrap.servers": bootstrap}), NewTopic(topic, partitions, replication_factor))
+def create_topic(bootstrap: str, topic: str, partitions: int = 1, replication_factor: int = 1, **settings: str) -> None:
+    """Creates the topic and returns when every partition has a leader; `_` stands for a dot in its settings."""
+    config = {key.replace("_", "."): value for key, value in settings.items()}
+    new = NewTopic(topic, partitions, replication_factor, config=config)
+    make_topic(AdminClient({"bootstrap.servers": bootstrap}), new)
 
 
 def transactional_producer(bootstrap: str, transactional_id: str, **settings: object) -> Producer:

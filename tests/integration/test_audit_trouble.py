@@ -1,32 +1,42 @@
 """What goes wrong while an audit reads: it is told with partition and offset, and the audit goes on."""
 
 import json
+import os
+import random
 import shutil
-from collections.abc import Callable
+import struct
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
+from time import sleep
+from typing import Any, Final
 
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
 from eosctl.clients.wire import Wire
-from eosctl.codecs.record_batches import iter_batches
+from eosctl.codecs.record_batches import BatchHeader, decode_marker, iter_batches
 from eosctl.engines.auditing import run_audit
 from eosctl.engines.local import LocalEngine
+from eosctl.ledger.ledger import open_ledger
 from eosctl.model.audit import AuditedTopic, AuditPlan, AuditReport, TopicRole
 from eosctl.model.client_properties import ClientProperties
 from eosctl.operations.audit_topics import AuditScope, read_bounds
 from eosctl.planning.audit import plan_ranges, resume
 from eosctl.sources.audit_log import OpenCluster
+from tests.executors.crashes import COMMIT_FAILPOINTS, contiguous
 from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import Eosctl
-from tests.integration.producers import create_topic
+from tests.integration.producers import create_topic, transactional_producer
+from tests.kafka_versions import spec_of
 from tests.live_reader import reader_over
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
-
 FreshName = Callable[[str], str]
 OFFSETS = "connect-offsets"
 
@@ -146,3 +156,355 @@ def test_a_damaged_batch_is_told_and_passed_over(
     assert [each["records"] for each in report["ranges"]] == [19]
     assert [each["verdict"] for each in report["connectors"]] == ["cannot-tell"]
     assert ran.exit_code == 1
+
+
+# Damage on a broker's disk, which it serves, stumbles over, or does not see: the audit names it, and goes on.
+
+
+RECORDS, SPOILT = 60, 25
+
+
+@dataclass(frozen=True)
+class Damage:
+    """Other bytes in a batch; behind is the first offset that has to be read again."""
+
+    place: int
+    value: bytes
+    behind: int
+    why: str
+    role: TopicRole = TopicRole.OUTPUT
+
+
+DAMAGES: Final = {
+    "crc": Damage(70, b"\7\7", 26, "CRC does not match", TopicRole.OFFSETS),
+    "magic": Damage(16, b"\7", 26, "not a record batch"),
+    "old-magic": Damage(16, b"\0", 30, ""),
+    "length-inside": Damage(8, struct.pack(">i", 90), 30, "gives none of them"),
+    "no-length": Damage(8, struct.pack(">i", 3), 30, "the broker answers CORRUPT_MESSAGE"),
+    "length-behind-the-end": Damage(8, struct.pack(">i", 1 << 30), 30, "gives none of them"),
+    "zeros": Damage(0, bytes(120), 30, "the broker answers CORRUPT_MESSAGE"),
+    "offset-ahead": Damage(0, struct.pack(">q", 1 << 50), 26, "not between its neighbours'"),
+    "last-offset-ahead": Damage(23, struct.pack(">i", 1 << 28), 26, "not between its neighbours'"),
+}
+
+
+@pytest.fixture(scope="module")
+def damaged(kafka_version: str) -> Iterator[Sandbox]:
+    """A broker with one topic for each damage: compacted, so that a hole alone says nothing."""
+    with Sandbox(spec_of(kafka_version, workers=0)) as site:
+        for name in DAMAGES:
+            create_topic(site.bootstrap_servers, name, cleanup_policy="compact")
+            fill_small_batches(site.bootstrap_servers, name)
+        site.stop_broker(1)
+        for name, damage in DAMAGES.items():
+            [directory] = site.directory.glob(f"**/{name}-0")
+            spoil(directory / f"{0:020}.log", damage)
+        site.start_broker(1)
+        yield site
+
+
+def fill_small_batches(servers: str, topic: str) -> None:
+    """Batches of one record and some 300 bytes: a broker's index then has an entry for about every 14th."""
+    producer = Producer({"bootstrap.servers": servers, "linger.ms": 0})
+    for number in range(RECORDS):
+        producer.produce(topic, b'{"position":%d}' % number + b" " * 200, b'["c",{"filename":"%d"}]' % number, 0)
+        assert producer.flush(30) == 0
+
+
+def spoil(segment: Path, damage: Damage) -> None:
+    data = bytearray(segment.read_bytes())
+    before = sum(len(batch.data) for batch in [*iter_batches(bytes(data))][:SPOILT])
+    place = before + damage.place
+    data[place : place + len(damage.value)] = damage.value
+    segment.write_bytes(data)
+
+
+def damages_of(report: AuditReport) -> list[tuple[int, int]]:
+    found = [each for each in report.findings if each.counts]
+    assert {each.name for each in found} == {"unreadable-range"}
+    return [(each.evidence["offset"], each.evidence["end"]) for each in found]  # type: ignore[misc]
+
+
+@pytest.mark.workers
+@pytest.mark.parametrize("name", DAMAGES)
+def test_the_audit_names_what_is_damaged_and_reads_the_rest(damaged: Sandbox, name: str):
+    damage, servers = DAMAGES[name], damaged.bootstrap_servers
+    report = audit(servers, plan_of(servers, name, damage.role))
+
+    ranges = damages_of(report)
+    assert ranges[0][0] in {SPOILT, SPOILT + 1}
+    assert ranges[-1][1] <= damage.behind
+    assert any(damage.why in each.message for each in report.findings)
+    [read] = report.ranges
+    assert read.records >= RECORDS - (damage.behind - SPOILT)
+    assert not [gap for gap in read.gaps if gap.end > damage.behind]
+
+
+# What a real log cleaner leaves of transactions, audited from the broker and from its files: no alarm, gaps
+# explained.
+#
+# The cleaner keeps an empty batch where a producer wrote no later one (its time is -1), a marker for
+# delete.retention.ms with the time of its end in the place of its own (KIP-534), and the last marker of every
+# producer.
+
+
+CLEANED_OFFSETS, CONFIGS, OUTPUT = "connect-offsets", "connect-configs", "orders"
+DELETE_HORIZON = 0x40
+CLEANED_AT_ONCE = {
+    "cleanup_policy": "compact",
+    "segment_ms": "300",
+    "min_cleanable_dirty_ratio": "0.001",
+    "delete_retention_ms": "1500",
+}
+
+
+class Tasks:
+    """Tasks of one connector that write the same few keys again and again."""
+
+    def __init__(self, servers: str, count: int) -> None:
+        self._producers = [transactional_producer(servers, f"connect-cluster-orders-{task}") for task in range(count)]
+        self._position = 0
+
+    def write(self, task: int, tables: str = "ab", *, commit: bool = True) -> None:
+        """A transaction with data and the offsets of some tables."""
+        producer = self._producers[task]
+        self._position += 1
+        producer.begin_transaction()
+        for key in ("k1", "k2"):
+            producer.produce(OUTPUT, f"at {self._position}".encode(), key.encode(), 0)
+        for table in tables:
+            self._offset(producer, table, b'{"position":%d}' % self._position)
+        (producer.commit_transaction if commit else producer.abort_transaction)(30)
+
+    def forget(self, task: int, table: str) -> None:
+        """A tombstone for a table's offset, and one among the data."""
+        producer = self._producers[task]
+        producer.begin_transaction()
+        self._offset(producer, table, None)
+        producer.produce(OUTPUT, None, b"k1", 0)
+        producer.commit_transaction(30)
+
+    @staticmethod
+    def _offset(producer: Producer, table: str, value: bytes | None) -> None:
+        producer.produce(
+            CLEANED_OFFSETS, value, json.dumps(["orders", {"table": table}], separators=(",", ":")).encode(), 0
+        )
+
+
+@dataclass(frozen=True)
+class CleanedSite:
+    """A broker whose cleaner has been at work."""
+
+    sandbox: Sandbox
+
+    @property
+    def directory(self) -> Path:
+        """The broker's log directory."""
+        [partition] = self.sandbox.directory.glob(f"**/{OUTPUT}-0")
+        return partition.parent
+
+    def headers(self, topic: str) -> list[BatchHeader]:
+        """The batches on the disk; what is cut off while the cleaner replaces segments is seen the next time."""
+        paths = sorted((self.directory / f"{topic}-0").glob("*.log"))
+        return [batch.header for path in paths if path.exists() for batch in iter_batches(path.read_bytes())]
+
+    def is_cleaned(self, topic: str) -> bool:
+        """Whether all kinds of remains are there."""
+        headers = self.headers(topic)
+        empty = any(each.record_count == 0 and each.base_timestamp == -1 for each in headers)
+        kept = any(each.is_control and each.attributes & DELETE_HORIZON for each in headers)
+        return empty and kept and headers[0].base_offset > 0
+
+
+@pytest.fixture(scope="module")
+def site(kafka_version: str) -> Iterator[CleanedSite]:
+    spec = spec_of(kafka_version, workers=0, broker_config={"log.cleaner.backoff.ms": "100"})
+    with Sandbox(spec) as sandbox:
+        create_topic(sandbox.bootstrap_servers, CONFIGS, cleanup_policy="compact")
+        for topic in (CLEANED_OFFSETS, OUTPUT):
+            create_topic(sandbox.bootstrap_servers, topic, **CLEANED_AT_ONCE)
+        tasks = Tasks(sandbox.bootstrap_servers, 4)
+        found = CleanedSite(sandbox)
+        for task in (0, 0, 1):
+            tasks.write(task)
+        tasks.write(1, commit=False)
+        tasks.write(2)
+        tasks.write(2, "c", commit=False)
+        tasks.write(3, "abcd")
+        tasks.forget(3, "d")
+
+        def cleaned() -> bool:
+            tasks.write(0)
+            return found.is_cleaned(CLEANED_OFFSETS) and found.is_cleaned(OUTPUT)
+
+        eventually(cleaned, "the cleaner at work in both topics")
+        yield found
+
+
+def audited(eosctl: Eosctl, *where: object) -> dict[str, Any]:
+    ran = eosctl("audit", *where, "--group-id", "connect-cluster", "--topic", OUTPUT, "-o", "json")
+    data: dict[str, Any] = json.loads(ran.stdout)["data"]
+    return data
+
+
+def gaps(data: dict[str, Any]) -> dict[str, set[str]]:
+    return {each["topic"]: {gap["kind"] for gap in each["gaps"]} for each in data["ranges"] if each["records"]}
+
+
+def alarms(data: dict[str, Any]) -> list[str]:
+    return [each["message"] for each in data["findings"] if each["severity"] != "info"]
+
+
+def test_a_broker_s_compacted_topics_raise_no_alarm(site: CleanedSite, eosctl: Eosctl):
+    data = audited(eosctl, "-b", site.sandbox.bootstrap_servers)
+    assert alarms(data) == []
+    assert [(each["name"], each["verdict"]) for each in data["connectors"]] == [("orders", "held")]
+    assert gaps(data) == {CLEANED_OFFSETS: {"compacted"}, OUTPUT: {"compacted"}}
+
+
+def test_its_log_directory_says_the_same(site: CleanedSite, eosctl: Eosctl):
+    data = audited(eosctl, "--log-dir", site.directory)
+    assert alarms(data) == []
+    assert gaps(data) == {CLEANED_OFFSETS: {"compacted"}, OUTPUT: {"compacted"}}
+    assert {each["start"] for each in data["ranges"]} == {0}
+    assert [each["verdict"] for each in data["connectors"]] == ["held"]
+
+
+def test_times_are_those_of_records_and_markers_not_those_that_the_cleaner_put_there(site: CleanedSite, eosctl: Eosctl):
+    data = audited(eosctl, "-b", site.sandbox.bootstrap_servers)
+    newest = max(each.max_timestamp for topic in (CLEANED_OFFSETS, OUTPUT) for each in site.headers(topic))
+    times = [each["timestamp"] for each in (*data["timeline"], *data["epochs"])]
+    times += [
+        each[name] for each in data["ranges"] for name in ("first_timestamp", "last_timestamp") if each["records"]
+    ]
+    assert times
+    assert [each for each in times if not newest - 600_000 < each <= newest] == []
+
+
+def test_a_marker_keeps_its_own_time_beside_the_delete_horizon(site: CleanedSite):
+    paths = sorted((site.directory / f"{OUTPUT}-0").glob("*.log"))
+    batches = [batch for path in paths for batch in iter_batches(path.read_bytes()) if batch.header.is_control]
+    kept = [batch for batch in batches if batch.header.attributes & DELETE_HORIZON]
+    markers = [decode_marker(batch) for batch in kept if batch.header.record_count]
+    assert [each.timestamp for each in markers if each] == [
+        b.header.max_timestamp for b in kept if b.header.record_count
+    ]
+    assert all(batch.header.base_timestamp > batch.header.max_timestamp for batch in kept)
+
+
+# Whole audits, killed at named points and at any moment while the topics grow: the ledger ends as one audit would
+# say.
+#
+# Each schedule is one job on a real broker, audited by real processes of the command, on either engine.
+
+
+PATIENCE_S = 180
+PARTS = ("connectors", "findings", "ranges", "transactions", "epochs", "growth")
+
+
+class GrowingTopics:
+    """An offsets topic and an output topic that two tasks of one connector write to in transactions."""
+
+    def __init__(self, servers: str, name: str) -> None:
+        self.servers, self.name, self.offsets, self.output = servers, name, f"{name}-offsets", f"{name}-output"
+        create_topic(servers, self.offsets, 3)
+        create_topic(servers, self.output, 2)
+        self._tasks = [transactional_producer(servers, f"{name}-{task}") for task in range(2)]
+        self._written = 0
+
+    def grow(self, chance: random.Random) -> None:
+        """Some transactions more; a few are aborted, and now and then somebody writes outside of them."""
+        for _ in range(chance.randint(1, 20)):
+            task = chance.randrange(2)
+            producer = self._tasks[task]
+            producer.begin_transaction()
+            for _ in range(chance.randint(1, 30)):
+                producer.produce(self.output, b"record", partition=task)
+                self._written += 1
+            producer.produce(
+                self.offsets, b'{"n":%d}' % self._written, b'["%s",{"t":%d}]' % (self.name.encode(), task), task
+            )
+            if chance.random() < 0.1:
+                producer.flush(30)  # a broker that saw nothing of it may refuse its end
+                producer.abort_transaction(30)
+            else:
+                producer.commit_transaction(30)
+        if chance.random() < 0.2:
+            plain = Producer({"bootstrap.servers": self.servers})
+            plain.produce(self.output, b"plain", partition=0)
+            assert plain.flush(30) == 0
+
+    def arguments(self) -> list[str]:
+        """What tells `eosctl audit` of these topics."""
+        named = ["--worker-offsets-topic", self.offsets, "--topic", self.output, "--config-topic", f"{self.name}-none"]
+        return ["audit", "-b", self.servers, *named, "--connector", self.name, "-o", "json"]
+
+
+def start(topics: GrowingTopics, store: str, engine: str, failpoint: str | None = None) -> "subprocess.Popen[str]":
+    """An audit that is killed at the failpoint, if there is one."""
+    environment = {**os.environ, **({} if failpoint is None else {"EOSCTL_FAILPOINT": failpoint})}
+    command = [sys.executable, "-m", "eosctl", *topics.arguments(), "--store", store, "--engine", engine]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment)
+
+
+def ended(process: "subprocess.Popen[str]") -> int:
+    """0, 1 or 3 (the topics have no config topic), or killed; whatever else a process ends with is a failure."""
+    _, error = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode in {0, 1, 3, -9}, error
+    return process.returncode
+
+
+def endure(topics: GrowingTopics, store: str, engine: str, chance: random.Random, longest_s: float) -> int:
+    """Kills and growth, then one audit to the end. How many audits were killed."""
+    killed = 0
+    for _ in range(chance.randint(1, 3)):
+        topics.grow(chance)
+        if chance.random() < 0.6:
+            killed += ended(start(topics, store, engine, f"{chance.choice(COMMIT_FAILPOINTS)}:1")) == -9
+        else:
+            process = start(topics, store, engine)
+            sleep(chance.uniform(0, longest_s))  # not waiting for anything: the moment is the point
+            process.kill()
+            killed += ended(process) == -9
+    topics.grow(chance)
+    assert ended(start(topics, store, engine)) in {0, 1, 3}
+    return killed
+
+
+def check(topics: GrowingTopics, store: str, eosctl: Eosctl) -> None:
+    """The ledger has every offset once, and the report of one audit of everything."""
+    ledger = open_ledger(store)
+    contiguous(ledger.ranges("audit"))
+    kept = json.loads(ledger.report("audit") or "")["data"]
+    whole = json.loads(eosctl(*topics.arguments()).stdout)["data"]
+    for part in PARTS:
+        assert kept[part] == whole[part], part
+
+
+def survive(sandbox: Sandbox, name: str, eosctl: Eosctl, directory: Path, engine: str, seed: int) -> int:
+    """One schedule. How many audits were killed."""
+    topics = GrowingTopics(sandbox.bootstrap_servers, name)
+    store = f"sqlite:///{directory}/{name}.db"
+    killed = endure(topics, store, engine, random.Random(seed), 1.5 if engine == "local" else 12.0)
+    check(topics, store, eosctl)
+    return killed
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_audit_that_is_killed_is_finished_by_the_next(
+    sandbox: Sandbox, eosctl: Eosctl, tmp_path: Path, fresh_name: FreshName, seed: int
+):
+    survive(sandbox, fresh_name("killed"), eosctl, tmp_path, "local", seed)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_crash_schedules_of_whole_audits(
+    sandbox: Sandbox, eosctl: Eosctl, tmp_path: Path, fresh_name: FreshName, engine: str
+):
+    schedules, killed = (60 if engine == "local" else 20), 0
+    for seed in range(schedules):
+        killed += survive(sandbox, fresh_name(f"killed-{engine}"), eosctl, tmp_path, engine, seed)
+    assert killed >= schedules // 2

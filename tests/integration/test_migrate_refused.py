@@ -1,19 +1,22 @@
 """What `migrate-offsets` and `apply` do not do, on a real broker: exit code, words, and nothing written."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from eosctl.sandbox.properties import SandboxSpec
 from tests.commands.conftest import Ran
+from tests.conftest import MakeSandbox
 from tests.faulty_sandbox import Sandbox
 from tests.integration.access import allowed
+from tests.integration.file_connectors import FileConnectors
 from tests.integration.migrate_ground import Ground, refused
+from tests.integration.moves import SETTING, Eosctl, Home, Lines, delete_copies
+from tests.integration.producers import open_transaction
 
 pytestmark = pytest.mark.kafka
-
-Eosctl = Callable[..., Ran]
 
 
 def test_a_connector_that_nobody_knows(ground: Ground):
@@ -153,3 +156,187 @@ class TestMissingAcls:
         ground.servers = plain
         assert ran.exit_code == 0, ran.stderr
         assert len(ground.held()) == 1
+
+
+# What `apply` does with a plan that was made before: as it was shown, or not at all, and nothing written.
+
+
+class TestPlansThatWereMadeBefore:
+    """A plan file, and what changed since."""
+
+    @pytest.fixture
+    def plan(self, ground: Ground, tmp_path: Path) -> Path:
+        path = tmp_path / "move.plan"
+        ran = ground.migrate("stopped", "--plan-file", path)
+        assert ran.exit_code == 0, ran.stderr
+        return path
+
+    def test_it_is_applied_as_it_was_shown(self, ground: Ground, plan: Path):
+        assert ground.held() == {}
+        assert ground.apply(plan).exit_code == 0
+        assert ground.held() == {b'["stopped",{"f":1}]': b'{"p":1}'}
+
+    def test_the_connector_committed_meanwhile(self, ground: Ground, plan: Path):
+        ground.put(ground.offsets, b'["stopped",{"f":1}]', b'{"p":2}')
+        refused(ground.apply(plan), 8, "the offsets of connector stopped in topic", "changed since the plan was made")
+
+    def test_another_connector_committed_meanwhile(self, ground: Ground, plan: Path):
+        ground.put(ground.offsets, b'["running",{"f":1}]', b'{"p":2}')
+        assert ground.apply(plan).exit_code == 0
+
+    def test_the_connector_was_started_meanwhile(self, ground: Ground, plan: Path):
+        ground.connector("stopped", "STARTED", 1)
+        refused(ground.apply(plan), 8, "stopped is STARTED with 1 task")
+
+    def test_the_config_topic_is_not_said_again(self, ground: Ground, plan: Path, eosctl: Eosctl):
+        """Another one was never told of the connector: it may run."""
+        ground.create(f"{ground.name}-others", 1)
+        ran = eosctl("apply", plan, "-b", ground.servers, "--config-topic", f"{ground.name}-others", "--yes")
+        refused(ran, 8, f"config topic {ground.name}-others never held it")
+
+    def test_the_target_was_made_meanwhile_and_deletes(self, ground: Ground, plan: Path):
+        ground.create(ground.target, 3, "delete")
+        refused(ground.apply(plan), 8, "cleanup.policy delete")
+
+    def test_somebody_wrote_to_the_target_meanwhile(self, ground: Ground, plan: Path):
+        ground.create(ground.target, 3)
+        ground.put(ground.target, b'["stopped",{"f":1}]', b'{"p":7}')
+        refused(ground.apply(plan), 8, "changed since the plan was made")
+
+    @pytest.mark.variation
+    def test_it_is_another_cluster(self, plan: Path, make_sandbox: MakeSandbox, eosctl: Eosctl):
+        refused(
+            eosctl("apply", plan, "-b", make_sandbox().bootstrap_servers, "--yes"), 8, "the plan is for source cluster"
+        )
+
+    def test_it_was_edited(self, ground: Ground, plan: Path):
+        plan.write_text(plan.read_text().replace('"partitions": 3', '"partitions": 4'))
+        refused(ground.apply(plan), 8, "the plan was changed after it was made")
+
+    def test_its_file_is_not_overwritten(self, ground: Ground, plan: Path):
+        refused(ground.migrate("stopped", "--plan-file", plan), 2, "exists already")
+
+    def test_another_connector_is_moved_to_the_same_topic(self, ground: Ground, plan: Path, tmp_path: Path):
+        """Both plans were made before the topic was there; neither disturbs what the other wrote."""
+        ground.connector("second", "STOPPED", 0)
+        ground.put(ground.offsets, b'["second",{"f":1}]', b'{"p":2}')
+        other = tmp_path / "other.plan"
+        assert ground.migrate("second", "--plan-file", other).exit_code == 0
+        assert ground.apply(plan).exit_code == 0
+        assert ground.apply(other).exit_code == 0
+        assert ground.held() == {b'["stopped",{"f":1}]': b'{"p":1}', b'["second",{"f":1}]': b'{"p":2}'}
+
+    def test_the_same_connector_was_moved_to_the_same_topic_by_another_plan(
+        self, ground: Ground, plan: Path, tmp_path: Path
+    ):
+        """What is there already is not written again; with another value it would be refused."""
+        other = tmp_path / "other.plan"
+        assert ground.migrate("stopped", "--plan-file", other).exit_code == 0
+        assert ground.apply(plan).exit_code == 0
+        assert ground.apply(other).exit_code == 0
+        assert ground.held() == {b'["stopped",{"f":1}]': b'{"p":1}'}
+
+    def test_a_transaction_is_open_in_the_source(self, ground: Ground, plan: Path, fresh_name: Callable[[str], str]):
+        """One that fencing does not reach, because nobody knows whose it is: refused, whatever becomes of it."""
+        producer = open_transaction(ground.servers, fresh_name("stranger"), ground.offsets)
+        producer.produce(ground.offsets, b'{"p":5}', b'["stopped",{"f":1}]', partition=1)
+        producer.flush(30)
+        refused(
+            ground.apply(plan),
+            9,
+            "an open transaction of producer",
+            "wrote offsets of stopped",
+            f"eosctl transactions hanging --topic {ground.offsets}",
+            "then run the plan again",
+        )
+        producer.abort_transaction(30)
+        assert ground.apply(plan).exit_code == 0
+        assert ground.held() == {b'["stopped",{"f":1}]': b'{"p":1}'}
+
+
+# Workers whose offsets topic, group and cluster are not those that eosctl was told: nothing begins from nothing.
+
+
+OURS = {
+    "group.id": "ours",
+    "config.storage.topic": "our-configs",
+    "offset.storage.topic": "our-offsets",
+    "status.storage.topic": "our-status",
+}
+Migrate = Callable[..., Ran]
+
+
+@pytest.fixture(scope="module")
+def homes() -> Iterator[tuple[Home, Home]]:
+    """Our Connect cluster, and one beside it whose topics have the names that eosctl assumes."""
+    with Sandbox(SandboxSpec(workers=1)) as sandbox:
+        sandbox.start_worker(2, OURS)
+        yield Home(sandbox, 2, "ours", "our-configs", "our-offsets"), Home(sandbox)
+
+
+@pytest.fixture
+def migrate(homes: tuple[Home, Home], eosctl: Eosctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Migrate:
+    """Move a connector of ours, all over REST, without a word about our topics unless `more` says it."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    ours, _ = homes
+
+    def run(name: str, *more: str, group_id: str = "ours") -> Ran:
+        return eosctl(
+            "migrate-offsets", "-b", ours.servers, "--group-id", group_id, "--connect-url", ours.url,
+            "--connector", name, "--stop", "--set-config", "--resume", "--yes", "--timeout", "60", *more,
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.mark.variation
+def test_a_topic_of_other_workers_is_not_taken_for_ours(homes: tuple[Home, Home], migrate: Migrate, tmp_path: Path):
+    """They have a connector of the same name; ours would begin where theirs is."""
+    ours, others = homes
+    mine = Lines(ours, "twin", tmp_path)
+    connectors = FileConnectors(others.url, others.servers, tmp_path)
+    connectors.file("theirs").write_text("line 0\n")
+    connectors.create("twin", {"file": str(connectors.file("theirs")), "topic": "theirs"})
+    connectors.await_last("theirs", "line 0")
+    refused(
+        migrate("twin", "--to-topic", "twin-own"),
+        9,
+        "was stopped",
+        "of topic connect-offsets the workers of connector twin answer 1 offset that is not there",
+    )
+    assert ours.ask("PUT", "/connectors/twin/resume") < 400
+    mine.check_exactly_once()
+    assert migrate("twin", "--to-topic", "twin-own", "--worker-offsets-topic", "our-offsets").exit_code == 0
+    mine.check_exactly_once()
+    for home in homes:
+        home.delete("twin")
+
+
+@pytest.mark.variation
+def test_a_topic_that_workers_do_not_use_is_noticed_before_the_connector_is_resumed(
+    homes: tuple[Home, Home], migrate: Migrate, eosctl: Eosctl, tmp_path: Path
+):
+    ours, _ = homes
+    lines = Lines(ours, "back", tmp_path, {SETTING: "back-own"})
+    delete_copies(ours, "back")
+    refused(migrate("back", "--to-worker-topic"), 9, "answers none for 1 source partition")
+    lines.more.clear()
+    refused(
+        migrate("back", "--to-worker-topic", "--worker-offsets-topic", "our-none", "--offsets-topic", "back-own"), 8,
+        "topic our-none does not exist: it is not the workers' offsets topic",
+    )  # fmt: skip
+    back = ("--to-worker-topic", "--worker-offsets-topic", "our-offsets", "--offsets-topic", "back-own")
+    ran = migrate("back", *back, "--merge", "keep-source")
+    assert ran.exit_code == 0, ran.stderr
+    lines.check_exactly_once()
+    ours.delete("back")
+
+
+@pytest.mark.variation
+def test_a_group_without_workers_is_not_theirs(homes: tuple[Home, Home], migrate: Migrate, tmp_path: Path):
+    ours, _ = homes
+    lines = Lines(ours, "grouped", tmp_path)
+    ran = migrate("grouped", "--to-topic", "x", "--worker-offsets-topic", "our-offsets", group_id="hours")
+    refused(ran, 8, "no worker is in group hours: their group.id is another one")
+    lines.check_exactly_once()
+    ours.delete("grouped")

@@ -1,19 +1,25 @@
 """`mirror audit` on two real clusters whose copies were made by hand: what is different on purpose is found."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from threading import Event, Thread
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewPartitions
 
+from eosctl.operations import mirror
+from eosctl.operations.session import Session
 from tests.faulty_sandbox import Sandbox
 from tests.integration.access import allowed
-from tests.integration.mirror_site import Copied
-from tests.integration.producers import open_transaction
+from tests.integration.mirror_maker import Mirrored
+from tests.integration.mirror_site import BEGUN_MS, Copied, Eosctl, Judged
+from tests.integration.producers import create_topic, open_transaction
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.kafka]
+pytestmark = pytest.mark.kafka
 
 
 def test_a_whole_copy_is_held_whatever_its_batches_and_their_compression(copied: Copied):
@@ -175,3 +181,297 @@ def test_partitions_that_one_side_only_has_are_named(copied: Copied):
     found = {each["subject"]: each["message"] for each in data["findings"] if each["name"] == "mirror-unpaired"}
     assert found == {f"eu.{copied.name}-3": f"partition eu.{copied.name}-3 is in the target only"}
     assert {each["partition"]: each["verdict"] for each in data["pairs"]} == {0: "held", 1: "cannot-tell"}
+
+
+# `mirror audit` while topics are created again under it, and where clocks jump: nothing is called held by mistake.
+
+
+PLANNING, COMPARING = (mirror, "with_settings"), (mirror, "compare_pairs")
+DAY_MS = 24 * 3_600_000
+
+
+def once_before(
+    monkeypatch: pytest.MonkeyPatch, step: tuple[Any, str], happens: Callable[[], None], call: int = 1
+) -> None:
+    """It happens just before this call of the step of the audit."""
+    module, name = step
+    real, calls = getattr(module, name), []
+
+    def instead(*args: Any, **options: Any) -> Any:
+        calls.append(args)
+        if len(calls) == call:
+            happens()
+        return real(*args, **options)
+
+    monkeypatch.setattr(module, name, instead)
+
+
+@pytest.mark.parametrize("in_target", [False, True], ids=["source", "target"])
+@pytest.mark.parametrize("step", [COMPARING, PLANNING], ids=lambda step: step[1])
+def test_a_topic_that_is_created_again_during_the_audit_is_not_held_although_it_has_the_same_records(
+    copied: Copied, monkeypatch: pytest.MonkeyPatch, step: tuple[Any, str], in_target: bool
+):
+    copied.write(range(60))
+    copied.copy(range(60))
+
+    def again() -> None:
+        copied.recreate(in_target=in_target)
+        (copied.copy if in_target else copied.write)(range(60))
+
+    # The target is planned first.
+    once_before(monkeypatch, step, again, 2 if step is PLANNING and not in_target else 1)
+    found = copied.audit()
+    assert (found.verdict, found.exit_code) == ("cannot-tell", 3)
+    assert "the topic was deleted and created again (topic ID " in str(found.pair["reasons"])
+    assert (copied.audit().verdict, copied.audit().counts) == ("held", {}), "the next one sees the new topic alone"
+
+
+@pytest.mark.parametrize("in_target", [False, True], ids=["source", "target"])
+def test_a_topic_that_is_deleted_during_the_audit_is_named_and_not_compared(
+    copied: Copied, monkeypatch: pytest.MonkeyPatch, in_target: bool
+):
+    copied.write(range(60))
+    copied.copy(range(60))
+    once_before(monkeypatch, COMPARING, lambda: copied.delete(in_target=in_target))
+    found = copied.audit("--timeout", 5)
+    assert (found.verdict, found.findings) == ("cannot-tell", {})
+    assert "deleted" in str(found.pair["reasons"])
+
+
+@pytest.mark.parametrize("in_target", [False, True], ids=["source", "target"])
+def test_between_two_runs_of_a_job_it_is_not_held_once_and_goes_on_then(
+    copied: Copied, tmp_path: Path, in_target: bool
+):
+    store = ("--store", f"sqlite:///{tmp_path}/ledger.db")
+    copied.write(range(60))
+    copied.copy(range(60))
+    assert copied.audit(*store).verdict == "held"
+    copied.recreate(in_target=in_target)
+    (copied.copy if in_target else copied.write)(range(60))
+    found = copied.audit(*store)
+    assert (found.verdict, found.exit_code, found.counts) == ("cannot-tell", 3, {})
+    assert "compared by no run" in found.pair["reasons"][0]
+    assert "was created again since the last run" in found.pair["reasons"][1]
+    copied.write(range(60, 70))
+    copied.copy(range(60, 70))
+    assert (copied.audit(*store).verdict, copied.audit().verdict) == ("held", "held")
+
+
+def test_a_target_that_was_cut_behind_the_last_run_is_not_held_by_the_next_one(copied: Copied, tmp_path: Path):
+    store = ("--store", f"sqlite:///{tmp_path}/ledger.db")
+    copied.write(range(100))
+    copied.copy(range(50))
+    assert copied.audit(*store).verdict == "held"
+    copied.copy([*range(50, 60), *range(70, 100)])
+    copied.delete_before(80, in_target=True)
+    assert copied.audit().verdict == "held", "what a run without a ledger cannot know"
+    found = copied.audit(*store)
+    assert (found.verdict, found.exit_code) == ("cannot-tell", 3), "60 to 69 were never in the target"
+
+
+def test_record_timestamps_that_jump_hide_neither_a_copy_nor_a_gap(copied: Copied):
+    jumps = [0, 3_000_000, 1, 1 - BEGUN_MS, 2, -DAY_MS, 3, 2 - BEGUN_MS, 2_000_000, 4]
+    copied.write(jumps)
+    copied.copy(jumps)
+    found = copied.audit()
+    assert (found.verdict, found.counts, found.pair["matched"]) == ("held", {}, 10)
+    copied.write([*jumps, 5])
+    copied.copy([*jumps[:3], *jumps[4:], 5])
+    found = copied.audit()
+    assert (found.verdict, found.counts) == ("broken", {"gap": 1})
+
+
+def test_a_clock_that_goes_back_between_two_runs_changes_no_verdict(
+    copied: Copied, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    store, now = ("--store", f"sqlite:///{tmp_path}/ledger.db"), Session.now()
+    verdicts = []
+    copied.write(range(60))
+    for number, at in enumerate((now + 400 * DAY_MS, now, 0, now - 400 * DAY_MS)):
+        monkeypatch.setattr(Session, "now", staticmethod(lambda at=at: at))
+        copied.copy(range(10 * number, 10 * number + 10))
+        found = copied.audit(*store)
+        verdicts.append((found.verdict, found.counts["lag"]))
+    assert verdicts == [("held", 50), ("held", 40), ("held", 30), ("held", 20)]
+
+
+def test_a_topic_is_not_compared_with_itself(copied: Copied):
+    copied.write(range(3))
+    copied.target = copied.source
+    ran = copied.ask(naming=("--same-names",))
+    assert ran.exit_code == 2
+    assert f"source and target are both topic {copied.name} of Kafka cluster" in ran.stderr
+
+
+# `mirror audit` of MirrorMaker 2 with other names of topics, in both directions, and while it runs.
+
+
+IDENTITY = {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}
+SEPARATOR = {"replication.policy.separator": "-"}
+RENAMED = {
+    "transforms": "rename",
+    "transforms.rename.type": "org.apache.kafka.connect.transforms.RegexRouter",
+    "transforms.rename.regex": r"eu\.(.*)",
+    "transforms.rename.replacement": "renamed-$1",
+}
+
+
+@pytest.mark.variation
+@pytest.mark.parametrize("policy", ["identity", "separator", "renamed"])
+def test_topics_are_paired_as_the_mirror_names_them(mirrored: Mirrored, policy: str, tmp_path: Path):
+    mapping = tmp_path / "topics.json"
+    mapping.write_text(json.dumps({mirrored.name: f"renamed-{mirrored.name}"}))
+    config, naming, target = {
+        "identity": (IDENTITY, ("--same-names",), mirrored.name),
+        "separator": (SEPARATOR, ("--alias", "eu", "--separator", "-"), f"eu-{mirrored.name}"),
+        "renamed": (RENAMED, ("--mapping", mapping), f"renamed-{mirrored.name}"),
+    }[policy]
+    mirrored.mirror.configure(**config)
+    mirrored.write(range(50))
+    mirrored.transact(range(50, 60), commit=False)
+    mirrored.transact(range(60, 70))
+    found = mirrored.await_copied(60, naming)
+    assert (found.verdict, found.counts, found.pair["target"]) == ("held", {}, target)
+    assert found.pair["compared_by"] == "key, value, headers and timestamp"
+
+
+@pytest.mark.variation
+def test_both_directions_are_two_mirrors_and_nothing_comes_back(mirrored: Mirrored, eosctl: Eosctl):
+    name, here, there = mirrored.name, mirrored.source, mirrored.target
+    create_topic(there, name)
+    mirrored.mirror.configure(topics=f"{name},us.{name}")
+    mirrored.write(range(30))
+    back = {
+        "source.cluster.alias": "us",
+        "target.cluster.alias": "eu",
+        "source.cluster.bootstrap.servers": there,
+        "target.cluster.bootstrap.servers": here,
+        "topics": f"{name},eu.{name}",
+        **{f"{client}.override.bootstrap.servers": here for client in ("producer", "consumer", "admin")},
+    }
+    mirrored.mirror.name = f"{name}-back"
+    mirrored.mirror.configure(**back)
+    producer = Producer({"bootstrap.servers": there})
+    for number in range(20):
+        producer.produce(name, b"other %d" % number)
+    assert producer.flush(30) == 0
+    found = mirrored.await_copied(30)
+    assert (found.verdict, found.counts, found.pair["target"]) == ("held", {}, f"eu.{name}")
+
+    def returned() -> bool:
+        ran = eosctl(
+            "mirror", "audit", "-b", here, "--source-bootstrap-server", there, "--alias", "us", "--topic", name,
+            "--offsets-topic", "connect-offsets", "-o", "json",
+        )  # fmt: skip
+        if ran.exit_code == 2:
+            return False
+        (pair,) = json.loads(ran.stdout)["data"]["pairs"]
+        assert (pair["verdict"], pair["target"]) in {("held", f"us.{name}"), ("cannot-tell", f"us.{name}")}
+        return bool(pair["matched"] == 20)
+
+    eventually(returned, "records in the other direction", deadline_s=90, every_s=1)
+    topics = [AdminClient({"bootstrap.servers": each}).list_topics(timeout=30).topics for each in (here, there)]
+    assert [each for found in topics for each in found if each.startswith(("us.eu.", "eu.us."))] == []
+
+
+@pytest.mark.variation
+def test_a_mirror_that_runs_meanwhile_is_never_called_broken(mirrored: Mirrored):
+    stop = Event()
+
+    def write() -> None:
+        number = 0
+        while not stop.wait(0.05):
+            mirrored.write(range(number, number + 50))
+            number += 50
+
+    thread = Thread(target=write)
+    thread.start()
+    try:
+        mirrored.await_copied(50)
+        seen = [mirrored.audit("--offsets-topic", "connect-offsets") for _ in range(5)]
+    finally:
+        stop.set()
+        thread.join()
+    assert {each.verdict for each in seen} == {"held"}
+    assert {kind for each in seen for kind in each.counts} <= {"lag"}
+    assert seen[-1].pair["matched"] > seen[0].pair["matched"] > 0
+
+
+# `mirror audit --store` on two real clusters: each run goes on where the last one ended, as if it had read all.
+
+
+@pytest.fixture
+def nightly(copied: Copied, tmp_path: Path) -> Callable[..., Judged]:
+    """A run that goes on, held against one that compares everything."""
+    store = f"sqlite:///{tmp_path}/ledger.db"
+
+    def run(*more: object) -> Judged:
+        found, whole = copied.audit("--store", store, *more), copied.audit(*more)
+        assert found.verdict == whole.verdict
+        assert found.counts == whole.counts
+        assert {**found.pair, "reasons": (), "words": None} == {**whole.pair, "reasons": (), "words": None}
+        return found
+
+    return run
+
+
+def test_each_run_goes_on_where_the_last_one_ended(copied: Copied, nightly: Callable[..., Judged], eosctl, tmp_path):
+    copied.write(range(100))
+    copied.copy(range(80))
+    assert nightly().verdict == "held"
+    copied.transact(range(100, 120))
+    copied.transact(range(200, 210), commit=False)
+    copied.copy(range(80, 120))
+    second = nightly()
+    assert second.pair["reasons"][1:] == [
+        "source offsets before 80 and target offsets before 80 were compared by earlier runs"
+    ]
+    copied.write(range(120, 130))
+    copied.copy([*range(120, 124), *range(110, 130)])
+    assert nightly().counts == {"repeat": 14}
+    assert nightly().verdict == "broken"
+    ran = eosctl("audit", "history", "--store", f"sqlite:///{tmp_path}/ledger.db", "--job", "mirror", "-o", "json")
+    runs = json.loads(ran.stdout)["data"]["runs"]
+    assert [(each["run_number"], each["verdict"]) for each in runs] == [
+        (4, "broken"), (3, "broken"), (2, "held"), (1, "held")
+    ]  # fmt: skip
+    assert [each["records"] for each in runs] == [0, 4, 40, 80]
+
+
+@pytest.mark.variation
+def test_what_changes_under_it_leads_to_a_comparison_of_everything(copied: Copied, nightly: Callable[..., Judged]):
+    copied.write(range(100))
+    copied.copy(range(100))
+    assert nightly().verdict == "held"
+    copied.delete_before(40)
+    copied.write(range(100, 120))
+    copied.copy(range(100, 110))
+    copied.recreate()
+    copied.write(range(200, 260))
+    copied.copy(range(200, 240))
+    found = nightly()
+    assert found.verdict == "cannot-tell"
+    assert "everything was compared again: the topic of the source was created again since the last run" in str(
+        found.pair["reasons"]
+    )
+
+
+@pytest.mark.variation
+def test_what_the_source_deleted_after_it_was_compared_is_held_and_what_it_deleted_before_is_not(
+    copied: Copied, tmp_path: Path
+):
+    store = ("--store", f"sqlite:///{tmp_path}/ledger.db")
+    copied.write(range(100))
+    copied.copy(range(100))
+    assert copied.audit(*store).verdict == "held"
+    copied.write(range(100, 200))
+    copied.copy(range(100, 150))
+    copied.delete_before(100)
+    copied.delete_before(60, in_target=True)
+    found = copied.audit(*store)
+    assert (found.verdict, found.counts, found.pair["matched"]) == ("held", {"lag": 50}, 150)
+    copied.copy(range(150, 200))
+    copied.delete_before(180)
+    found = copied.audit(*store)
+    assert (found.verdict, found.counts) == ("cannot-tell", {"lead": 120})
+    assert "the source was deleted up to 180, and the last run had come to 150" in found.pair["reasons"][-1]

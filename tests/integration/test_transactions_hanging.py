@@ -4,26 +4,33 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from eosctl.model.names import TopicPartition
+from eosctl.model.names import TopicPartition, coordinator_partition
+from eosctl.model.records import IsolationLevel, RecordState
+from eosctl.model.versions import KafkaVersion
 from eosctl.operations.session import Session
+from eosctl.sources.kafka_log import read_log
+from eosctl.sources.kafka_topics import leaderless
+from eosctl.sources.kafka_transactions import transaction_log_leaders
 from tests.commands.conftest import Ran
 from tests.faulty_sandbox import Sandbox
 from tests.integration.committed import committed_reader, committed_values
 from tests.integration.coordinators import coordinator_of, describe, state_of, wire_to
 from tests.integration.hanging import UNVERIFIED, Hung, expected, found, hang, initialise, produce, transactional_batch
-from tests.integration.producers import complete, open_transaction
-from tests.kafka_versions import spec_of
+from tests.integration.producers import complete, open_transaction, transactional_producer
+from tests.kafka_versions import spec_of, versions_of
 from tests.oracle.transactions_tool import find_hanging
 from tests.topics import make_topic
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
-
 Eosctl = Callable[..., Ran]
 TOPICS = ("busy", "quiet", "prepared")
 SETTINGS = {
@@ -281,3 +288,402 @@ def test_abort_cures_each_and_readers_of_committed_records_move_on(
     assert find_hanging(stage.sandbox, TOPICS) == []
     stage.live["long"].commit_transaction(30)
     stage.live["elsewhere"].commit_transaction(30)
+
+
+# A transaction that ends while one of its partitions has no leader: on 4.3 it hangs there, others write the marker.
+
+
+FORGETS = KafkaVersion(4, 3, 0)
+"""From here on a coordinator takes a partition without leader for one that was deleted."""
+
+LOST, KEPT = TopicPartition("on-broker-2", 0), TopicPartition("on-broker-1", 0)
+ONE_REPLICA = {
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "offsets.topic.replication.factor": "1",
+}
+
+
+@pytest.fixture
+def two_brokers(kafka_version: str) -> Iterator[Sandbox]:
+    """Two brokers, each of which alone holds a topic."""
+    with Sandbox(spec_of(kafka_version, brokers=2, broker_config=ONE_REPLICA)) as started:
+        admin = AdminClient({"bootstrap.servers": started.bootstrap_servers})
+        new = [NewTopic(each.topic, 1, replica_assignment=[[node]]) for each, node in ((KEPT, 1), (LOST, 2))]
+        for future in admin.create_topics(new).values():
+            future.result(30)
+        yield started
+
+
+def under_way(servers: str, transactional_id: str) -> Producer:
+    """A producer with a record in either topic, in one transaction."""
+    producer = transactional_producer(servers, transactional_id)
+    producer.begin_transaction()
+    for place in (KEPT, LOST):
+        producer.produce(place.topic, b"value")
+    assert producer.flush(30) == 0
+    return producer
+
+
+def states(servers: str, place: TopicPartition) -> list[RecordState]:
+    with wire_to(servers) as wire:
+        return [each.state for each in read_log(wire, place, isolation=IsolationLevel.READ_UNCOMMITTED)]
+
+
+@pytest.mark.variation
+def test_a_marker_that_is_forgotten_is_found_as_a_hang_and_the_abort_cures_it(
+    two_brokers: Sandbox,
+    eosctl: Eosctl,
+    fresh_name: Callable[[str], str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    servers = two_brokers.bootstrap_servers.split(",")[0]
+    name = next(each for each in iter(lambda: fresh_name("half"), "") if coordinator_of(servers, each) == 1)
+    producer = under_way(servers, name)
+    two_brokers.kill_broker(2)
+    eventually(lambda: _is_leaderless(servers), "the end of broker 2's session")
+    producer.abort_transaction(30)
+    forgets = two_brokers.spec.version >= FORGETS
+    eventually(
+        lambda: state_of(servers, name) == ("CompleteAbort" if forgets else "PrepareAbort"), "the coordinator's answer"
+    )
+    search = ("transactions", "hanging", "-b", servers, "--max-transaction-timeout", "0", "-o", "json")
+    ran = eosctl(*search)
+    assert ran.exit_code == 4, "what has no leader cannot be searched"
+    assert str(LOST) in json.loads(ran.stdout)["data"]["not_searched"]
+
+    two_brokers.start_broker(2)
+    if not forgets:
+        eventually(lambda: states(servers, LOST) == [RecordState.ABORTED], "the late marker")
+        assert eosctl(*search).exit_code == 0
+        return
+    assert (states(servers, KEPT), states(servers, LOST)) == ([RecordState.ABORTED], [RecordState.OPEN])
+    ran = eosctl(*search)
+    assert ran.exit_code == 1, ran.stderr
+    (row,) = json.loads(ran.stdout)["data"]["transactions"]
+    assert (row["topic"], row["transactional_id"], row["reason_id"]) == (
+        LOST.topic,
+        name,
+        "partition-not-in-transaction",
+    )
+    assert row["advice"] == "abort"
+    ((topic, partition, producer_id, *_),) = find_hanging(two_brokers, [KEPT.topic, LOST.topic])
+    assert (topic, partition, producer_id) == (LOST.topic, 0, row["producer_id"])
+    assert [eosctl(*search, "--broker", node).exit_code for node in (1, 2)] == [0, 1], "only broker 2 has a replica"
+    assert eosctl(*search, "--broker", "2", "--topic", KEPT.topic).exit_code == 0
+    refused = eosctl(*search, "--broker", "7")
+    assert refused.exit_code == 2
+    assert "the cluster has no live broker 7" in refused.stderr
+    ran = eosctl(
+        "transactions", "abort", "-b", servers, "--topic", LOST.topic, "--partition", "0",
+        "--max-transaction-timeout", "0", "--yes",
+    )  # fmt: skip
+    assert ran.exit_code == 0, ran.stderr
+    assert states(servers, LOST) == [RecordState.ABORTED]
+    assert eosctl(*search).exit_code == 0
+
+
+def _is_leaderless(servers: str) -> bool:
+    with wire_to(servers) as wire:
+        return leaderless(wire, [LOST]) == {LOST}
+
+
+# One broker of three is lost with the partitions of the transaction log that it led: the IDs of others are told.
+
+
+LOST_BROKER = 3
+KEPT_IDS, LOST_IDS = TopicPartition("on-broker-1", 0), TopicPartition("on-broker-3", 0)
+LOST_BROKER = {
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "6",
+    "offsets.topic.replication.factor": "1",
+}
+TIMEOUT_S = 20
+ENDLESS_S = 3600
+"""A timeout longer than a test may take: a command that waits it out for what has no leader ends the test."""
+
+
+@dataclass(frozen=True)
+class Half:
+    """A cluster that lost a broker, and IDs by who coordinated them: a broker that lives, or the lost one."""
+
+    servers: str
+    known: str
+    unknown: str
+    hung: str
+    undecided_producer: int
+
+    def ask(self, eosctl: Eosctl, *arguments: object) -> tuple[Ran, dict[str, Any]]:
+        ran = eosctl(*arguments, "-b", self.servers, "--timeout", ENDLESS_S, "-o", "json")
+        return ran, dict(json.loads(ran.stdout)["data"])
+
+
+def _names(servers: str, stem: str) -> tuple[str, str]:
+    """A name whose ID a broker coordinates that will live, and one of the broker that will not."""
+    coordinator_of(servers, stem)  # makes the transaction log
+    with wire_to(servers) as wire:
+        leaders = transaction_log_leaders(wire)
+    names = [f"{stem}{number}" for number in range(60)]
+    lost = {name for name in names if leaders[coordinator_partition(name, len(leaders))] == LOST_BROKER}
+    return next(each for each in names if each not in lost), next(each for each in names if each in lost)
+
+
+@pytest.fixture(scope="module")
+def half(kafka_version: str) -> Iterator[Half]:
+    settings = LOST_BROKER | UNVERIFIED
+    with Sandbox(spec_of(kafka_version, brokers=3, broker_config=settings)) as started:
+        servers = started.bootstrap_servers.split(",")[0]
+        admin = AdminClient({"bootstrap.servers": started.bootstrap_servers})
+        new = [
+            NewTopic(KEPT_IDS.topic, 1, replica_assignment=[[1]]),
+            NewTopic(LOST_IDS.topic, 1, replica_assignment=[[3]]),
+        ]
+        new.append(NewTopic("connect-configs", 1, replica_assignment=[[1]], config={"cleanup.policy": "compact"}))
+        for future in admin.create_topics(new).values():
+            future.result(30)
+        known, unknown = _names(servers, "open")
+        producers = [open_transaction(servers, name, KEPT_IDS.topic) for name in (known, unknown)]
+        hung, lost_hung = _names(servers, "hung")
+        with wire_to(servers) as wire:
+            hang(wire, KEPT_IDS, hung)
+            undecided = hang(wire, KEPT_IDS, lost_hung).producer.producer_id
+        started.kill_broker(LOST_BROKER)
+        with wire_to(servers) as wire:
+            eventually(lambda: leaderless(wire, [LOST_IDS]) == {LOST_IDS}, "the end of the broker's session")
+        yield Half(servers, known, unknown, hung, undecided)
+        del producers
+
+
+@pytest.mark.variation
+def test_list_tells_the_ids_of_the_living_and_ends_with_4(half: Half, eosctl: Eosctl) -> None:
+    ran, data = half.ask(eosctl, "transactions", "list")
+    names = {row["transactional_id"] for row in data["transactions"]}
+    assert {half.known, half.hung} <= names
+    assert half.unknown not in names
+    assert ran.exit_code == 4
+    [reason] = data["missing"]
+    assert reason.startswith("__transaction_state-")
+    assert reason in ran.stderr
+
+
+@pytest.mark.variation
+def test_describe_tells_both_in_one_answer(half: Half, eosctl: Eosctl) -> None:
+    ran, data = half.ask(eosctl, "transactions", "describe", half.known, half.unknown)
+    known, unknown = data["transactions"]
+    assert (known["state"], known["error"]) == ("Ongoing", None)
+    assert unknown["state"] is None
+    assert "has no leader, so no broker coordinates" in unknown["error"]
+    assert ran.exit_code == 4
+    assert half.ask(eosctl, "transactions", "describe", half.known)[0].exit_code == 0
+
+
+@pytest.mark.variation
+def test_hanging_tells_what_hangs_and_what_cannot_be_judged(half: Half, eosctl: Eosctl) -> None:
+    ran, data = half.ask(eosctl, "transactions", "hanging", "--max-transaction-timeout", 0)
+    assert [row["transactional_id"] for row in data["transactions"]] == [half.hung]
+    assert [row["transactional_id"] for row in data["in_progress"]] == [half.known]
+    assert half.undecided_producer in {row["producer_id"] for row in data["undecided"]}
+    assert str(LOST_IDS) in data["not_searched"]
+    assert all("__transaction_state-" in row["reason"] for row in data["undecided"])
+    assert ran.exit_code == 1
+
+
+@pytest.mark.variation
+def test_nothing_is_aborted_that_cannot_be_judged(half: Half, eosctl: Eosctl) -> None:
+    abort = (
+        "transactions",
+        "abort",
+        "--topic",
+        KEPT_IDS.topic,
+        "--partition",
+        0,
+        "--yes",
+        "--max-transaction-timeout",
+        0,
+    )
+    ran = eosctl(*abort, "-b", half.servers, "--timeout", TIMEOUT_S)
+    assert ran.exit_code == 4, ran.stderr
+    assert "it is not known whether a transaction hangs" in ran.stderr
+
+
+@pytest.mark.variation
+def test_producers_of_the_living_partitions_are_told(half: Half, eosctl: Eosctl) -> None:
+    ran, data = half.ask(eosctl, "transactions", "producers", KEPT_IDS.topic, LOST_IDS.topic)
+    holders = {row["transactional_id"] for row in data["producers"]}
+    assert {half.known, half.hung, None} == holders
+    assert data["not_searched"] == [str(LOST_IDS)]
+    assert ran.exit_code == 4
+
+
+@pytest.mark.variation
+def test_last_stable_offsets_of_the_living_partitions_are_told(half: Half, eosctl: Eosctl) -> None:
+    ran, data = half.ask(eosctl, "transactions", "lso")
+    [row] = data["partitions"]
+    assert (row["topic"], row["state"], row["holders"][0]["transactional_id"]) == (
+        KEPT_IDS.topic,
+        "Ongoing",
+        half.known,
+    )
+    assert str(LOST_IDS) in data["not_searched"]
+    assert ran.exit_code == 4
+
+
+@pytest.mark.variation
+def test_the_log_tells_the_ids_of_the_partitions_that_can_be_read(half: Half, eosctl: Eosctl) -> None:
+    ran, data = half.ask(eosctl, "transactions", "log")
+    assert half.known in {row["transactional_id"] for row in data["transactional_ids"]}
+    assert ran.exit_code == 4
+    ran, data = half.ask(eosctl, "transactions", "log", half.known)
+    assert (ran.exit_code, len(data["transactional_ids"])) == (0, 1)
+    ran, data = half.ask(eosctl, "transactions", "log", half.unknown)
+    assert (ran.exit_code, data["transactional_ids"]) == (4, [])
+    assert "holds no record" not in ran.stderr
+
+
+@pytest.mark.variation
+def test_a_snapshot_keeps_what_was_known_and_says_what_was_not(half: Half, eosctl: Eosctl, tmp_path: Path) -> None:
+    file = tmp_path / "half.snapshot"
+    ran, data = half.ask(eosctl, "snapshot", "save", file)
+    seen = {each["section"]: each["seen"] for each in data["sections"]}
+    assert "__transaction_state-" in seen["transactions"]
+    assert "could not be read" in seen["transaction-log"]
+
+    def saved(*arguments: object) -> tuple[Ran, dict[str, Any]]:
+        ran = eosctl("transactions", *arguments, "--snapshot", file, "-o", "json")
+        return ran, dict(json.loads(ran.stdout)["data"])
+
+    ran, data = saved("list")
+    assert half.known in {row["transactional_id"] for row in data["transactions"]}
+    assert ran.exit_code == 4
+    ran, data = saved("describe", half.known, half.unknown)
+    assert [row["state"] for row in data["transactions"]] == ["Ongoing", None]
+    assert ran.exit_code == 4
+    ran, data = saved("hanging", "--max-transaction-timeout", 0)
+    assert [row["transactional_id"] for row in data["transactions"]] == [half.hung]
+    assert half.undecided_producer in {row["producer_id"] for row in data["undecided"]}
+    assert ran.exit_code == 1
+    assert saved("log", half.known)[0].exit_code == 0
+    assert saved("log")[0].exit_code == 4
+    assert saved("lso")[0].exit_code == 4
+    assert saved("producers", KEPT_IDS.topic)[0].exit_code == 3
+
+
+@pytest.mark.variation
+def test_nothing_is_fenced_by_a_prefix_while_ids_may_be_missing(half: Half, eosctl: Eosctl) -> None:
+    """By name those of living brokers can be fenced."""
+    fence = ("fence", "-b", half.servers, "--timeout", TIMEOUT_S, "--yes")
+    ran = eosctl(*fence, "--prefix", "open")
+    assert ran.exit_code == 4, ran.stdout
+    assert "transactional IDs are not listed" in ran.stderr
+    assert "name the IDs one by one" in ran.stderr
+    ran = eosctl(*fence, "--transactional-id", half.known, "--transactional-id", half.unknown)
+    assert ran.exit_code == 4, ran.stdout
+    assert "has no leader, so no broker coordinates" in ran.stderr
+    assert eosctl(*fence, "--transactional-id", half.known, "--dry-run").exit_code == 0
+
+
+@pytest.mark.variation
+def test_tasks_of_a_connector_are_fenced_by_their_living_coordinators(half: Half, eosctl: Eosctl) -> None:
+    group = "g-half"
+    with wire_to(half.servers) as wire:
+        leaders = transaction_log_leaders(wire)
+    names = [f"c{number}" for number in range(60)]
+    lives = {name: leaders[coordinator_partition(f"{group}-{name}-0", len(leaders))] >= 0 for name in names}
+    kept, lost = next(each for each in names if lives[each]), next(each for each in names if not lives[each])
+    write_records(half.servers, kept, lost)
+    transactional_producer(half.servers, f"{group}-{kept}-0")
+    fence = ("fence", "-b", half.servers, "--group-id", group, "--timeout", TIMEOUT_S, "--yes", "-o", "json")
+    ran = eosctl(*fence, "--connector", kept)
+    assert ran.exit_code == 0, ran.stderr
+    assert [each["outcome"] for each in json.loads(ran.stdout)["data"]["results"]] == ["fenced"]
+    assert "leftovers of earlier, larger generations may be missed" in ran.stderr
+    ran = eosctl(*fence, "--connector", lost)
+    assert ran.exit_code == 4, ran.stdout
+
+
+def write_records(servers: str, *connectors: str) -> None:
+    """The config topic of connectors with one task each."""
+    producer = Producer({"bootstrap.servers": servers})
+    for name in connectors:
+        for key, value in (
+            (f"connector-{name}", {"properties": {"connector.class": "X"}}),
+            (f"task-{name}-0", {"properties": {}}),
+            (f"commit-{name}", {"tasks": 1}),
+            (f"tasks-fencing-{name}", {"task-count": 1}),
+        ):
+            producer.produce("connect-configs", json.dumps(value).encode(), key.encode(), partition=0)
+    assert producer.flush(30) == 0
+
+
+# A hanging transaction in a config topic keeps a worker from starting; `hanging` says so, and `abort` cures it.
+
+
+HEALTH_ENDPOINT = KafkaVersion(3, 9)
+CONFIG_TOPIC = "connect-configs"
+
+
+@pytest.mark.workers
+@pytest.mark.variation
+def test_a_worker_that_a_hanging_transaction_stops_starts_after_the_abort(
+    make_sandbox: Callable[..., Sandbox],
+    kafka_version: str,
+    eosctl: Callable[..., Ran],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    sandbox = make_sandbox(**versions_of(kafka_version), broker_config=UNVERIFIED)
+    servers = sandbox.bootstrap_servers
+    admin = AdminClient({"bootstrap.servers": servers})
+    compact = NewTopic(CONFIG_TOPIC, 1, 1, config={"cleanup.policy": "compact"})
+    admin.create_topics([compact])[CONFIG_TOPIC].result(30)
+    with wire_to(servers) as wire:
+        hung = hang(wire, TopicPartition(CONFIG_TOPIC, 0), "connect-cluster-old")
+    url = sandbox.start_worker(1, until_ready=False)
+    eventually(lambda: _reads_config_topic(sandbox), "the worker's reading of its config topic")
+    row = _hanging(eosctl, servers)
+    assert (row["topic"], row["start_offset"]) == (CONFIG_TOPIC, hung.start_offset)
+    assert row["waiting_connect"] == [
+        "workers of Connect cluster connect-cluster: config topic; none with exactly-once starts"
+    ]
+    quiet_until = time.monotonic() + 5
+    eventually(lambda: _has_started(sandbox, url) or time.monotonic() > quiet_until, "five seconds")
+    assert not _has_started(sandbox, url), "the worker must be waiting for the end of the transaction"
+    ran = eosctl(
+        "transactions", "abort", "-b", servers, "--topic", CONFIG_TOPIC, "--partition", "0",
+        "--start-offset", hung.start_offset, "--max-transaction-timeout", "0", "--yes",
+    )  # fmt: skip
+    assert ran.exit_code == 0, ran.stderr
+    eventually(lambda: _has_started(sandbox, url), "the worker's start")
+
+
+def _reads_config_topic(sandbox: Sandbox) -> bool:
+    return f"Starting KafkaBasedLog with topic {CONFIG_TOPIC}" in sandbox.worker_log(1).read_text(errors="replace")
+
+
+def _has_started(sandbox: Sandbox, url: str) -> bool:
+    """Whether the worker is healthy (KIP-1017): it has read its topics and joined its group.
+
+    Workers before 3.9 have no such endpoint; they say in their log that they have read the config topic. `GET
+    /connectors` would not do: it is answered with an empty list before that.
+    """
+    if KafkaVersion.parse(sandbox.spec.workers_version) < HEALTH_ENDPOINT:
+        return f"Finished reading KafkaBasedLog for topic {CONFIG_TOPIC}" in sandbox.worker_log(1).read_text()
+    try:
+        return httpx.get(f"{url}/health", timeout=2, trust_env=False, verify=False).status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+def _hanging(eosctl: Callable[..., Ran], servers: str) -> dict:
+    """The one that hangs, with the names of the Connect cluster given."""
+    ran = eosctl(
+        "transactions", "hanging", "-b", servers, "--max-transaction-timeout", "0", "--group-id", "connect-cluster",
+        "-o", "json",
+    )  # fmt: skip
+    assert ran.exit_code == 1, ran.stderr
+    (row,) = json.loads(ran.stdout)["data"]["transactions"]
+    return row

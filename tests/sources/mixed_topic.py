@@ -4,18 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
-
-from tests.topics import make_topic
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
-
-
-def create_topic(bootstrap: str, name: str, partitions: int = 1, **config: str) -> None:
-    """Create topic `name` and wait until its partitions have leaders."""
-    admin = AdminClient({"bootstrap.servers": bootstrap})
-    configs = {key.replace("_", "."): value for key, value in config.items()}
-    make_topic(admin, NewTopic(name, partitions, 1, config=configs))
 
 
 @dataclass

@@ -13,7 +13,8 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel, RecordState
 from eosctl.sources.kafka_log import partition_offsets, read_log
-from tests.sources.mixed_topic import MixedTopic, create_topic
+from tests.integration.producers import create_topic
+from tests.sources.mixed_topic import MixedTopic
 
 pytestmark = pytest.mark.kafka
 

@@ -24,8 +24,9 @@ from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import broker_settings, max_transaction_timeout_ms, topic_facts, topic_settings
 from eosctl.sources.kafka_transactions import describe_transactional_ids, list_transactional_ids
 from tests.faulty_sandbox import Sandbox
+from tests.integration.producers import create_topic
 from tests.kafka_versions import spec_of
-from tests.sources.mixed_topic import MixedTopic, create_topic
+from tests.sources.mixed_topic import MixedTopic
 
 pytestmark = pytest.mark.kafka
 
