@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 MakeSandbox = Callable[..., Sandbox]
+FreshName = Callable[[str], str]
 SHARED = pytest.StashKey[SharedSandboxes]()
 GROUPS = pytest.StashKey[Path]()
 
@@ -201,7 +202,7 @@ def make_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ma
 
 
 @pytest.fixture(scope="session")
-def fresh_name() -> Callable[[str], str]:
+def fresh_name() -> FreshName:
     """`fresh_name("topic")` is a name that no other test of this run has: topic-1, topic-2."""
     numbers = itertools.count(1)
     return lambda prefix: f"{prefix}-{next(numbers)}"

@@ -21,6 +21,9 @@ class Ran:
     stderr: str
 
 
+Eosctl = Callable[..., Ran]
+
+
 class Asked(StringIO):
     """A person, who lets something happen before the answer."""
 
@@ -52,7 +55,7 @@ class Typed:
 
 
 @pytest.fixture
-def eosctl(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Ran]:
+def eosctl(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Eosctl:
     """Run a command line as a script would: no terminal, nothing from the environment, no profiles."""
     import os
 

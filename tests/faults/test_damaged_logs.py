@@ -1,6 +1,6 @@
 """A broker that answers each Fetch as if there were no end, nothing, or only a part: readers end, and say it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from time import monotonic
 
 import pytest
@@ -14,6 +14,7 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from eosctl.sources.audit_log import DataBatch, read_range
 from eosctl.sources.kafka_log import partition_offsets, read_log
+from tests.conftest import FreshName
 from tests.faults.damaged_answers import Altered
 from tests.faults.kafka_proxy import FETCH, KafkaProxy, routed
 from tests.faults.other_kafkas import LIST_OFFSETS
@@ -38,7 +39,7 @@ def proxy(sandbox: Sandbox) -> Iterator[KafkaProxy]:
 
 
 @pytest.fixture
-def place(sandbox: Sandbox, proxy: KafkaProxy, fresh_name: Callable[[str], str]) -> TopicPartition:
+def place(sandbox: Sandbox, proxy: KafkaProxy, fresh_name: FreshName) -> TopicPartition:
     """A partition with three batches."""
     name = fresh_name("damaged-log")
     proxy.other = None

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from eosctl.clients.rest import RestClient
 from eosctl.codecs.offsets_topic import encode_offsets_key
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl
 from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import FileConnectors
 from tests.integration.producers import transactional_producer
@@ -19,8 +19,6 @@ from tests.waiting import eventually
 
 OFFSETS = "connect-offsets"
 OFFSETS_PARTITIONS = 25
-
-Eosctl = Callable[..., Ran]
 
 
 @dataclass(frozen=True)

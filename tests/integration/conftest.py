@@ -1,7 +1,7 @@
 """Command lines run in this process, as in tests/commands, and clusters of every version asked for."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION
 from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.site import PortLeases
 from tests.commands.conftest import at_terminal, eosctl
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_site import USERS, Sites
@@ -115,7 +116,7 @@ def two_clusters(shared_sandboxes: SharedSandboxes, kafka_version: str) -> tuple
 
 
 @pytest.fixture
-def copied(eosctl: Eosctl, two_clusters: tuple[Sandbox, Sandbox], fresh_name: Callable[[str], str]) -> Copied:
+def copied(eosctl: Eosctl, two_clusters: tuple[Sandbox, Sandbox], fresh_name: FreshName) -> Copied:
     source, target = two_clusters
     return Copied(eosctl, source.bootstrap_servers, target.bootstrap_servers, fresh_name("copied"))
 
@@ -126,7 +127,7 @@ def mirrored(
     shared_sandboxes: SharedSandboxes,
     moves_home: Sandbox,
     kafka_version: str,
-    fresh_name: Callable[[str], str],
+    fresh_name: FreshName,
 ) -> Iterator[Mirrored]:
     worker = Worker(moves_home)
     yield Mirrored(eosctl, shared_sandboxes.of(SandboxSpec(kafka_version)), worker, fresh_name("mirrored"))

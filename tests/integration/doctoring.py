@@ -11,13 +11,12 @@ import httpx
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl
 from tests.faulty_sandbox import Sandbox
 from tests.integration.rebalance import is_for_now
 from tests.waiting import eventually
 
 FILE_SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
-Eosctl = Callable[..., Ran]
 Found = dict[tuple[str, str], dict[str, Any]]
 
 

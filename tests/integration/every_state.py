@@ -1,13 +1,13 @@
 """One transactional ID in each state that a producer alone can bring about, fenced together."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Producer
 
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl
+from tests.conftest import FreshName
 from tests.integration.coordinators import describe
 from tests.integration.producers import complete, open_transaction, refused_as_fenced, transactional_producer
 
@@ -17,7 +17,7 @@ UNKNOWN = "unknown"
 class EveryState:
     """The IDs by state, and the producers that hold them; settings are those of the open transaction."""
 
-    def __init__(self, servers: str, fresh_name: Callable[[str], str], topic: str, **settings: object) -> None:
+    def __init__(self, servers: str, fresh_name: FreshName, topic: str, **settings: object) -> None:
         self.servers = servers
         self.topic = topic
         self.ids = {state: fresh_name(state) for state in ("Empty", "Ongoing", "CompleteCommit", "CompleteAbort")}
@@ -29,7 +29,7 @@ class EveryState:
             "CompleteAbort": complete(servers, self.ids["CompleteAbort"], topic, commit=False),
         }
 
-    def check_fenced_by(self, eosctl: Callable[..., Ran], directory: Path) -> None:
+    def check_fenced_by(self, eosctl: Eosctl, directory: Path) -> None:
         """Fence them all, the unknown one too, and hold the result against the broker."""
         file = directory / "ids.txt"
         file.write_text("\n".join([*self.ids.values(), self.unknown]) + "\n")

@@ -5,7 +5,6 @@ sent in a Produce version below 12, because from there on (transaction.version 2
 """
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
@@ -105,6 +104,3 @@ def expected(hung: list[Hung]) -> list[tuple[object, ...]]:
         (each.topic_partition.topic, each.topic_partition.partition, each.producer.producer_id, each.start_offset)
         for each in hung
     )
-
-
-FreshName = Callable[[str], str]

@@ -1,7 +1,6 @@
 """Topics to move offsets between, with what workers and connectors would have written."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,12 +11,11 @@ from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.records import java_partition
 from eosctl.operations.plan_facts import read_offsets_topic
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl, Ran
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.live_reader import reading_over
 from tests.topics import make_topic
-
-Eosctl = Callable[..., Ran]
 
 
 class Ground:
@@ -81,7 +79,7 @@ class Ground:
 
 @pytest.fixture
 def ground(
-    sandbox: Sandbox, fresh_name: Callable[[str], str], eosctl: Eosctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sandbox: Sandbox, fresh_name: FreshName, eosctl: Eosctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Ground:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return Ground(sandbox, fresh_name("refused"), eosctl)

@@ -1,7 +1,7 @@
 """Two clusters, a topic in one and its copy in the other, and what the audit of the copy says."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,10 @@ from confluent_kafka.admin import AdminClient
 
 from eosctl.codecs.offsets_topic import encode_offsets_key
 from eosctl.operations.session import Session
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl, Ran
 from tests.integration.producers import create_topic, transactional_producer
 from tests.waiting import eventually
 
-Eosctl = Callable[..., Ran]
 BEGUN_MS = Session.now() - 60_000
 HEADERS: list[tuple[str, bytes | None]] = [("trace", b"\x00\xff"), ("trace", None)]
 

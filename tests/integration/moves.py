@@ -1,7 +1,7 @@
 """Connectors that go on copying while they are moved, and the moves on every version of Connect."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,15 +17,13 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.model.offsets import Entry
 from eosctl.model.versions import KafkaVersion
 from eosctl.operations.plan_facts import read_offsets_topic
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl, Ran
 from tests.faulty_sandbox import Sandbox
 from tests.integration.connect import Mirror, Worker
 from tests.integration.file_connectors import values_in
 from tests.integration.rebalance import is_for_now
 from tests.live_reader import reading_over
 from tests.waiting import eventually
-
-Eosctl = Callable[..., Ran]
 
 STOPPABLE = KafkaVersion(3, 5)
 ALTERS_OFFSETS = KafkaVersion(3, 6)

@@ -2,12 +2,13 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests import forks
+from tests.conftest import FreshName
 from tests.integration.moves import Home, Lines
 from tests.integration.strimzi_operator import Operator
 from tests.integration.terminal import PROGRAM
@@ -39,7 +40,7 @@ def home(shared_sandboxes: SharedSandboxes, strimzi_kafka: KafkaVersions) -> Hom
 
 
 @pytest.fixture
-def lines(home: Home, tmp_path: Path, fresh_name: Callable[[str], str]) -> Lines:
+def lines(home: Home, tmp_path: Path, fresh_name: FreshName) -> Lines:
     return Lines(home, fresh_name("shop"), tmp_path)
 
 

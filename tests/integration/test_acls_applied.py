@@ -19,7 +19,8 @@ from eosctl.model.acls import group as group_pattern
 from eosctl.model.offsets import SourceSupport
 from eosctl.sandbox.properties import SandboxSpec, properties_text
 from eosctl.sources.kafka_acls import read_acls
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl, Ran
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.acl_broker import AclBroker, wire_of
 from tests.integration.acl_scenarios import Connectors, file_life, own_topic_life, restart, with_tasks
@@ -212,7 +213,7 @@ JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required usernam
 
 
 @pytest.fixture
-def connector(connect_sandbox: Sandbox, fresh_name: Callable[[str], str], tmp_path: Path) -> Iterator[str]:
+def connector(connect_sandbox: Sandbox, fresh_name: FreshName, tmp_path: Path) -> Iterator[str]:
     """A connector with a task, whose admin client would be User:overridden where it spoke SASL."""
     name = fresh_name("acl-live")
     config = {
@@ -462,7 +463,7 @@ def needed(site: Site) -> list[AclBinding]:
 
 
 @pytest.fixture
-def tool(site: Site, eosctl: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+def tool(site: Site, eosctl: Eosctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
     """eosctl as that user, told of the worker by its properties."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     identity, worker = tmp_path / "client.properties", tmp_path / "worker.properties"

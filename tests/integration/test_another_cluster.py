@@ -1,6 +1,6 @@
 """An address that leads to another real cluster in the middle of a command: cannot tell, or refused and not written."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
@@ -12,6 +12,7 @@ from eosctl.clients.messages import brokers_metadata
 from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import OtherCluster
 from eosctl.model.transactions import TransactionDescription
+from tests.conftest import FreshName
 from tests.faults.commands import Answer, run_command
 from tests.faults.kafka_proxy import Fault, KafkaProxy, Seen, routed
 from tests.faulty_sandbox import Sandbox
@@ -20,7 +21,6 @@ from tests.integration.producers import complete, create_topic
 
 pytestmark = [pytest.mark.kafka, pytest.mark.usefixtures("own_state")]
 
-FreshName = Callable[[str], str]
 
 METADATA = 3
 API_VERSIONS = 18

@@ -1,7 +1,7 @@
 """Markers of one transaction that several brokers wrote at different times: the transaction log tells what is one."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel
 from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sources.kafka_log import partition_offsets
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.access import allowed
 from tests.integration.audit_site import Eosctl
@@ -36,7 +37,7 @@ def brokers() -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def connect(brokers: Sandbox, eosctl: Eosctl, fresh_name: Callable[[str], str]) -> WrittenConnect:
+def connect(brokers: Sandbox, eosctl: Eosctl, fresh_name: FreshName) -> WrittenConnect:
     """A connector with its offsets on one broker, the output and the coordinator of its task on others."""
     begin = time.time_ns() // 1_000_000 - 2 * MINUTE
     while True:

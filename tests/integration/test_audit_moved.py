@@ -4,7 +4,7 @@ import json
 import stat
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -16,6 +16,7 @@ from pyarrow import parquet
 from eosctl.clients.rest import RestClient
 from eosctl.errors import EosctlError
 from eosctl.sandbox.properties import SandboxSpec
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import AuditSite, Eosctl
 from tests.integration.committed import committed_reader, committed_values
@@ -34,7 +35,7 @@ def site(
     connect_sandbox: Sandbox,
     eosctl: Eosctl,
     tmp_path: Path,
-    fresh_name: Callable[[str], str],
+    fresh_name: FreshName,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[AuditSite]:
     """A connector that has read a thousand lines; no other test meets it."""
@@ -98,7 +99,7 @@ def altered_site(
     connect_sandbox: Sandbox,
     eosctl: Eosctl,
     tmp_path: Path,
-    fresh_name: Callable[[str], str],
+    fresh_name: FreshName,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[AuditSite]:
     """A connector that has read a hundred lines in two rounds, and then fifty more."""
@@ -246,7 +247,7 @@ def test_an_output_topic_that_was_created_again_between_two_runs_leaves_the_verd
 
 @pytest.fixture
 def requested_site(
-    connect_sandbox: Sandbox, eosctl: Eosctl, tmp_path: Path, fresh_name: Callable[[str], str]
+    connect_sandbox: Sandbox, eosctl: Eosctl, tmp_path: Path, fresh_name: FreshName
 ) -> Iterator[AuditSite]:
     """A connector beside another one, which writes to a topic of its own."""
     made = AuditSite(connect_sandbox, eosctl, tmp_path, fresh_name("asked"))

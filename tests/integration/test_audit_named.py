@@ -1,12 +1,13 @@
 """Faults that workers never make, planted record by record: each is found, with its place, and nothing else is."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import Eosctl
 from tests.integration.file_connectors import wait_for
@@ -28,7 +29,7 @@ def unverified_broker(kafka_version: str) -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def connect(unverified_broker: Sandbox, eosctl: Eosctl, fresh_name: Callable[[str], str]) -> WrittenConnect:
+def connect(unverified_broker: Sandbox, eosctl: Eosctl, fresh_name: FreshName) -> WrittenConnect:
     """A connector that has run well for some seconds, two minutes ago."""
     begin = time.time_ns() // 1_000_000 - 2 * MINUTE
     written = WrittenConnect(unverified_broker.bootstrap_servers, eosctl, fresh_name("written"), begin)

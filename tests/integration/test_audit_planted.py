@@ -10,6 +10,7 @@ from eosctl.clients.rest import RestClient
 from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import OFFSETS, OFFSETS_PARTITIONS, AuditSite, Eosctl
 from tests.integration.coordinators import LAST_EPOCH, raise_epoch
@@ -31,7 +32,7 @@ def audited_sandbox(kafka_version: str) -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def site(audited_sandbox: Sandbox, eosctl: Eosctl, tmp_path: Path, fresh_name: Callable[[str], str]) -> AuditSite:
+def site(audited_sandbox: Sandbox, eosctl: Eosctl, tmp_path: Path, fresh_name: FreshName) -> AuditSite:
     """A connector that has read 50 lines, and is well."""
     return AuditSite(audited_sandbox, eosctl, tmp_path, fresh_name("audited"))
 

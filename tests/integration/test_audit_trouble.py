@@ -7,7 +7,7 @@ import shutil
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
@@ -28,6 +28,7 @@ from eosctl.model.client_properties import ClientProperties
 from eosctl.operations.audit_topics import AuditScope, read_bounds
 from eosctl.planning.audit import plan_ranges, resume
 from eosctl.sources.audit_log import OpenCluster
+from tests.conftest import FreshName
 from tests.executors.crashes import COMMIT_FAILPOINTS, contiguous
 from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import Eosctl
@@ -37,7 +38,6 @@ from tests.live_reader import reader_over
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
-FreshName = Callable[[str], str]
 OFFSETS = "connect-offsets"
 
 

@@ -7,6 +7,7 @@ import pytest
 from eosctl.clients.wire import Wire
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from tests.commands.conftest import Ran, Typed
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.committed import committed_reader, committed_values
 from tests.integration.coordinators import describe, state_of, wire_to
@@ -16,7 +17,6 @@ from tests.integration.producers import complete, create_topic, open_transaction
 pytestmark = [pytest.mark.kafka, pytest.mark.usefixtures("own_state")]
 
 Terminal = Callable[..., Typed]
-FreshName = Callable[[str], str]
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,12 @@
 """`offsets create-connector` on real workers: the connector copies from where it was told to, and nothing before."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl, Ran
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import values_in
 from tests.integration.moves import CREATES_STOPPED, SETTING, Home
@@ -14,7 +14,6 @@ from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.matrix, pytest.mark.variation]
 
-Eosctl = Callable[..., Ran]
 LINES = [f"line {number}\n" for number in range(40)]
 BEGIN = len("".join(LINES[:25]))
 
@@ -54,7 +53,7 @@ class Ground:
 @pytest.fixture
 def ground(
     moves_home: Sandbox,
-    fresh_name: Callable[[str], str],
+    fresh_name: FreshName,
     tmp_path: Path,
     eosctl: Eosctl,
     monkeypatch: pytest.MonkeyPatch,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import Audited, audit
 from tests.integration.debezium import SLOWLY, Table, debezium_spec
@@ -52,7 +53,7 @@ def abroad(kafka_version: str) -> Iterator[Sandbox]:
 
 @pytest.fixture
 def make_table(
-    site: Sandbox, fresh_name: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    site: Sandbox, fresh_name: FreshName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[MakeTable]:
     """Tables with their connectors, created and dropped; no other test meets them."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))

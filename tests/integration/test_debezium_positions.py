@@ -1,7 +1,7 @@
 """Debezium's PostgreSQL connector begun and rewound by eosctl, with what its database says of the positions."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.conftest import FreshName
 from tests.integration.debezium import Table, debezium_spec
 from tests.integration.moves import CREATES_STOPPED, STOPPABLE, Eosctl, Home
 from tests.shared_sandboxes import SharedSandboxes
@@ -20,7 +21,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.matrix]
 def table(
     shared_sandboxes: SharedSandboxes,
     kafka_version: str,
-    fresh_name: Callable[[str], str],
+    fresh_name: FreshName,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Table]:

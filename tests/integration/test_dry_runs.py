@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl, Ran
 from tests.integration.migrate_ground import Ground
 
 pytestmark = pytest.mark.kafka
@@ -25,7 +25,7 @@ def plan(ground: Ground, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def tried(ground: Ground, eosctl: Callable[..., Ran]) -> Callable[..., Ran]:
+def tried(ground: Ground, eosctl: Eosctl) -> Callable[..., Ran]:
     """`tried("apply", PLAN)` without doing it."""
     return lambda verb, file, *more: eosctl(
         verb, file, "-b", ground.servers, "--config-topic", ground.configs, "--dry-run", *more
@@ -90,7 +90,7 @@ def test_a_dry_run_that_stops_first_checks_offsets_after_the_stop(ground: Ground
     assert set(offsets.values()) == {("later", "planned again after the stop")}
 
 
-def test_what_may_not_be_read_is_unknown_and_the_plan_is_shown(ground: Ground, plan: Path, eosctl: Callable[..., Ran]):
+def test_what_may_not_be_read_is_unknown_and_the_plan_is_shown(ground: Ground, plan: Path, eosctl: Eosctl):
     ran = eosctl("apply", plan, "-b", ground.servers, "--connect-url", "http://127.0.0.1:1", "--dry-run", "-o", "json")
     assert ran.exit_code == 4
     assert {told for told, _ in now(ran).values()} == {"unknown", "later"}

@@ -19,7 +19,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from eosctl.clients.messages import Request
 from eosctl.executors.fencing import StepProgress
 from eosctl.model.versions import KafkaVersion
-from tests.commands.conftest import Ran, Typed
+from tests.commands.conftest import Eosctl, Ran, Typed
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.access import allowed
 from tests.integration.coordinators import LAST_EPOCH, coordinator_of, describe, raise_epoch, state_of, wire_to
@@ -35,8 +36,6 @@ from tests.kafka_versions import spec_of
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
-Eosctl = Callable[..., Ran]
-FreshName = Callable[[str], str]
 
 
 @pytest.fixture
@@ -323,7 +322,7 @@ def two_brokers(kafka_version: str) -> Iterator[Sandbox]:
 @pytest.mark.parametrize("commit", [True, pytest.param(False, marks=pytest.mark.variation)], ids=["commit", "abort"])
 def test_a_prepared_transaction_is_waited_for_and_ends_as_it_was_decided(
     two_brokers: Sandbox,
-    eosctl: Callable[..., Ran],
+    eosctl: Eosctl,
     fresh_name: FreshName,
     monkeypatch: pytest.MonkeyPatch,
     commit: bool,
@@ -405,8 +404,8 @@ def _committed_values(servers: str) -> list[bytes | None]:
 def test_each_state_is_fenced_under_every_transaction_version(
     level: str,
     make_sandbox: Callable[..., Sandbox],
-    eosctl: Callable[..., Ran],
-    fresh_name: Callable[[str], str],
+    eosctl: Eosctl,
+    fresh_name: FreshName,
     tmp_path: Path,
 ) -> None:
     servers = make_sandbox(features={"transaction.version": level}).bootstrap_servers
@@ -442,7 +441,7 @@ def identity(sandbox: Sandbox, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def fence_as(identity: Path, eosctl: Callable[..., Ran]) -> Fence:
+def fence_as(identity: Path, eosctl: Eosctl) -> Fence:
     return lambda *args: eosctl("fence", "--command-config", identity, "--yes", "-o", "json", *args)
 
 
@@ -550,7 +549,7 @@ def test_a_wrong_password_is_said_to_be_one(identity: Path, fence_as: Fence) -> 
     assert "not-" not in ran.stdout + ran.stderr, "no password in an error"
 
 
-def test_plaintext_to_a_sasl_listener_ends_with_advice(sandbox: Sandbox, eosctl: Callable[..., Ran]) -> None:
+def test_plaintext_to_a_sasl_listener_ends_with_advice(sandbox: Sandbox, eosctl: Eosctl) -> None:
     address = sandbox.sasl_bootstrap_servers
     ran = eosctl("fence", "-b", address, "--transactional-id", "x", "--yes", "--timeout", "10")
     assert ran.exit_code == 4, ran.stderr

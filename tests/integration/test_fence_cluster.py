@@ -26,7 +26,8 @@ from eosctl.sources.kafka_groups import hidden_groups, without_coordinator
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import leaderless
 from eosctl.sources.kafka_transactions import list_transactional_ids
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl, Ran
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import coordinator_of, describe, state_of, wire_to
 from tests.integration.producers import open_transaction, transactional_producer
@@ -34,7 +35,6 @@ from tests.kafka_versions import spec_of
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
-Eosctl = Callable[..., Ran]
 IDS = 10_000
 MOVING_IDS = 2_000
 """Enough to be at it still when a tenth is done."""
@@ -69,9 +69,7 @@ def _agrees(result: dict[str, Any], told: Any) -> bool:
 
 
 @pytest.fixture
-def many_ids(
-    three_brokers: Sandbox, eosctl: Eosctl, fresh_name: Callable[[str], str], tmp_path: Path
-) -> Callable[[int], ManyIds]:
+def many_ids(three_brokers: Sandbox, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path) -> Callable[[int], ManyIds]:
     def make(count: int) -> ManyIds:
         prefix = fresh_name("many")
         names = [f"{prefix}-{number}" for number in range(count)]
@@ -175,7 +173,7 @@ def two_brokers(kafka_version: str) -> Iterator[Sandbox]:
 
 @pytest.mark.matrix
 def test_a_partition_without_leader_is_an_objection_and_force_shows_why(
-    two_brokers: Sandbox, eosctl: Callable[..., Ran], fresh_name: Callable[[str], str]
+    two_brokers: Sandbox, eosctl: Eosctl, fresh_name: FreshName
 ) -> None:
     servers = two_brokers.bootstrap_servers.split(",")[0]
     name = next(each for each in iter(lambda: fresh_name("lost"), "") if coordinator_of(servers, each) == 1)
@@ -268,7 +266,7 @@ def test_a_listener_that_says_nothing_is_given_up_within_the_timeout(eosctl: Eos
 
 
 def test_one_live_bootstrap_server_is_enough(
-    sandbox: Sandbox, eosctl: Eosctl, closed: str, silent: str, fresh_name: Callable[[str], str]
+    sandbox: Sandbox, eosctl: Eosctl, closed: str, silent: str, fresh_name: FreshName
 ) -> None:
     name = fresh_name("alive")
     servers = ",".join([closed, silent, sandbox.bootstrap_servers])
@@ -353,7 +351,7 @@ def fence(sandbox: Sandbox, directory: Path, names: list[str]) -> subprocess.Pop
 
 @pytest.fixture
 def interrupted(
-    sandbox: Sandbox, fresh_name: Callable[[str], str], tmp_path: Path
+    sandbox: Sandbox, fresh_name: FreshName, tmp_path: Path
 ) -> tuple[list[str], subprocess.Popen[str], str, str]:
     """The IDs, the process that was interrupted after it had created a thousand of them, and its streams."""
     before = fence(sandbox, tmp_path, [f"{fresh_name('before')}-{number}" for number in range(COORDINATORS)])

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl, Ran
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.connect import Mirror, Worker
 from tests.integration.coordinators import describe, state_of
@@ -26,7 +27,7 @@ def worker(connect_sandbox: Sandbox) -> Iterator[Worker]:
 
 
 @pytest.fixture
-def mirror(worker: Worker, fresh_name: Callable[[str], str]) -> Iterator[Mirror]:
+def mirror(worker: Worker, fresh_name: FreshName) -> Iterator[Mirror]:
     """A connector with three running tasks that has copied something."""
     mirror = Mirror(worker, fresh_name("mirror"))
     mirror.start()
@@ -35,7 +36,7 @@ def mirror(worker: Worker, fresh_name: Callable[[str], str]) -> Iterator[Mirror]
 
 
 @pytest.fixture
-def fence(worker: Worker, eosctl: Callable[..., Ran]) -> Fence:
+def fence(worker: Worker, eosctl: Eosctl) -> Fence:
     cluster = ("-b", worker.sandbox.bootstrap_servers, "--group-id", "connect-cluster", "--connect-url", worker.url)
     return lambda *args: eosctl("fence", *cluster, "--yes", "-o", "json", *args)
 
@@ -142,7 +143,7 @@ def test_a_task_that_a_prefix_names_is_running_and_refused(mirror: Mirror, fence
 
 
 def test_all_connectors_are_the_sources_and_only_their_ids(
-    mirror: Mirror, worker: Worker, fence: Fence, fresh_name: Callable[[str], str]
+    mirror: Mirror, worker: Worker, fence: Fence, fresh_name: FreshName
 ) -> None:
     other = Mirror(worker, fresh_name("other"))
     other.start(tasks=2)
@@ -165,7 +166,7 @@ def test_all_connectors_are_the_sources_and_only_their_ids(
 
 
 def test_a_worker_that_is_frozen_is_named_and_shortly_waited_for(
-    mirror: Mirror, worker: Worker, eosctl: Callable[..., Ran]
+    mirror: Mirror, worker: Worker, eosctl: Eosctl
 ) -> None:
     where = ("-b", worker.sandbox.bootstrap_servers, "--group-id", "connect-cluster", "--connect-url", worker.url)
     words = ("--connector", mirror.name, "-o", "json")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from eosctl.sandbox.properties import SandboxSpec
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl, Ran
 from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import describe
 from tests.integration.file_connectors import FileConnectors, wait_for
@@ -67,7 +67,7 @@ def neighbours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neighbours]
 
 
 @pytest.fixture
-def run(neighbours: Neighbours, eosctl: Callable[..., Ran]) -> Callable[..., Ran]:
+def run(neighbours: Neighbours, eosctl: Eosctl) -> Callable[..., Ran]:
     return lambda command, *args: eosctl(command, "-b", neighbours.servers, *args, "--yes")
 
 
@@ -114,7 +114,7 @@ def test_a_plan_is_refused_where_another_group_took_the_id_since(
     neighbours: Neighbours,
     run: Callable[..., Ran],
     refused: Callable[..., str],
-    eosctl: Callable[..., Ran],
+    eosctl: Eosctl,
     tmp_path: Path,
 ):
     """It was made while the other connector was STOPPED; `apply` gets the config topic from the file."""

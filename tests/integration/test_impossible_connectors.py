@@ -1,7 +1,7 @@
 """One connector that can never run is a finding about itself: each command goes on for all others."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -9,6 +9,7 @@ from confluent_kafka import Producer
 
 from eosctl.clients.rest import RestClient
 from eosctl.model.names import is_topic_name
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.config_topic import CONFIG_TOPIC
 from tests.integration.doctoring import arguments
@@ -31,7 +32,7 @@ ODD: Mapping[str, Mapping[str, object]] = {
 
 
 @pytest.fixture
-def odd(connect_sandbox: Sandbox, fresh_name: Callable[[str], str]) -> Iterator[list[str]]:
+def odd(connect_sandbox: Sandbox, fresh_name: FreshName) -> Iterator[list[str]]:
     """Their names, while the config topic holds them: some of them no worker would take over REST."""
     producer = Producer({"bootstrap.servers": connect_sandbox.bootstrap_servers})
     names = {fresh_name(each): settings for each, settings in ODD.items()}

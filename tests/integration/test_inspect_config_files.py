@@ -3,14 +3,12 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl
 
-Eosctl = Callable[..., Ran]
 MB = 1_000_000
 
 GOOD = '{"offset":0,"timestamp":1,"key":"commit-orders","value":{"tasks":3}}\n'

@@ -1,14 +1,14 @@
 """What `eosctl inspect-config` finds in topics that were spoilt on purpose."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl, Ran
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.producers import transactional_producer
 from tests.topics import make_topic
@@ -30,7 +30,7 @@ RECORDS = (
 class Spoilt:
     """One topic, writers to it, and what is found in it."""
 
-    def __init__(self, servers: str, eosctl: Callable[..., Ran], topic: str) -> None:
+    def __init__(self, servers: str, eosctl: Eosctl, topic: str) -> None:
         self.servers, self.eosctl, self.topic = servers, eosctl, topic
         self.leader = f"connect-cluster-{topic}"
 
@@ -69,7 +69,7 @@ class Spoilt:
 
 
 @pytest.fixture
-def spoilt(sandbox: Sandbox, eosctl: Callable[..., Ran], fresh_name: Callable[[str], str]) -> Spoilt:
+def spoilt(sandbox: Sandbox, eosctl: Eosctl, fresh_name: FreshName) -> Spoilt:
     return Spoilt(sandbox.bootstrap_servers, eosctl, fresh_name("connect-configs"))
 
 

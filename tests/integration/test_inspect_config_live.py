@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl, Ran
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.config_topic import CONFIG_TOPIC, last_offset, read_topic, write_lines
 from tests.integration.connect import Mirror, Worker
@@ -28,14 +29,14 @@ def worker(connect_sandbox: Sandbox) -> Iterator[Worker]:
 
 
 @pytest.fixture
-def mirror(worker: Worker, fresh_name: Callable[[str], str]) -> Iterator[Mirror]:
+def mirror(worker: Worker, fresh_name: FreshName) -> Iterator[Mirror]:
     mirror = Mirror(worker, fresh_name("inspected"))
     yield mirror
     mirror.delete()
 
 
 @pytest.fixture
-def inspect(worker: Worker, eosctl: Callable[..., Ran]) -> Inspect:
+def inspect(worker: Worker, eosctl: Eosctl) -> Inspect:
     cluster = ("-b", worker.sandbox.bootstrap_servers, "--group-id", "connect-cluster", "--connect-url", worker.url)
     return lambda *args: eosctl("inspect-config", *cluster, "-o", "json", *args)
 
@@ -86,7 +87,7 @@ def test_a_start_in_progress_is_no_finding(mirror: Mirror, worker: Worker, inspe
 
 
 def test_a_topic_with_data_is_that_finding_alone_and_no_change_of_it_is_advised(
-    worker: Worker, eosctl: Callable[..., Ran], fresh_name: Callable[[str], str], tmp_path: Path
+    worker: Worker, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path
 ) -> None:
     """Its cleanup.policy is delete, as a topic's with data is: to compact it would destroy records."""
     topic, servers = fresh_name("payments"), worker.sandbox.bootstrap_servers
@@ -119,7 +120,7 @@ def test_a_topic_with_data_is_that_finding_alone_and_no_change_of_it_is_advised(
 
 
 def test_each_start_falls_under_the_rule_that_was_reported_before(
-    mirror: Mirror, worker: Worker, inspect: Inspect, eosctl: Callable[..., Ran], tmp_path: Path
+    mirror: Mirror, worker: Worker, inspect: Inspect, eosctl: Eosctl, tmp_path: Path
 ) -> None:
     name = mirror.name
     worker.ask("POST", "/connectors", {"name": name, "config": mirror.config(3), "initial_state": "STOPPED"})
@@ -148,7 +149,7 @@ def test_each_start_falls_under_the_rule_that_was_reported_before(
     assert {rule for rule, _ in predicted} == {"first-start", "fence", "single-task"}
 
 
-def predictions(mirror: Mirror, eosctl: Callable[..., Ran], directory: Path) -> list[tuple[str, int]]:
+def predictions(mirror: Mirror, eosctl: Eosctl, directory: Path) -> list[tuple[str, int]]:
     """What is said about the next start from the records before each task count record."""
     records = read_topic(mirror.servers)
     predicted = []
@@ -193,7 +194,7 @@ def test_the_history_is_every_record_of_the_connector_in_order(mirror: Mirror, i
 
 
 def test_a_deleted_connector_s_count_is_reported_for_a_new_one_of_its_name(
-    worker: Worker, inspect: Inspect, fresh_name: Callable[[str], str]
+    worker: Worker, inspect: Inspect, fresh_name: FreshName
 ) -> None:
     mirror = Mirror(worker, fresh_name("again"))
     mirror.start(3)
@@ -213,9 +214,7 @@ def test_a_name_that_is_nearly_right_is_corrected(mirror: Mirror, inspect: Inspe
     assert f"did you mean {mirror.name}?" in ran.stderr
 
 
-def test_a_wrong_group_is_no_plan_without_producers_to_fence(
-    mirror: Mirror, worker: Worker, eosctl: Callable[..., Ran]
-) -> None:
+def test_a_wrong_group_is_no_plan_without_producers_to_fence(mirror: Mirror, worker: Worker, eosctl: Eosctl) -> None:
     mirror.start(1)
     for group_id, connector in (("connect-clusterr", mirror.name), ("elsewhere", mirror.name)):
         ran = eosctl(
@@ -242,7 +241,7 @@ def test_a_wrong_group_is_no_plan_without_producers_to_fence(
     ids=lambda words: words[0],
 )
 def test_a_group_that_is_not_that_of_the_workers_is_said_and_nothing_else(
-    worker: Worker, eosctl: Callable[..., Ran], words: tuple[str, ...]
+    worker: Worker, eosctl: Eosctl, words: tuple[str, ...]
 ) -> None:
     servers, url = worker.sandbox.bootstrap_servers, worker.sandbox.connect_url(1)
     ran = eosctl(*words, "-b", servers, "--connect-url", url, "--group-id", "connect-clusterr", "-o", "json")

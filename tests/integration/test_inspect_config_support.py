@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl
 from tests.faulty_sandbox import Sandbox
 from tests.integration.connect import Mirror, Worker
 from tests.waiting import eventually
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.variation]
 class Cluster:
     """A worker that is restarted with another exactly.once.source.support, and a connector on it."""
 
-    def __init__(self, sandbox: Sandbox, eosctl: Callable[..., Ran]) -> None:
+    def __init__(self, sandbox: Sandbox, eosctl: Eosctl) -> None:
         self.sandbox, self.eosctl = sandbox, eosctl
         self.worker = Worker(sandbox)
         self.mirror = Mirror(self.worker, "mirror")
@@ -65,9 +65,7 @@ class Cluster:
         return commits[-1]
 
 
-def test_the_way_from_disabled_to_enabled_and_back(
-    make_sandbox: Callable[..., Sandbox], eosctl: Callable[..., Ran]
-) -> None:
+def test_the_way_from_disabled_to_enabled_and_back(make_sandbox: Callable[..., Sandbox], eosctl: Eosctl) -> None:
     cluster = Cluster(make_sandbox(workers=1, exactly_once="disabled"), eosctl)
     mirror = cluster.mirror
 

@@ -1,19 +1,18 @@
 """A connector that produces to another Kafka cluster than the one where its workers keep their topics."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.commands.conftest import Ran
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import wait_for
 from tests.integration.moves import STOPPABLE, Eosctl, Home, Lines, flowing
 from tests.kafka_versions import spec_of
 from tests.waiting import eventually
-
-FreshName = Callable[[str], str]
 
 ALL = ("--stop", "--set-config", "--resume")
 

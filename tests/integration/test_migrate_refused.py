@@ -8,7 +8,7 @@ import pytest
 
 from eosctl.sandbox.properties import SandboxSpec
 from tests.commands.conftest import Ran
-from tests.conftest import MakeSandbox
+from tests.conftest import FreshName, MakeSandbox
 from tests.faulty_sandbox import Sandbox
 from tests.integration.access import allowed
 from tests.integration.file_connectors import FileConnectors
@@ -236,7 +236,7 @@ class TestPlansThatWereMadeBefore:
         assert ground.apply(other).exit_code == 0
         assert ground.held() == {b'["stopped",{"f":1}]': b'{"p":1}'}
 
-    def test_a_transaction_is_open_in_the_source(self, ground: Ground, plan: Path, fresh_name: Callable[[str], str]):
+    def test_a_transaction_is_open_in_the_source(self, ground: Ground, plan: Path, fresh_name: FreshName):
         """One that fencing does not reach, because nobody knows whose it is: refused, whatever becomes of it."""
         producer = open_transaction(ground.servers, fresh_name("stranger"), ground.offsets)
         producer.produce(ground.offsets, b'{"p":5}', b'["stopped",{"f":1}]', partition=1)

@@ -1,19 +1,16 @@
 """The move on every version of Connect: over REST where it can stop a connector (3.5), by hand where it cannot."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl, Ran
 from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import values_in
 from tests.integration.moves import Home, Lines
 from tests.kafka_versions import workers_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.matrix, pytest.mark.usefixtures("own_state")]
-
-Eosctl = Callable[..., Ran]
 
 
 def migrate(eosctl: Eosctl, sandbox: Sandbox, *more: str) -> Ran:

@@ -1,6 +1,6 @@
 """A worker that was frozen before the migration and wakes up after it: its task writes to no topic any more."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ from eosctl.model.records import Record, RecordState
 from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import topic_facts
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl
 from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import FileConnectors, values_in, wait_for
 
@@ -74,7 +74,7 @@ def is_gone(url: str) -> bool:
 
 
 def test_a_worker_that_wakes_up_after_the_migration(
-    two_workers: Sandbox, eosctl: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    two_workers: Sandbox, eosctl: Eosctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     servers = two_workers.bootstrap_servers

@@ -1,7 +1,6 @@
 """`mirror audit --engine spark` says what the local engine says, of two real clusters with an identity each."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from eosctl.model.spark import SparkOptions
 from eosctl.sandbox.java import find_java
 from eosctl.sources.audit_log import OpenCluster
 from eosctl.spark.starting import spark_pieces
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.access import allowed
 from tests.integration.mirror_site import Copied, Eosctl
@@ -25,7 +25,7 @@ USER, MASTER = "tool", "local[2]"
 
 
 @pytest.fixture
-def copied(eosctl: Eosctl, two_clusters: tuple[Sandbox, Sandbox], fresh_name: Callable[[str], str]) -> Copied:
+def copied(eosctl: Eosctl, two_clusters: tuple[Sandbox, Sandbox], fresh_name: FreshName) -> Copied:
     """A copy of 1,200 records with a gap, a repeat, and aborted transactions on both sides."""
     source, target = two_clusters
     made = Copied(eosctl, source.bootstrap_servers, target.bootstrap_servers, fresh_name("spread"))

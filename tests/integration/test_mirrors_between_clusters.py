@@ -3,11 +3,12 @@
 Truth is counted from the numbers in the records.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import Audited, audit
 from tests.integration.connect import PARTITIONS, Mirror, Worker
@@ -61,7 +62,7 @@ class Across(Mirror):
 
 @pytest.fixture
 def across(
-    shared_sandboxes: SharedSandboxes, moves_home: Sandbox, kafka_version: str, fresh_name: Callable[[str], str]
+    shared_sandboxes: SharedSandboxes, moves_home: Sandbox, kafka_version: str, fresh_name: FreshName
 ) -> Iterator[Across]:
     source = shared_sandboxes.of(spec_of(kafka_version))
     assert source.bootstrap_servers != moves_home.bootstrap_servers

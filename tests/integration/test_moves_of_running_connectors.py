@@ -8,18 +8,17 @@ from pathlib import Path
 import pytest
 
 from eosctl.executors import connectors
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl, Ran
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.moves import SETTING, Home, Lines, flowing, worker_of
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(180)]
 
-Eosctl = Callable[..., Ran]
-
 
 @pytest.fixture
-def lines(connect_sandbox: Sandbox, fresh_name: Callable[[str], str], tmp_path: Path) -> Iterator[Lines]:
+def lines(connect_sandbox: Sandbox, fresh_name: FreshName, tmp_path: Path) -> Iterator[Lines]:
     """A connector that runs and has copied what there was."""
     home = Home(connect_sandbox)
     made = Lines(home, fresh_name("flowing"), tmp_path)

@@ -22,7 +22,8 @@ from eosctl.shell.options import GlobalOptions
 from eosctl.sources.cluster_reader import ClusterReader
 from tests.campaign.connector import Kind, NumberedConnector
 from tests.campaign.site import SOURCE
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl, Ran
+from tests.conftest import FreshName
 from tests.connector_plugin import plugin_path
 from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import FileConnectors, values_in, wait_for
@@ -34,8 +35,6 @@ from tests.topics import make_topic
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
-Eosctl = Callable[..., Ran]
-FreshName = Callable[[str], str]
 KEY_OF_GONE = '["gone",{"f":1}]'
 PARTITIONS = 5
 
@@ -316,9 +315,7 @@ def reader(sandbox: Sandbox):
         yield session.reader
 
 
-def test_two_names_of_one_cluster_lead_to_one_reading(
-    reader: ClusterReader, sandbox: Sandbox, fresh_name: Callable[[str], str]
-):
+def test_two_names_of_one_cluster_lead_to_one_reading(reader: ClusterReader, sandbox: Sandbox, fresh_name: FreshName):
     topic = fresh_name("read-once")
     create_topic(sandbox.bootstrap_servers, topic, 3)
     producer = Producer({"bootstrap.servers": sandbox.bootstrap_servers})
@@ -333,7 +330,7 @@ def test_two_names_of_one_cluster_lead_to_one_reading(
     assert reader.coverage.asked.count(f"offsets topic {topic}") == 1
 
 
-def test_brokers_that_do_not_answer_are_asked_once(reader: ClusterReader, fresh_name: Callable[[str], str]):
+def test_brokers_that_do_not_answer_are_asked_once(reader: ClusterReader, fresh_name: FreshName):
     cluster_ids = reader.cluster_ids([NOWHERE])
     known, away = StorePlace(fresh_name("absent")), StorePlace("t", NOWHERE)
     unread = cluster_ids[NOWHERE]
@@ -357,8 +354,8 @@ LINES = [f"line {number}".encode() for number in range(10)]
 def test_with_only_the_producer_elsewhere_every_start_begins_from_nothing(
     connect_sandbox: Sandbox,
     sandbox: Sandbox,
-    eosctl: Callable[..., Ran],
-    fresh_name: Callable[[str], str],
+    eosctl: Eosctl,
+    fresh_name: FreshName,
     tmp_path: Path,
 ) -> None:
     other = sandbox.bootstrap_servers
@@ -468,7 +465,7 @@ A, B = b'["stopped",{"f":1}]', b'["stopped",{"z":"1" ,"a":2.0}]'
 
 @pytest.fixture
 def ground(
-    sandbox: Sandbox, fresh_name: Callable[[str], str], eosctl: Eosctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sandbox: Sandbox, fresh_name: FreshName, eosctl: Eosctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Ground:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     made = Ground(sandbox, fresh_name("restored"), eosctl)

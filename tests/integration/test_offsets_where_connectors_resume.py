@@ -15,7 +15,7 @@ import pytest
 
 from eosctl.codecs.offsets_topic import encode_offsets_key
 from eosctl.model.records import java_partition
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl
 from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import FileConnectors, wait_for
 from tests.integration.producers import transactional_producer
@@ -23,7 +23,6 @@ from tests.kafka_versions import spec_of, workers_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.matrix]
 
-Eosctl = Callable[..., Ran]
 
 LINES = [f"line {number}" for number in range(20)]
 MORE = [f"more {number}" for number in range(5)]

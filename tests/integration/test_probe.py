@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from eosctl.model.versions import KafkaVersion
-from tests.commands.conftest import Ran, Typed
+from tests.commands.conftest import Eosctl, Ran, Typed
 from tests.faults.kafka_proxy import Fault, KafkaProxy, OtherKafka, Seen, routed
 from tests.faults.other_kafkas import (
     DESCRIBE_PRODUCERS,
@@ -34,7 +34,6 @@ from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
 
-Eosctl = Callable[..., Ran]
 
 VERIFIES, BUMPS = KafkaVersion(3, 6), KafkaVersion(4, 0)
 UNSUPPORTED_VERSION = 35

@@ -1,13 +1,14 @@
 """Rules about connectors: each condition made on a real worker, found, cured as printed, and gone."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import httpx
 import pytest
 
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.connect import PARTITIONS, Mirror, Worker
 from tests.integration.doctoring import Doctor, Eosctl, Rest, arguments, file_source
@@ -52,7 +53,7 @@ def doctor(connect_sandbox: Sandbox, eosctl: Eosctl) -> Doctor:
 
 
 @pytest.fixture
-def names(rest: Rest, fresh_name: Callable[[str], str]) -> Iterator[list[str]]:
+def names(rest: Rest, fresh_name: FreshName) -> Iterator[list[str]]:
     """Names for connectors, which are deleted afterwards."""
     made = [fresh_name(case.rule.lower()) for case in CASES]
     yield made
@@ -83,7 +84,7 @@ def test_what_a_config_says_wrong_is_found_and_goes_with_the_printed_change(
 @pytest.mark.variation
 @pytest.mark.proves("EOS100", "EOS106")
 def test_a_mirror_that_reads_uncommitted_is_found_until_it_reads_committed(
-    connect_sandbox: Sandbox, doctor: Doctor, fresh_name: Callable[[str], str]
+    connect_sandbox: Sandbox, doctor: Doctor, fresh_name: FreshName
 ) -> None:
     worker = Worker(connect_sandbox)
     mirror = Mirror(worker, fresh_name("mirrored"))
@@ -102,7 +103,7 @@ def test_a_mirror_that_reads_uncommitted_is_found_until_it_reads_committed(
 @pytest.mark.variation
 @pytest.mark.proves("EOS114")
 def test_names_of_which_one_begins_the_other_are_told(
-    rest: Rest, doctor: Doctor, fresh_name: Callable[[str], str], tmp_path: Path
+    rest: Rest, doctor: Doctor, fresh_name: FreshName, tmp_path: Path
 ) -> None:
     name = fresh_name("begins")
     for each in (name, f"{name}-more"):
@@ -120,7 +121,7 @@ def test_names_of_which_one_begins_the_other_are_told(
 @pytest.mark.variation
 @pytest.mark.proves("EOS073", "EOS084")
 def test_what_a_deleted_connector_leaves_is_told_and_nothing_is_to_be_done(
-    rest: Rest, doctor: Doctor, fresh_name: Callable[[str], str], tmp_path: Path
+    rest: Rest, doctor: Doctor, fresh_name: FreshName, tmp_path: Path
 ) -> None:
     name = fresh_name("deleted")
     rest.put(name, file_source(tmp_path, name))
@@ -145,7 +146,7 @@ def test_offsets_that_rest_cannot_delete_are_deleted_as_the_cure_says(
     rest: Rest,
     doctor: Doctor,
     eosctl: Eosctl,
-    fresh_name: Callable[[str], str],
+    fresh_name: FreshName,
     tmp_path: Path,
 ) -> None:
     """The connector is not found any more when it has its offsets in the workers' topic again."""

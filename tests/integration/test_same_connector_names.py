@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from eosctl.sandbox.properties import SandboxSpec
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl
 from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import describe
 from tests.integration.file_connectors import FileConnectors, wait_for
@@ -53,7 +53,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
 
 
 @pytest.fixture
-def run(pair: Pair, eosctl: Callable[..., Ran]) -> Callable[..., Any]:
+def run(pair: Pair, eosctl: Eosctl) -> Callable[..., Any]:
     def answered(*words: str, exit_code: int = 0) -> Any:
         ran = eosctl(*words, "-b", pair.sandbox.bootstrap_servers, "-o", "json")
         assert ran.exit_code == exit_code, ran.stdout + ran.stderr
@@ -62,7 +62,7 @@ def run(pair: Pair, eosctl: Callable[..., Ran]) -> Callable[..., Any]:
     return answered
 
 
-def test_none_of_several_is_chosen(run: Callable[..., Any], eosctl: Callable[..., Ran], pair: Pair) -> None:
+def test_none_of_several_is_chosen(run: Callable[..., Any], eosctl: Eosctl, pair: Pair) -> None:
     ran = eosctl("fence", "--connector", "pay", "-b", pair.sandbox.bootstrap_servers, "--yes")
     assert (ran.exit_code, "2 Connect groups: one, two" in ran.stderr) == (2, True), ran.stderr
 

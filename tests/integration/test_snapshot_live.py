@@ -1,20 +1,20 @@
 """Snapshots of a real cluster: they answer as the cluster does, and hold no secret of it."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl, Ran
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.config_topic import read_topic
 from tests.integration.connect import Mirror, Worker
 
 pytestmark = pytest.mark.kafka
 
-Eosctl = Callable[..., Ran]
 SECRETS = {
     "database.password": "hunter2-in-the-clear",
     "api.token": "token-in-the-clear",
@@ -33,7 +33,7 @@ def worker(connect_sandbox: Sandbox) -> Iterator[Worker]:
 
 
 @pytest.fixture
-def mirror(worker: Worker, fresh_name: Callable[[str], str]) -> Iterator[Mirror]:
+def mirror(worker: Worker, fresh_name: FreshName) -> Iterator[Mirror]:
     """A stopped connector whose properties hold secrets, beside what other tests left."""
     mirror = Mirror(worker, fresh_name("secretive"))
     mirror.start(2)

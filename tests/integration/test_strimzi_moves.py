@@ -1,11 +1,12 @@
 """Moves of connectors that an operator runs: undone, to another KafkaConnect, and those of a KafkaMirrorMaker2."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import FreshName
 from tests.integration.connect import BYTES, Mirror
 from tests.integration.moves import SETTING, Eosctl, Home, Lines, Place, worker_of
 from tests.integration.strimzi_operator import Operator
@@ -118,7 +119,7 @@ spec:
 
 @pytest.mark.variation
 def test_a_connector_of_mirror_maker_gets_a_topic_of_its_own_by_its_resource(
-    home: Home, fresh_name: Callable[[str], str], tmp_path: Path
+    home: Home, fresh_name: FreshName, tmp_path: Path
 ) -> None:
     connector, topic = "A->B.MirrorSourceConnector", fresh_name("mirrored")
     mirror, resource = Mirror(worker_of(home), topic), tmp_path / "mirror.yaml"

@@ -2,11 +2,11 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.migrate_ground import Ground
 from tests.integration.moves import SETTING, Eosctl
@@ -58,7 +58,7 @@ def steps(eosctl: Eosctl, ground: Ground, connector: str, *options: object) -> l
     ],
 )
 def test_each_form_of_a_cluster_gives_the_same_plan(
-    forms: list[Shape], sandbox: Sandbox, fresh_name: Callable[[str], str], eosctl: Eosctl, tmp_path: Path
+    forms: list[Shape], sandbox: Sandbox, fresh_name: FreshName, eosctl: Eosctl, tmp_path: Path
 ) -> None:
     """What is left to people is said in terms of the resources."""
     first = forms[0]

@@ -12,7 +12,8 @@ from eosctl.clients.wire import Wire
 from eosctl.model.names import TopicPartition
 from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.properties import SandboxSpec
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl, Ran
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.forks import start
 from tests.integration.committed import committed_reader, committed_values
@@ -23,8 +24,6 @@ from tests.topics import make_topic
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
-Eosctl = Callable[..., Ran]
-FreshName = Callable[[str], str]
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,8 @@ from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sources.log_directories import LogSegment
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl, Ran
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import describe, wire_to
 from tests.integration.every_state import EveryState
@@ -41,12 +42,11 @@ from tests.oracle.transactions_tool import Row, find_hanging, run_transactions_t
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.kafka
-Eosctl = Callable[..., Ran]
 STAYS_OPEN = {"transaction.timeout.ms": 600_000}
 
 
 @pytest.fixture(scope="module")
-def states(broker: Sandbox, fresh_name: Callable[[str], str]) -> EveryState:
+def states(broker: Sandbox, fresh_name: FreshName) -> EveryState:
     """An ID in each state, and one whose open transaction is in two topics; the IDs begin with `described-`."""
     topics = [fresh_name("described"), fresh_name("described")]
     for topic in topics:
@@ -259,7 +259,7 @@ def test_offset_commits_that_hang_are_found_with_the_group_that_waits_and_aborte
 
 @pytest.mark.matrix
 def test_a_group_is_shown_where_it_waits_with_its_lag_and_nothing_that_it_does_not_read(
-    unverified: Sandbox, eosctl: Eosctl, fresh_name: Callable[[str], str]
+    unverified: Sandbox, eosctl: Eosctl, fresh_name: FreshName
 ) -> None:
     servers, group = unverified.bootstrap_servers, fresh_name("billing")
     name, quiet, other = (fresh_name(each) for each in ("read", "quiet", "unread"))
@@ -292,7 +292,7 @@ def test_a_group_is_shown_where_it_waits_with_its_lag_and_nothing_that_it_does_n
 
 @pytest.mark.matrix
 def test_a_group_that_does_not_exist_is_an_error_and_one_without_commits_is_not_told_that_all_is_well(
-    unverified: Sandbox, eosctl: Eosctl, fresh_name: Callable[[str], str]
+    unverified: Sandbox, eosctl: Eosctl, fresh_name: FreshName
 ) -> None:
     lso = ("transactions", "lso", "-b", unverified.bootstrap_servers, "--group")
     missing = eosctl(*lso, "copie")
@@ -454,7 +454,7 @@ def site() -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def tool(site: Sandbox, tmp_path: Path, eosctl: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> Tool:
+def tool(site: Sandbox, tmp_path: Path, eosctl: Eosctl, monkeypatch: pytest.MonkeyPatch) -> Tool:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     identity = tmp_path / "client.properties"
     identity.write_text(site.client_properties("tool"))
@@ -589,9 +589,7 @@ def test_abort_needs_alter_on_the_cluster_and_no_more_than_hanging_does(site: Sa
 
 
 @pytest.mark.variation
-def test_a_commit_is_refused_by_who_may_not_see_all_of_its_topics(
-    site: Sandbox, eosctl: Callable[..., Ran], tmp_path: Path
-):
+def test_a_commit_is_refused_by_who_may_not_see_all_of_its_topics(site: Sandbox, eosctl: Eosctl, tmp_path: Path):
     """The coordinator leaves out what may not be described: that is no sign of a client that is at work."""
     plan, identity = tmp_path / "commit.plan", tmp_path / "client.properties"
     identity.write_text(site.client_properties("tool"))

@@ -19,7 +19,8 @@ from eosctl.operations.session import Session
 from eosctl.sources.kafka_log import read_log
 from eosctl.sources.kafka_topics import leaderless
 from eosctl.sources.kafka_transactions import transaction_log_leaders
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl, Ran
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.committed import committed_reader, committed_values
 from tests.integration.coordinators import coordinator_of, describe, state_of, wire_to
@@ -31,7 +32,6 @@ from tests.topics import make_topic
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
-Eosctl = Callable[..., Ran]
 TOPICS = ("busy", "quiet", "prepared")
 SETTINGS = {
     **UNVERIFIED,
@@ -334,7 +334,7 @@ def states(servers: str, place: TopicPartition) -> list[RecordState]:
 def test_a_marker_that_is_forgotten_is_found_as_a_hang_and_the_abort_cures_it(
     two_brokers: Sandbox,
     eosctl: Eosctl,
-    fresh_name: Callable[[str], str],
+    fresh_name: FreshName,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -630,7 +630,7 @@ CONFIG_TOPIC = "connect-configs"
 def test_a_worker_that_a_hanging_transaction_stops_starts_after_the_abort(
     make_sandbox: Callable[..., Sandbox],
     kafka_version: str,
-    eosctl: Callable[..., Ran],
+    eosctl: Eosctl,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -678,7 +678,7 @@ def _has_started(sandbox: Sandbox, url: str) -> bool:
         return False
 
 
-def _hanging(eosctl: Callable[..., Ran], servers: str) -> dict:
+def _hanging(eosctl: Eosctl, servers: str) -> dict:
     """The one that hangs, with the names of the Connect cluster given."""
     ran = eosctl(
         "transactions", "hanging", "-b", servers, "--max-transaction-timeout", "0", "--group-id", "connect-cluster",

@@ -1,7 +1,6 @@
 """The transactions commands answer from a snapshot as they did live, when the cluster is gone."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka import TopicPartition as Committed
 
 from eosctl.model.names import TopicPartition
-from tests.commands.conftest import Ran, Typed
+from tests.commands.conftest import Eosctl, Typed
 from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import state_of, wire_to
 from tests.integration.hanging import UNVERIFIED, hang
@@ -87,7 +86,7 @@ def without_moving(value: Any) -> Any:
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_snapshot_answers_as_the_cluster_did(
-    name: str, answers: tuple[Path, dict[str, tuple[int, Any]]], eosctl: Callable[..., Ran]
+    name: str, answers: tuple[Path, dict[str, tuple[int, Any]]], eosctl: Eosctl
 ) -> None:
     file, told = answers
     ran = eosctl("transactions", *QUESTIONS[name], "--snapshot", file, "-o", "json")
@@ -100,9 +99,7 @@ def test_a_snapshot_answers_as_the_cluster_did(
     assert ours == theirs
 
 
-def test_what_hung_is_told_with_who_waits(
-    answers: tuple[Path, dict[str, tuple[int, Any]]], eosctl: Callable[..., Ran]
-) -> None:
+def test_what_hung_is_told_with_who_waits(answers: tuple[Path, dict[str, tuple[int, Any]]], eosctl: Eosctl) -> None:
     ran = eosctl("transactions", "hanging", "--max-transaction-timeout", "0", "--snapshot", answers[0], "-o", "json")
     assert ran.exit_code == 1
     (row,) = json.loads(ran.stdout)["data"]["transactions"]
@@ -123,7 +120,7 @@ def test_what_a_snapshot_cannot_tell_is_refused(
     words: tuple[str, ...],
     said: str,
     answers: tuple[Path, dict[str, tuple[int, Any]]],
-    eosctl: Callable[..., Ran],
+    eosctl: Eosctl,
 ) -> None:
     ran = eosctl("transactions", *words, "--snapshot", answers[0])
     assert ran.exit_code == 2

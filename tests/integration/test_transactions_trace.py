@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ import pytest
 from eosctl.clients.wire import Wire
 from eosctl.model.names import TopicPartition
 from eosctl.model.versions import KafkaVersion
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import wire_to
 from tests.integration.gone_clients import GoneClient
@@ -21,7 +22,6 @@ from tests.oracle.dump_log import Dumped, dump_log, dumped_transactions
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
-Eosctl = Callable[..., Ran]
 FATES = {"COMMIT": "committed", "ABORT": "aborted", None: "open"}
 
 
@@ -55,7 +55,7 @@ def wire(broker: Sandbox) -> Iterator[Wire]:
 
 
 @pytest.fixture
-def history(broker: Sandbox, wire: Wire, fresh_name: Callable[[str], str], rounds: int) -> History:
+def history(broker: Sandbox, wire: Wire, fresh_name: FreshName, rounds: int) -> History:
     places = []
     for partitions in (2, 1):
         topic = fresh_name("traced")
@@ -122,7 +122,7 @@ def _check(answer: dict[str, Any], extents: dict[TopicPartition, Dumped], place:
 
 
 def test_where_there_is_no_record_it_is_said_why(
-    broker: Sandbox, wire: Wire, eosctl: Eosctl, fresh_name: Callable[[str], str], tmp_path: Path
+    broker: Sandbox, wire: Wire, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path
 ) -> None:
     topic = fresh_name("absent")
     create_topic(broker.bootstrap_servers, topic)

@@ -1,7 +1,6 @@
 """`eosctl transactions trace` of a connector's record and of one that a consumer made: owner and offsets beside it."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,8 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as Place
 
-from tests.commands.conftest import Ran
+from tests.commands.conftest import Eosctl
+from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import FileConnectors
 from tests.integration.producers import create_topic, transactional_producer
@@ -17,7 +17,7 @@ from tests.integration.producers import create_topic, transactional_producer
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix, pytest.mark.variation]
 
 
-def trace(eosctl: Callable[..., Ran], sandbox: Sandbox, *words: object) -> dict[str, Any]:
+def trace(eosctl: Eosctl, sandbox: Sandbox, *words: object) -> dict[str, Any]:
     here = ("-b", sandbox.bootstrap_servers, "--group-id", "connect-cluster")
     ran = eosctl("transactions", "trace", *words, *here, "-o", "json")
     assert ran.exit_code == 0, ran.stdout + ran.stderr
@@ -25,7 +25,7 @@ def trace(eosctl: Callable[..., Ran], sandbox: Sandbox, *words: object) -> dict[
 
 
 def test_a_connectors_record_leads_to_its_task_and_to_the_source_offset_of_its_batch(
-    moves_home: Sandbox, eosctl: Callable[..., Ran], fresh_name: Callable[[str], str], tmp_path: Path
+    moves_home: Sandbox, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path
 ) -> None:
     name = fresh_name("lines")
     connectors = FileConnectors(moves_home.connect_url(1), moves_home.bootstrap_servers, tmp_path)
@@ -47,7 +47,7 @@ def test_a_connectors_record_leads_to_its_task_and_to_the_source_offset_of_its_b
 
 
 def test_a_record_that_a_group_made_leads_to_the_offsets_that_it_committed(
-    broker: Sandbox, eosctl: Callable[..., Ran], fresh_name: Callable[[str], str]
+    broker: Sandbox, eosctl: Eosctl, fresh_name: FreshName
 ) -> None:
     servers, topic, group = broker.bootstrap_servers, fresh_name("made"), fresh_name("group")
     create_topic(servers, topic)
