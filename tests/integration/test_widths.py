@@ -27,7 +27,7 @@ LINES = [
     "transactions log",
     "doctor",
     "upgrade-check --to enabled",
-    "audit",
+    f"audit --connector {LONG}",
     f"fence --connector {LONG} --force --dry-run",
     f"migrate-offsets --connector {LONG} --to-topic own-offsets --stop --set-config --resume --dry-run",
 ]
