@@ -68,6 +68,17 @@ class Doctor:
         )
         return seen[-1]
 
+    def tells(self, cures: Mapping[tuple[str, str], str], more: Iterable[object] = ()) -> Found:
+        """The findings, as soon as all are there; the cure of each has these words."""
+        found = self.sees(*cures, more=more)
+        lack = {
+            condition: found[condition]["cure"]
+            for condition, words in cures.items()
+            if words not in found[condition]["cure"]
+        }
+        assert lack == {}
+        return found
+
     def sees_no_more(
         self,
         *cured: tuple[str, str],
