@@ -384,6 +384,12 @@ def test_records_missing_where_the_target_could_not_be_read_are_no_gap():
     assert judged(elsewhere) == ("broken", {"mirror-gap": "error"})
 
 
+def test_one_gap_where_the_target_could_not_be_read_excuses_no_other():
+    gaps = (PIECE, PIECE._replace(target_start=50, target_end=50))
+    found = replace(WHOLE, gaps=gaps, damages=(Damage(Side.TARGET, 8, 12, "CRC does not match"),))
+    assert judged(found) == ("broken", {"mirror-gap": "error"})
+
+
 def test_damage_alone_leaves_it_open():
     assert judged(replace(WHOLE, damages=(Damage(Side.SOURCE, 8, 12, "gone"),))) == ("cannot-tell", {})
 
