@@ -73,7 +73,7 @@ def _watch(servers: str, *urls: str) -> None:
     """The process that is measured: the service, with a line on stdout after each cycle."""
     from eosctl.cli import tune_gc
     from eosctl.exporter.exporter import Board
-    from eosctl.operations.evidence_request import EvidenceRequest
+    from eosctl.operations.evidence import EvidenceRequest
     from eosctl.operations.session_options import SessionOptions
     from eosctl.operations.watch import Faces, Listening, Watched, watch_clusters
     from tests.operations.quiet import Quiet

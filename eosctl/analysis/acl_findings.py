@@ -12,7 +12,7 @@ from eosctl.analysis.catalogue import plans as kinds
 from eosctl.analysis.catalogue.index import kinds_of_command
 from eosctl.analysis.catalogue.transactions import PREFIX
 from eosctl.analysis.client_configs import override_policy, overrides, refused_overrides
-from eosctl.analysis.impossible_connectors import FILE_SOURCE, impossible_connector
+from eosctl.analysis.inspection import FILE_SOURCE, impossible_connector
 from eosctl.analysis.output_topics import has_own_policy, named_or_told, regex_patterns, renames_topics, signals_topic
 from eosctl.model.acl_plan import AclDifference, AclRequest, PlannedBinding
 from eosctl.model.acls import ALLOW_EVERYONE, SUPER_USERS, AclBinding, PatternType, topic

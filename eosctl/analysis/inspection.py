@@ -1,18 +1,18 @@
 """From the config topic read once to the answer of inspect-config."""
 
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
 
-from eosctl.analysis.catalogue import internal_topics
 from eosctl.analysis.catalogue import internal_topics as kinds
-from eosctl.analysis.catalogue.internal_topics import CLEANUP
+from eosctl.analysis.catalogue.internal_topics import CLEANUP, IMPOSSIBLE_CONNECTOR
 from eosctl.analysis.config_topic import Survey
 from eosctl.analysis.connect_requests import for_connector, restart_tasks
-from eosctl.analysis.impossible_connectors import why_impossible
-from eosctl.model.client_properties import HIDDEN
-from eosctl.model.client_roles import ConnectorConfig, as_properties
+from eosctl.analysis.output_topics import named_or_told
+from eosctl.model.client_properties import HIDDEN, is_broker_address, split_list
+from eosctl.model.client_roles import SERVERS, ConnectorConfig, as_properties
 from eosctl.model.config_topic import (
     Disposition,
     InspectedConnector,
@@ -23,13 +23,13 @@ from eosctl.model.config_topic import (
     RecordKind,
 )
 from eosctl.model.connectors import ConnectorState, ConnectorType, TargetState, connector_path
-from eosctl.model.names import ConnectorTaskId, task_transactional_id
+from eosctl.model.names import ConnectorTaskId, is_topic_name, task_transactional_id
 from eosctl.model.report import Finding, FindingKind, Severity, worst_first
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.text import pluralize
 from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.versions import KafkaVersion
-from eosctl.model.whole_numbers import MOST_TASKS
+from eosctl.model.whole_numbers import MOST_TASKS, whole
 
 
 class _Case(Struct, frozen=True):
@@ -312,7 +312,7 @@ def topic_findings(topic: str, facts: TopicFacts | Skipped) -> Iterator[Finding]
         return
     if facts.partitions > 1:
         message = f"the config topic has {facts.partitions} partitions: every worker refuses to start"
-        yield internal_topics.PARTITIONS.finding(topic, message, {"partitions": facts.partitions})
+        yield kinds.PARTITIONS.finding(topic, message, {"partitions": facts.partitions})
     policy = facts.setting("cleanup.policy")
     found = None if isinstance(policy, Skipped) else cleanup_policy_finding(topic, topic, policy, "connectors")
     if found is not None:
@@ -530,3 +530,104 @@ def _skipped(topic: TopicFacts | Skipped, **others: object) -> Iterator[tuple[st
     policy = topic.setting("cleanup.policy") if isinstance(topic, TopicFacts) else None
     if isinstance(policy, Skipped):
         yield "cleanup_policy", policy
+
+
+# Reasons why an existing connector can never run, by its name and its config alone.
+#
+# 1. Its name is empty, has control characters (ConnectorConfig.configDef), or is longer than a string of the group's
+#    protocol: then the leader cannot hand out any task of any connector, and every worker ends.
+# 2. A topic that it names is no legal topic name (Topic.validate): its own offsets topic, a sink's topics,
+#    FileStreamSource's topic. Other connectors may rewrite their settings before use.
+# 3. A setting of Connect's own has an illegal value (ConnectorConfig, SourceConnectorConfig). References to a config
+#    provider are left alone: only a worker knows what they stand for.
+#
+# A value that is no text is masked where secrets may be; one of these settings is never a secret.
+
+
+MOST_NAME_BYTES: Final = 2**15 - 1
+FILE_SOURCE: Final = "FileStreamSource"
+FILE_SINK: Final = "FileStreamSink"
+SHOWN: Final = 60
+_OWN_TOPIC: Final = "offsets.storage.topic"
+
+
+def why_impossible(connector: ConnectorConfig) -> Iterator[str]:
+    """Each reason, in words that follow the connector's name; none where it may run."""
+    yield from _name(connector.name)
+    for setting, name in dict.fromkeys(_topics(connector)):
+        if "${" not in name and not is_topic_name(name):
+            yield f"{setting} {_shown(name)} is not a topic's name"
+    yield from _brokers(connector)
+    for setting, accepts, wanted in _SETTINGS if not connector.is_sink else _SETTINGS[:1]:
+        text = connector.get(setting)
+        if setting in connector.properties and "${" not in text and not accepts(text.strip()):
+            yield f"{setting} is {_shown(text)}, not {wanted}"
+
+
+def _brokers(connector: ConnectorConfig) -> Iterator[str]:
+    """Addresses that a client of it cannot be made with (ClientUtils.parseAndValidateAddresses)."""
+    for key in sorted(key for key in connector.properties if key.endswith(f".override.{SERVERS}")):
+        text = connector.get(key)
+        if text != HIDDEN and "${" not in text and not all(map(is_broker_address, split_list(text) or [""])):
+            yield f"{key} {_shown(text)} is not HOST:PORT,…"
+
+
+def impossible_connector(connector: ConnectorConfig, effect: str = "") -> Iterator[Finding]:
+    """The finding that the connector can never run; effect is the consequence for the answer."""
+    reasons = list(why_impossible(connector))
+    if reasons:
+        yield IMPOSSIBLE_CONNECTOR.finding(
+            connector.name,
+            f"no worker can run it: {'; '.join(reasons)}{effect}",
+            {"reasons": reasons},
+            cure=for_connector(IMPOSSIBLE_CONNECTOR.fix, connector.name),
+        )
+
+
+def _name(name: str) -> Iterator[str]:
+    if not name.strip():
+        yield "its name is empty"
+    if any(unicodedata.category(char) == "Cc" for char in name):
+        yield "its name has control characters"
+    length = len(name.encode("utf-8", "surrogatepass"))
+    if length > MOST_NAME_BYTES:
+        yield f"its name has {length} bytes, and no worker of the group survives one of more than {MOST_NAME_BYTES}"
+
+
+def _topics(connector: ConnectorConfig) -> Iterator[tuple[str, str]]:
+    """The names one by one, and where they stand."""
+    if connector.is_sink:
+        if connector.type is not None or connector.class_name == FILE_SINK:  # a guess is no reason
+            yield from (("topics", name) for name in split_list(connector.get("topics")))
+        return
+    if _OWN_TOPIC in connector.properties:
+        yield _OWN_TOPIC, connector.get(_OWN_TOPIC)
+    if connector.class_name == FILE_SOURCE:
+        yield from (("topic", pattern.name) for pattern in named_or_told(connector))
+
+
+def _shown(text: str) -> str:
+    if text == HIDDEN:
+        return "no text"
+    return repr(text) if len(text) <= SHOWN else f"{text[:SHOWN]!r}… ({len(text)} characters)"
+
+
+def _whole_number(least: int, most: int) -> Callable[[str], bool]:
+    def accepts(text: str) -> bool:
+        number = whole(text)
+        return number is not None and least <= number <= most
+
+    return accepts
+
+
+def _one_of(*words: str) -> Callable[[str], bool]:
+    accepted: Collection[str] = frozenset(words)
+    return lambda text: text.lower() in accepted
+
+
+_SETTINGS: Final = (
+    ("tasks.max", _whole_number(1, 2**31 - 1), "a whole number from 1 on"),
+    ("exactly.once.support", _one_of("requested", "required"), "requested or required"),
+    ("transaction.boundary", _one_of("poll", "interval", "connector"), "poll, interval or connector"),
+    ("transaction.boundary.interval.ms", _whole_number(1, 2**63 - 1), "a whole number of ms from 1 on"),
+)

@@ -13,8 +13,14 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from eosctl.analysis.positions.debezium import POSTGRESQL, at_source
-from eosctl.analysis.positions.index import compare_positions, explain_position, meaning_of_rewind, position_reader
+from eosctl.analysis.positions import (
+    POSTGRESQL,
+    at_source,
+    compare_positions,
+    explain_position,
+    meaning_of_rewind,
+    position_reader,
+)
 from eosctl.model.migration import SourceRead
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import (

@@ -14,11 +14,10 @@ from msgspec.structs import replace
 from eosctl.analysis.catalogue import internal_topics as kinds
 from eosctl.analysis.catalogue.internal_topics import PRODUCES_ELSEWHERE, REWRITTEN_BEFORE_CREATION, UNCOMMITTED_OFFSET
 from eosctl.analysis.connect_requests import for_connector
-from eosctl.analysis.impossible_connectors import impossible_connector
-from eosctl.analysis.inspection import cleanup_policy_finding
+from eosctl.analysis.inspection import cleanup_policy_finding, impossible_connector
 from eosctl.analysis.offsets import LOST_NULL_PARTITION, DecodeValue, Merger, by_key
 from eosctl.analysis.offsets import ByKey as MergedByKey
-from eosctl.analysis.positions.index import explain_position
+from eosctl.analysis.positions import explain_position
 from eosctl.analysis.source_stores import deciding_settings, stores_of
 from eosctl.model.client_roles import ConnectorConfig, as_properties
 from eosctl.model.offsets import (

@@ -13,7 +13,7 @@ from eosctl.commands.options import (
     SuperUsers,
     WorkerConfigs,
 )
-from eosctl.operations.evidence_request import EvidenceRequest
+from eosctl.operations.evidence import EvidenceRequest
 from eosctl.operations.session import Session
 from eosctl.render.answers.diagnosis import UNKNOWN, WORKERS, view_diagnosis
 from eosctl.shell.options import GlobalOptions, answer, gating, showing

@@ -14,7 +14,7 @@ from eosctl.commands.options import (
     WorkerConfigs,
 )
 from eosctl.model.rules import Phase
-from eosctl.operations.evidence_request import EvidenceRequest
+from eosctl.operations.evidence import EvidenceRequest
 from eosctl.operations.session import Session
 from eosctl.render.answers.diagnosis import STEPS, UPGRADED_WORKERS, view_upgrade
 from eosctl.shell.options import GlobalOptions, answer, gating, showing

@@ -14,7 +14,7 @@ from eosctl.commands.options import (
 )
 from eosctl.errors import EXIT_FINE, UsageError
 from eosctl.model.watch import Emitted
-from eosctl.operations.evidence_request import EvidenceRequest
+from eosctl.operations.evidence import EvidenceRequest
 from eosctl.operations.session import Session
 from eosctl.operations.watch import Faces, Listening, Watched, observe, watch_clusters, watch_file, watched_profiles
 from eosctl.render.answers.watch import SAMPLES, TABLES, view_observation

@@ -13,8 +13,7 @@ from eosctl.atomic_write import write_atomic_file
 from eosctl.codecs.prometheus import encode_samples
 from eosctl.errors import Unreachable
 from eosctl.model.rules import Diagnosis, Phase, UpgradeCheck, Verdict
-from eosctl.operations.evidence import read_evidence
-from eosctl.operations.evidence_request import EvidenceRequest, files_of
+from eosctl.operations.evidence import EvidenceRequest, files_of, read_evidence
 from eosctl.operations.session import Session
 
 

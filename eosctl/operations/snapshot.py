@@ -18,8 +18,7 @@ from eosctl.model.offsets import OffsetsFacts
 from eosctl.model.skipped import Skipped, read_or_skip
 from eosctl.model.transaction_log import TransactionLogFacts
 from eosctl.model.transactions import ActiveProducer
-from eosctl.operations.evidence import descriptions, read_cluster_evidence
-from eosctl.operations.evidence_request import EvidenceRequest
+from eosctl.operations.evidence import EvidenceRequest, descriptions, read_cluster_evidence
 from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.operations.offsets import read_offsets_facts
 from eosctl.operations.session import Session

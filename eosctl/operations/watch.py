@@ -18,8 +18,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from eosctl import __version__
-from eosctl.analysis.metrics.catalogue import CYCLE_AS_OF, METRICS
-from eosctl.analysis.metrics.dashboard import ALERTS, ROWS
+from eosctl.analysis.metrics.catalogue import ALERTS, CYCLE_AS_OF, METRICS, ROWS
 from eosctl.analysis.metrics.samples import cycle_samples, stale_samples
 from eosctl.codecs.secrets import mask_text
 from eosctl.errors import EosctlError, UsageError
@@ -35,7 +34,7 @@ from eosctl.model.transactions import Selection
 from eosctl.model.watch import Answers, Cycle, Emitted, Observation, WatchFile
 from eosctl.operations.audit_history import read_last_runs
 from eosctl.operations.diagnosis import diagnose_cluster
-from eosctl.operations.evidence_request import ROLES, EvidenceRequest
+from eosctl.operations.evidence import ROLES, EvidenceRequest
 from eosctl.operations.hanging import HangingRequest, StabilityRequest, find_hanging, last_stable_offsets
 from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.operations.offsets import show_offsets

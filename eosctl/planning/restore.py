@@ -25,8 +25,14 @@ from eosctl.analysis.catalogue.plans import (
     RECORDS_SKIPPED,
     SOURCE_PARTITION_UNCLEAR,
 )
-from eosctl.analysis.positions.debezium import POSTGRESQL, at_source
-from eosctl.analysis.positions.index import compare_positions, explain_position, meaning_of_rewind, position_reader
+from eosctl.analysis.positions import (
+    POSTGRESQL,
+    at_source,
+    compare_positions,
+    explain_position,
+    meaning_of_rewind,
+    position_reader,
+)
 from eosctl.codecs.offsets_topic import (
     canonical,
     decode_offsets_key,

@@ -2,8 +2,7 @@
 
 import pytest
 
-from eosctl.analysis.positions.debezium import at_source
-from eosctl.analysis.positions.index import READERS, compare_positions, explain_position, meaning_of_rewind
+from eosctl.analysis.positions import READERS, at_source, compare_positions, explain_position, meaning_of_rewind
 from eosctl.model.migration import ReplicationSlot, SourceServer
 from eosctl.model.offsets import Order, Served, SourceOffset
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from eosctl.analysis.acl_findings import Collision, IdOwner, find_collisions
-from eosctl.analysis.impossible_connectors import why_impossible
-from eosctl.analysis.inspection import connector_findings
+from eosctl.analysis.inspection import connector_findings, why_impossible
 from eosctl.analysis.rules.connectors import SAYS_NOTHING
 from eosctl.analysis.transactions import shapes_of
 from eosctl.codecs.connector_files import known_connector

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
-from eosctl.operations.evidence_request import EvidenceRequest
+from eosctl.operations.evidence import EvidenceRequest
 from eosctl.operations.session_options import SessionOptions
 from eosctl.operations.watch import Watched, observe
 from tests.integration.file_connectors import FileConnectors

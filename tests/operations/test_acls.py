@@ -31,8 +31,7 @@ from eosctl.operations.acls import (
     plan_cluster_acls,
     read_connect_clusters,
 )
-from eosctl.operations.evidence import read_acl_differences
-from eosctl.operations.evidence_request import EvidenceRequest
+from eosctl.operations.evidence import EvidenceRequest, read_acl_differences
 from eosctl.render.gates import sarif
 from tests.analysis.evidence import answer, but, worker
 from tests.fake_cluster import FakeCluster

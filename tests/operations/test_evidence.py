@@ -28,8 +28,14 @@ from eosctl.model.transaction_log import (
 from eosctl.model.transactions import ListedTransactions, TransactionDescription, TransactionListing, TransactionState
 from eosctl.model.versions import KafkaVersion
 from eosctl.operations.agreement import agree
-from eosctl.operations.evidence import read_evidence, with_connectors
-from eosctl.operations.evidence_request import EvidenceRequest, files_of, offsets_request, worker_files_of
+from eosctl.operations.evidence import (
+    EvidenceRequest,
+    files_of,
+    offsets_request,
+    read_evidence,
+    with_connectors,
+    worker_files_of,
+)
 from eosctl.operations.session import Session
 from eosctl.sources.live_cluster import NO_BROKERS, NO_WORKERS
 from tests.analysis.evidence import but, inspection

@@ -32,8 +32,7 @@ from eosctl.model.offsets import AtSource, OffsetsReport, Served, Store, WorkerS
 from eosctl.model.report import exit_code
 from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.operations import audit as audits
-from eosctl.operations.evidence import read_mirrors
-from eosctl.operations.evidence_request import EvidenceRequest
+from eosctl.operations.evidence import EvidenceRequest, read_mirrors
 from eosctl.operations.mirror import Earlier, Planned, run_incrementally
 from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.operations.offsets import diff_offsets, read_source, source_read

@@ -22,7 +22,7 @@ from eosctl.model.topics import TopicFacts
 from eosctl.model.transaction_log import LogReading, TransactionLogRecords
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.watch import Answers, Cycle, Observation, Sample
-from eosctl.operations.evidence_request import EvidenceRequest
+from eosctl.operations.evidence import EvidenceRequest
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import SessionOptions
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions

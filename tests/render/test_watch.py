@@ -8,8 +8,7 @@ import yaml
 from msgspec.structs import replace
 
 from eosctl.analysis.metrics import catalogue as metrics
-from eosctl.analysis.metrics.catalogue import METRICS
-from eosctl.analysis.metrics.dashboard import ALERTS, with_all
+from eosctl.analysis.metrics.catalogue import ALERTS, METRICS, with_all
 from eosctl.cli import root_command
 from eosctl.model.skipped import Cause, Coverage, Unread
 from eosctl.model.watch import Cycle, Emitted, Metric, Observation, Sample

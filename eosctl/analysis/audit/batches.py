@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Final, NamedTuple, Protocol
 
-from eosctl.analysis.positions.debezium import is_unfinished_snapshot
-from eosctl.analysis.positions.index import debezium_reader
+from eosctl.analysis.positions import debezium_reader, is_unfinished_snapshot
 from eosctl.model.audit_states import Change, ReadKey
 from eosctl.model.offsets import Order
 from eosctl.model.records import Entry, first_time

@@ -36,7 +36,7 @@ from eosctl.analysis.audit.key_judgement import (
     metadata_topic,
     written_at,
 )
-from eosctl.analysis.positions.index import debezium_reader
+from eosctl.analysis.positions import debezium_reader
 from eosctl.model.audit import (
     ConnectorHistory,
     KeyAnomaly,

@@ -4,9 +4,10 @@ A count of 0 is there only where all was read that it needs; a larger one is a l
 eosctl_unread says what. Of a list only the first are series, the worst first; eosctl_series_left_out counts the others.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from eosctl.model.watch import Metric
+from eosctl.model.watch import Alert, Metric, Panel, PanelKind, PanelRow
 
 OWNER: Final = ("transactional_id", "connector", "task")
 
@@ -138,3 +139,217 @@ METRICS: Final = (
     *(UNREAD_FACTS, UNREAD, READ_AS_OF, CYCLE_AS_OF, CYCLE_DURATION, CYCLE_REQUESTS, LAST_SUCCESS, LEFT_OUT),
 )
 """In the order in which they are exposed."""
+
+
+STAT, SERIES, TABLE = PanelKind.STAT, PanelKind.TIME_SERIES, PanelKind.TABLE
+AGE: Final = "time() - {}"
+SUM: Final = "sum by (profile) ({})"
+
+_THEMES: Final = (
+    PanelRow(
+        "Now",
+        (
+            Panel("Hanging transactions", STAT, (HANGING,), bad_from=1),
+            Panel("Partitions held back", STAT, (LSO_HELD_PARTITIONS,)),
+            Panel("Errors found by doctor", STAT, (FINDINGS,), SUM, (("severity", "error"),), bad_from=1),
+            Panel("Audits: broken", STAT, (AUDIT_VERDICT,), SUM, (("verdict", "broken"),), bad_from=1),
+            Panel("Facts not read", STAT, (UNREAD_FACTS,), bad_from=1),
+            Panel("Last cycle ended ago", STAT, (CYCLE_AS_OF,), AGE, bad_from=600),
+        ),
+    ),
+    PanelRow(
+        "Last stable offset",
+        (
+            Panel("Held back for", SERIES, (LSO_HELD,), bad_from=900),
+            Panel("Offsets held back", SERIES, (LSO_LAG,)),
+            Panel("Who holds partitions back", TABLE, (LSO_HELD,)),
+        ),
+    ),
+    PanelRow(
+        "Transactions",
+        (
+            Panel("Transactional IDs by state", SERIES, (TRANSACTIONAL_IDS,)),
+            Panel("Open transactions", SERIES, (OPEN_TRANSACTIONS,)),
+            Panel("Oldest open transactions", SERIES, (OPEN_AGE,)),
+            Panel("Hanging, or not known whether", SERIES, (HANGING, HANGING_UNDECIDED)),
+            Panel("IDs near expiry, epochs near the end", SERIES, (IDS_NEAR_EXPIRY, EPOCHS_NEAR_END)),
+            Panel("Hanging transactions", TABLE, (HANGING_AGE,)),
+        ),
+    ),
+    PanelRow(
+        "Connectors",
+        (
+            Panel("Age of the newest source offset", SERIES, (OFFSET_AGE,)),
+            Panel("Since the last commit of a task", SERIES, (SINCE_COMMIT,)),
+            Panel("The same, by its longest interval before", SERIES, (QUIET_RATIO,), bad_from=3),
+            Panel("Zombie fencing pending", SERIES, (FENCING_PENDING,), bad_from=1),
+            Panel("Expected time of zombie fencing", SERIES, (FENCING_EXPECTED,)),
+            Panel("Inconsistent", SERIES, (INCONSISTENT,), bad_from=1),
+            Panel("Source offsets hidden", SERIES, (NULL_SHADOWS,), bad_from=1),
+        ),
+    ),
+    PanelRow(
+        "Doctor",
+        (
+            Panel("Findings by severity", SERIES, (FINDINGS,), "sum by (profile, severity) ({})"),
+            Panel("Waived findings", SERIES, (FINDINGS_WAIVED,), SUM),
+            Panel("Rules that find something", TABLE, (FINDINGS,), "{} > 0"),
+            Panel("Rules that cannot tell", TABLE, (RULE_UNKNOWN,), "{} > 0"),
+            Panel("Facts were read ago", STAT, (DOCTOR_AS_OF,), AGE),
+        ),
+    ),
+    PanelRow(
+        "Audit",
+        (
+            Panel("Verdicts", TABLE, (AUDIT_VERDICT,), "{} == 1"),
+            Panel("Findings", SERIES, (AUDIT_FINDINGS,)),
+            Panel("The last run of a job read up to, ago", SERIES, (AUDIT_AS_OF,), AGE),
+        ),
+    ),
+    PanelRow(
+        "Watch itself",
+        (
+            Panel("Not read", TABLE, (UNREAD,)),
+            Panel("Facts were read ago", SERIES, (READ_AS_OF,), AGE),
+            Panel("Time of a cycle", SERIES, (CYCLE_DURATION,)),
+            Panel("Requests of a cycle", SERIES, (CYCLE_REQUESTS,)),
+            Panel("All was read ago", SERIES, (LAST_SUCCESS,), AGE),
+            Panel("Series left out", TABLE, (LEFT_OUT,)),
+        ),
+    ),
+)
+
+
+def with_all(rows: Iterable[PanelRow], table: Iterable[Metric]) -> Iterator[PanelRow]:
+    """The rows, and a last row with the metrics that none of them shows."""
+    rows = tuple(rows)
+    shown = {metric for row in rows for panel in row.panels for metric in panel.metrics}
+    others = tuple(Panel(each.help, SERIES, (each,)) for each in table if each not in shown)
+    yield from rows
+    if others:
+        yield PanelRow("More", others)
+
+
+ROWS: Final = tuple(with_all(_THEMES, METRICS))
+"""In the order in which they are shown."""
+
+
+# The alerts that `watch --emit` writes.
+#
+# An alert also resolves when its data can no longer be read: EosctlFactsUnread fires then.
+
+
+CRITICAL: Final = "critical"
+WARNING: Final = "warning"
+
+ALERTS: Final = (
+    Alert(
+        "EosctlNotWatching",
+        CYCLE_AS_OF,
+        "",
+        "5m",
+        CRITICAL,
+        "No metrics of eosctl watch are scraped, so no other alert can fire",
+        metric_seen="absent({})",
+    ),
+    Alert(
+        "EosctlCyclesStopped",
+        CYCLE_AS_OF,
+        "> 600",
+        "0m",
+        CRITICAL,
+        "The last cycle of eosctl watch ended more than 10 minutes ago",
+        metric_seen="time() - {}",
+    ),
+    Alert(
+        "EosctlFactsUnread",
+        UNREAD_FACTS,
+        "> 0",
+        "10m",
+        WARNING,
+        "eosctl watch cannot read all it asks for; eosctl_unread says what. Other alerts may have resolved for it",
+    ),
+    Alert(
+        "EosctlTransactionHangs",
+        HANGING,
+        "> 0",
+        "2m",
+        CRITICAL,
+        "A transaction hangs, and read_committed consumers stop there. See `eosctl transactions hanging`",
+    ),
+    Alert(
+        "EosctlConsumersHeldBack",
+        LSO_HELD,
+        "> 900",
+        "0m",
+        WARNING,
+        "An open transaction holds read_committed consumers back for 15 minutes. See `eosctl transactions lso`",
+    ),
+    Alert(
+        "EosctlTransactionalIdsNearExpiry",
+        IDS_NEAR_EXPIRY,
+        "> 0",
+        "1h",
+        WARNING,
+        "Idle transactional IDs of tasks expire soon, and their next write will fail (EOS117)",
+    ),
+    Alert(
+        "EosctlNullShadow",
+        NULL_SHADOWS,
+        "> 0",
+        "5m",
+        CRITICAL,
+        "At its next start the connector copies everything again (EOS080). See `eosctl offsets show`",
+    ),
+    Alert(
+        "EosctlConnectorInconsistent",
+        INCONSISTENT,
+        "> 0",
+        "10m",
+        CRITICAL,
+        "The config topic lacks task configs of the connector, and none of its tasks starts",
+    ),
+    Alert(
+        "EosctlFencingPending",
+        FENCING_PENDING,
+        "> 0",
+        "15m",
+        WARNING,
+        "A round of zombie fencing has not succeeded, and the connector's tasks do not start",
+    ),
+    Alert(
+        "EosctlTaskQuiet",
+        QUIET_RATIO,
+        "> 3",
+        "10m",
+        WARNING,
+        "A RUNNING task commits nothing, longer than ever in its history (EOS160). An idle source looks the same",
+    ),
+    Alert(
+        "EosctlFindings",
+        FINDINGS,
+        "> 0",
+        "10m",
+        WARNING,
+        "A rule of doctor finds errors. See `eosctl doctor`, and `eosctl explain` with the rule",
+        labels=(("severity", "error"),),
+    ),
+    Alert(
+        "EosctlAuditBroken",
+        AUDIT_VERDICT,
+        "== 1",
+        "0m",
+        CRITICAL,
+        "By the last audit exactly-once did not hold. See `eosctl audit status`",
+        labels=(("verdict", "broken"),),
+    ),
+    Alert(
+        "EosctlAuditAltered",
+        AUDIT_VERDICT,
+        "== 1",
+        "0m",
+        WARNING,
+        "Source offsets were changed: topics have records once more, or lack some. See `eosctl audit status`",
+        labels=(("verdict", "altered"),),
+    ),
+)

@@ -1,15 +1,4 @@
-"""Debezium for PostgreSQL: log sequence numbers.
-
-1. Transactions are streamed in the order of their commits, and so is `lsn_commit`, the last commit before an event. The
-   `lsn` of an event may be lower than those of the transaction before: their records lie side by side in the log.
-2. `lsn` of a snapshot is that of its moment. One that has not ended is begun again.
-3. The first transactions after a snapshot have no `lsn_commit`.
-4. `lsn_proc` is that of the last event that was processed whole. A connector that restarts within a transaction is sent
-   its BEGIN again, and skips what it has processed: the `lsn` of the BEGIN is lower, and the position is the same. Of
-   any other message a lower `lsn` is a position before.
-5. `transaction_id` is kept from the last transaction for which metadata were written. It may be of an earlier one than
-   `txId`, and decides nothing.
-"""
+"""Positions of known kinds of sources: how their offsets are recognised, described and ordered."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -18,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from eosctl.model.migration import ReplicationSlot, SourceServer
-from eosctl.model.offsets import AtSource, Order, Served, SourceOffset
+from eosctl.model.offsets import AtSource, Order, Served, SourceOffset, SourcePartition
 from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 
@@ -107,6 +96,19 @@ def is_unfinished_snapshot(offset: SourceOffset) -> bool:
     if kind is None or kind is False:
         return offset.get("snapshot_completed") is False
     return is_snapshot(offset) and str(kind).lower() != "last"
+
+
+# Debezium for PostgreSQL: log sequence numbers.
+#
+# 1. Transactions are streamed in the order of their commits, and so is `lsn_commit`, the last commit before an event.
+#    The `lsn` of an event may be lower than in the transaction before: their records lie side by side in the log.
+# 2. `lsn` of a snapshot is that of its moment. One that has not ended is begun again.
+# 3. The first transactions after a snapshot have no `lsn_commit`.
+# 4. `lsn_proc` is that of the last event that was processed whole. A connector that restarts within a transaction is sent
+#    its BEGIN again, and skips what it has processed: the `lsn` of the BEGIN is lower, and the position is the same. Of
+#    any other message a lower `lsn` is a position before.
+# 5. `transaction_id` is kept from the last transaction for which metadata were written. It may be of an earlier one than
+#    `txId`, and decides nothing.
 
 
 def lsn_text(lsn: object) -> str:
@@ -362,3 +364,107 @@ def _state(slot: ReplicationSlot, server: SourceServer) -> str:
         f"{'in use' if slot.active else 'not in use'}, restart_lsn {lsn_text(slot.restart_lsn)}, confirmed_flush_lsn "
         f"{lsn_text(slot.confirmed_flush_lsn)}, {lag} behind the server{wal}"
     )
+
+
+# Confluent's JDBC source: the highest value of an incrementing column, a timestamp, or both.
+#
+# With both, rows are read in the order of their timestamps, and of the incrementing column among equal ones.
+
+
+def _describe_jdbc(offset: SourceOffset) -> str:
+    parts = []
+    if (time := offset.get("timestamp")) is not None:
+        parts.append(f"rows up to {rfc3339(time) if type(time) is int else time}")
+    if (number := offset.get("incrementing")) is not None:
+        parts.append(f"incrementing column {number}")
+    return ", ".join(parts)
+
+
+def _compare_jdbc(before: SourceOffset, after: SourceOffset) -> Order:
+    if before.keys() != after.keys():
+        return Order.INCOMPARABLE
+    return order_of(_place_jdbc(before), _place_jdbc(after))
+
+
+def _place_jdbc(offset: SourceOffset) -> tuple[object, ...]:
+    members = ("timestamp", "timestamp_nanos", "incrementing")
+    return tuple(offset[member] for member in members if member in offset)
+
+
+_REWIND: Final = "rows above it are read again, as they are now; rows that were deleted meanwhile are not"
+INCREMENTING: Final = PositionReader(
+    "JDBC", frozenset({"incrementing"}), frozenset(), _describe_jdbc, _compare_jdbc, _REWIND
+)
+TIMESTAMP: Final = PositionReader(
+    "JDBC", frozenset({"timestamp", "timestamp_nanos"}), frozenset(), _describe_jdbc, _compare_jdbc, _REWIND
+)
+
+
+# Kafka's FileStreamSource: a position in a file, in bytes.
+
+
+def _describe_file(offset: SourceOffset) -> str:
+    return f"byte {offset['position']} of the file"
+
+
+FILE_STREAM: Final = PositionReader(
+    "FileStreamSource",
+    frozenset({"position"}),
+    frozenset({"filename"}),
+    _describe_file,
+    by_members("position"),
+    "all lines behind it are read again, if the file is still the same",
+)
+
+
+# MirrorMaker 2's MirrorSource: the offset of the last record that was mirrored of a partition.
+
+
+def _describe_mirror(offset: SourceOffset) -> str:
+    return f"offset {offset['offset']} of the source partition"
+
+
+MIRROR_SOURCE: Final = PositionReader(
+    "MirrorSource",
+    frozenset({"offset"}),
+    frozenset({"cluster", "partition", "topic"}),
+    _describe_mirror,
+    by_members("offset"),
+    "all records behind it are mirrored again, as far as the source topic still holds them",
+)
+
+
+DEBEZIUM: Final = (POSTGRESQL, MYSQL, SQL_SERVER, MONGODB)
+READERS: Final = (*DEBEZIUM, INCREMENTING, TIMESTAMP, FILE_STREAM, MIRROR_SOURCE)
+
+
+def position_reader(partition: SourcePartition | None, offset: SourceOffset) -> PositionReader | None:
+    """The reader for offsets of this form; None for unknown connectors."""
+    if partition is None:
+        return None
+    members = offset.keys()
+    return next((each for each in READERS if each.needs <= members and each.partition <= partition.keys()), None)
+
+
+def debezium_reader(offset: SourceOffset) -> PositionReader | None:
+    """Debezium's reader by the offset's members alone, which other connectors may have too."""
+    members = offset.keys()
+    return next((each for each in DEBEZIUM if each.needs <= members), None)
+
+
+def explain_position(partition: SourcePartition | None, offset: SourceOffset) -> str | None:
+    """The meaning of the offset, after its kind of source; None for an unknown kind."""
+    reader = position_reader(partition, offset)
+    return None if reader is None else f"{reader.source}: {reader.describe(offset)}"
+
+
+def compare_positions(partition: SourcePartition | None, a: SourceOffset, b: SourceOffset) -> Order | None:
+    """Position of B relative to A; None where the kind of source is unknown or differs."""
+    reader = position_reader(partition, a)
+    return None if reader is None or reader is not position_reader(partition, b) else reader.compare(a, b)
+
+
+def meaning_of_rewind(partition: SourcePartition | None, offset: SourceOffset) -> str | None:
+    """Effect of an earlier position on the connector; None for an unknown kind of source."""
+    reader = position_reader(partition, offset)
+    return None if reader is None else reader.rewind
