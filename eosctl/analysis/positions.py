@@ -104,10 +104,10 @@ def is_unfinished_snapshot(offset: SourceOffset) -> bool:
 #    The `lsn` of an event may be lower than in the transaction before: their records lie side by side in the log.
 # 2. `lsn` of a snapshot is that of its moment. One that has not ended is begun again.
 # 3. The first transactions after a snapshot have no `lsn_commit`.
-# 4. `lsn_proc` is that of the last event that was processed whole. A connector that restarts within a transaction is sent
-#    its BEGIN again, and skips what it has processed: the `lsn` of the BEGIN is lower, and the position is the same. Of
-#    any other message a lower `lsn` is a position before.
-# 5. `transaction_id` is kept from the last transaction for which metadata were written. It may be of an earlier one than
+# 4. `lsn_proc` is that of the last event that was processed whole. A connector that restarts within a transaction gets
+#    its BEGIN again, and skips processed events: the `lsn` of the BEGIN is lower, and the position is the same. For
+#    any other message a lower `lsn` is an earlier position.
+# 5. `transaction_id` is kept from the last transaction for which metadata were written, perhaps an earlier one than
 #    `txId`, and decides nothing.
 
 
