@@ -9,6 +9,7 @@ from copy import copy
 from enum import Enum, StrEnum
 from functools import cache
 from json import dumps
+from operator import attrgetter
 from types import UnionType
 from typing import Annotated, Any, Final, NotRequired, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -341,8 +342,9 @@ def tree(value: object) -> Tree:
         case Skipped():
             return {"skipped": value.reason}
         case Struct():
-            named = ((name, getattr(value, name)) for name in _own_first(type(value)))
-            return {key: item if type(item) in _LEAVES else tree(item) for key, item in named if item is not UNSET}
+            names, items_of = _own_first(type(value))
+            named = zip(names, items_of(value), strict=True)
+            return {name: item if type(item) in _LEAVES else tree(item) for name, item in named if item is not UNSET}
         case list() | tuple() | frozenset() | set():
             return tree(value._asdict()) if hasattr(value, "_asdict") else _items(value)
         case dict() | Mapping():
@@ -352,11 +354,12 @@ def tree(value: object) -> Tree:
 
 
 @cache
-def _own_first(kind: type[Struct]) -> tuple[str, ...]:
-    """Its fields, those that it has from another one last."""
-    [base, *_] = kind.__mro__[1:]
-    inherited = _own_first(base) if issubclass(base, Struct) else ()
-    return (*(name for name in kind.__struct_fields__ if name not in inherited), *inherited)
+def _own_first(kind: type[Struct]) -> tuple[tuple[str, ...], Callable[[Struct], Iterable[Any]]]:
+    """The names of its fields, those that it has from another one last, and what gets their values."""
+    base = kind.__mro__[1]
+    inherited = _own_first(base)[0] if issubclass(base, Struct) else ()
+    names = (*(name for name in kind.__struct_fields__ if name not in inherited), *inherited)
+    return names, attrgetter(*names) if names[1:] else lambda value: [getattr(value, name) for name in names]
 
 
 def _items(value: "list[Any] | tuple[Any, ...] | frozenset[Any] | set[Any]") -> list[Tree]:

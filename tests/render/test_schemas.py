@@ -17,7 +17,7 @@ from eosctl.cli import PROGRAM, root_command
 from eosctl.model.hanging import Advice
 from eosctl.model.skipped import Skipped
 from eosctl.render.answers.kinds import BY_NAME, KINDS, document_schema
-from eosctl.render.document import Column, Document, Table
+from eosctl.render.document import Column, Document, Table, columns
 from eosctl.shell.command_tree import walk
 from tests.render.published import FILE, decoded, fields_of, incompatible, published_now
 from tests.schemas import check_documents
@@ -35,7 +35,7 @@ class Place(NamedTuple):
 class Row(TypedDict):
     """One of the rows."""
 
-    name: str
+    name: Annotated[str, "what it is called"]
     age_s: float | Skipped
     advice: Advice | None
     places: list[Place]
@@ -48,7 +48,7 @@ class Data(TypedDict):
     rows: list[Row]
 
 
-TABLE = Table("rows", (Column("NAME", "name", "what it is called"), Column("ROWS", "places")))
+TABLE = Table("rows", (*columns(Row, "name"), Column("ROWS", "places")))
 ROW = {"name": "a", "age_s": 1.5, "advice": Advice.ABORT, "places": [Place("orders", None)]}
 
 
@@ -61,7 +61,7 @@ def written(**changes):
 
 def accepts(envelope, *, closed=False):
     """Whether the schema, which is a valid one, accepts it."""
-    schema = document_schema("things", 1, Data, (TABLE,), closed=closed)
+    schema = document_schema("things", 1, Data, closed=closed)
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema).is_valid(envelope)
 
@@ -93,8 +93,8 @@ def test_another_kind_or_version_is_refused(change):
     assert not accepts(written() | change)
 
 
-def test_fields_are_described_by_the_glossary_and_objects_by_their_types():
-    row = document_schema("things", 1, Data, (TABLE,))["$defs"]["Row"]
+def test_fields_are_described_where_they_are_declared_and_objects_by_their_docstrings():
+    row = document_schema("things", 1, Data)["$defs"]["Row"]
     assert row["properties"]["name"] == {"type": "string", "description": "what it is called"}
     assert row["description"] == "One of the rows."
     assert row["required"] == ["name", "age_s", "advice", "places"]

@@ -37,7 +37,7 @@ from eosctl.render.answers.tracing import TraceData
 from eosctl.render.answers.transaction_log import LogHistoryData, TransactionLogData
 from eosctl.render.answers.transactions import DescriptionsData, ProducersData, StabilityData, TransactionsData
 from eosctl.render.answers.watch import WatchData
-from eosctl.render.document import Block, Column, Document, Fields, Table, columns, hints_of, unfolded
+from eosctl.render.document import Document, Table, columns, hints_of, unfolded
 
 # JSON Schema (draft 2020-12) of documents, derived from the types of their data as `document.tree` writes them.
 #
@@ -145,17 +145,13 @@ def _optional(kind: Any) -> Iterable[str]:  # noqa: ANN401  # a TypedDict, a Str
     return kind.__optional_keys__ if is_typeddict(kind) else ()
 
 
-def document_schema(
-    name: str, version: int, data: type, blocks: Sequence[object] = (), *, completed: bool = True, closed: bool = False
-) -> Schema:
+def document_schema(name: str, version: int, data: type, *, completed: bool = True, closed: bool = False) -> Schema:
     """The schema of documents of this kind, whose data is of this type.
 
-    blocks show parts of it, and describe them; completed: it has complete and unread, as every answer has.
+    completed: it has complete and unread, as every answer has.
     """
     schemas = _Schemas(closed=closed)
     whole = schemas.object_of(data, CompletedFields) if completed else schemas.object_of(data)
-    for path, meaning in _meanings(blocks):
-        _describe(whole, schemas.definitions, path, meaning)
     return _envelope(
         name,
         version,
@@ -190,34 +186,6 @@ def _envelope(name: str, version: int, members: Mapping[str, Schema], schemas: _
 def _sentence(text: str | None) -> str:
     """The docstring on one line."""
     return " ".join((text or "").split())
-
-
-def _meanings(blocks: Sequence[object]) -> Iterator[tuple[list[str], str]]:
-    """The path from the data to each value that a column shows, and what the glossary says of it."""
-    for block in blocks:
-        if isinstance(block, Table | Fields):
-            start = block.rows.split(".") if isinstance(block, Table) else [*filter(None, block.at.split("."))]
-            yield from (([*start, *each.path.split(".")], each.meaning) for each in _meant(block.columns))
-
-
-def _meant(columns: Sequence[Column]) -> Iterator[Column]:
-    return (each for each in columns if each.meaning)
-
-
-def _describe(whole: Schema, definitions: Mapping[str, Schema], path: Sequence[str], meaning: str) -> None:
-    """Puts the meaning where the path leads to, unless something is said there already."""
-    at: Schema = whole
-    for name in path:
-        inner = [_resolved(each, definitions) for each in (at, at.get("items"), *at.get("anyOf", ())) if each]
-        found = next((each["properties"][name] for each in inner if name in each.get("properties", ())), None)
-        if found is None:
-            return
-        at = found if "$ref" not in found else _resolved(found, definitions)
-    at.setdefault("description", meaning)
-
-
-def _resolved(schema: Schema, definitions: Mapping[str, Schema]) -> Schema:
-    return definitions[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
 
 # What `--help-json` and `schema` answer.
@@ -279,7 +247,7 @@ class SchemaData(Struct, frozen=True):
 
 
 class DocumentKind(NamedTuple):
-    """A kind of document: what its data is, the commands that print it, and the blocks that describe it.
+    """A kind of document: what its data is, and the commands that print it.
 
     completed: it is the answer of a command, and says in `complete` and `unread` what it lacks.
     """
@@ -287,7 +255,6 @@ class DocumentKind(NamedTuple):
     name: str
     data: type
     commands: tuple[str, ...]
-    blocks: tuple[Block, ...] = ()
     completed: bool = True
     version: int = 1
 
@@ -295,7 +262,7 @@ class DocumentKind(NamedTuple):
         """Its JSON Schema; closed: without the fields that a later eosctl may add."""
         if self.data is ErrorFields:
             return error_schema(self.data, closed=closed)
-        return document_schema(self.name, self.version, self.data, self.blocks, completed=self.completed, closed=closed)
+        return document_schema(self.name, self.version, self.data, completed=self.completed, closed=closed)
 
 
 class ErrorFields(Struct, frozen=True):
