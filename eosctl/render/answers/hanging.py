@@ -235,7 +235,7 @@ def _held_fields(held: HeldBack) -> dict[str, Any]:
         "waiting_connect": list(held.connect),
         "pending_offset_commits": held.commits
         if isinstance(held.commits, Skipped)
-        else [{"group_id": each.group_id, "partitions": [str(p) for p in each.partitions]} for each in held.commits],
+        else [PendingCommitRow(each.group_id, [str(p) for p in each.partitions]) for each in held.commits],
     }
 
 
