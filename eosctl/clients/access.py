@@ -24,5 +24,5 @@ class ClusterAccess(Struct, frozen=True):
         return self.wire.properties
 
     def ask_worker(self, ask: Callable[[RestClient], T]) -> T:
-        """What `ask` gets from the first worker that answers; Refused where no address is known."""
+        """The result of `ask` at the first worker that answers; Refused if no address is known."""
         return ask_worker(self.connect_urls, self.timeout_s, ask)

@@ -231,7 +231,7 @@ def protocol_error(code: int, *, principal: str, operation: str, resource: str) 
 
 
 def plain_reason(reason: str) -> str:
-    """What a library says of a failed connection, without its own notation: `111 ECONNREFUSED` and the like."""
+    """A library's message about a failed connection, without its own notation: `111 ECONNREFUSED` and the like."""
     words = _LIBRDKAFKA.sub(
         "", _ERRNO.sub(lambda found: os.strerror(int(found["code"])) if found["code"] else "", reason)
     )

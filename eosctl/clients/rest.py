@@ -282,7 +282,7 @@ def _is_ambiguous(path: str, status: int) -> bool:
 
 PATHS: Final = {"info": "", "status": "/status"}
 NOT_TEXT: Final = "cannot be cast to class java.lang.String"
-"""What a worker says of a connector whose class is no text (Herder.connectorInfo): it cannot even name its type."""
+"""A worker's answer about a connector whose class is no text (Herder.connectorInfo): it cannot even name its type."""
 PARALLEL: Final = 8
 
 

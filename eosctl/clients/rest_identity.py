@@ -86,7 +86,7 @@ def task_number(value: object) -> int:
 
 
 def sanitized(text: object) -> str:
-    """What a peer says, as an error repeats it: on one line, cut, without what looks like a secret."""
+    """A peer's words for an error: on one line, cut, with values that look like secrets hidden."""
     words = str(text)
     cut = words if len(words) <= MAX_WORDS else f"{words[:MAX_WORDS]}…"
     return "".join(char if char.isprintable() else " " for char in mask_text(cut)).strip()

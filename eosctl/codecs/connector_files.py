@@ -73,7 +73,7 @@ def decode_connector(text: str, origin: str) -> dict[str, str]:
 
 
 def config_digest(settings: Mapping[str, str | None]) -> str:
-    """What distinguishes this config from others; order and settings of null do not count."""
+    """The digest of a config; order and settings of null do not count."""
     given = {key: value for key, value in settings.items() if value is not None}
     text = json.dumps(given, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return "sha256:" + sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

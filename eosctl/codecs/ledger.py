@@ -180,7 +180,7 @@ def marks(columns: str, more: int = 0) -> str:
 
 
 def decode_earlier_audit(text: str, run_number: int) -> EarlierAudit | None:
-    """What the run concluded; None where the text is no report, so that nothing is taken for known."""
+    """The conclusions of the run; None if the text is no report: no finding counts as known then."""
     findings: dict[tuple[str, str], tuple[EarlierFinding, ...]] = {}
     try:
         document = json.loads(text)
@@ -253,7 +253,7 @@ def _fast(raw: bytes) -> object:
 
 
 def read_offsets_key(raw: bytes | None) -> ReadKey:
-    """Whose key it is, and a text that all keys of the same JSON share: members sorted, no blanks."""
+    """The key's connector, and its canonical JSON: members sorted, no blanks."""
     try:
         value = None if raw is None else _fast(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):

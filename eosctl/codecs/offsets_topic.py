@@ -210,7 +210,7 @@ def _bucket(name: str, buckets: int) -> int:
 
 
 def offsets_in(records: "Iterable[OffsetsWrite]") -> tuple[ConnectorOffset, ...]:
-    """What these records say, as far as a worker reads them; a tombstone is an offset of None."""
+    """The offsets in these records as a worker reads them; a tombstone is an offset of None."""
     found = []
     for each in records:
         key, value = decode_offsets_key(each.key), decode_offsets_value(each.value)

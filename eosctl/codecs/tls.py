@@ -266,7 +266,7 @@ _BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOT
 
 
 class PemBlock(HiddenFields, frozen=True):
-    """What stands between BEGIN and END: the label, such as `CERTIFICATE`, and the DER bytes."""
+    """One block of PEM: the label, such as `CERTIFICATE`, and the DER bytes."""
 
     hidden: ClassVar = ("der",)
 

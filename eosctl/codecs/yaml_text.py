@@ -234,7 +234,7 @@ def _child(node: Node, key: str | int) -> Node | None:
 
 
 def _is_empty(node: Node) -> bool:
-    """Whether nothing is written there, or an empty list or mapping."""
+    """True if the node is absent, or an empty list or mapping."""
     return bool(node.tag == "tag:yaml.org,2002:null" or node.value == [])
 
 

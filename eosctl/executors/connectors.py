@@ -43,7 +43,7 @@ IsRestarted = Callable[[str], bool]
 
 
 class ResumeChecks(Struct, frozen=True):
-    """What decides whether a connector may be resumed, and whether it runs then.
+    """The checks before a connector is resumed, and of its state afterwards.
 
     contradiction is what a worker's answer has otherwise than the entries of a topic, in words; None: nothing.
     """
@@ -88,7 +88,7 @@ def await_stopped(rest: RestClient, connector: str, what: str, timeout_s: float,
 
 
 def by_hand(connector: str) -> str:
-    """What to do where workers are too old to stop a connector."""
+    """The manual steps where workers are too old to stop a connector."""
     return (
         f"delete connector {connector} (its offsets stay in the topic), run this again without --stop, then create the "
         "connector again with the new settings"

@@ -247,7 +247,7 @@ def _no_response(progress: StepProgress, error: EosctlError | None) -> FenceErro
 
 
 def _reported_until_now(progress: StepProgress) -> str:
-    """What the coordinator kept answering. 51 without end: markers of a transaction cannot be written."""
+    """The coordinator's last answer. 51 without end: markers of a transaction cannot be written."""
     times = f"{progress.attempts} answers, the last one {code_name(progress.retriable or 0)}"
     before = progress.step.before
     if progress.retriable != errors.CONCURRENT_TRANSACTIONS or before is None or not before.partitions:

@@ -392,7 +392,7 @@ class PostgresqlConnection:
         )
 
     def _allow(self, seconds: float, most_bytes: int = MOST_BYTES) -> None:
-        """What comes next may take so long, and so many bytes."""
+        """Limits the next exchange in time and bytes."""
         self._bounds.deadline, self._bounds.bytes_left = min(self._end, monotonic() + seconds), most_bytes
 
     def __enter__(self) -> Self:
@@ -497,7 +497,7 @@ class PostgresqlConnection:
 
 
 def _server_message(said: object) -> str:
-    """What a server says: on one line, and cut."""
+    """A server's message on one line, cut."""
     return "".join(each if each.isprintable() else " " for each in " ".join(str(said).split())[:MOST_WORDS])
 
 

@@ -1,4 +1,4 @@
-"""What a ledger needs of a database. SQLite and PostgreSQL differ only below here.
+"""The port of a ledger's database. SQLite and PostgreSQL differ only below here.
 
 Statements are written once: `?` stands for a value (so it can stand for nothing else), {blob}, {text} and {now_ms} for
 what each dialect says there. Text is compared by its bytes in both.

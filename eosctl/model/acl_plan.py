@@ -93,7 +93,7 @@ def same_cluster(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 class AclRequest(Struct, frozen=True):
-    """What to plan for.
+    """The request for an ACL plan.
 
     phase None takes each worker's own, which has to be known. headroom is tasks beyond those known of. principals are
     the named ones, by role and connector, or by role and None for every connector. topics_known maps a topic to whether
@@ -214,7 +214,7 @@ class AclReport(Result, frozen=True, kw_only=True):
 
 
 class ClusterAcls(Struct, frozen=True):
-    """What the cluster says: its bindings, which of the topics exist, and how brokers name certificates.
+    """The cluster's bindings, existing topics, and rules that name certificates.
 
     unread says of topics why it is not known whether they exist. addresses are those it was reached by
     and those its brokers advertise; hidden names settings of the authorizer that brokers have and keep to themselves.
@@ -231,7 +231,7 @@ class ClusterAcls(Struct, frozen=True):
 
 
 _TRIMMED: Final = "".join(map(chr, range(33)))
-"""What Java's String.trim takes away."""
+"""Characters that Java's String.trim removes."""
 _KAFKA_ACLS_RESOURCE: Final = {
     ResourceType.TOPIC: "--topic",
     ResourceType.GROUP: "--group",
@@ -242,7 +242,7 @@ _KAFKA_ACLS_RESOURCE: Final = {
 
 
 def adding_arguments(binding: AclBinding, operations: Iterable[Operation]) -> list[str]:
-    """What follows `--add`. Values are joined with `=`, because one that begins with a dash is taken for an option.
+    """The arguments after `--add`, joined to their values with `=`: a value may begin with a dash.
 
     Raises Unsupported for a name that begins or ends with a blank: AclCommand trims what it is given, and would say
     that it added a binding when it added another one.

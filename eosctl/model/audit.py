@@ -1,4 +1,4 @@
-"""What an audit reads: topics with their roles, and the offset ranges that it fixed before it read the first byte."""
+"""The input of an audit: topics with their roles, and the offset ranges that it fixed before it read the first byte."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -27,7 +27,7 @@ MARKERS_MS: Final = 5_000
 
 
 class TopicRole(StrEnum):
-    """What a topic is to the audit, and with that how much of it has to be read.
+    """The role of a topic in the audit, which decides how much of it is read.
 
     offsets: keys and values are decoded; config: the records are replayed; output: batch headers are enough.
     """
@@ -176,7 +176,7 @@ class AuditPlan(Result, frozen=True):
 
 
 class StateKind(StrEnum):
-    """What a state row is about: a partition's log, keys of an offsets topic, transactions, or the config topic.
+    """The subject of a state row: a partition's log, keys of an offsets topic, transactions, or the config topic.
 
     changes are the consequences of source offsets that were altered.
     mirror is how far a mirrored pair of partitions was compared: only a mirror's audit carries it.
@@ -333,7 +333,7 @@ class Gap(NamedTuple):
 
 
 class RangeEvidence(Struct, frozen=True):
-    """What was read of one partition: proof that it was read to its end, and what its batches say together.
+    """The reading of one partition: proof that it was read to its end, and totals of its batches.
 
     records counts data records as they lie in the log: aborted_records and plain_records (outside any transaction) are
     among them; control_records (markers) are not. size_bytes is the size of the batches as stored.
@@ -517,7 +517,7 @@ class OutputPart(NamedTuple):
 
 
 class CommittedData(NamedTuple):
-    """What the transaction of a source offset wrote beside it: nothing where data is empty."""
+    """Data that the transaction of a source offset wrote beside it; it may be empty."""
 
     write: OffsetsWrite
     data: tuple[OutputPart, ...]
@@ -559,7 +559,7 @@ class OwnerFigures(NamedTuple):
 
 
 class TransactionSummary(NamedTuple):
-    """What was concluded from the transactions of some producer IDs; two of them add up.
+    """Conclusions from the transactions of some producer IDs; two of them add up.
 
     committed is what the transactions of some source offsets wrote beside them.
     """
@@ -572,7 +572,7 @@ class TransactionSummary(NamedTuple):
 
 
 class ClosedTransactions(NamedTuple):
-    """What was concluded from transactions that nothing can be added to, by producer ID: no connector is named.
+    """Conclusions from closed transactions, by producer ID: no connector is named.
 
     stalls and committed cover all producers.
     """
@@ -603,7 +603,7 @@ class KeyAnomaly(NamedTuple):
 
 
 class OffsetsChange(NamedTuple):
-    """What came of source offsets that were changed during one stop of a connector.
+    """The consequences of source offsets that were changed during one stop of a connector.
 
     places are the first of the changed offsets, offsets is how many there are. before is the data that records of were
     written again, again is where they are, by partition. open: the connector has not come as far again as it was.
@@ -643,7 +643,7 @@ class ConnectorKeys(NamedTuple):
 
 
 class KeySummary(NamedTuple):
-    """What was concluded from some keys: anomalies are the earliest of each kind and connector, all are counted.
+    """Conclusions from some keys: anomalies are the earliest of each kind and connector, all are counted.
 
     suspicions are anomalies that count or not by the data of their transactions. latest are the last writes of keys: a
     later audit may ask what was committed with them.
@@ -665,7 +665,7 @@ class ConfigAnomaly(NamedTuple):
 
 
 class ConnectorHistory(NamedTuple):
-    """What the config topic says of one connector over time.
+    """The history of one connector in the config topic.
 
     starts are its commits and task-count records as (timestamp, offset, kind, tasks), kind "commit" or "fencing".
     """

@@ -77,7 +77,7 @@ class Regressions(NamedTuple):
 
 
 class KeyState(NamedTuple):
-    """What became of one key within a range.
+    """The state of one key within a range.
 
     setbacks are those after a write in a transaction, plain_setbacks those after one outside any; repeats are the first
     writes of the value that was there already. plain_records were written outside any transaction, plain_after of them
@@ -185,7 +185,7 @@ class GrowthPoint(NamedTuple):
 
 
 class LogState(NamedTuple):
-    """What the batches of a range say together: see RangeEvidence.
+    """Totals of a range's batches: see RangeEvidence.
 
     first_base is the first offset of its first batch or damage, which may lie before the range. first_batch is the base
     timestamp of the first batch. cleaned_until is the timestamp of the last batch behind offsets which compaction
@@ -234,7 +234,7 @@ class ConfigEvent(NamedTuple):
 
 
 class TransactionPart(NamedTuple):
-    """What one transaction left in one partition. marker_offset None: it is open there.
+    """The part of one transaction in one partition. marker_offset None: it is open there.
 
     offsets is whether the partition is one of an offsets topic. records is 0 where compaction left the marker only.
     """

@@ -1,4 +1,4 @@
-"""What a Kafka client is configured with: Java client properties, where each came from, and who they make it."""
+"""The configuration of a Kafka client: Java client properties, their origins, and the principal."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -164,7 +164,7 @@ CLIENT_KEYS: Final = frozenset(key for keys in SINCE.values() for key in keys.sp
 MIRROR_CLIENT_KEYS: Final = frozenset(
     key for key in CLIENT_KEYS if key in {"bootstrap.servers", "security.protocol"} or key.startswith(("ssl.", "sasl."))
 )
-"""What a setting of a whole cluster may be in MirrorMaker (MirrorClientConfig.CLIENT_CONFIG_DEF)."""
+"""Settings of a whole cluster in MirrorMaker (MirrorClientConfig.CLIENT_CONFIG_DEF)."""
 
 _IN_JAVA_ONLY: Final = """
 security.providers ssl.provider ssl.engine.factory.class ssl.keymanager.algorithm ssl.trustmanager.algorithm

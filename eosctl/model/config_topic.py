@@ -54,7 +54,7 @@ PRIVILEGED_KINDS = frozenset(
 
 
 class Disposition(StrEnum):
-    """What a worker does with a value it cannot use.
+    """A worker's treatment of a value it cannot use.
 
     unreadable: not JSON, logged and passed over; ignored: JSON of the wrong shape, logged and passed over;
     poison: the record handler throws, and the rest of the records of that poll are lost to the worker (KafkaBasedLog);
@@ -366,7 +366,7 @@ class InspectedConnector(Struct, frozen=True):
 
 
 class Inspection(Struct, frozen=True):
-    """What a config topic shows.
+    """The contents of a config topic.
 
     connectors exist or have left records, by name; absent are the requested names that
     the topic does not mention. skipped says what could not be checked and why.

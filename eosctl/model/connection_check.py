@@ -1,4 +1,4 @@
-"""What a check of the ways to a cluster finds."""
+"""Results of a check of the connections to a cluster."""
 
 from enum import StrEnum
 from typing import Annotated

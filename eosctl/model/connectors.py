@@ -57,7 +57,7 @@ class SessionKey(Struct, frozen=True):
 
 
 class ConnectorState(Struct, frozen=True):
-    """What a worker holds in memory about one connector name after reading the config topic.
+    """A worker's state of one connector name after it has read the config topic.
 
     config is None when the connector is unknown (deleted, or only leftovers of it remain). task_count is None before
     any applied task commit. task_configs are the committed ones, by task number; deferred are those still waiting for

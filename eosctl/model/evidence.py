@@ -27,7 +27,7 @@ Properties = Mapping[str, str]
 
 
 class WorkerEvidence(Struct, frozen=True):
-    """What one worker says about itself.
+    """One worker's statements about itself.
 
     enabled is the answer of the validate probe: whether this very worker has exactly.once.source.support=enabled; the
     probe does not distinguish preparing from disabled. connectors are the names that this worker knows; plugins the
@@ -43,7 +43,7 @@ class WorkerEvidence(Struct, frozen=True):
 
 
 class Preflight(Struct, frozen=True):
-    """What workers say of a source connector where exactly-once is required of it: messages, none where it supports it.
+    """The workers' validation messages for a source connector with exactly-once required; none if it supports it.
 
     One worker of each set of versions of its plugin was asked (KIP-891).
     """

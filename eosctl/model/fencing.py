@@ -74,7 +74,7 @@ class Objection(Struct, frozen=True):
 
 
 class FencingPlan(Struct, frozen=True):
-    """What fencing would do. With any objection nothing may be carried out.
+    """The steps of fencing. With any objection none may be carried out.
 
     transaction_timeout_ms travels in every InitProducerId: the coordinator stores it as the ID's transaction timeout
     until the next producer initialises, and must not exceed the broker's transaction.max.timeout.ms (KAFKA-16047).
@@ -156,7 +156,7 @@ class PlannedFencing(Result, frozen=True, kw_only=True):
 
 
 class Proof(Struct, frozen=True):
-    """What was seen afterwards about one fenced ID.
+    """The state of one fenced ID afterwards.
 
     open is whether a transaction is ongoing now; moved whether producer ID or epoch differ from before;
     refusal is the error the coordinator gave the old producer (None: it was not asked; "" : it was not refused).
@@ -174,7 +174,7 @@ class Proof(Struct, frozen=True):
 
 
 class Fenced(Result, frozen=True, kw_only=True):
-    """What became of a plan: the outcome of each ID, its proof, and findings where a proof does not hold.
+    """The result of a plan: the outcome of each ID, its proof, and findings where a proof does not hold.
 
     principal is who fenced, as the brokers name the user.
     """

@@ -70,7 +70,7 @@ class HangingReason(StrEnum):
 
 
 class Advice(StrEnum):
-    """What to do about an open transaction: fence its transactional ID, wait for its coordinator, abort it, or have its
+    """The remedy for an open transaction: fence its transactional ID, wait for its coordinator, abort it, or have its
     application complete it (KIP-939).
     """
 
@@ -171,7 +171,7 @@ class PendingCommit(Struct, frozen=True):
 
 
 class HeldBack(Struct, frozen=True):
-    """What an open transaction keeps from read_committed consumers of its partition.
+    """The effect of an open transaction on read_committed consumers of its partition.
 
     holds_lso is whether it is the one that the last stable offset stands at: another one may begin before it.
     connect says which parts of a Connect cluster wait, in words. commits are the offset commits that it holds up; none
@@ -202,7 +202,7 @@ def waiting_groups(
 
 
 class HangingTransactions(Result, frozen=True, kw_only=True):
-    """What a search for hanging transactions found; as_of is in ms since the epoch.
+    """The result of a search for hanging transactions; as_of is in ms since the epoch.
 
     verdicts are those on transactions that are old enough, held_back what each keeps from readers; undecided those that
     cannot be judged because of undecided_reasons; undated those that hang if they are as old as that, which clock, the

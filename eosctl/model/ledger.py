@@ -1,4 +1,4 @@
-"""What an audit keeps between its runs: cursors, the ranges that were read or lost, carried state, and reports.
+"""The state of an audit between its runs: cursors, the ranges that were read or lost, carried state, and reports.
 
 A job is an audit that goes on: one Kafka cluster, one set of topics, one run after the other. Its ledger accounts for
 every settled offset once: it was read by one run, or a gap says why it was not read.
@@ -36,7 +36,7 @@ class Cursor(NamedTuple):
 
 
 class LedgerRangeKind(StrEnum):
-    """What became of the offsets of a range.
+    """The fate of a range's offsets.
 
     read: one run read them. expired: the log start had passed them before a run came. recreated: the topic was deleted
     and created again, what lay behind the cursor went with it (start and end are where the cursor stood, the end of the
@@ -73,7 +73,7 @@ class CommittedRange(NamedTuple):
 
 
 class Advance(Struct, frozen=True):
-    """What one run does to one cursor: where it stood (None: there was none), where it will stand, and why.
+    """The move of one cursor by one run: its position before (None: there was none) and after, and why.
 
     Raises Bug where the ranges do not account for every offset on the way, once and in order:
     1. A range that was read or has expired begins where the one before it ended, the first one at the cursor.

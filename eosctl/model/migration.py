@@ -35,7 +35,7 @@ class SourceServer(Struct, frozen=True):
 
 
 class SourceRead(Struct, frozen=True):
-    """What was read of a connector's source: its server, and the name of its slot; Skipped where it is not known."""
+    """A connector's source: its server, and the name of its slot; Skipped: not known."""
 
     server: SourceServer | Skipped
     slot: str | Skipped
@@ -80,14 +80,13 @@ class Move(Struct, frozen=True):
 
 
 class MigrationRequest(Struct, frozen=True):
-    """What the user wants.
+    """A request to move offsets.
 
-    Group IDs name the Connect clusters; partitions and replication_factor are for target topics that do not
-    exist yet. replication_factor None copies the factor of the source offsets topic, which Connect made with the
-    workers' offset.storage.replication.factor; -1 is the broker's default. just_stopped are connectors that this
-    command has stopped.
-    stays: the other Kafka cluster is the one that the connector produces to; it remains in its Connect cluster.
-    force: its producers' IDs are fenced although a task of another connector has them.
+    Group IDs name the Connect clusters; partitions and replication_factor are for target topics that do not exist yet.
+    replication_factor None copies the factor of the source offsets topic, which Connect made with the workers'
+    offset.storage.replication.factor; -1 is the broker's default. just_stopped are connectors that this command has
+    stopped. stays: the other Kafka cluster is the one that the connector produces to; it remains in its Connect
+    cluster. force: its producers' IDs are fenced although a task of another connector has them.
     """
 
     moves: tuple[Move, ...]
@@ -133,7 +132,7 @@ class ConnectClusters(Struct, frozen=True):
 
 
 class MigrationFacts(Struct, frozen=True):
-    """What was read for it. Connectors, topics and offsets are by side and name.
+    """The facts for a move. Connectors, topics and offsets are by side and name.
 
     offsets lack the topics that do not exist; fenced_ids are the transactional IDs of the connectors' tasks on each
     side that coordinators know, live_owners who has IDs now; a connector whose state is not known is Skipped. answers

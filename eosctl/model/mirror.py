@@ -1,4 +1,4 @@
-"""What a mirror's audit reads and says: pairs of partitions, where they differ, and the verdict on each pair."""
+"""Input and result of a mirror's audit: pairs of partitions, where they differ, and the verdict on each pair."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -98,7 +98,7 @@ class Damage(NamedTuple):
 
 
 class Alignment(Struct, frozen=True):
-    """What comparing one pair of partitions gave.
+    """The result of comparing one pair of partitions.
 
     first and last are the first and the last pair of equal records, in order (source offset, target offset); matched
     counts the source records that the target holds, repeats not included. head is what the source holds before the
@@ -172,7 +172,7 @@ class MirrorPlan(Struct, frozen=True):
 
     @property
     def aligned_by(self) -> tuple[str, ...]:
-        """What says which source record a target record is.
+        """The facts that match a target record to its source record.
 
         Offset syncs do not: a mirror that goes wrong writes wrong ones.
         """
@@ -223,7 +223,7 @@ class MirrorReport(Result, frozen=True):
 
 
 class Counts(NamedTuple):
-    """What was read of one side: committed and aborted records, and bytes.
+    """Counts of one side: committed and aborted records, and bytes.
 
     Every batch that begins before the offset `until` is counted, and no other.
     """
@@ -324,7 +324,7 @@ class Again(NamedTuple):
 
 
 class ComparedPair(NamedTuple):
-    """What comparing one pair gave, and what a later run can go on from (None: it has to compare everything).
+    """The result of comparing one pair, and the progress for a later run (None: it must compare everything).
 
     again says why an earlier run's progress was not gone on from.
     """

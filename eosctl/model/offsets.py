@@ -19,7 +19,7 @@ from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.versions import NEWEST, KafkaVersion
 
 SourcePartition = Mapping[str, object]
-"""What a connector reads from, as it names it: text to null, text, number or boolean."""
+"""The source that a connector reads, as it names it: text to null, text, number or boolean."""
 
 SourceOffset = Mapping[str, object]
 """How far a connector has read there: text to null, text, number or boolean."""
@@ -48,7 +48,7 @@ class MalformedValue(Struct, frozen=True):
 
 
 class KeyRecords(NamedTuple):
-    """What one topic partition holds under one raw key: its last record in each transaction state, and how many.
+    """The records of one topic partition under one raw key: its last record in each transaction state, and how many.
 
     records counts all of them in every state, tombstones those without a value.
     """
@@ -92,7 +92,7 @@ class OffsetsTopic(Struct, frozen=True):
     partitions: tuple[OffsetsPartition, ...]
 
     def under(self, raw: bytes | None) -> tuple[KeyRecords, ...]:
-        """What lies under a raw key, one entry for each partition that has it: more than one is a fault (V12)."""
+        """The records under a raw key, one entry for each partition that has it: more than one is a fault (V12)."""
         return tuple(part.keys[raw] for part in self.partitions if raw in part.keys)
 
     def raw_keys(self) -> Iterator[bytes | None]:
@@ -118,7 +118,7 @@ class SourceSupport(StrEnum):
 
 
 class WorkerSettings(Struct, frozen=True):
-    """What the workers of one Connect cluster are set to, as far as it decides where offsets are kept.
+    """Settings of a Connect cluster's workers that decide where offsets are kept.
 
     offsets_topic is offset.storage.topic; clients holds the worker's own `producer.*` and `consumer.*` settings, which
     its connectors inherit, and its isolation.level.
@@ -185,7 +185,7 @@ class StoredOffset(NamedTuple):
 
 
 class ByPhase(NamedTuple):
-    """What a task would begin from under workers that are enabled, and under workers that are not.
+    """The offsets that a task would begin from under enabled workers, and under others.
 
     uncommitted says that they differ because the key's last record is of a transaction that was aborted or is open.
     """

@@ -133,7 +133,7 @@ class TransactionHangs(Struct, frozen=True):
 
 
 class OpenPart(Struct, frozen=True, order=True):
-    """What a transaction has in one partition: its first offset, and the sequence number of its producer's last record.
+    """A transaction's part in one partition: its first offset, and the sequence number of its producer's last record.
 
     Both are NOTHING_OPEN in a partition that was added to the transaction and has no record of it.
     """

@@ -188,7 +188,7 @@ def violations(preconditions: Sequence[Precondition], facts: PlanFacts) -> tuple
 def cure(
     preconditions: Iterable[Precondition], facts: PlanFacts, plan: Plan | None = None, words: Sequence[str] = ()
 ) -> str:
-    """What to do about those that do not hold; words name the plan's clusters on a command line.
+    """The remedy for preconditions that do not hold; words name the plan's clusters on a command line.
 
     A new plan would be held up by the same open transaction. Its ID was initialised before a plan looks for it, so it
     is another producer's, or it hangs: a coordinator ended it and forgot a marker, as 4.3.1 does where a partition has

@@ -1,4 +1,4 @@
-"""What a cluster does with transactions: the plan of a probe, its questions and its answers."""
+"""Probing a cluster's transactions: the plan of a probe, its questions and its answers."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -91,7 +91,7 @@ Seen: TypeAlias = T | Refusal | Skipped
 
 
 class Observations(Struct, frozen=True, kw_only=True):
-    """What the brokers answered.
+    """The brokers' answers.
 
     stopped says why whatever is NOT_TRIED was not tried. versions are by node ID and API key; features those that are
     finalized; rights the principal's operations on the cluster. unused describes an ID that was never used.

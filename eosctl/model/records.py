@@ -7,7 +7,7 @@ from eosctl.model.names import ProducerIdAndEpoch
 
 
 class RecordState(StrEnum):
-    """What became of the transaction a record was written in; a record outside any transaction is committed."""
+    """The outcome of the transaction a record was written in; a record outside any transaction is committed."""
 
     COMMITTED = "committed"
     ABORTED = "aborted"

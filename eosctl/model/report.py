@@ -1,4 +1,4 @@
-"""What a pure function concluded: findings, each of a kind with a stable ID, and what to do about them."""
+"""Conclusions of pure functions: findings, each of a kind with a stable ID, and what to do about them."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -64,7 +64,7 @@ class OlderFix(NamedTuple):
 
 
 class FindingKind(Struct, frozen=True):
-    """What a finding can be about; every kind is declared once, in analysis/catalogue.
+    """A kind of finding; every kind is declared once, in analysis/catalogue.
 
     id (EOS001) is stable and never used for another kind. name is its readable form, stable too; kinds of one fault in
     several topics share it. severity is the worst that its findings have. cause says why it matters, fix which commands
@@ -204,7 +204,7 @@ class Uncertainty(NamedTuple):
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """What an operation returns: a Report, a Plan that is shown, or an Outcome. Subclasses add what was found.
+    """The result of an operation. Subclasses add their facts.
 
     coverage is what was asked of the cluster, and what of it was not read; triage how the user wants findings treated.
     """

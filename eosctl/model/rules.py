@@ -62,7 +62,7 @@ class Rule(Struct, frozen=True):
 
 
 class RuleAnswer(Struct, frozen=True):
-    """What one rule says of the evidence: findings, and the reasons why it cannot tell (none: it can).
+    """The answer of one rule: findings, and the reasons why it cannot tell (none: it can).
 
     complete is whether it lacks nothing but what the user gave no input for.
     """
@@ -121,7 +121,7 @@ class Diagnosis(Result, frozen=True):
 
 
 class Phase(StrEnum):
-    """What a worker is at, as far as it is known.
+    """The phase of a worker, as far as known.
 
     `not enabled` is disabled or preparing: a worker that is asked says only whether it is enabled, and its properties
     file says the rest.

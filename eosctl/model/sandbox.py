@@ -1,4 +1,4 @@
-"""What the sandbox commands answer."""
+"""Answers of the sandbox commands."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -90,7 +90,7 @@ class Unread(Struct, frozen=True):
 
 
 class Coverage(Struct, frozen=True):
-    """What was asked for, in the order of asking, and what of it was not read."""
+    """The facts that were requested, in order, and the ones that were not read."""
 
     asked: tuple[str, ...] = ()
     unread: tuple[Unread, ...] = ()

@@ -1,4 +1,4 @@
-"""What became of one record: the transaction that it was written in, and what was committed with it."""
+"""Tracing one record: the transaction that wrote it, and the offsets committed with it."""
 
 from collections.abc import Mapping
 from enum import StrEnum

@@ -34,7 +34,7 @@ class CommitFacts(Struct, frozen=True):
 
 
 class AbortRequest(Struct, frozen=True):
-    """What to abort, how old it must be (ms), and whether to do so although it does not hang."""
+    """The transactions to abort: their least age (ms), and whether to abort ones that do not hang."""
 
     topic_partition: TopicPartition
     start_offset: int | None

@@ -136,7 +136,7 @@ class LogEnd(NamedTuple):
 
 
 class LogReading(Struct, frozen=True):
-    """What a reading of the transaction log found out about these IDs, and where it ended: the next one continues it.
+    """The facts about these IDs in the transaction log, and the end of the reading: the next one continues there.
 
     values are the last states of IDs in the partitions of ends; commits are the histories of all IDs that have one.
     cluster_id is the log's, None: any. A watched address may lead to another cluster one day.

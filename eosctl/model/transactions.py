@@ -75,7 +75,7 @@ OPEN_STATES: Final = frozenset(map(TransactionState, ("Ongoing", "PrepareCommit"
 
 
 class TransactionDescription(Struct, frozen=True):
-    """What the coordinator answers about one transactional ID (DescribeTransactions).
+    """The coordinator's answer about one transactional ID (DescribeTransactions).
 
     timeout_ms is the transaction timeout its producer asked for; start_ms is the start of the ongoing transaction,
     or None (a coordinator keeps a stale start in Complete* states); partitions belong to the open transaction,

@@ -32,7 +32,7 @@ class KafkaVersion(Struct, frozen=True, order=True):
 
 
 class Release(NamedTuple):
-    """What is known of a release: no older than at_least, and older than before (None: any)."""
+    """The bounds of a release: no older than at_least, and older than before (None: any)."""
 
     at_least: KafkaVersion
     before: KafkaVersion | None

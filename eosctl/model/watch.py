@@ -136,7 +136,7 @@ class Answers(Struct, frozen=True):
 
 
 def _lacking(answer: Result) -> tuple[Unread, ...]:
-    """What an answer lacks whose coverage names nothing, as where a rule cannot decode a record."""
+    """The gap of an answer whose coverage names none, such as a record that a rule cannot decode."""
     if answer.complete and answer.failure is None:
         return ()
     reason = "the command itself says what" if answer.failure is None else answer.failure.message

@@ -120,7 +120,7 @@ def only_connect_group(listed: Mapping[str, ListedGroup], hidden: Skipped | None
 
 
 class WorkerTrust(Struct, frozen=True):
-    """What decides whether a worker is asked whose address only the group names.
+    """The conditions for asking a worker whose address only the group names.
 
     wants names what workers at an address may want to see of the user ("" where nothing), and do not get. opted_in: the
     profile has `discover-workers: true`.
@@ -166,7 +166,7 @@ def _against(url: str, trust: WorkerTrust) -> Skipped | None:
 
 
 def name_worker(url: str) -> str:
-    """What to do so that a discovered worker is asked all."""
+    """The way to have a discovered worker asked everything."""
     return f"give --connect-url {url}, if it is one of your workers"
 
 

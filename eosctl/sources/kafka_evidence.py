@@ -55,7 +55,7 @@ def read_broker_settings(wire: "Wire") -> Mapping[int, Mapping[str, str] | Skipp
 
 
 def read_broker_releases(wire: "Wire") -> Mapping[int, Release | Skipped]:
-    """What the API versions of every live broker show of its release, by node ID."""
+    """The release of every live broker by its API versions, by node ID."""
     nodes = [broker.node_id for broker in wire.brokers()]
     return {node: read_or_skip(partial(_release, wire, node)) for node in nodes}
 

@@ -102,7 +102,7 @@ def read_trusted_profiles(path: Path, record: Path) -> Profiles:
 
 
 def read_project_file(path: Path) -> ProjectFile:
-    """What trusting the file means. Raises Refused or ConfigError where it cannot be trusted."""
+    """The digests that trusting the file records. Raises Refused or ConfigError if it cannot be trusted."""
     return _decoded(path, _read_own_file(path))
 
 
