@@ -22,7 +22,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from eosctl.model.connectors import ConnectorState
+from eosctl.model.connectors import OFFSETS_TOPIC, ConnectorState
 from eosctl.model.hanging import (
     Advice,
     HeldBack,
@@ -165,7 +165,6 @@ def held_back(
 # 3. A sink connector reads as the group `connect-<name>`, unless `consumer.override.group.id` says otherwise.
 
 
-OWN_OFFSETS_TOPIC: Final = "offsets.storage.topic"
 SINK_GROUP: Final = "consumer.override.group.id"
 
 
@@ -185,7 +184,7 @@ def waiting_parts(topic: str, groups: Iterable[str], cluster: ConnectTopics | No
     found = []
     if topic == cluster.config_topic:
         found.append(f"workers of Connect cluster {cluster.group_id}: config topic; none with exactly-once starts")
-    own = [name for name, state in cluster.connectors.items() if _config(state, OWN_OFFSETS_TOPIC) == topic]
+    own = [name for name, state in cluster.connectors.items() if _config(state, OFFSETS_TOPIC) == topic]
     if topic == cluster.offsets_topic:
         found.append(f"source connectors of Connect cluster {cluster.group_id}: offsets topic; none starts its tasks")
     found += [f"connector {name}: its offsets topic; it does not start its tasks" for name in sorted(own)]

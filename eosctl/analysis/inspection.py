@@ -22,7 +22,7 @@ from eosctl.model.config_topic import (
     NextStartRule,
     RecordKind,
 )
-from eosctl.model.connectors import ConnectorState, ConnectorType, TargetState, connector_path
+from eosctl.model.connectors import OFFSETS_TOPIC, ConnectorState, ConnectorType, TargetState, connector_path
 from eosctl.model.names import ConnectorTaskId, is_topic_name, task_transactional_id
 from eosctl.model.report import Finding, FindingKind, Severity, worst_first
 from eosctl.model.skipped import Skipped, not_asked
@@ -548,7 +548,6 @@ MOST_NAME_BYTES: Final = 2**15 - 1
 FILE_SOURCE: Final = "FileStreamSource"
 FILE_SINK: Final = "FileStreamSink"
 SHOWN: Final = 60
-_OWN_TOPIC: Final = "offsets.storage.topic"
 
 
 def why_impossible(connector: ConnectorConfig) -> Iterator[str]:
@@ -600,8 +599,8 @@ def _topics(connector: ConnectorConfig) -> Iterator[tuple[str, str]]:
         if connector.type is not None or connector.class_name == FILE_SINK:  # a guess is no reason
             yield from (("topics", name) for name in split_list(connector.get("topics")))
         return
-    if _OWN_TOPIC in connector.properties:
-        yield _OWN_TOPIC, connector.get(_OWN_TOPIC)
+    if OFFSETS_TOPIC in connector.properties:
+        yield OFFSETS_TOPIC, connector.get(OFFSETS_TOPIC)
     if connector.class_name == FILE_SOURCE:
         yield from (("topic", pattern.name) for pattern in named_or_told(connector))
 

@@ -36,13 +36,13 @@ from eosctl.model.client_roles import (
     as_properties,
     server_set,
 )
+from eosctl.model.connectors import OFFSETS_TOPIC
 from eosctl.model.names import is_topic_name
 from eosctl.model.offsets import OffsetStore, OffsetStores, SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import EXACTLY_ONCE_SOURCES
 
-OFFSETS_TOPIC: Final = "offsets.storage.topic"
 ISOLATION_LEVEL: Final = "isolation.level"
 
 OVERRIDES: Final = (f"{PRODUCER}.override.", f"{CONSUMER}.override.")

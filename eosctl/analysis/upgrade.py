@@ -21,6 +21,7 @@ from eosctl.analysis.catalogue.internal_topics import UNCOMMITTED_OFFSET
 from eosctl.analysis.client_configs import FLOWS, UNREAD, servers_elsewhere
 from eosctl.analysis.phases import worker_phases
 from eosctl.analysis.rules.registry import EXPECTED_WHILE_ROLLING, RULES, diagnose
+from eosctl.model.connectors import OFFSETS_TOPIC
 from eosctl.model.evidence import Evidence
 from eosctl.model.offsets import SourceSupport
 from eosctl.model.report import Finding, Severity, Uncertainty
@@ -216,7 +217,7 @@ def _consequences(evidence: Evidence, workers: tuple[WorkerPhase, ...], target: 
 
 
 def _offsets_after(name: str, evidence: Evidence) -> Iterator[str]:
-    own = evidence.config(name).get("offsets.storage.topic")
+    own = evidence.config(name).get(OFFSETS_TOPIC)
     if own:
         yield f"{name} keeps its offsets topic {own}, which stays in use"
     elif servers_elsewhere(evidence, name) is not None:

@@ -7,6 +7,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from eosctl.model.client_properties import HIDDEN, REFERENCE, Property, split_list
+from eosctl.model.connectors import OFFSETS_TOPIC
 from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import NEWEST, KafkaVersion
@@ -144,7 +145,7 @@ class ConnectorConfig(Struct, frozen=True):
 
     @property
     def offsets_topic(self) -> str | None:
-        return self.get("offsets.storage.topic") or None
+        return self.get(OFFSETS_TOPIC) or None
 
     @property
     def tasks_max(self) -> int:

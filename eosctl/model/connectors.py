@@ -13,6 +13,9 @@ Properties = Mapping[str, object]
 """A connector or task configuration. Values are text or None as Connect writes them, but a reader takes any JSON."""
 
 
+OFFSETS_TOPIC: Final = "offsets.storage.topic"
+"""The setting that gives a source connector an offsets topic of its own (KIP-618)."""
+
 UNRESERVED: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 """Bytes that stand for themselves in a URL (RFC 3986, section 2.3)."""
 

@@ -16,7 +16,7 @@ from typing import Final, assert_never
 from msgspec import Struct, field
 
 from eosctl.model.acls import AclBinding
-from eosctl.model.connectors import connector_path
+from eosctl.model.connectors import OFFSETS_TOPIC, connector_path
 from eosctl.model.names import TopicPartition
 from eosctl.model.plan import (
     AclsPresent,
@@ -221,9 +221,6 @@ def _cure(violated: Precondition, facts: PlanFacts, plan: Plan | None, words: Se
     return None
 
 
-SETTING: Final = "offsets.storage.topic"
-
-
 def moved_again(plan: Plan, words: Sequence[str] = ()) -> str | None:
     """The command that moves the present offsets where a plan or an undo leads that gives one connector another topic.
 
@@ -235,9 +232,9 @@ def moved_again(plan: Plan, words: Sequence[str] = ()) -> str | None:
     if is_elsewhere or plan.operated is not None or len(configs) != 1 or writes.keys() != {configs[0].connector}:
         return None
     [config] = configs
-    if config.copied_from is not None or config.changes.keys() != {SETTING}:
+    if config.copied_from is not None or config.changes.keys() != {OFFSETS_TOPIC}:
         return None
-    topic, name = config.changes[SETTING], config.connector
+    topic, name = config.changes[OFFSETS_TOPIC], config.connector
     target = ["--to-worker-topic"] if topic is None else ["--to-topic", topic]
     group_id = writes[name].transactional_id.removesuffix(f"-{name}-0")
     configs_topics = [each.config_topic for each in plan.places if each.config_topic not in {None, "connect-configs"}]

@@ -25,7 +25,7 @@ from eosctl.model.acls import PatternType
 from eosctl.model.client_properties import split_list
 from eosctl.model.client_roles import ClientRole, ConnectorConfig
 from eosctl.model.config_topic import ConfigTopicLog, Inspection
-from eosctl.model.connectors import Reader
+from eosctl.model.connectors import OFFSETS_TOPIC, Reader
 from eosctl.model.evidence import (
     UNKNOWN_PRINCIPAL,
     ClusterEvidence,
@@ -299,9 +299,6 @@ def _planned(request: AclRequest) -> tuple[AclRequest, AclPlan]:
         return request, plan_acls(request, certificate_subject(request.clusters))
 
 
-OWN_OFFSETS: Final = "offsets.storage.topic"
-
-
 def with_connectors(reader: ClusterReader, known: Evidence, active: Outputs | Skipped) -> Evidence:
     """The same with the connectors' topics, and with other groups that may have their transactional IDs.
 
@@ -312,7 +309,7 @@ def with_connectors(reader: ClusterReader, known: Evidence, active: Outputs | Sk
         return replace(known, outputs=why, topics=why, other_groups=why, groups_elsewhere=why)
     outputs = _outputs(known, active)
     names = {name for each in outputs.values() if not isinstance(each, Skipped) for name in each}
-    names |= {str(topic) for each in known.sources() if (topic := known.config(each).get(OWN_OFFSETS)) is not None}
+    names |= {str(topic) for each in known.sources() if (topic := known.config(each).get(OFFSETS_TOPIC)) is not None}
     return replace(
         known,
         outputs=outputs,

@@ -9,12 +9,11 @@ from msgspec import Struct, field
 from eosctl.codecs.json_text import load_json
 from eosctl.errors import ConfigError, UsageError
 from eosctl.files import FileKind, read_text
+from eosctl.model.connectors import OFFSETS_TOPIC
 from eosctl.model.migration import MergeRule, MigrationRequest, Move
 from eosctl.operations.two_clusters import TargetOptions
 
 Configs = Mapping[str, Mapping[str, object]]
-
-OFFSETS_TOPIC_SETTING = "offsets.storage.topic"
 
 
 class MigrationOptions(Struct, frozen=True):
@@ -148,7 +147,7 @@ def _each_once(members: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _move(options: MigrationOptions, old: str, new: str, config: Mapping[str, object] | None) -> Move:
-    own = (config or {}).get(OFFSETS_TOPIC_SETTING)
+    own = (config or {}).get(OFFSETS_TOPIC)
     former = own if isinstance(own, str) else None
     source = options.offsets_topic or former or options.worker_offsets_topic
     assumed, named = config is None and options.offsets_topic is None, options.offsets_topic is not None

@@ -11,13 +11,13 @@ from msgspec import Struct, field
 
 from eosctl.analysis.config_topic import connector_of, fold_config_topic
 from eosctl.analysis.offsets_report import Configs, Connectors
-from eosctl.analysis.source_stores import ISOLATION_LEVEL, OFFSETS_TOPIC
+from eosctl.analysis.source_stores import ISOLATION_LEVEL
 from eosctl.codecs.connector_files import decode_worker_settings
 from eosctl.errors import EosctlError, UsageError
 from eosctl.files import WORKER_CONFIG, read_text
 from eosctl.model.client_roles import SERVERS, server_set
 from eosctl.model.config_topic import ConfigRecord, ConfigTopicLog, ConnectorConfigRecord
-from eosctl.model.connectors import Reader
+from eosctl.model.connectors import OFFSETS_TOPIC, Reader
 from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport, WorkerSettings
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped

@@ -8,6 +8,7 @@ from eosctl.codecs.connector_files import config_digest, decode_connector
 from eosctl.codecs.offsets_topic import decode_kip875
 from eosctl.codecs.strimzi import is_resource
 from eosctl.files import EXPORT, RESTORED_CONFIG, read_text
+from eosctl.model.connectors import OFFSETS_TOPIC
 from eosctl.model.hidden_fields import HiddenFields
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest
 from eosctl.model.plan import ConnectorStopped, Side
@@ -23,7 +24,6 @@ from eosctl.operations.migration import (
     transaction_timeout_ms,
     with_live_owners,
 )
-from eosctl.operations.migration_request import OFFSETS_TOPIC_SETTING
 from eosctl.operations.offsets import read_source, source_read
 from eosctl.operations.plan_facts import States, read_connector_facts, read_offsets_topic, read_topic_now
 from eosctl.operations.plan_flow import plan_and_apply
@@ -85,7 +85,7 @@ def create_connector(
         new.name,
         stop=False,
         resume=options.resume,
-        offsets_topic=settings.get(OFFSETS_TOPIC_SETTING),
+        offsets_topic=settings.get(OFFSETS_TOPIC),
         worker_offsets_topic=options.worker_offsets_topic,
         plan_file=options.plan_file,
         create_keys=options.create_keys,
@@ -122,7 +122,7 @@ def _read_and_plan(
     reader, cluster_id = side.reader, clusters.access(Side.SOURCE).wire.cluster_id
     states = clusters.connector_states(Side.SOURCE)
     config = options.config or _known_config(session, clusters, options.connector, states)
-    own = options.offsets_topic or config.get(OFFSETS_TOPIC_SETTING)
+    own = options.offsets_topic or config.get(OFFSETS_TOPIC)
     places = read_clusters(session, clusters, {options.connector: config}, group_id)
     topics = _topics(options, own, places, cluster_id)
     request = RestoreRequest(

@@ -33,7 +33,7 @@ from eosctl.codecs.offsets_topic import (
     rename_key,
     value_digest,
 )
-from eosctl.model.connectors import connector_path
+from eosctl.model.connectors import OFFSETS_TOPIC, connector_path
 from eosctl.model.migration import MergeRule, MigrationFacts, MigrationRequest, Move
 from eosctl.model.offsets import (
     ConnectorOffset,
@@ -542,7 +542,6 @@ def unused_ids(request: MigrationRequest, facts: MigrationFacts) -> tuple[NoLive
 
 
 KIND: Final = "migrate-offsets"
-SETTING: Final = "offsets.storage.topic"
 
 
 def plan_migration(request: MigrationRequest, facts: MigrationFacts) -> Planned:
@@ -688,8 +687,8 @@ class _Planner:
     def _configs(self) -> Iterator[PlannedStep]:
         side = self._request.new_side
         for move in self._request.moves if self._request.set_config else ():
-            changes = {} if move.unchanged else {SETTING: move.setting}
-            before = {} if move.unchanged else {SETTING: move.former_setting}
+            changes = {} if move.unchanged else {OFFSETS_TOPIC: move.setting}
+            before = {} if move.unchanged else {OFFSETS_TOPIC: move.former_setting}
             if changes or move.renamed or self._request.elsewhere:
                 copied = move.connector if move.renamed or self._request.elsewhere else None
                 step = SetConnectorConfig(side, move.new_name, changes, before, copied)
@@ -721,5 +720,5 @@ class _Planner:
 def _setting(move: Move, lead: str) -> str:
     if move.unchanged:
         return ""
-    setting = f"with {SETTING}={move.setting}" if move.setting else f"without {SETTING}"
+    setting = f"with {OFFSETS_TOPIC}={move.setting}" if move.setting else f"without {OFFSETS_TOPIC}"
     return lead.replace("with ", "") + setting if lead else setting

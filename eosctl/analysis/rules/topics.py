@@ -10,7 +10,7 @@ from eosctl.analysis.client_configs import servers_elsewhere
 from eosctl.analysis.connect_requests import for_connector
 from eosctl.analysis.inspection import cleanup_policy_finding
 from eosctl.analysis.rules.workers import probes
-from eosctl.model.connectors import connector_path
+from eosctl.model.connectors import OFFSETS_TOPIC, connector_path
 from eosctl.model.evidence import Evidence, InternalTopic
 from eosctl.model.report import Finding, FindingKind, Severity
 from eosctl.model.rules import Check, Rule, Versions, Whose
@@ -23,7 +23,6 @@ from eosctl.model.versions import NEWEST, KafkaVersion
 ALL: Final = frozenset({"preparing", "enabled", "disabled"})
 OWN: Final = "connector's own offsets"
 HELD: Final = {"config": "connectors", "offsets": "offsets", "status": "statuses", OWN: "offsets"}
-OWN_TOPIC: Final = "offsets.storage.topic"
 POLICY: Final = "cleanup.policy"
 
 
@@ -35,7 +34,7 @@ def _own_topics(evidence: Evidence) -> Iterator[tuple[str, InternalTopic]]:
     """Each connector that keeps its offsets in a topic of its own in the workers' Kafka cluster, with that topic."""
     workers = {topic.name for topic in _topics(evidence)}
     for name in evidence.sources():
-        topic = evidence.config(name).get(OWN_TOPIC)
+        topic = evidence.config(name).get(OFFSETS_TOPIC)
         if topic is not None and str(topic) not in workers and servers_elsewhere(evidence, name) is None:
             topics = evidence.topics
             facts = topics if isinstance(topics, Skipped) else topics.get(str(topic))
@@ -184,7 +183,9 @@ def _undeletable(evidence: Evidence) -> Iterator[Finding | Skipped]:
     enabled, _, unknown = probes(evidence)
     topics = () if isinstance(evidence.internal_topics, Skipped) else evidence.internal_topics
     workers_topics = {topic.name for topic in topics if topic.role == "offsets"}
-    owners = {name: str(evidence.config(name)[OWN_TOPIC]) for name in evidence.sources() if _has_own(evidence, name)}
+    owners = {
+        name: str(evidence.config(name)[OFFSETS_TOPIC]) for name in evidence.sources() if _has_own(evidence, name)
+    }
     if not enabled:
         yield from unknown.values() if owners else ()
         return
@@ -200,7 +201,7 @@ def _undeletable(evidence: Evidence) -> Iterator[Finding | Skipped]:
 
 
 def _has_own(evidence: Evidence, connector: str) -> bool:
-    return evidence.config(connector).get(OWN_TOPIC) is not None
+    return evidence.config(connector).get(OFFSETS_TOPIC) is not None
 
 
 OFFSET_RULES: Final = (
