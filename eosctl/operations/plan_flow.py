@@ -162,7 +162,7 @@ def _no_worker(session: Session, clusters: SourceAndTarget, plan: Plan) -> Refus
     hint = "give " + " and ".join("--connect-url" if side is Side.SOURCE else "--to-connect-url" for side in lacking)
     if Side.SOURCE in lacking and (found := session.advertised_workers()):
         one = hint.replace("--connect-url", f"--connect-url {found[0]}", 1)
-        hint = f"{one}, if it is a worker of yours: members of the Connect group advertise {first_few(found)}"
+        hint = f"{one}, if it is one of your workers: members of the Connect group advertise {first_few(found)}"
     return Refused("; ".join(what), hint=hint)
 
 

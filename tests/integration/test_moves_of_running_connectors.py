@@ -126,7 +126,7 @@ def test_a_worker_that_is_needed_is_named_and_not_written_to_before_the_user_nam
     ran = move("--stop", "--yes")
     assert ran.exit_code == 8
     url = lines.place.home.url
-    hint = f"hint: give --connect-url {url}, if it is a worker of yours: members of the Connect group"
+    hint = f"hint: give --connect-url {url}, if it is one of your workers: members of the Connect group"
     assert hint in ran.stderr
     assert "Plan migrate-offsets" not in ran.stderr
     lines.check_exactly_once()
