@@ -1,4 +1,4 @@
-"""What StandardAuthorizer decides (metadata/…/authorizer/StandardAuthorizerData.java), over a set of bindings.
+"""Decisions of StandardAuthorizer (metadata/…/authorizer/StandardAuthorizerData.java) over a set of bindings.
 
 1. A super user may do everything.
 2. A binding counts where its pattern matches the resource (literal name, prefix, or literal `*` where the name does

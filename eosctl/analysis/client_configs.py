@@ -1,4 +1,4 @@
-"""What each Kafka client of a Connect cluster is configured with: KIP-458, KIP-618, Kafka 3.3 to 4.3.
+"""The settings of each Kafka client of a Connect cluster: KIP-458, KIP-618, Kafka 3.3 to 4.3.
 
 1. Producers and consumers (Worker.baseProducerConfigs, baseConsumerConfigs): what Connect sets itself, with the
    worker's bootstrap.servers; then the worker's `producer.` or `consumer.` settings, its metrics.context, and the

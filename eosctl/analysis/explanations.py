@@ -1,4 +1,4 @@
-"""What an error means: the text of a log, with its stack trace, held against the known errors.
+"""Explains an error: compares a log's text, with its stack trace, with the known errors.
 
 1. Every entry whose patterns are all found is reported, the more special first.
 2. Connector, task, transactional ID and topic are taken from the text where it names them in Kafka's own forms:

@@ -1,4 +1,4 @@
-"""Which open transactions hang: KIP-664's rule, as TransactionsCommand's find-hanging applies it.
+"""Finds hanging transactions by KIP-664's rule, as TransactionsCommand's find-hanging applies it.
 
 1. Candidate: a producer with an open transaction in the partition whose last timestamp is older than the longest
    transaction timeout, strictly. The timestamp is its last batch's, as the producer set it.

@@ -1,4 +1,4 @@
-"""From the config topic read once to the answer of inspect-config."""
+"""Derives the answer of inspect-config from the config topic, read once."""
 
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

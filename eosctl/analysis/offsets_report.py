@@ -1,4 +1,4 @@
-"""From offsets topics, worker settings and connector configs to the answer of `offsets show`."""
+"""Derives the answer of `offsets show` from offsets topics, worker settings and connector configs."""
 
 import base64
 import shlex

@@ -1,4 +1,4 @@
-"""Which topics a source connector writes to, as far as its config shows.
+"""The topics that a source connector writes to, as far as its config shows.
 
 1. Topics that the user named count, and then only those.
 2. FileStreamSource: `topic`. MirrorSource: its `topics`, renamed by its replication policy. MirrorCheckpoint and

@@ -1,4 +1,4 @@
-"""What a probe saw, judged: does the cluster do as Kafka does, and what does it mean.
+"""Judges a probe's observations: does the cluster behave as Kafka, and with which consequence.
 
 1. What was not answered is unknown, with the reason. It is never no.
 2. An API that ApiVersions does not offer, or a request that is refused where Kafka accepts it, is no.

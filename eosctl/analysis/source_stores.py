@@ -1,4 +1,4 @@
-"""Which offset stores a source connector uses: Worker.offsetStoreFor… of Kafka 3.3 to 4.3.
+"""The offset stores of a source connector: Worker.offsetStoreFor… of Kafka 3.3 to 4.3.
 
 "The same topic" below means: the offsets topic's name is the worker's, and the producer's bootstrap.servers are the
 same set of strings as the worker's. Two names of one broker are two strings, so "different" may be wrong.

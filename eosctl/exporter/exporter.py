@@ -1,4 +1,4 @@
-"""What each cycle published last, as the pages that are served."""
+"""Serves the last samples of each cycle."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

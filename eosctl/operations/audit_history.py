@@ -1,4 +1,4 @@
-"""What an audit's ledger holds: its jobs, and the runs of one."""
+"""Reads an audit's ledger: its jobs, and the runs of one."""
 
 import os
 from typing import Final

@@ -1,4 +1,4 @@
-"""Which topics an audit is about: internal topics by the workers' settings, output topics by name, REST or config."""
+"""The topics of an audit: internal ones by the workers' settings, output topics by name, REST or config."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice

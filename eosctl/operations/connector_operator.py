@@ -1,4 +1,4 @@
-"""Who operates connectors beside eosctl: what says so, and the resources that a plan waits for."""
+"""Operators of connectors beside eosctl: how the user names them, and the resources that a plan waits for."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What `doctor` answers: every rule on what there is now."""
+"""Answers `doctor` and `upgrade-check`: every rule on the present cluster."""
 
 import time
 from pathlib import Path

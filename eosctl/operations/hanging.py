@@ -1,4 +1,4 @@
-"""What `transactions hanging` answers: open transactions that no coordinator will end, and who waits for them."""
+"""Answers `transactions hanging` and `lso`: open transactions that no coordinator will end, and waiting readers."""
 
 from collections.abc import Callable, Collection, Mapping
 

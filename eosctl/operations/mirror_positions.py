@@ -1,4 +1,4 @@
-"""How far a mirror says that it is: its source offsets in the worker's offsets topics, and how its consumer reads."""
+"""A mirror's own position: its source offsets in the worker's offsets topics, and its consumer's isolation level."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

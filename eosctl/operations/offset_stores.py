@@ -1,4 +1,4 @@
-"""What decides where offsets of source connectors are kept: the workers' settings and the connectors' configs."""
+"""The workers' settings and connectors' configs that decide where offsets of source connectors are kept."""
 
 from __future__ import annotations
 

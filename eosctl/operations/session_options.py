@@ -1,4 +1,4 @@
-"""What the user said with the options that commands share."""
+"""The values of the options that commands share."""
 
 import os
 import shlex

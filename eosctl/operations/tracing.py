@@ -1,4 +1,4 @@
-"""What `transactions trace` answers: the transaction of one record, all that it touched, and what it committed."""
+"""Answers `transactions trace`: the transaction of one record, its partitions, and its commits."""
 
 import json
 import re

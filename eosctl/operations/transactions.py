@@ -1,4 +1,4 @@
-"""What `transactions list`, `describe` and `producers` answer."""
+"""Answers `transactions list`, `describe`, `producers` and `log`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext

@@ -1,4 +1,4 @@
-"""Where the sandbox keeps what is fetched or made once for all sandboxes: outside any checkout."""
+"""The cache of files that all sandboxes share, outside any checkout."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""Where the parts of a sandbox are and how each of its processes is run; it starts none of them."""
+"""The files and the commands of a sandbox; starts no process."""
 
 import base64
 import fcntl

@@ -1,4 +1,4 @@
-"""How executors learn who they are to Kafka. Never through Spark: options and settings end up in event logs.
+"""Passes Kafka credentials to executors, never through Spark, whose options and settings end up in event logs.
 
 1. `file`: a file of Java client properties that each executor reads. A name without a directory is one that came with
    `--files`; it is looked for in the working directory first, where YARN and Kubernetes put it.

@@ -1,4 +1,4 @@
-"""What the folds need to see of batches, records and markers; eosctl.codecs.record_batches gives them."""
+"""The folds' interface to batches, records and markers, which eosctl.codecs.record_batches implements."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping

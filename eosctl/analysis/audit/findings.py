@@ -1,4 +1,4 @@
-"""What the summaries of an audit say in words: one finding for each kind of anomaly and each subject."""
+"""Findings of an audit's summaries: one for each kind of anomaly and each subject."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

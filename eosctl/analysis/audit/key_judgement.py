@@ -1,4 +1,4 @@
-"""What is wrong with the keys of offsets topics, over all partitions and topics that hold the same source partition.
+"""Anomalies of keys of offsets topics, over all partitions and topics that hold the same source partition.
 
 1. A key that is no key of a source partition is malformed; workers ignore it.
 2. One raw key with a value in two partitions of one topic: the last one read wins, whichever that is (murmur2 missed).

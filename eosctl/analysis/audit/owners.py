@@ -1,4 +1,4 @@
-"""Whose transactions are whose, said with all that a run knows: what is carried from run to run names no connector.
+"""Names the owners of transactions by all facts of a run; carried conclusions name no connector.
 
 1. A transaction belongs only to the connectors whose producer wrote it. Data without offsets concern
    those that write to the topic, too: whose they are is the question.

@@ -1,4 +1,4 @@
-"""What is wrong with the transactions of one producer ID, and how large and long they were.
+"""Anomalies, sizes and durations of the transactions of one producer ID.
 
 1. A committed transaction with data of a connector and no source offsets: the data will be produced again, or was.
    It is judged only if it was decided after the time from which the offsets topics are whole: compaction removes

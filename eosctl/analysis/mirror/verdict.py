@@ -1,4 +1,4 @@
-"""What differences between source and target mean: findings, and a verdict on each pair of partitions.
+"""Judges differences between source and target: findings, and a verdict on each pair of partitions.
 
 1. Broken: a gap, a repeat, another order, or a record that the source never committed.
 2. Cannot tell: records that equal none of the source, or that the source no longer holds; damage; compaction.
