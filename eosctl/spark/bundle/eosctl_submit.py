@@ -5,14 +5,14 @@ found ends with 1 where it is asked for, with --fail-on or EOSCTL_FAIL_ON, and w
 """
 
 import os
+import runpy
 import sys
 
-from eosctl.cli import main
 from eosctl.errors import EXIT_FINE, EXIT_FOUND
 
 asked = "EOSCTL_FAIL_ON" in os.environ or any(each.partition("=")[0] == "--fail-on" for each in sys.argv)
 sys.argv[1:1] = ["audit", "--engine", "spark"]
 try:
-    main()
+    runpy.run_module("eosctl", run_name="__main__")
 except SystemExit as ended:
     sys.exit(EXIT_FINE if ended.code == EXIT_FOUND and not asked else ended.code)
