@@ -85,6 +85,10 @@ class FindingKind(Struct, frozen=True):
     older: OlderFix | None = None
     is_misnaming: bool = False
 
+    @property
+    def number(self) -> int:
+        return int(self.id.removeprefix("EOS"))
+
     def fix_for(self, version: KafkaVersion) -> str:
         return self.fix if self.older is None or version >= self.older.before else self.older.fix
 

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Final, NamedTuple, Protocol
 
 from eosctl import __version__
-from eosctl.analysis.catalogue import audit as kinds
+from eosctl.analysis.catalogue.index import MIRRORS
 from eosctl.analysis.mirror.verdict import Circumstances, judge_pair, judge_unpaired
 from eosctl.codecs.group_offsets import decode_checkpoint
 from eosctl.codecs.ledger import decode_audit_state, encode_audit_state
@@ -370,7 +370,7 @@ def _report(planned: Planned, compared: list[ComparedPair], coverage: Coverage) 
         plan=planned.plan,
         pairs=tuple(verdict for verdict, _ in judged),
         findings=worst_first((*findings, *judge_unpaired(planned.plan))),
-        looked_for=kinds.MIRRORS_KINDS,
+        looked_for=MIRRORS.kinds,
         coverage=coverage,
     )
 

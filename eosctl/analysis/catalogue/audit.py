@@ -274,33 +274,6 @@ OPEN_TRANSACTION: Final = FindingKind(
     source="KIP-98",
     commands=("audit",),
 )
-KINDS: Final = (
-    OFFSET_SET_BACK,
-    OFFSET_REPEATED,
-    PLAIN_OFFSETS_WRITE,
-    ZOMBIE_WRITER,
-    OFFSETS_REMOVED,
-    OFFSET_NOT_TAKEN_OVER,
-    OFFSETS_ALTERED,
-    SNAPSHOT_BEGUN_AGAIN,
-    SNAPSHOT_UNCLEAR,
-    DATA_WITHOUT_OFFSETS,
-    MISSING_MARKER,
-    MIXED_MARKERS,
-    DATA_OUTSIDE_TRANSACTION,
-    HANGING_TRANSACTION,
-    OTHER_WRITER,
-    UNKNOWN_WRITER,
-    UNCLEAR,
-    UNJUDGED,
-    OFFSETS_WITHOUT_DATA,
-    START_WITHOUT_FENCING,
-    PLAIN_LEADER_WRITE,
-    LOST_RANGE,
-    UNREADABLE_RANGE,
-    EXPIRED_RANGE,
-    OPEN_TRANSACTION,
-)
 
 
 # Findings of a mirror's audit: what source and target hold of the same records.
@@ -443,19 +416,4 @@ CHECKPOINT_AHEAD: Final = FindingKind(
     fix="set the group's offset in the target to the record that the finding names, before its consumers start there",
     source="OffsetSyncStore.translateDownstream",
     commands=("mirror audit",),
-)
-
-MIRRORS_KINDS: Final = (
-    MIRROR_GAP,
-    MIRROR_REPEAT,
-    MIRROR_DISORDER,
-    ABORTED_MIRRORED,
-    MIRROR_UNKNOWN,
-    MIRROR_CHANGED,
-    SOURCE_PURGED,
-    SOURCE_RECREATED,
-    RETENTION_NEAR,
-    UNPAIRED,
-    MIRROR_BEGAN,
-    CHECKPOINT_AHEAD,
 )

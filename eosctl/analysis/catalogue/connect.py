@@ -105,18 +105,6 @@ PLUGINS: Final = FindingKind(
     fix="install the same plugins in the same versions on every worker, and restart the workers one by one",
     source="Plugins.newConnector, Worker.startTask, PluginUtils.connectorVersionRequirement (from 4.1 on)",
 )
-KINDS: Final = (
-    SILENT,
-    OTHER_KAFKA,
-    MIXED,
-    NOWHERE,
-    CONTRADICTION,
-    INVALID,
-    DRAFT,
-    DIFFER,
-    TWO_STEPS_AWAY,
-    PLUGINS,
-)
 
 
 # Findings about the group that the workers form.
@@ -225,17 +213,6 @@ ANSWERS_DIFFER: Final = FindingKind(
     "/connectors/<connector>/config)",
     source="KIP-618, KIP-891; AbstractHerder.validateConnectorConfig, DistributedHerder.validateSourceConnectorConfig",
 )
-GROUP_KINDS: Final = (
-    NO_GROUP,
-    UNNAMED,
-    STRANGER,
-    PROTOCOL,
-    MOVING,
-    ONE_ADDRESS,
-    POLICIES,
-    SIGNATURES,
-    ANSWERS_DIFFER,
-)
 
 
 # Findings about the workers' versions.
@@ -269,11 +246,6 @@ BUGS: Final = FindingKind(
     "(KAFKA-16352) in 3.8.0.",
     fix="upgrade the workers, or the brokers, to the release that the finding names",
     source="Kafka's issues that the finding names",
-)
-VERSIONS_KINDS: Final = (
-    TOO_OLD,
-    MIXED_VERSIONS,
-    BUGS,
 )
 
 
@@ -392,18 +364,6 @@ UNBOUND: Final = FindingKind(
     "transaction.max.timeout.ms of the brokers",
     source="ExactlyOnceWorkerSourceTask.buildTransactionManager, TransactionCoordinator.abortTimedOutTransactions",
 )
-CONNECTORS_KINDS: Final = (
-    UNSUPPORTED,
-    NEVER_ASKED,
-    IGNORED,
-    BREAKING,
-    TOO_LONG,
-    INTERVAL,
-    MIRROR,
-    DEDICATED,
-    FAILED,
-    UNBOUND,
-)
 
 
 # Findings about the progress of tasks: what is RUNNING and commits nothing.
@@ -427,7 +387,6 @@ QUIET: Final = FindingKind(
     "/connectors/<connector>/tasks/<task>/restart",
     source="KIP-618; AbstractWorkerSourceTask.execute, ExactlyOnceWorkerSourceTask.commitTransaction",
 )
-PROGRESS_KINDS: Final = (QUIET,)
 
 
 # Findings about the topics that source connectors write to.
@@ -465,7 +424,6 @@ UNWRITABLE: Final = FindingKind(
     "the replication factor, raise the replication factor with kafka-reassign-partitions.sh",
     source="Partition.appendRecordsToLeader, Worker.baseProducerConfigs",
 )
-OUTPUTS_KINDS: Final = (THIN, UNWRITABLE)
 
 
 # Findings about those who read what the connectors write.
@@ -512,4 +470,3 @@ HELD_BACK: Final = FindingKind(
     "--transactional-id <transactional-id>` ends it now",
     source="KIP-98; TransactionCoordinator.abortTimedOutTransactions",
 )
-CONSUMERS_KINDS: Final = (UNCOMMITTED, SINK, HELD_BACK)

@@ -207,23 +207,6 @@ IMPOSSIBLE_CONNECTOR: Final = FindingKind(
     source="Topic.validate, ConnectorConfig.configDef, IncrementalCooperativeConnectProtocol.serializeAssignment",
     commands=("inspect-config", "acl-plan", "offsets show"),
 )
-KINDS: Final = (
-    NOT_A_CONFIG_TOPIC,
-    MIXED_WRITERS,
-    INTERLEAVED_LEADERS,
-    OPEN_TRANSACTION,
-    POISON_RECORD,
-    FATAL_RECORD,
-    MALFORMED_RECORD,
-    INVALID_KEYS,
-    PENDING_FENCING_WITH_RUNNING_TASKS,
-    TASK_COUNT_MISMATCH,
-    COMMIT_WITHOUT_TASK_COUNT_RECORD,
-    INCONSISTENT_CONNECTOR,
-    COMMIT_BEFORE_CONFIG,
-    ORPHAN_RECORDS,
-    IMPOSSIBLE_CONNECTOR,
-)
 
 
 # Findings about the workers' internal topics.
@@ -312,15 +295,6 @@ NOT_A_STATUS_TOPIC: Final = FindingKind(
     fix="name the topic that status.storage.topic of the workers names: --status-topic TOPIC",
     source="KafkaStatusBackingStore.read",
     is_misnaming=True,
-)
-TOPICS_KINDS: Final = (
-    MISSING,
-    PARTITIONS,
-    CLEANUP,
-    WRITABLE,
-    THIN,
-    OWN_MISSING,
-    NOT_A_STATUS_TOPIC,
 )
 
 
@@ -550,20 +524,4 @@ UNCOMMITTED_OFFSET: Final = FindingKind(
     ),
     source="KafkaOffsetBackingStore.configure; measured with 4.3.1",
     commands=("offsets show",),
-)
-OFFSETS_KINDS: Final = (
-    SHADOWED_OFFSET,
-    STORES_DISAGREE,
-    MALFORMED_OFFSET,
-    OFFSETS_WRITTEN_ELSEWHERE,
-    ORPHAN_OFFSETS,
-    KEY_IN_TWO_PARTITIONS,
-    LOGICAL_DUPLICATES,
-    MALFORMED_OFFSETS_KEY,
-    OFFSETS_OPEN_TRANSACTION,
-    UNDELETABLE,
-    NULL_PARTITION_LOST,
-    PRODUCES_ELSEWHERE,
-    UNCOMMITTED_OFFSET,
-    NOT_AN_OFFSETS_TOPIC,
 )

@@ -158,22 +158,6 @@ RECORDS_SKIPPED: Final = FindingKind(
     source="KIP-875",
     commands=("offsets restore", "offsets create-connector"),
 )
-KINDS: Final = (
-    NO_OFFSETS,
-    SOURCE_TOPIC_ASSUMED,
-    FOREIGN_KEYS,
-    TARGET_CONNECTOR_UNKNOWN,
-    TARGET_CONNECTOR_EXISTS,
-    WORKERS_ANSWER_OTHERWISE,
-    KEY_IN_FOREIGN_PARTITION,
-    OFFSETS_CONFLICT,
-    OFFSETS_ONLY_IN_TARGET,
-    SOURCE_PARTITION_UNCLEAR,
-    CONNECTOR_UNKNOWN,
-    POSITION_AT_SOURCE,
-    OFFSET_UNLIKE_BEFORE,
-    RECORDS_SKIPPED,
-)
 
 
 # Findings about ACLs: of doctor, and of the plan of `eosctl acl-plan`.
@@ -323,20 +307,4 @@ REQUIRED_MISSING: Final = FindingKind(
     "for Kafka's own tool",
     source="`eosctl acl-plan`",
     commands=("acl-plan",),
-)
-ACLS_KINDS: Final = (
-    LEADER,
-    TASKS,
-    OTHERS,
-    COLLISION,
-    OVERRIDE_REFUSED,
-    OVERRIDE_POLICY_UNKNOWN,
-    TOPICS_UNKNOWN,
-    OWN_KAFKA_CLIENT,
-    TASKS_UNKNOWN,
-    SETTING_HIDDEN,
-    REFERENCE_UNRESOLVED,
-    DENIED,
-    PARTLY_DENIED,
-    REQUIRED_MISSING,
 )

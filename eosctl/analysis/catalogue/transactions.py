@@ -138,18 +138,6 @@ SAME_GROUP_ELSEWHERE: Final = FindingKind(
     "source connectors first: the new IDs fence none of the old producers)",
     source="Worker.taskTransactionalId",
 )
-KINDS: Final = (
-    NO_LEADER_ID,
-    NO_TASK_ID,
-    OVERDUE,
-    COLLISION,
-    PREFIX,
-    FOREIGN,
-    FORGOTTEN,
-    NEAR_EXPIRY,
-    SHARED_IDS,
-    SAME_GROUP_ELSEWHERE,
-)
 
 
 # Findings about the records of the transaction log.
@@ -222,13 +210,6 @@ WITHOUT_TIMEOUT: Final = FindingKind(
     source="KIP-939; TransactionMetadata.isDistributedTwoPhaseCommitTxn (from 4.1 on), "
     "TransactionStateManager.timedOutTransactions",
     commands=("transactions log",),
-)
-TRANSACTION_LOG_KINDS: Final = (
-    MISPLACED,
-    EPOCHS_NEAR_END,
-    NEWER_RECORD,
-    OLD_PROTOCOL,
-    WITHOUT_TIMEOUT,
 )
 
 
@@ -326,15 +307,6 @@ OLD_TRANSACTIONS: Final = FindingKind(
     source="KIP-890, KIP-1022; TransactionManager.maybeUpdateTransactionV2Enabled (from 4.0 on), "
     "TransactionVersion.supportsEpochBump (from 4.0 on)",
 )
-BROKERS_KINDS: Final = (
-    UNUSABLE,
-    LEADERLESS,
-    THIN,
-    VERIFY,
-    EXPIRES,
-    REPARTITIONED,
-    OLD_TRANSACTIONS,
-)
 
 
 # Findings about rounds of zombie fencing: before one, and after one.
@@ -375,9 +347,4 @@ NOT_PROVED: Final = FindingKind(
     fix="run `eosctl fence --transactional-id <id>` again and keep its owner stopped",
     source="KIP-98, KIP-618",
     commands=("fence",),
-)
-FENCING_KINDS: Final = (
-    BUDGET,
-    LIMIT,
-    NOT_PROVED,
 )
