@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct, field
 
 from eosctl.model.audit import WORST_FIRST, AuditedTopic, AuditVerdict, PartitionBounds
+from eosctl.model.names import TopicPartition
 from eosctl.model.plan import Side
 from eosctl.model.records import IsolationLevel
 from eosctl.model.report import Finding, FindingKind, Result
@@ -70,8 +71,12 @@ class PartitionPair(Struct, frozen=True):
     position: int | Skipped | None = None
     checkpoints: tuple[Checkpoint, ...] = ()
 
+    def place(self, side: Side) -> TopicPartition:
+        """The partition on that side."""
+        return TopicPartition(self.topics.source if side is Side.SOURCE else self.topics.target, self.partition)
+
     def __str__(self) -> str:
-        return f"{self.topics.source}-{self.partition} -> {self.topics.target}-{self.partition}"
+        return f"{self.place(Side.SOURCE)} -> {self.place(Side.TARGET)}"
 
 
 class Stretch(NamedTuple):

@@ -15,6 +15,7 @@ from eosctl.clients.messages import EARLIEST, LATEST, Response, fetch, list_offs
 from eosctl.clients.wire import Reply, Wire
 from eosctl.codecs.record_batches import (
     Batch,
+    BatchHeader,
     MarkerType,
     decode_entries,
     decode_marker,
@@ -66,6 +67,7 @@ class LogReader:
         self._stall = Deadline(wire.timeout_s)
         self._begun: Pending | Unreachable | None = None
         self._empty_answers = 0
+        self._beyond: BatchHeader | None = None
 
     def begin(self, leader: int = NO_LEADER) -> None:
         self._leader = leader
@@ -82,6 +84,7 @@ class LogReader:
                 batches = self._whole_batches(answer.records)
                 if not batches and self._position == before:
                     self._ask_for_more()
+                batches = self._within_log(batches, answer.high_watermark)
             elif answer is not None and self._is_empty(answer):
                 return
             if batches:
@@ -107,6 +110,23 @@ class LogReader:
         if not are_in_order(batches, self._position):
             raise self._damaged(f"the broker answered a Fetch at offset {self._position} with batches out of place")
         return batches
+
+    def _within_log(self, batches: list[Batch], high_watermark: int) -> list[Batch]:
+        """Those below the high watermark; raises Undecodable where the first one claims offsets beyond it, twice.
+
+        A leader notes its high watermark before it reads the records of the answer (Partition.readRecords), so records
+        may lie beyond it once.
+        """
+        end = max(self.limit, high_watermark)
+        within = [batch for batch in batches if batch.header.last_offset < end]
+        if batches and not within:
+            header = batches[0].header
+            if self._beyond == header:
+                what = f"a batch claims offsets up to {header.last_offset}, but the high watermark is {high_watermark}"
+                raise self._damaged(what)
+            self._beyond = header
+            self._stall.pause_or_raise(FETCH_PAUSE_S, f"records of {self.topic_partition} are beyond its end")
+        return within
 
     def _ask_for_more(self) -> None:
         """The answer had no whole batch, which KIP-74 rules out where the broker's log is sound."""

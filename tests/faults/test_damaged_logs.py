@@ -7,13 +7,14 @@ import pytest
 from confluent_kafka import Producer
 
 from eosctl.clients.wire import Wire
-from eosctl.codecs.record_batches import DamagedOffsets, iter_batches
+from eosctl.codecs.record_batches import Codec, DamagedOffsets, iter_batches
 from eosctl.errors import Undecodable
 from eosctl.model.audit import OffsetRange
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from eosctl.sources.audit_log import DataBatch, read_range
 from eosctl.sources.kafka_log import partition_offsets, read_log
+from tests.attack.bombs import batch, one_record
 from tests.conftest import FreshName
 from tests.faults.damaged_answers import Altered
 from tests.faults.kafka_proxy import FETCH, KafkaProxy, routed
@@ -79,11 +80,21 @@ class EmptyOnce:
         return records if told else b""
 
 
+def beyond(records: bytes) -> bytes:
+    """The last batch claims offsets that the log does not have."""
+    before = [bytes(each.data) for each in iter_batches(records)][:-1]
+    claimed = batch(Codec.NONE, one_record(b"v"), 1 << 20, offset=BATCHES - 1)
+    return b"".join([*before, claimed])
+
+
 def cut(records: bytes) -> bytes:
     return bytes(records[:30])
 
 
-@pytest.mark.parametrize(("alter", "why"), [(Same(), "out of place"), (cut, "with no whole batch")])
+@pytest.mark.parametrize(
+    ("alter", "why"),
+    [(Same(), "out of place"), (cut, "with no whole batch"), (beyond, "but the high watermark is 3")],
+)
 def test_a_reader_ends_with_the_place_where_the_broker_answers_the_same_or_a_part(wire, place, proxy, alter, why):
     proxy.other = Altered(FETCH, RECORDS, alter)
     began = monotonic()
@@ -92,7 +103,7 @@ def test_a_reader_ends_with_the_place_where_the_broker_answers_the_same_or_a_par
     assert monotonic() - began < SOON_S
 
 
-@pytest.mark.parametrize(("alter", "good"), [(Same(), 1), (cut, 0)])
+@pytest.mark.parametrize(("alter", "good"), [(Same(), 1), (cut, 0), (beyond, 2)])
 def test_an_audit_names_the_offsets_that_it_gets_no_answer_for(wire, place, proxy, alter, good):
     proxy.other = Altered(FETCH, RECORDS, alter)
     began = monotonic()

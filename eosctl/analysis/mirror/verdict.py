@@ -135,7 +135,9 @@ def _from(stretches: Sequence[Stretch]) -> str:
 
 def _judge_damage(judged: _Judgement, found: Alignment) -> None:
     for each in found.damages[:MOST_PLACES]:
-        judged.open.append(f"{each.side.value} offsets {each.start} to {each.end - 1} were not read: {each.reason}")
+        place = judged.pair.place(each.side)
+        what = f"{each.side.value} offsets {each.start} to {each.end - 1} of {place} were not read"
+        judged.open.append(f"{what}: {each.reason}")
     if found.more:
         judged.open.append(f"{pluralize(found.more, 'difference')} more are not listed")
 
@@ -253,6 +255,7 @@ def _judge_nothing_equal(judged: _Judgement, found: Alignment) -> None:
         judged.add(kinds.MIRROR_GAP, what, () if found.lag is None else (found.lag,))
     elif target.log_start_offset < target.high_watermark:
         what = f"target offsets {target.log_start_offset} to {target.high_watermark - 1}"
+        what = f"{what} of {judged.pair.place(Side.TARGET)}"
         judged.open.append(f"{what} hold no record: they were compacted away, or the answer of the broker is damaged")
     elif target.high_watermark > 0:
         judged.open.append("the target holds no record any more: audit more often than it deletes")
