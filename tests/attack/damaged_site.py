@@ -1,6 +1,5 @@
 """A real broker and worker behind a proxy that damages what the broker answers, started once for a whole campaign."""
 
-import atexit
 import json
 import random
 import tempfile
@@ -15,8 +14,8 @@ from eosctl.codecs.record_batches import iter_batches
 from eosctl.model.names import TopicPartition
 from tests.attack.bombs import Bomb, any_bomb
 from tests.faults.commands import COMMANDS, GROUP, Answer, Command
-from tests.faults.damaged_answers import Answered, Change, Damage, damages, decoded
-from tests.faults.kafka_proxy import FETCH
+from tests.faults.damaged_answers import Answered, Change, Damage, Damaging, damages, decoded
+from tests.faults.kafka_proxy import FETCH, Seen
 from tests.faults.matrix import FaultMatrix, fault_matrix
 from tests.faults.site import LIVE, SPEC, Site, planted
 from tests.faulty_sandbox import Sandbox
@@ -43,20 +42,18 @@ OF_MIRROR: Final = Command(
 """Source and target are in one cluster, so what is damaged may be of either."""
 ASKED: Final = (*(each for each in COMMANDS if each.name != "watch"), OF_HEADERS, OF_OFFSETS, OF_MIRROR)
 """Commands that read brokers and end."""
+ENDS: Final = ExitStack()
+"""Ends the site. An exit handler comes too late for that: its brokers end with the thread that started them."""
 RECORDS: Final = ("responses", 0, "partitions", 0, "records")
 
 
 @cache
 def damaged_site() -> FaultMatrix:
-    """The site with its proxies; it ends with this process."""
-    stack = ExitStack()
-    directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="eosctl-damaged-")))
-    site = stack.enter_context(planted(stack.enter_context(Sandbox(SPEC)), directory))
+    """The site with its proxies, until ENDS is closed."""
+    directory = Path(ENDS.enter_context(tempfile.TemporaryDirectory(prefix="eosctl-damaged-")))
+    site = ENDS.enter_context(planted(ENDS.enter_context(Sandbox(SPEC)), directory))
     _copy(site)
-    matrix = stack.enter_context(fault_matrix(site))
-    # Last, so that it comes first: the sandbox would stop itself at the end, too.
-    atexit.register(stack.close)
-    return matrix
+    return ENDS.enter_context(fault_matrix(site))
 
 
 def _copy(site: Site) -> None:
@@ -105,17 +102,32 @@ def any_planted(command: Command, chance: random.Random) -> Planted | None:
     if not fetched:
         return None
     answered = chance.choice(fetched)
-    topic = decoded(answered).responses[0]
-    first = next(iter_batches(_records(answered)))
-    bomb = any_bomb(first.header.base_offset, chance)
+    place, offset = _begin(answered)
+    bomb = any_bomb(offset, chance)
 
     def change(records: bytes) -> bytes:
         return bomb.data + bytes(records[len(next(iter_batches(records)).data) :])
 
-    damage = Damage(answered.seen, "records", bomb.what, True, Change(FETCH, RECORDS, change))
-    return Planted(
-        TopicPartition(topic.topic, topic.partitions[0].partition_index), first.header.base_offset, bomb, damage
-    )
+    def planted(version: int, frame: bytes) -> bytes | None:
+        given = Answered(answered.seen, version, frame)
+        there = _records(given) and _begin(given) == (place, offset)
+        return Change(FETCH, RECORDS, change)(version, frame) if there else None
+
+    return Planted(place, offset, bomb, Damage(answered.seen, "records", bomb.what, True, planted))
+
+
+class Planting(Damaging):
+    """Does it to each answer to a Fetch that begins there."""
+
+    def passed(self, seen: Seen, version: int, frame: bytes) -> bytes:
+        """With the bomb in it."""
+        return super().passed(self.damage.seen if seen.api_key == FETCH else seen, version, frame)
+
+
+def _begin(answered: Answered) -> tuple[TopicPartition, int]:
+    topic = decoded(answered).responses[0]
+    offset = next(iter_batches(_records(answered))).header.base_offset
+    return TopicPartition(topic.topic, topic.partitions[0].partition_index), offset
 
 
 def _records(answered: Answered) -> bytes:

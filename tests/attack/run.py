@@ -22,6 +22,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Final
 
+from confluent_kafka import Producer
+
 from eosctl.cli import run
 from eosctl.codecs.plan import encode_journal_head, encode_plan
 from eosctl.codecs.record_batches import Codec
@@ -35,9 +37,10 @@ from eosctl.sandbox.properties import SandboxSpec
 from tests.attack.bombs import RECORD, batch, one_record
 from tests.attack.damaged_site import (
     ASKED,
-    COPY,
+    ENDS,
     OF_HEADERS,
     OF_MIRROR,
+    Planting,
     any_damage,
     any_planted,
     damaged_site,
@@ -57,10 +60,11 @@ from tests.attack.test_terminal import HOSTILE
 from tests.codecs.test_plan import PLAN
 from tests.codecs.test_snapshot import FULL, written
 from tests.faults.commands import Answer, Command
-from tests.faults.damaged_answers import Damage, Damaging
+from tests.faults.damaged_answers import Damaging
 from tests.faults.matrix import Outcome, judged
 from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import FileConnectors
+from tests.integration.producers import create_topic
 from tests.ledger.test_ledger import read_up_to, row
 
 ODD: Final = ("orders", "ö", "-", "=", "'", '"', "\n", "\x85", "{", "$", "%")
@@ -242,7 +246,7 @@ def records(attack: Attack, chance: random.Random) -> None:
 
 def impossible_connectors(attack: Attack, chance: random.Random) -> None:
     """Connectors of any name and settings: it is wrong if nothing is said of the healthy one beside them."""
-    file = attack.home / "records"
+    file, sandbox = attack.home / "records", attack.brokers.sandbox
     lines = [LINES.decode()]
     for offset in range(4, 4 + chance.randint(1, 8)):
         name = "".join(chance.choice((*HOSTILE, *ODD, "b")) for _ in range(chance.randint(0, 4)))
@@ -251,10 +255,33 @@ def impossible_connectors(attack: Attack, chance: random.Random) -> None:
         record = {"offset": offset, "key": f"connector-{name}", "value": {"properties": config}}
         lines.append(json.dumps(record) + "\n")
     file.write_text("".join(lines))
-    code = attack.run("inspect-config", "--records", str(file), what="".join(lines[1:]).encode())
-    shown = json.loads((attack.home / "out").read_text()).get("data", {}).get("connectors", ())
-    if code != 1 or "a" not in {each["name"] for each in shown}:
-        attack.counted.wrong.append(f"exit code {code}, and nothing of connector a beside {lines[1][:200]}")
+    what = "".join(lines[1:])
+    topic = f"odd-{chance.randrange(1 << 60):x}"
+    create_topic(sandbox.bootstrap_servers, topic, cleanup_policy="compact")
+    producer = Producer({"bootstrap.servers": sandbox.bootstrap_servers})
+    for line in "".join(lines).splitlines():
+        record = json.loads(line)
+        producer.produce(topic, json.dumps(record["value"]), record["key"], 0)
+    assert producer.flush(30) == 0
+    there = ("-b", sandbox.bootstrap_servers, "--group-id", sandbox.spec.group_id, "--config-topic", topic)
+    principals = ("--principal", "worker=User:worker", "--principal", "connector=User:connector")
+    for command, codes in (
+        (("inspect-config", "--records", str(file)), {1}),
+        (("acl-plan", *there, "--phase", "enabled", *principals), {1}),
+        (("doctor", *there, *principals), {1}),
+        (("fence", "--all-connectors", "--dry-run", *there), {0, 3}),
+        (("watch", "--once", *there), {0, 1, 3}),
+    ):
+        code = attack.run(*command, *(() if "--records" in command else ("--timeout", "5")), what=what.encode())
+        if code not in codes or not _names((attack.home / "out").read_text(), "a"):
+            attack.counted.wrong.append(
+                f"{command[0]}: exit code {code}, and nothing of connector a beside {what[:200]}"
+            )
+
+
+def _names(out: str, connector: str) -> bool:
+    """Whether the answer has the connector by its name, or a transactional ID of its first task."""
+    return any(f'"{name}"' in out for name in (connector, f"connect-cluster-{connector}-0"))
 
 
 def profiles(attack: Attack, chance: random.Random) -> None:
@@ -306,7 +333,7 @@ def answers(attack: Attack, chance: random.Random) -> None:
     """Answers of a real broker, one thing in one of them damaged: it is a lie to say less, and not that it is less."""
     command = chance.choice(ASKED)
     damage = any_damage(command, chance)
-    after = _damaged(attack, command, damage)
+    after = _damaged(attack, command, Damaging(damage))
     if after and not damage.possible and judged(recorded(command).answer, after) is Outcome.LIE:
         attack.counted.wrong.append(f"{command.name} ends with {after.exit_code} where {damage.name}")
 
@@ -316,23 +343,23 @@ def bombs(attack: Attack, chance: random.Random) -> None:
     command = chance.choice([each for each in ASKED if each != OF_HEADERS and any_planted(each, random.Random(0))])
     planted = any_planted(command, chance)
     assert planted is not None
-    after = _damaged(attack, command, planted.damage)
-    if after is None or not planted.bomb.is_refused or judged(recorded(command).answer, after) is Outcome.SAME:
+    after = _damaged(attack, command, Planting(planted.damage))
+    if after is None or not planted.bomb.is_refused:
+        return
+    # A mirror audit reads every record; others may need none of what is damaged.
+    if command is not OF_MIRROR and judged(recorded(command).answer, after) is Outcome.SAME:
         return
     said = after.stdout + after.stderr
-    # An audit of a mirror says it of a side of the pair.
-    place = "target offsets " if planted.place.topic == COPY else "source offsets "
-    named = (place if command is OF_MIRROR else str(planted.place)) in said and str(planted.offset) in said
-    if after.exit_code not in {1, 3, 7} or not named:
+    if after.exit_code not in {1, 3, 7} or str(planted.place) not in said or str(planted.offset) not in said:
         attack.counted.wrong.append(f"{command.name} ends with {after.exit_code}: {planted.place} {planted.damage.how}")
 
 
-def _damaged(attack: Attack, command: Command, damage: Damage) -> Answer | None:
+def _damaged(attack: Attack, command: Command, damaging: Damaging) -> Answer | None:
     """What the command answers; None where it did not ask for what is damaged."""
     site = damaged_site()
     site.rest.plan(None, None)
     site.kafka.plan(None, None)
-    site.kafka.other = damaging = Damaging(damage)
+    site.kafka.other, damage = damaging, damaging.damage
     code = attack.run(
         *site.words(command),
         *("--timeout", str(TIMEOUT_S)),
@@ -542,14 +569,14 @@ def _home() -> Iterator[Path]:
 def campaign(seed: int, inputs: int, names: tuple[str, ...] = ()) -> dict[str, Counted]:
     """The counts of each class."""
     found: dict[str, Counted] = {}
-    with ExitStack() as stack:
+    with ENDS, ExitStack() as stack:
         brokers = Brokers(stack)
         for make in [each for each in CLASSES if not names or each.__name__ in names]:
             counted = found[make.__name__] = Counted()
             # Started in the user's home, where Kafka's jars are: the home of an input is removed with the input.
             if make in {answers, bombs}:
                 damaged_site()
-            if make in {redirects, discovered_workers}:
+            if make in {redirects, discovered_workers, impossible_connectors}:
                 _ = brokers.sandbox
             for number in range(inputs):
                 with _home() as home:

@@ -96,12 +96,12 @@ class Damaging(Recorder):
 
     def __init__(self, damage: Damage) -> None:
         super().__init__()
-        self._damage = damage
+        self.damage = damage
         self.hit = False
 
     def passed(self, seen: Seen, version: int, frame: bytes) -> bytes:
         """Damaged where it is the one."""
-        changed = self._damage.change(version, frame) if seen == self._damage.seen else None
+        changed = self.damage.change(version, frame) if seen == self.damage.seen else None
         self.hit |= changed is not None
         return frame if changed is None else changed
 
