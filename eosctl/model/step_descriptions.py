@@ -50,7 +50,7 @@ def describe_step(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912  # one lin
         case StopConnector(side, connector):
             return f"stop connector {connector}{_where(side)} and wait until it has no tasks"
         case ReadAgain(side, connector):
-            return f"read the offsets of connector {connector}{_where(side)} again, and go on with those"
+            return f"read the offsets of connector {connector}{_where(side)} again, and plan the rest with them"
         case FenceProducers(side, transactional_ids):
             return f"fence the producers of {first_few(transactional_ids)}{_where(side)}"
         case CreateTopic(_, topic, partitions, replication_factor):

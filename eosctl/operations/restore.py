@@ -138,6 +138,7 @@ def _read_and_plan(
         named=options.offsets_topic is not None and options.new is None,
         force=options.force,
         new=options.new,
+        kept=options.plan_file is not None,
     )
     facts = MigrationFacts(
         as_of=session.now(),

@@ -266,6 +266,7 @@ class RestoreRequest(Struct, frozen=True):
     new: the connector is created with the plan.
     create_keys: source partitions that no key stands for are to be written, with their members as in the file where
     the connector's order is not known.
+    kept: the plan is for later. A connector that runs moves on until then, so every offset of the file is written.
     """
 
     connector: str
@@ -280,6 +281,7 @@ class RestoreRequest(Struct, frozen=True):
     named: bool = False
     force: bool = False
     new: NewConnector | None = None
+    kept: bool = False
 
 
 def plan_restore(request: RestoreRequest, facts: MigrationFacts) -> Planned:
@@ -343,7 +345,8 @@ class _Planner:
             elif found:
                 yield found[0], value
             elif value is None:
-                continue
+                if self._moves_on:
+                    yield made, value
             elif not is_sure:
                 self._object(
                     made, "is not in the topic, and in which order the connector writes its members is unknown"
@@ -436,6 +439,16 @@ class _Planner:
         return violation(self._stopped, PlanFacts(connectors=self._facts.connectors))
 
     @property
+    def _is_to_stop(self) -> bool:
+        exists = isinstance(self._now, ConnectorFacts) and self._now.state is not None
+        return self._request.stop and exists and self._not_stopped() is not None
+
+    @property
+    def _moves_on(self) -> bool:
+        """Whether the offsets that are there now are others by the time that the plan is carried out."""
+        return self._request.kept and self._is_to_stop
+
+    @property
     def _now(self) -> object:
         return self._facts.connectors[Side.SOURCE, self._request.connector]
 
@@ -446,8 +459,7 @@ class _Planner:
     def steps(self) -> Iterator[PlannedStep]:
         """Stop or create, fence, write each store, resume."""
         connector = self._request.connector
-        exists = isinstance(self._now, ConnectorFacts) and self._now.state is not None
-        if (self._request.stop and exists and self._not_stopped() is not None) or self._request.just_stopped:
+        if self._is_to_stop or self._request.just_stopped:
             yield PlannedStep(StopConnector(Side.SOURCE, connector), (self._cluster,))
         if self._request.new is not None:
             yield from creating_steps(
@@ -471,7 +483,7 @@ class _Planner:
         if now is None and not self._is_made(topic):
             return
         entries, partitions = self._entries[topic], PARTITIONS if now is None else now.facts.partitions
-        writes = tuple(_writes(entries, wanted, partitions))
+        writes = tuple(writes_of(entries, wanted, partitions, also_unchanged=self._moves_on))
         if not writes:
             return
         before, after = offsets_now(entries), value_digest(after_writing(entries, writes))
@@ -497,12 +509,14 @@ class _Planner:
         yield PlannedStep(VerifyOffsets(Side.SOURCE, topic, connector, after), guards)
 
 
-def _writes(entries: Sequence[Entry], wanted: dict[bytes, bytes | None], partitions: int) -> Iterator[OffsetsWrite]:
+def writes_of(
+    entries: Sequence[Entry], wanted: Mapping[bytes, bytes | None], partitions: int, *, also_unchanged: bool = False
+) -> Iterator[OffsetsWrite]:
     """Records for the keys whose value is another; one that lies in two partitions is written to both."""
     for raw, value in wanted.items():
         for partition in _partitions(entries, raw, partitions):
             there = _value(entries, raw, partition)
-            if there != value or _hidden(entries, raw, partition):
+            if also_unchanged or there != value or _hidden(entries, raw, partition):
                 yield OffsetsWrite(partition, raw, value, there)
 
 

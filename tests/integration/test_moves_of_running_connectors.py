@@ -70,7 +70,7 @@ def test_a_plan_of_a_running_connector_takes_the_offsets_that_are_found_when_app
     with flowing(lines):
         made = move("--connect-url", lines.place.home.url, "--stop", "--set-config", "--resume", "--plan-file", file)
         assert made.exit_code == 0, made.stderr
-        assert f"read the offsets of connector {lines.topic} again, and go on with those" in made.stdout
+        assert f"read the offsets of connector {lines.topic} again, and plan the rest with them" in made.stdout
         lines.write(300)
         tried = eosctl("apply", file, *here, "--dry-run")
         assert tried.exit_code == 0, tried.stderr
@@ -85,6 +85,31 @@ def test_a_plan_of_a_running_connector_takes_the_offsets_that_are_found_when_app
         row.split(",")[3] for row in eosctl("plans", "list", "-o", "csv").stdout.splitlines() if lines.topic in row
     ]
     assert state == "done"
+
+
+def test_a_plan_of_a_restore_of_a_running_connector_is_reviewed_while_it_runs_and_goes_back_to_the_file(
+    lines: Lines, eosctl: Eosctl, tmp_path: Path
+):
+    before, plan, count = tmp_path / "before.json", tmp_path / "back.plan", lines.count
+    here = ("-b", lines.place.home.servers, "--connect-url", lines.place.home.url)
+    group = (*here, "--group-id", lines.place.home.group_id)
+    exported = eosctl("offsets", "export", before, "--connector", lines.topic, *group)
+    assert exported.exit_code == 0, exported.stderr
+    with flowing(lines):
+        restore = ("offsets", "restore", before, "--connector", lines.topic, *group, "--stop", "--resume")
+        made = eosctl(*restore, "--plan-file", plan)
+        assert made.exit_code == 0, made.stderr
+        steps = [f"stop connector {lines.topic}", f"read the offsets of connector {lines.topic} again, and plan the"]
+        places = [made.stdout.find(each) for each in steps]
+        assert -1 < places[0] < places[1], made.stdout
+        lines.write(300)
+        last = f"line {lines.count - 1}".encode()
+        eventually(lambda: last in lines.copied(), "the connector to have gone on after its plan was made")
+        applied = eosctl("apply", plan, *here, "--yes")
+        assert applied.exit_code == 0, applied.stderr
+    again = f"line {count}".encode()
+    eventually(lambda: lines.copied().count(again) == 2, "the first line behind the file's position to come again")
+    assert lines.copied().count(f"line {count - 1}".encode()) == 1
 
 
 def test_each_step_is_said_once_also_the_stop(lines: Lines, move: Callable[..., Ran]):

@@ -20,7 +20,7 @@ from eosctl.model.migration import (
     SourceServer,
 )
 from eosctl.model.offsets import ConnectorOffset, OffsetsTopic
-from eosctl.model.plan import ConnectorStopped, NoOpenTransaction, Side, StopConnector, WriteOffsets
+from eosctl.model.plan import ConnectorStopped, NoOpenTransaction, Plan, Side, StopConnector, WriteOffsets
 from eosctl.model.planned import Planned
 from eosctl.model.preconditions import ConnectorFacts, TopicNow
 from eosctl.model.records import RecordState, java_partition
@@ -245,10 +245,10 @@ def at(records: list[tuple[int, bytes, bytes | None]]) -> MigrationFacts:
     return replace(FACTS, as_of=7, offsets=offsets)
 
 
-def found(facts: MigrationFacts):
+def found(facts: MigrationFacts, plan: Plan = PLANNED):
     return {
         (side, topic, name): entries_by_connector(facts.offsets[side, topic]).get(name, ())
-        for side, topic, name in places_read(PLANNED)
+        for side, topic, name in places_read(plan)
     }
 
 
@@ -289,6 +289,64 @@ def test_it_is_refused_where_the_target_has_other_offsets_by_then():
 
 def test_a_plan_that_stops_nobody_is_left_as_it_is():
     assert reading_again(plan_migration(ALL, FACTS).plan) is None
+
+
+FROM_FILE = replace(RESTORE, offsets=(AT_9, ConnectorOffset({"f": 2}, None)), stop=True, resume=True, kept=True)
+OTHER_ORDER = b'["c", {"f":2}]'
+
+
+def in_file(*records: Written, request: RestoreRequest = FROM_FILE) -> Plan:
+    """The plan of the connector that runs and has these offsets, for `eosctl apply`."""
+    facts = replace(RUNNING, offsets={(S, "old"): topic_of("old", 3, list(records))})
+    planned = plan_restore(request, facts)
+    assert planned.objections == ()
+    plan = reading_again(planned.plan)
+    assert plan is not None
+    return plan
+
+
+def applied_to(plan: Plan, *records: Written) -> Plan:
+    """The plan once the connector is stopped and has these offsets."""
+    return with_found(plan, found(at(list(records)), plan), 7)
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        [(HOME, KEY, b'{"p":10}')],
+        [(HOME, KEY, b'{"p":12}')],
+        [(HOME, KEY, b'{"p":12}'), (java_partition(OTHER, 3), OTHER, b'{"p":5}')],
+        [(HOME, KEY, b'{"p":9}')],
+        [],
+    ],
+    ids=["unchanged", "moved on", "with a new source partition", "at the file's offset", "deleted"],
+)
+@pytest.mark.parametrize("then", [b'{"p":10}', b'{"p":9}'], ids=["ahead", "at the file's offset"])
+def test_a_restore_that_waited_for_apply_becomes_the_one_planned_of_the_stopped_connector(
+    now: list[Written], then: bytes
+) -> None:
+    plan = in_file((HOME, KEY, then))
+    assert kinds(plan)[:2] == ["StopConnector", "ReadAgain"]
+    assert decode_plan(encode_plan(plan)) == plan
+    stopped = replace(FROM_FILE, just_stopped=(STOPPED_C,), create_keys=True)
+    assert applied_to(plan, *now) == plan_restore(stopped, at(now)).plan
+
+
+def test_a_restore_that_waited_is_refused_where_the_connector_wrote_the_key_in_another_way() -> None:
+    plan = in_file((HOME, KEY, b'{"p":10}'))
+    with pytest.raises(Refused, match="has written the key"):
+        applied_to(plan, (HOME, KEY, b'{"p":12}'), (java_partition(OTHER_ORDER, 3), OTHER_ORDER, b'{"p":5}'))
+
+
+def test_a_restore_that_waited_is_refused_where_it_would_skip_records_by_then_and_was_not_forced() -> None:
+    """A key that appears meanwhile may be behind the file's offset: records between them would never be copied."""
+    line = ConnectorOffset({"filename": "a"}, {"position": 9})
+    key = b'["c",{"filename":"a"}]'
+    behind = (java_partition(key, 3), key, b'{"position":2}')
+    with pytest.raises(Refused, match="records between them are never copied"):
+        applied_to(in_file(request=replace(FROM_FILE, offsets=(line,), create_keys=True)), behind)
+    forced = replace(FROM_FILE, offsets=(line,), force=True)
+    assert "WriteOffsets" in kinds(applied_to(in_file(behind, request=forced), behind))
 
 
 STAY = Move("c", "c", "old", "new")

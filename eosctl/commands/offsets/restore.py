@@ -12,7 +12,7 @@ from eosctl.commands.plan_options import (
     EmitResources,
     EmitTo,
     ManagedBy,
-    PlanFile,
+    MoveFile,
     ResumeAfter,
     StopFirst,
     operator_of,
@@ -61,7 +61,7 @@ def restore(
     emit: EmitResources = None,
     emit_to: EmitTo = None,
     force: Force = False,
-    plan_file: PlanFile = None,
+    plan_file: MoveFile = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
     """Restore a connector's offsets from an export file.
