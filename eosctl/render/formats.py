@@ -2,7 +2,7 @@
 
 import csv
 import json as stdlib_json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import partial
 from io import StringIO
@@ -221,8 +221,9 @@ def _text(row: Tree, path: str) -> str:
 # The answer for a person: sentences, tables and findings, as wide as the terminal.
 #
 # Nothing is ever cut short: a transactional ID that a person copies from the screen must be whole. Sentences wrap,
-# names do not; a table whose columns cannot share the width is drawn one row at a time, a line per column. Where that
-# is due to few rows with a long name, the name stands on a line of its own above the rest of its row.
+# names do not; a table whose columns cannot share the width is drawn one row at a time, a line per column, and so is
+# one that takes more lines as a table, since a sentence of it has a column of few characters. Where that is due to few
+# rows with a long name, the name stands on a line of its own above the rest of its row.
 
 
 EMPTY: Final = frozenset({"-", '""'})
@@ -270,7 +271,7 @@ def _table(rows: Tree, block: Table, page: Page) -> Iterator[str]:
     if widths is None and page.width is not None:
         lone = _with_long_names(lines, page.width)
         widths = fit([headers, *_beside(lines, lone)], page.width) if lone else None
-    if widths is None:
+    if widths is None or _is_taller(_beside(lines, lone), widths, columns, page):
         yield from _expanded(lines, columns, page)
     else:
         aligns = [column.align for column in columns]
@@ -290,6 +291,21 @@ def _with_long_names(lines: list[list[str]], width: int) -> frozenset[int]:
     """The rows whose first cell takes more than a third of the page, where they are at most half of all."""
     found = frozenset(number for number, cells in enumerate(lines) if columns_across(cells[0]) > width // 3)
     return found if len(found) <= len(lines) // 2 else frozenset()
+
+
+def _is_taller(lines: list[list[str]], widths: Sequence[int], columns: tuple[Column, ...], page: Page) -> bool:
+    """Whether rows of these widths take more lines than each of their values on lines of its own."""
+    if page.width is None:
+        return False
+    room = _room(columns, page.width)
+    tall = ([len(fold(text, wide)) for text, wide in zip(cells, widths, strict=True)] for cells in lines)
+    alone = sum(len(fold(text, room)) for cells in lines for text in cells) + len(lines)
+    return sum(map(max, tall)) > alone
+
+
+def _room(columns: tuple[Column, ...], width: int) -> int:
+    """The columns that are left for values beside the headers."""
+    return max(width - max(len(column.header) for column in columns) - GAP, 20)
 
 
 def _beside(lines: list[list[str]], lone: frozenset[int]) -> list[list[str]]:
@@ -346,7 +362,7 @@ COMMAND: Final = "eosctl "
 
 def _pairs(values: list[str], columns: tuple[Column, ...], page: Page) -> Iterator[str]:
     left = max(len(column.header) for column in columns)
-    room = None if page.width is None else max(page.width - left - GAP, 20)
+    room = None if page.width is None else _room(columns, page.width)
     before = None
     for column, text in zip(columns, values, strict=True):
         right = columns_across(text) if room is None or text.startswith(COMMAND) else room

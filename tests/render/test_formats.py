@@ -275,6 +275,30 @@ def test_no_value_can_forge_a_line_or_reach_the_terminal(rows, width):
     assert len(text_of(document, Output.TABLE, PIPED).split("\n")) == len(rows) + 2
 
 
+def test_a_sentence_with_a_column_of_few_characters_makes_blocks_of_the_rows():
+    """Row by row the table takes fewer lines, and each sentence is read from left to right."""
+    rows = [
+        {
+            "name": f"orders-of-2026-{tasks}",
+            "at": f"2026-11-24T16:10:0{tasks}Z",
+            "what": f"commit of {tasks} tasks: the next start fences nothing, as there is no task count record as yet",
+        }
+        for tasks in (2, 3)
+    ]
+    columns = (Column("NAME", "name"), Column("AT", "at"), Column("WHAT", "what"))
+    told = Document("k", {"rows": rows}, blocks=(Table("rows", columns),))
+    narrow = text_of(told, Output.TABLE, Page(50, colour=False)).splitlines()
+    assert narrow[:4] == [
+        "NAME  orders-of-2026-2",
+        "AT    2026-11-24T16:10:02Z",
+        "WHAT  commit of 2 tasks: the next start fences",
+        "      nothing, as there is no task count record as",
+    ]
+    assert text_of(told, Output.TABLE, Page(80, colour=False)).startswith(
+        "NAME              AT                    WHAT\n"
+    )
+
+
 @given(st.lists(ANY_TEXT, min_size=1, max_size=4), st.integers(min_value=40, max_value=120))
 def test_a_table_keeps_to_the_width_but_for_words_that_are_longer(values, width):
     from eosctl.render.layout import columns_across
