@@ -1,4 +1,4 @@
-"""The figures of docs/scale.md, from what benchmarks.audit measured: `python -m benchmarks.scale` writes them again.
+"""The figures of docs/dev/scale.md, from what benchmarks.audit measured: `python -m benchmarks.scale` writes them again.
 
 Between `<!-- NAME -->` and `<!-- end -->` stands what the function NAME gives for results/audit.json.
 """
@@ -16,8 +16,8 @@ from benchmarks.contenders.audit_topics import PARTITIONS
 from benchmarks.growth_picture import Grown, growth_picture
 from benchmarks.measure import RESULTS
 
-PAGE: Final = Path(__file__).parent.parent / "docs" / "scale.md"
-PICTURE: Final = PAGE.parent / "pictures" / "growth.svg"
+PAGE: Final = Path(__file__).parent.parent / "docs" / "dev" / "scale.md"
+PICTURE: Final = PAGE.parent.parent / "pictures" / "growth.svg"
 NETWORK: Final = 1.25e9
 """Bytes a second of 10 Gbit/s."""
 STATE_BYTES: Final = 300

@@ -1,4 +1,4 @@
-"""Java properties files (java.util.Properties). docs/decisions/0002 says why no library reads them."""
+"""Java properties files (java.util.Properties). docs/dev/decisions/0002 says why no library reads them."""
 
 import re
 from collections.abc import Iterator, Mapping

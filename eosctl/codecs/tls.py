@@ -128,7 +128,7 @@ def _unknown(properties: ClientProperties, key: str, name: str) -> ConfigError:
 # Java key stores of type JKS: certificates and protected private keys.
 #
 # The one library that reads them (pyjks, last released in 2020) needs a C compiler to install, hence this module.
-# docs/decisions/0003 has the reasons.
+# docs/dev/decisions/0003 has the reasons.
 
 
 MAGIC: Final = b"\xfe\xed\xfe\xed"

@@ -1,7 +1,7 @@
 """The states of an audit's offset ranges as a DataFrame: one task for each range, which fetches, folds and gives Arrow.
 
 1. A row of `spark.range` is a range's place in the plan; `mapInArrow` makes its states of it. A Python data source
-   would do the same, but Spark plans one in two Python processes more (docs/decisions/0011).
+   would do the same, but Spark plans one in two Python processes more (docs/dev/decisions/0011).
 2. The plan, with its explicit offsets, travels with the function. Neither event logs nor Spark's pages show it; who the
    executors are to Kafka is not in it (executor_access).
 3. A task says of each row whether the driver may take it: of each kind, what is no more than the task's share of what

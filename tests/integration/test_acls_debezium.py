@@ -168,7 +168,7 @@ def test_without_any_of_its_own_bindings_something_fails(site: Site, root: Wire,
 def own_bindings(shop: Shop) -> list[AclBinding]:
     """Those on its output topics and of its consumer of signals, in one order; the rest every source connector has.
 
-    Where Connect creates the topics, its producer misses Create now and then only: see docs/observations.md.
+    Where Connect creates the topics, its producer misses Create now and then only: see docs/dev/lab.md.
     """
     mine = (f"{shop.name}.", *shop.topics, f"{shop.name}-signal", "kafka-signal")
     found = [each.binding for each in shop.plan().bindings if each.binding.pattern.name in mine]

@@ -389,7 +389,7 @@ def test_with_only_the_producer_elsewhere_every_start_begins_from_nothing(
     connectors.delete(name)
 
 
-# A null offset beside others in one commit (KAFKA-15018): docs/observations.md has what was seen.
+# A null offset beside others in one commit (KAFKA-15018): docs/dev/lab.md has what was seen.
 #
 # Of two source partitions of one task the second has null offsets, so a restarted task rightly reads that one again.
 

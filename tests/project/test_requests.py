@@ -1,4 +1,4 @@
-"""docs/requests.md names every place that sends a request which is not a plain read."""
+"""docs/dev/requests.md names every place that sends a request which is not a plain read."""
 
 import ast
 import re
@@ -42,7 +42,7 @@ def sent(root: Path) -> Iterator[tuple[str, str]]:
 def listed(root: Path) -> Iterator[tuple[str, str]]:
     """The same by the page."""
     known = "|".join(sorted({*KAFKA.values(), *TOPICS.values(), "PUT", "POST", "DELETE"}))
-    for line in (root / "docs" / "requests.md").read_text().splitlines():
+    for line in (root / "docs" / "dev" / "requests.md").read_text().splitlines():
         cells = line.split("|")
         if len(cells) > 3 and (place := re.search(r"`([\w/]+\.py)`", cells[2])):
             yield from ((name, place[1]) for name in re.findall(rf"\b({known})\b", cells[1]))

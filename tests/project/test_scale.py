@@ -1,4 +1,4 @@
-"""docs/scale.md says what was measured."""
+"""docs/dev/scale.md says what was measured."""
 
 import json
 

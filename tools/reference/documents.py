@@ -9,7 +9,7 @@ INTRODUCTION: Final = """\
 # Documents
 
 Each document that `-o json` prints has a `kind`, and a JSON Schema: `eosctl schema KIND` prints it, and it is published
-beside this page as `schemas/KIND.json`. [For agents and scripts](agents.md) says how to read one.
+beside this page as `schemas/KIND.json`. [Scripting](scripting.md#read-the-answer) says how to read one.
 
 | kind | version | printed by | what it holds |
 |---|---|---|---|
