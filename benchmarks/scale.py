@@ -1,4 +1,4 @@
-"""The figures of docs/dev/scale.md, from what benchmarks.audit measured: `python -m benchmarks.scale` writes them again.
+"""The figures of docs/dev/scale.md, from what benchmarks.audit measured: `python -m benchmarks.scale` writes them.
 
 Between `<!-- NAME -->` and `<!-- end -->` stands what the function NAME gives for results/audit.json.
 """
