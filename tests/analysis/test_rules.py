@@ -74,7 +74,7 @@ OTHERS = {
 CONDITIONS = [
     ("EOS001", but(workers={A: worker(A, "3.2.3"), B: worker(B)}), A, "3.2.3"),
     ("EOS002", but(workers={A: worker(A, "3.9.2"), B: worker(B)}), "workers", "3.9.2, 4.3.1"),
-    ("EOS003", but(workers={A: worker(A, "3.7.0"), B: worker(B)}), "3.7.0", "KAFKA-16047"),
+    ("EOS003", but(workers={A: worker(A, "4.1.1"), B: worker(B)}), "4.1.1", "KAFKA-19012"),
     ("EOS010", but(workers={A: Skipped("no answer in 3 s"), B: worker(B)}), A, "no answer in 3 s"),
     ("EOS011", but(workers={A: worker(A, cluster="L"), B: worker(B)}), A, "cluster L"),
     ("EOS011", but(workers={A: worker(A, cluster="L"), B: worker(B)}, cluster_id=UNREAD), "workers", "different"),
@@ -588,15 +588,45 @@ def test_a_bug_of_brokers_is_judged_by_their_release_and_its_fix_upgrades_them()
     [found] = answer("EOS003", but(broker_releases=releases)).findings
     assert (found.subject, found.evidence["brokers"]) == ("brokers", [0])
     assert found.cure == "upgrade the brokers to Kafka 3.8.0 or newer"
-    assert answer("EOS003", but(broker_releases={0: Release(KafkaVersion(3, 8), None)})).outcome == "fine"
+    assert answer("EOS003", but(broker_releases={0: Release(KafkaVersion(4, 3), None)})).findings == ()
 
 
 @pytest.mark.parametrize(
-    ("version", "needed"), [("3.3.2", "3.8.0"), ("3.6.2", "3.8.0"), ("3.7.0", "3.8.0"), ("3.7.2", "3.8.0")]
+    ("minor", "issues"),
+    [((4, 0), ["KAFKA-19367", "KAFKA-20090"]), ((4, 1), ["KAFKA-20090"]),
+     ((4, 2), ["KAFKA-20090", "KAFKA-20322"]), ((4, 3), [])],
+)  # fmt: skip
+def test_a_bug_of_brokers_concerns_each_minor_release_that_may_lack_its_fix(minor, issues) -> None:
+    release = Release(KafkaVersion(*minor), KafkaVersion(minor[0], minor[1] + 1))
+    found = answer("EOS003", but(broker_releases={0: release})).findings
+    assert [issue for each in found for issue in each.evidence["issues"]] == issues
+    assert {each.severity for each in found} <= {Severity.INFO}
+
+
+@pytest.mark.parametrize(
+    ("version", "enabled", "severity"),
+    [("3.9.1", True, "error"), ("4.0.1", True, "error"), ("4.1.1", True, "error"), ("4.1.1", False, "warning")],
+)
+def test_records_on_a_wrong_topic_are_an_error_of_exactly_once_workers(version, enabled, severity) -> None:
+    """KAFKA-19012: ProducerBatch knows when its buffer may be reused from 3.9.2, 4.0.2, 4.1.2 and 4.2.0 on."""
+    [found] = answer("EOS003", but(workers={A: worker(A, version, enabled=enabled)})).findings
+    assert (found.evidence["issues"], found.severity.value) == (["KAFKA-19012"], severity)
+
+
+@pytest.mark.parametrize("version", ["3.9.2", "4.0.2", "4.1.2", "4.2.0", "4.3.1"])
+def test_a_worker_with_every_fix_has_no_known_bug(version: str) -> None:
+    assert answer("EOS003", but(workers={A: worker(A, version)})).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("version", "needed"),
+    [("3.3.2", "3.9.0"), ("3.6.2", "3.9.0"), ("3.7.0", "3.9.0"), ("3.7.2", "3.9.0"), ("3.8.1", "3.9.0")],
 )
 def test_the_fix_of_workers_bugs_is_a_release_that_exists_and_has_all_fixes(version: str, needed: str) -> None:
-    [found] = answer("EOS003", but(workers={A: worker(A, version)})).findings
-    assert found.cure.startswith(f"upgrade the workers to Kafka {needed} or newer")
+    severe, others = answer("EOS003", but(workers={A: worker(A, version)})).findings
+    assert severe.evidence["issues"] == ["KAFKA-19012"]
+    assert severe.cure.startswith("upgrade the workers to Kafka 3.9.2 or newer")
+    assert others.cure.startswith(f"upgrade the workers to Kafka {needed} or newer")
 
 
 @pytest.mark.parametrize(

@@ -199,7 +199,7 @@ def test_nothing_is_found_in_a_healthy_fleet(shape: str) -> None:
 
 
 def test_of_older_workers_nothing_but_their_transaction_protocol_is_found() -> None:
-    found = diagnose(unlike_versions("3.8.1", Release(KafkaVersion(4, 1), None))).reported
+    found = diagnose(unlike_versions("3.9.2", Release(KafkaVersion(4, 1), None))).reported
     assert {(each.id, each.severity) for each in found} == {("EOS303", Severity.INFO)}, _words(found)
 
 

@@ -241,9 +241,10 @@ BUGS: Final = FindingKind(
     id="EOS003",
     name="known-bugs",
     title="bugs that are fixed in newer releases",
-    severity=Severity.INFO,
-    cause="Several bugs of exactly-once sources were fixed after 3.3.0: those of workers until 3.8.0, that of brokers "
-    "(KAFKA-16352) in 3.8.0.",
+    severity=Severity.ERROR,
+    cause="Each release fixes bugs of transactions and of exactly-once sources. The finding names the bugs of the "
+    "versions that were seen. KAFKA-19012 is an error where workers have exactly-once enabled: their producers can "
+    "write records to another topic. Only the minor release of a broker is known, so it may have the fix already.",
     fix="upgrade the workers, or the brokers, to the release that the finding names",
     source="Kafka's issues that the finding names",
 )

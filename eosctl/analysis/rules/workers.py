@@ -17,7 +17,7 @@ from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped
-from eosctl.model.versions import EXACTLY_ONCE_SOURCES, SEVERAL_PLUGIN_VERSIONS, KafkaVersion
+from eosctl.model.versions import EXACTLY_ONCE_SOURCES, SEVERAL_PLUGIN_VERSIONS, KafkaVersion, Release
 from eosctl.model.workers import TaskStatus, host_port, is_loopback
 
 ALL: Final = frozenset({"preparing", "enabled", "disabled"})
@@ -431,15 +431,16 @@ GROUP_RULES: Final = (
 
 
 class FixedBug(NamedTuple):
-    """A bug of Kafka: what it does to exactly-once sources, and the first release of each branch that has the fix.
+    """A bug of Kafka: its effect on transactions, and the first release of each branch that has the fix.
 
-    since is the first release that has it.
+    since is the first release that has it; severity counts where exactly-once is enabled.
     """
 
     issue: str
     effect: str
     fixed: tuple[str, ...]
     since: KafkaVersion = EXACTLY_ONCE_SOURCES
+    severity: Severity = Severity.INFO
 
     def concerns(self, version: KafkaVersion) -> bool:
         """Whether this version has the bug: it is older than the fix on its own branch, or than every fixed branch."""
@@ -454,6 +455,10 @@ class FixedBug(NamedTuple):
     def fixed_for(self, version: KafkaVersion) -> KafkaVersion:
         """The first release after this one that has the fix."""
         return min(fix for fix in self.fixes if fix > version)
+
+    def may_concern(self, release: Release) -> bool:
+        """Whether a broker between these bounds may have the bug: its patch release is not known."""
+        return release.before is not None and release.before > self.since and release.at_least < max(self.fixes)
 
 
 FIXED_BUGS: Final = (
@@ -470,10 +475,37 @@ FIXED_BUGS: Final = (
     FixedBug("KAFKA-16838", "tasks of a deleted connector come back", ("3.7.1", "3.8.0")),
     FixedBug("KAFKA-9228", "a change of client settings alone does not restart tasks", ("3.7.1", "3.8.0")),
     FixedBug("KAFKA-14455", "a failed write to the config topic is not reported", ("3.4.1", "3.5.0")),
+    FixedBug("KAFKA-14401", "the thread that reads an internal topic dies, and the worker runs on", ("3.9.0",)),
+    FixedBug(
+        "KAFKA-19012",
+        "a producer can write records of one topic to another, or corrupt",
+        ("3.9.2", "4.0.2", "4.1.2", "4.2.0"),
+        severity=Severity.ERROR,
+    ),
 )
-"""Bugs of workers."""
-STUCK_IN_PREPARE: Final = FixedBug("KAFKA-16352", "a transaction can stay in Prepare* for ever", ("3.8.0",))
-"""A bug of brokers."""
+"""Bugs of workers, and of the clients in them."""
+BROKER_BUGS: Final = (
+    FixedBug("KAFKA-16352", "a transaction can stay in Prepare* for ever", ("3.8.0",), KafkaVersion(0, 11)),
+    FixedBug(
+        "KAFKA-19367",
+        "with transaction.version 2 fencing fails at epoch 32766 while a transaction is open",
+        ("4.0.1", "4.1.0"),
+        KafkaVersion(4, 0),
+    ),
+    FixedBug(
+        "KAFKA-20090",
+        "with transaction.version 2 a transaction at the last epoch, 32767, can stay open for ever",
+        ("4.3.0",),
+        KafkaVersion(4, 0),
+    ),
+    FixedBug(
+        "KAFKA-20322",
+        "beside brokers older than 4.2 its transactions do not end: UnsupportedVersionException",
+        ("4.2.1", "4.3.0"),
+        KafkaVersion(4, 2),
+    ),
+)
+"""Bugs of brokers: KAFKA-18660 was fixed before 4.0.0, and KAFKA-20734 has no fix yet (EOS116 shows its effect)."""
 UP: Final = frozenset({"preparing", "enabled"})
 
 
@@ -501,28 +533,42 @@ def _bugs(evidence: Evidence) -> Iterator[Finding | Skipped]:
     yield from _unnamed_versions(evidence)
     for version in sorted(set(evidence.versions)):
         bugs = [bug for bug in FIXED_BUGS if bug.concerns(version)]
-        if bugs:
-            reported = "; ".join(f"{bug.issue} ({bug.effect})" for bug in bugs)
-            message = f"workers run Kafka {version}, which has bugs that concern exactly-once: {reported}"
-            needed = max(bug.fixed_for(version) for bug in bugs)
-            cure = f"upgrade the workers to Kafka {needed} or newer, which has the fix of all of them"
-            yield kinds.BUGS.finding(str(version), message, {"issues": [bug.issue for bug in bugs]}, cure=cure)
-    yield from _bug_of_brokers(evidence)
+        transactional = any(each.enabled is not False for each in evidence.answering if each.version == version)
+        for severe in (True, False):
+            some = [bug for bug in bugs if severe is (bug.severity is Severity.ERROR)]
+            if some:
+                yield _bugs_of(version, some, _severity(severe=severe, transactional=transactional))
+    yield from _bugs_of_brokers(evidence)
 
 
-def _bug_of_brokers(evidence: Evidence) -> Iterator[Finding]:
+def _severity(*, severe: bool, transactional: bool) -> Severity:
+    if not severe:
+        return Severity.INFO
+    return Severity.ERROR if transactional else Severity.WARNING
+
+
+def _bugs_of(version: KafkaVersion, bugs: list[FixedBug], severity: Severity) -> Finding:
+    reported = "; ".join(f"{bug.issue} ({bug.effect})" for bug in bugs)
+    message = f"workers run Kafka {version}, which has bugs that concern exactly-once: {reported}"
+    needed = max(bug.fixed_for(version) for bug in bugs)
+    cure = f"upgrade the workers to Kafka {needed} or newer, which has the fix of all of them"
+    evidenced = {"issues": [bug.issue for bug in bugs]}
+    return kinds.BUGS.finding(str(version), message, evidenced, cure=cure, severity=severity)
+
+
+def _bugs_of_brokers(evidence: Evidence) -> Iterator[Finding]:
+    """The newest of each bug's fixes is named: which patch release a broker runs cannot be asked."""
     releases = {} if isinstance(evidence.broker_releases, Skipped) else evidence.broker_releases
-    [fixed] = STUCK_IN_PREPARE.fixes
-    old = sorted(
-        node
-        for node, release in releases.items()
-        if not isinstance(release, Skipped) and release.before is not None and release.before <= fixed
-    )
-    if old:
-        nodes = ", ".join(map(str, old))
-        message = f"brokers {nodes} run a Kafka before {fixed}: {STUCK_IN_PREPARE.issue} ({STUCK_IN_PREPARE.effect})"
-        evidenced = {"issues": [STUCK_IN_PREPARE.issue], "brokers": old}
-        yield kinds.BUGS.finding("brokers", message, evidenced, cure=f"upgrade the brokers to Kafka {fixed} or newer")
+    known = {node: each for node, each in releases.items() if not isinstance(each, Skipped)}
+    for bug in BROKER_BUGS:
+        nodes = sorted(node for node, release in known.items() if bug.may_concern(release))
+        if nodes:
+            fixed = " and ".join(bug.fixed)
+            these = ", ".join(map(str, nodes))
+            message = f"brokers {these} may have {bug.issue}, fixed in {fixed}: {bug.effect}"
+            evidenced = {"issues": [bug.issue], "brokers": nodes}
+            cure = f"upgrade the brokers to Kafka {max(bug.fixes)} or newer"
+            yield kinds.BUGS.finding("brokers", message, evidenced, cure=cure, severity=bug.severity)
 
 
 def _unnamed_versions(evidence: Evidence) -> Iterator[Skipped]:
