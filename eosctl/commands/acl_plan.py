@@ -25,7 +25,7 @@ WorkerFiles: TypeAlias = Annotated[
     typer.Option(
         metavar="FILE",
         help="Properties of a worker or of MirrorMaker 2, or Strimzi's KafkaConnect or KafkaMirrorMaker2. May be "
-        "repeated, for workers of several clusters too.",
+        "repeated, also for workers of several clusters.",
         show_default=False,
     ),
 ]
@@ -33,7 +33,7 @@ ConnectorFiles: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         metavar="[GROUP=]FILE",
-        help="Config of a connector that need not exist yet: JSON, properties, or Strimzi's KafkaConnector. May be "
+        help="Config of a connector, which may be a future one: JSON, properties, or Strimzi's KafkaConnector. May be "
         "repeated.",
         show_default=False,
     ),
@@ -45,7 +45,7 @@ Phase: TypeAlias = Annotated[
     SourceSupport | None,
     typer.Option(
         metavar="|".join(SourceSupport),
-        help="Plan for this exactly.once.source.support. [default: what --worker-config or the workers say]",
+        help="Plan for this exactly.once.source.support. [default: from --worker-config or the workers]",
         show_default=False,
     ),
 ]
@@ -53,7 +53,7 @@ RolePrincipals: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         metavar="ROLE=User:NAME",
-        help="Who a role is, where no config names it: worker, producer, consumer, admin, sink-consumer, "
+        help="The principal of a role that no config names: worker, producer, consumer, admin, sink-consumer, "
         "dead-letter-queue, sink-admin, eosctl, … or connector for all clients of connectors; CONNECTOR/ROLE=User:NAME "
         "for one connector. May be repeated.",
         show_default=False,
@@ -61,7 +61,9 @@ RolePrincipals: TypeAlias = Annotated[
 ]
 IdPattern: TypeAlias = Annotated[
     PatternType,
-    typer.Option(metavar="|".join(PatternType), help="How tasks' transactional IDs are named: each one, or by prefix."),
+    typer.Option(
+        metavar="|".join(PatternType), help="Grant tasks' transactional IDs one by one (literal) or by prefix."
+    ),
 ]
 Headroom: TypeAlias = Annotated[
     int, typer.Option(metavar="N", min=0, help="Plan literal IDs for N additional tasks of each connector.")
@@ -70,8 +72,8 @@ ConnectorTopics: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         metavar="CONNECTOR=TOPIC",
-        help="A topic that the connector writes or reads, where its config does not name it; PREFIX* for those that "
-        "begin so. May be repeated.",
+        help="A topic that the connector writes or reads and its config does not name; PREFIX* for all topics with "
+        "this prefix. May be repeated.",
         show_default=False,
     ),
 ]
@@ -80,7 +82,8 @@ Prune: TypeAlias = Annotated[
     bool, typer.Option("--prune", help="Show, and plan to remove, bindings of these kinds that nothing needs.")
 ]
 Explain: TypeAlias = Annotated[
-    bool, typer.Option("--explain", help="Say why each is needed, in which phases, and how its absence looks.")
+    bool,
+    typer.Option("--explain", help="Show why each binding is needed, in which phases, and the symptom of its absence."),
 ]
 Emit: TypeAlias = Annotated[
     AclFormat | None,
@@ -90,16 +93,16 @@ ClusterAddresses: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="HOST:PORT,…",
-        help="How configs name the cluster that -b leads to. [default: the workers' bootstrap.servers]",
+        help="The bootstrap.servers by which configs name the cluster of -b. [default: the workers' bootstrap.servers]",
         show_default=False,
     ),
 ]
 BrokerVersion: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="VERSION", help="The brokers' version, where no cluster is read.")
+    str | None, typer.Option(metavar="VERSION", help="The brokers' version, if no cluster is read.")
 ]
 MappingRules: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="RULES", help="The brokers' ssl.principal.mapping.rules. [default: as the brokers say]"),
+    typer.Option(metavar="RULES", help="The brokers' ssl.principal.mapping.rules. [default: from the brokers]"),
 ]
 StrimziCluster: TypeAlias = Annotated[
     str, typer.Option(metavar="NAME", help="The strimzi.io/cluster label of --emit strimzi.")
@@ -157,7 +160,7 @@ def acl_plan(
     decides, and connectors are read from the config topic; with --connect-url from a worker. Nothing is changed:
     --plan-file keeps the plan for `eosctl apply`.
 
-    Only what Kafka really checks is planned: Write implies Describe, and transactional producers need no
+    The plan contains only permissions that Kafka checks: Write implies Describe, and transactional producers need no
     IdempotentWrite. Optional bindings are marked. --explain names for each binding the clients that need it, the
     phases, the code path or KIP behind it, and the symptom of its absence in a worker's log.
 

@@ -38,14 +38,13 @@ def apply(
 ) -> int:
     """Apply a plan file; refuse if the cluster has changed.
 
-    Use it where one person plans and another applies, and after an interruption: finished steps are skipped, and a step
-    that was begun is finished. Before anything is changed, the facts of the plan are read again; if they differ, the
-    plan is refused. PLAN.journal lists the finished steps, PLAN.undo leads back. An edited plan is refused, and so is
-    one without the preconditions of its steps. --dry-run checks everything that a run checks first, and ends with 8
-    where the run would. --require-digest takes the digest that a preview shows, so that the plan that one person
-    reviewed is the one that another applies. Brokers, workers and topics come from the plan unless options say
-    otherwise; identities and secrets come from you. eosctl asks before it writes to addresses that only the plan names:
-    with --yes, give them.
+    Use it when one person plans and another applies, and after an interruption: it skips finished steps and completes a
+    started step. Before anything is changed, the facts of the plan are read again; if they differ, the plan is refused.
+    PLAN.journal lists the finished steps; PLAN.undo rolls them back. An edited plan is refused, and so is a plan
+    without the preconditions of its steps. --dry-run makes the same checks as a run, and exits with 8 if the run would.
+    --require-digest takes the digest from a preview, so that only the reviewed plan is applied. Brokers, workers and
+    topics come from the plan unless options say otherwise; identities and secrets come from you. eosctl asks before it
+    writes to addresses that only the plan names. With --yes, give these addresses.
 
     Examples:
       eosctl apply orders.plan

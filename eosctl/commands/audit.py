@@ -56,7 +56,7 @@ OffsetsTopics: TypeAlias = Annotated[
     typer.Option(
         metavar="TOPIC",
         envvar="EOSCTL_OFFSETS_TOPIC",
-        help="An offsets topic that connectors have or had of their own, beside those that the config topic names. May "
+        help="A connector-specific offsets topic, now or earlier, that the config topic does not name. May "
         "be repeated.",
     ),
 ]
@@ -64,12 +64,10 @@ OnlyPlan: TypeAlias = Annotated[bool, typer.Option("--plan", help="Show what wou
 LogDirectories: TypeAlias = Annotated[
     list[Path] | None,
     typer.Option(
-        metavar="DIR", help="Read a broker's log directory, or a copy of it, and no cluster. May be repeated."
+        metavar="DIR", help="Read a broker's log directory, or a copy of it, instead of a cluster. May be repeated."
     ),
 ]
-ReportFile: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write a page for a browser: one file, nothing else needed.")
-]
+ReportFile: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a self-contained HTML page.")]
 ExportDirectory: TypeAlias = Annotated[
     Path | None, typer.Option(metavar="DIRECTORY", help="Write findings, ranges and statistics as Parquet files.")
 ]
@@ -103,13 +101,13 @@ def audit(
 ) -> int:
     """Prove from the record batches whether exactly-once held.
 
-    Use it after anything that may have broken the promise, and every night. It reads the offsets topics, the config
-    topic and the topics that source connectors write to: producer IDs, epochs, transactions and their markers, which no
-    consumer shows. For each connector it says held, broken (with topic, partition and offsets), altered (it held, but
-    source offsets were altered, and the listed number of records was written once more or left out), or cannot-tell
-    (with the missing evidence). With --store it ends with 1 only for findings that are new since the last run of its
-    job. Nothing is written to Kafka. A snapshot holds no record batches: from one it judges the config topic's history
-    and transactions that hang, and no verdict is held.
+    Use it after every incident that may have broken exactly-once, and every night. It reads the offsets topics, the
+    config topic and the topics that source connectors write to: producer IDs, epochs, transactions and their markers,
+    which consumers do not show. Its verdict for each connector is held, broken (with topic, partition and offsets),
+    altered (it held, but source offsets were altered, and the listed number of records was written once more or left
+    out), or cannot-tell (with the missing evidence). With --store it exits with 1 only for findings that are new since
+    the last run of its job. Nothing is written to Kafka. A snapshot holds no record batches: from a snapshot it judges
+    only the config topic's history and hanging transactions, and no verdict is held.
 
     Examples:
       eosctl audit -b broker:9092 --connect-url http://worker:8083 --group-id connect-cluster
@@ -159,7 +157,7 @@ def _require_no_period(period: str | None) -> None:
 
 def _require_one_input(options: GlobalOptions, log_dir: list[Path] | None, engine: EngineName) -> None:
     if log_dir and options.snapshot is not None:
-        raise UsageError("--log-dir and --snapshot are two things to audit", hint="give one of them")
+        raise UsageError("--log-dir and --snapshot cannot be combined", hint="give one of them")
     if engine is EngineName.SPARK and (log_dir or options.snapshot is not None):
         option = "--log-dir" if log_dir else "--snapshot"
         raise UsageError(f"{option} is read on this machine", hint="leave --engine spark out")
@@ -171,8 +169,8 @@ def _require_one_input(options: GlobalOptions, log_dir: list[Path] | None, engin
 def status(options: GlobalOptions, store: KeptLedger = None) -> int:
     """Show the jobs of a ledger, and how far each has read.
 
-    Use it to see whether the nightly audits ran, and what expired before one came. It asks the ledger only, and ends
-    with 1 as long as the last run of a job was broken or altered.
+    Use it to see whether the nightly audits ran, and which records expired unread. It reads only the ledger, and exits
+    with 1 while the last run of any job is broken or altered.
 
     Examples:
       eosctl audit status --store sqlite:////var/lib/eosctl/audit.db
@@ -190,7 +188,7 @@ def status(options: GlobalOptions, store: KeptLedger = None) -> int:
 def history(options: GlobalOptions, store: KeptLedger = None, job: JobName = "audit") -> int:
     """Show the runs of a job in a ledger, the latest first.
 
-    Use it to see when a verdict changed, and how much each run read. It asks the ledger only.
+    Use it to see when a verdict changed, and how much each run read. It reads only the ledger.
 
     Examples:
       eosctl audit history --store sqlite:////var/lib/eosctl/audit.db
@@ -204,5 +202,7 @@ def history(options: GlobalOptions, store: KeptLedger = None, job: JobName = "au
 
 def _named(store: str | None, command: str) -> str:
     if store is None:
-        raise UsageError(f"audit {command} looks into a ledger", hint="name it: --store sqlite:///FILE")
+        raise UsageError(
+            f"audit {command} reads a ledger, and no ledger is given", hint="name it: --store sqlite:///FILE"
+        )
     return store

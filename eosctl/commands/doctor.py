@@ -35,8 +35,8 @@ MirrorSources: TypeAlias = Annotated[
         metavar="[ALIAS=]FILE",
         show_default=False,
         help="Client properties for the source cluster of MirrorSource connectors with that source.cluster.alias. "
-        "Without bootstrap.servers in FILE the brokers of the connector's config are asked; credentials in FILE are "
-        "shown to none but brokers in FILE. May be repeated.",
+        "Without bootstrap.servers in FILE eosctl connects to the brokers of the connector's config; it sends "
+        "credentials in FILE only to brokers in FILE. May be repeated.",
     ),
 ]
 
@@ -58,12 +58,12 @@ def doctor(
 ) -> int:
     """Run all exactly-once checks.
 
-    Use it after every change of workers, brokers or connectors, and from cron: it ends with 1 where a rule finds an
-    error or a warning. Each finding has a stable ID, its cause in docs/rules.md, and commands that fix it. A rule
-    whose facts could not be read says that it cannot tell, and why; it never says that all is fine. Nothing is written.
+    Use it after every change of workers, brokers or connectors, and from cron: it exits with 1 if a rule finds an error
+    or a warning. Each finding has a stable ID, its cause in docs/rules.md, and commands that fix it. A rule whose facts
+    could not be read answers that it cannot tell, and why; missing facts are never reported as OK. Nothing is written.
 
-    The only Connect group and its workers are found; --group-id and --connect-url name others. Workers do not report
-    their settings: give their --worker-config files too.
+    If the cluster has one Connect group, eosctl discovers it and its workers; otherwise give --group-id and
+    --connect-url. Workers do not report their settings: give their --worker-config files too.
 
     Examples:
       eosctl doctor -b broker:9092

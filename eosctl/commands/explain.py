@@ -17,9 +17,7 @@ Words: TypeAlias = Annotated[
     list[str] | None,
     typer.Argument(metavar="ID|ERROR", help="A finding's ID or name, or words of an error; - is stdin."),
 ]
-ListAll: TypeAlias = Annotated[
-    bool, typer.Option("--list", help="List all findings, and the errors that are recognised.")
-]
+ListAll: TypeAlias = Annotated[bool, typer.Option("--list", help="List all findings and recognised errors.")]
 GroupId: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -57,8 +55,8 @@ def explain(
 
     Use it with an exception from a worker's log, a task's trace or a client: paste the line, or pipe the whole stack
     trace in. It says what the error means for exactly-once in Connect, and the next command, with the connector, task
-    and transactional ID that the text names. Everything that the text shows is explained, the more special first. The
-    ID of a finding (EOS080), or its name (shadowed-offset), explains that finding.
+    and transactional ID that the text names. Every error in the text is explained, the most specific first. The ID of a
+    finding (EOS080), or its name (shadowed-offset), explains that finding.
 
     Examples:
       eosctl explain "org.apache.kafka.common.errors.InvalidPidMappingException"
@@ -78,5 +76,7 @@ def explain(
 def _text(words: list[str]) -> str:
     text = sys.stdin.read() if words == ["-"] else " ".join(words)
     if not text.strip():
-        raise UsageError("nothing to explain was given", hint="paste an error, or pipe it in: eosctl explain - < FILE")
+        raise UsageError(
+            "no error or finding to explain was given", hint="paste an error, or pipe it in: eosctl explain - < FILE"
+        )
     return text

@@ -24,11 +24,11 @@ TransactionalIds: TypeAlias = Annotated[
     list[str] | None, typer.Option(metavar="ID", help="This one. May be repeated.", show_default=False)
 ]
 IdsFile: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="The IDs in this file, one a line; - is standard input.")
+    Path | None, typer.Option(metavar="FILE", help="The IDs in this file, one per line; - is standard input.")
 ]
 Prefixes: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(metavar="TEXT", help="Every ID that begins so and exists. May be repeated.", show_default=False),
+    typer.Option(metavar="TEXT", help="Every existing ID with this prefix. May be repeated.", show_default=False),
 ]
 CreateMissing: TypeAlias = Annotated[
     bool, typer.Option("--create-missing", help="Fence IDs that do not exist, too; that creates them for 7 days.")
@@ -72,13 +72,13 @@ def fence(
     Use it when a worker that you cannot reach may still be writing (a zombie) and its tasks run nowhere else, or when
     an open transaction keeps read_committed consumers waiting. Each ID's producer epoch is raised: its open transaction
     is aborted, and requests of its former producer are rejected from then on. A producer that starts afterwards is not
-    affected. It does not replace Connect's own round of fencing: where that fails, remove its cause and restart the
-    FAILED tasks. Nor does it affect producers without a transactional ID.
+    affected. It does not replace Connect's own round of fencing: if that round fails, remove its cause and restart
+    the FAILED tasks. It does not affect producers without a transactional ID.
 
-    First the plan is shown: state, open transaction and owner of each ID. IDs that do not exist are refused, and so are
-    those that a task of any Connect group on the cluster has now, RUNNING or PAUSED (--connect-url shows which tasks
-    are FAILED), or may have because the group cannot be described. Afterwards it is proved for each ID that no
-    transaction is left open, that its producer moved on, and that its coordinator refuses the old producer.
+    First the plan is shown: state, open transaction and owner of each ID. IDs that do not exist are refused. So are IDs
+    of RUNNING or PAUSED tasks of any Connect group on the cluster (--connect-url shows which tasks are FAILED), and of
+    tasks of a group that cannot be described. Afterwards eosctl verifies for each ID that no transaction is open, that
+    its epoch was raised, and that its coordinator rejects the old producer.
 
     Examples:
       eosctl fence -b broker:9092 --group-id connect-cluster --connector orders --dry-run

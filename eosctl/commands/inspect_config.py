@@ -19,7 +19,7 @@ Isolation: TypeAlias = Annotated[
     IsolationLevel,
     typer.Option(
         metavar="|".join(IsolationLevel),
-        help="Read as a worker with exactly-once enabled does (read_committed), or as the others do.",
+        help="Read as a worker with exactly-once enabled (read_committed), or without (read_uncommitted).",
     ),
 ]
 ReaderVersion: TypeAlias = Annotated[
@@ -32,10 +32,10 @@ ReaderVersion: TypeAlias = Annotated[
 RecordsFile: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Read records from this file and not from a cluster; their form is described above."
+        metavar="FILE", help="Read records from this file instead of a cluster; the format is described above."
     ),
 ]
-History: TypeAlias = Annotated[bool, typer.Option(help="Show every record and what it did, instead of the outcome.")]
+History: TypeAlias = Annotated[bool, typer.Option(help="Show every record and its effect, instead of the result.")]
 
 
 @app.command()
@@ -53,9 +53,9 @@ def inspect_config(
 ) -> int:
     """Read the config topic exactly as a worker does.
 
-    Use it before you restart or reconfigure a connector, when tasks fail to perform zombie fencing, when a
-    connector has no tasks, or when you want to know who wrote to the topic. For each connector it says what its next
-    start will do, producers it will fence included, and by which rule. Nothing is written. Secrets are masked.
+    Use it before you restart or reconfigure a connector, when tasks fail to perform zombie fencing, when a connector
+    has no tasks, or when you want to know who wrote to the topic. For each connector it shows the actions of its next
+    start, the producers to fence, and the rule behind each. Nothing is written. Secrets are masked.
 
     With --records FILE no broker is needed: JSON lines {"offset": 41, "timestamp": 1790000000000, "key": "commit-x",
     "value": {"tasks": 3}}, or what kafka-console-consumer prints with print.key=true.

@@ -37,7 +37,7 @@ ToTopic: TypeAlias = Annotated[
     str | None, typer.Option("--to-topic", metavar="TOPIC", help="Give it this offsets topic of its own.")
 ]
 ToWorkerTopic: TypeAlias = Annotated[
-    bool, typer.Option("--to-worker-topic", help="Put it back to the workers' offsets topic.")
+    bool, typer.Option("--to-worker-topic", help="Move it back to the worker-global offsets topic.")
 ]
 RenameTo: TypeAlias = Annotated[
     str | None, typer.Option("--rename-to", metavar="NAME", help="The connector's new name.")
@@ -62,7 +62,9 @@ ToKafkaConnect: TypeAlias = Annotated[
 ]
 Merge: TypeAlias = Annotated[
     MergeRule,
-    typer.Option(metavar="|".join(MergeRule), help="What to do if the target holds other offsets of it already."),
+    typer.Option(
+        metavar="|".join(MergeRule), help="What to do if the target already holds other offsets of the connector."
+    ),
 ]
 Partitions: TypeAlias = Annotated[
     int, typer.Option(metavar="N", min=1, help="Partitions of a topic that has to be created.")
@@ -119,11 +121,11 @@ def migrate_offsets(
     """Move a connector's offsets, so that it resumes where it was.
 
     Use it to move them to another topic, name, group or cluster: before you give a connector an offsets topic of its
-    own (or take it away), rename it, or move it to another Connect cluster or Kafka cluster. Without it the connector
-    begins from nothing: all its tasks run, nothing warns, and every record is written a second time.
+    own (or take it away), rename it, or move it to another Connect cluster or Kafka cluster. Otherwise the connector
+    starts without offsets: all its tasks run, no warning is logged, and every record is written a second time.
 
-    The connector must be STOPPED and without tasks, or not exist; --stop sees to that. Its old producers are fenced,
-    its records are copied byte for byte in one transaction, and read back. --set-config and --resume do the rest over
+    The connector must be STOPPED and without tasks, or not exist; --stop stops it. Its old producers are fenced, its
+    records are copied byte for byte in one transaction, and read back. --set-config and --resume complete the move over
     REST; without them the plan lists the manual steps. Workers before 3.5 cannot stop a connector: delete it (its
     offsets stay), move them, and create it again. If anything has changed since, nothing is written.
 

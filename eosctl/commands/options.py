@@ -28,7 +28,7 @@ WorkerConfig: TypeAlias = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="A worker's properties file or Strimzi's KafkaConnect: its settings, where no option says otherwise.",
+        help="A worker's properties file or Strimzi's KafkaConnect: its settings, unless an option overrides them.",
     ),
 ]
 
@@ -78,7 +78,8 @@ Principals: TypeAlias = Annotated[
         "--principal",
         metavar="ROLE=User:NAME",
         show_default=False,
-        help="Whose ACLs to check: worker=User:NAME, connector=User:NAME for all clients of connectors, or one of "
+        help="The principals whose ACLs to check: worker=User:NAME, connector=User:NAME for all clients of "
+        "connectors, or one of "
         "their roles as in acl-plan; CONNECTOR/ROLE=User:NAME for one connector. May be repeated.",
     ),
 ]
@@ -88,7 +89,7 @@ SuperUsers: TypeAlias = Annotated[
         "--super-user",
         metavar="User:NAME",
         show_default=False,
-        help="One of the brokers' super.users, which they do not report: needs no ACL. May be repeated.",
+        help="One of the brokers' super.users, which brokers do not report; it needs no ACL. May be repeated.",
     ),
 ]
 
@@ -107,7 +108,7 @@ Engine: TypeAlias = Annotated[
     EngineName, typer.Option(metavar="|".join(EngineName), help="On this machine, or on Spark.")
 ]
 Processes: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Processes of the local engine. [default: one a CPU]")
+    int | None, typer.Option(metavar="N", min=1, help="Processes of the local engine. [default: one per CPU]")
 ]
 SparkMaster: TypeAlias = Annotated[
     str | None, typer.Option(metavar="URL", help="Spark's master. [default: this machine, or spark-submit's]")

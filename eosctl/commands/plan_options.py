@@ -19,20 +19,21 @@ MoveFile: TypeAlias = Annotated[
     typer.Option(
         "--plan-file",
         metavar="FILE",
-        help="Write the plan there, for `eosctl apply`. With --stop the offsets are read when that has stopped it.",
+        help="Write the plan there, for `eosctl apply`. With --stop the offsets are read after the connector "
+        "has stopped.",
     ),
 ]
 StopFirst: TypeAlias = Annotated[bool, typer.Option("--stop", help="Stop the connector first (--connect-url).")]
 ResumeAfter: TypeAlias = Annotated[bool, typer.Option("--resume", help="Resume the connector at the end (REST).")]
 ForceFencing: TypeAlias = Annotated[
-    bool, typer.Option("--force", help="Fence its IDs although a task of another connector has them, or may.")
+    bool, typer.Option("--force", help="Fence its IDs even if a task of another connector uses (or may use) them.")
 ]
 RequireDigest: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--require-digest",
         metavar="SHA256",
-        help="Refuse any other plan than the one with this digest, which the preview shows: the one that was reviewed.",
+        help="Refuse every plan but the reviewed one, by the digest that its preview shows.",
     ),
 ]
 
@@ -48,8 +49,8 @@ ConnectorResources: TypeAlias = Annotated[
     typer.Option(
         "--connector-config",
         metavar="FILE",
-        help="The connector's KafkaConnector or KafkaMirrorMaker2, if Strimzi's operator runs it: changes over REST "
-        "are refused. May be repeated.",
+        help="The connector's KafkaConnector or KafkaMirrorMaker2, if Strimzi's operator manages it: changes over "
+        "REST are refused. May be repeated.",
         show_default=False,
     ),
 ]
@@ -58,7 +59,8 @@ ManagedBy: TypeAlias = Annotated[
     typer.Option(
         "--managed-by",
         metavar="strimzi",
-        help="Every connector has this operator, which reverts changes over REST: they are refused. A KafkaConnect in "
+        help="This operator manages every connector and reverts changes over REST, so they are refused. A "
+        "KafkaConnect in "
         "--worker-config says so, too.",
         show_default=False,
     ),
@@ -74,7 +76,9 @@ EmitResources: TypeAlias = Annotated[
 ]
 EmitTo: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--emit-to", metavar="DIR", help="Where they are written; otherwise beside the plans kept by eosctl."),
+    typer.Option(
+        "--emit-to", metavar="DIR", help="The directory of these resources. [default: beside eosctl's saved plans]"
+    ),
 ]
 ToBootstrapServer: TypeAlias = Annotated[
     str | None,

@@ -15,10 +15,10 @@ app = typer.Typer()
 
 @app.callback()
 def plans() -> None:
-    """List plan files, and what became of each.
+    """List plan files and their state.
 
-    Use it to find a plan that was cut short, or the way back from one. A plan that no file was given for is kept among
-    your state files (~/.local/state/eosctl/plans).
+    Use it to find an interrupted plan, or its undo file. Plans without --plan-file are saved among your state files
+     (~/.local/state/eosctl/plans).
     """
 
 
@@ -29,13 +29,13 @@ def list_plans(
     options: GlobalOptions,
     directory: Annotated[
         Path | None,
-        typer.Argument(metavar="DIRECTORY", help="Where they are. [default: those that eosctl keeps]"),
+        typer.Argument(metavar="DIRECTORY", help="The directory of the plans. [default: eosctl's saved plans]"),
     ] = None,
 ) -> int:
     """List plan files, the newest first, with state and next command.
 
-    Use it before `eosctl apply` and `eosctl undo`: both take a file by the name that is shown here. The state is what
-    the journals beside the plans say; no cluster is asked. Whether an undo is still possible says `undo --dry-run`.
+    Use it before `eosctl apply` and `eosctl undo`: both take a file name from this list. The state comes from the
+    journals beside the plans; no cluster is read. `undo --dry-run` checks whether an undo is still possible.
 
     Examples:
       eosctl plans list

@@ -11,10 +11,10 @@ from eosctl.shell.options import GlobalOptions, answer, previewing, showing, wri
 app = typer.Typer()
 
 Prefix: TypeAlias = Annotated[
-    str, typer.Option(metavar="TEXT", help="How the names of the scratch topic and transactional ID begin.")
+    str, typer.Option(metavar="TEXT", help="Prefix of the scratch topic and transactional ID.")
 ]
 ReplicationFactor: TypeAlias = Annotated[
-    int, typer.Option(metavar="N", help="Of the scratch topic; -1: the brokers' default.")
+    int, typer.Option(metavar="N", help="Replication factor of the scratch topic; -1: the brokers' default.")
 ]
 
 
@@ -26,15 +26,14 @@ def probe(
     prefix: Prefix = "eosctl-probe-",
     replication_factor: ReplicationFactor = -1,
 ) -> int:
-    """Try what a cluster does with transactions.
+    """Test how a cluster handles transactions.
 
-    Use it before you rely on exactly-once on a service that speaks Kafka's protocol, and after its provider has changed
-    it. It creates a topic of its own, writes some records there in transactions, commits, aborts and fences, and looks
-    at what the brokers answer. Then it deletes the topic, after a failure and after Ctrl-C too; resources that remain
-    are named.
+    Use it before you rely on exactly-once on a Kafka-compatible service, and after its provider has changed it. It
+    creates a scratch topic, writes some records there in transactions, commits, aborts and fences, and checks the
+    brokers' answers. Then it deletes the topic, also after a failure and after Ctrl-C; remaining resources are listed.
 
-    A question that got no answer is unknown, with the reason, and never no. The exit code is 1 where the cluster does
-    otherwise than Kafka in what matters, and 3 where something is unknown that could be known. It needs Create, Delete,
+    A check without an answer is unknown, with the reason, and never no. The exit code is 1 if the cluster differs
+    from Kafka where it matters, and 3 if a check that could be answered is unknown. It needs Create, Delete,
     Read and Write on topics, and Write on TransactionalIds, that begin with the prefix; to try `transactions abort`
     Alter on the cluster (brokers before 3.8: ClusterAction).
 

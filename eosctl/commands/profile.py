@@ -40,8 +40,8 @@ ProjectFile = Annotated[
 def profile() -> None:
     """Name clusters, and check how a command connects.
 
-    Use it where there is more than one cluster. Profiles are in ~/.config/eosctl/config.yaml. They hold no secrets,
-    only where these are. A project's file, the nearest .eosctl.yaml of this directory and those above it, adds profiles
+    Use it with more than one cluster. Profiles are in ~/.config/eosctl/config.yaml. They hold no secrets, only
+    references to them. A project's file, the nearest .eosctl.yaml of this directory and those above it, adds profiles
     once you trust it.
     """
 
@@ -52,7 +52,7 @@ def add(
     options: GlobalOptions,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The profile.")],
     bootstrap_server: Annotated[
-        str | None, typer.Option("--bootstrap-server", "-b", metavar="HOST:PORT,…", help="Brokers to start from.")
+        str | None, typer.Option("--bootstrap-server", "-b", metavar="HOST:PORT,…", help="Bootstrap brokers.")
     ] = None,
     command_config: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A Java client's properties file; passwords stay there.")
@@ -69,14 +69,16 @@ def add(
     cluster_id: Annotated[
         str | None, typer.Option(metavar="ID", help="The only Kafka cluster that may be written to.")
     ] = None,
-    protected: Annotated[bool, typer.Option("--protected", help="--yes needs --profile NAME beside it.")] = False,
+    protected: Annotated[
+        bool, typer.Option("--protected", help="Accept --yes only together with --profile NAME.")
+    ] = False,
     update: Annotated[bool, typer.Option("--update", help="Change the given settings of an existing profile.")] = False,
 ) -> None:
     """Name a cluster: write a profile into your file of profiles.
 
-    Use it once for each cluster, and leave its options out from then on. It connects to nothing; `eosctl profile check`
-    does. No other line of the file changes, and paths are written as absolute ones. It takes no passwords: these are in
-    the file that --command-config names.
+    Use it once for each cluster; afterwards you can omit the cluster's options. It connects to nothing; `eosctl profile
+    check` does. No other line of the file changes, and paths become absolute. It takes no passwords: keep these in the
+    file that --command-config names.
 
     Examples:
       eosctl profile add staging -b broker:9092 --connect-url http://worker:8083 --group-id connect-cluster
@@ -97,7 +99,7 @@ def add(
     options.console.result(f"profile {name} is in {added.origin}")
     word = shell_word(name)
     options.console.narrate(f"next: eosctl profile check --profile {word}")
-    options.console.narrate(f"to have it used by default: eosctl profile use {word}")
+    options.console.narrate(f"to use it by default: eosctl profile use {word}")
 
 
 @app.command("list")
@@ -139,7 +141,7 @@ def use(options: GlobalOptions, name: Annotated[str, typer.Argument(metavar="NAM
 def show(options: GlobalOptions, name: Annotated[str, typer.Argument(metavar="NAME", help="The profile.")]) -> None:
     """Show one profile.
 
-    Use it to see what a name stands for. Client properties are shown by name, without their values.
+    Use it to see the settings behind a name. Client properties are shown by name, without their values.
 
     Examples:
       eosctl profile show staging -o yaml
@@ -156,8 +158,8 @@ def show(options: GlobalOptions, name: Annotated[str, typer.Argument(metavar="NA
 def explain_(options: GlobalOptions) -> int:
     """Show each setting of a connection, and where it comes from.
 
-    Use it when a command connects to a cluster, or as a principal, that you did not expect. It connects to nothing.
-    First wins: option, -X, EOSCTL_ variable, profile, default. Secrets are hidden.
+    Use it when a command connects to a cluster, or as a principal, that you did not expect. It connects to nothing. The
+    first of these wins: option, -X, EOSCTL_ variable, profile, default. Secrets are hidden.
 
     Examples:
       eosctl profile explain --profile staging
@@ -174,8 +176,9 @@ def explain_(options: GlobalOptions) -> int:
 def check(options: GlobalOptions) -> int:
     """Connect with every client, and report which step fails.
 
-    Use it first when something cannot connect. It looks the names up, connects, makes the TLS handshake, logs in with
-    both Kafka clients, asks what the principal may do, and asks the Connect workers. It ends with 1 when a step failed.
+    Use it first when something cannot connect. It resolves the names, connects, makes the TLS handshake, authenticates
+    with both Kafka clients, lists the principal's permissions, and asks the Connect workers. It exits with 1 if a step
+    failed.
 
     Examples:
       eosctl profile check --profile staging

@@ -33,7 +33,7 @@ Directory: TypeAlias = Annotated[
     typer.Option(
         "--directory",
         metavar="DIR",
-        help="Where it lives; one sandbox per directory. Kept, and resumed by the next up. "
+        help="Directory of the sandbox, one sandbox per directory. It is kept, and the next up resumes it. "
         "[default: one in the user's cache, removed by down]",
         show_default=False,
     ),
@@ -69,7 +69,7 @@ FeatureLevels: TypeAlias = Annotated[
     ),
 ]
 SaslUsers: TypeAlias = Annotated[
-    list[str] | None, typer.Option(metavar="NAME", help="One more SASL user. May be repeated.", show_default=False)
+    list[str] | None, typer.Option(metavar="NAME", help="An additional SASL user. May be repeated.", show_default=False)
 ]
 Plugins: TypeAlias = Annotated[
     list[str] | None,
@@ -90,7 +90,9 @@ PostgreSQL: TypeAlias = Annotated[
 PlaintextPort: TypeAlias = Annotated[
     int | None, typer.Option(metavar="PORT", min=1, max=65535, help="Plaintext port of broker 1. [default: a free one]")
 ]
-Foreground: TypeAlias = Annotated[bool, typer.Option("--foreground", help="Stay, and end the sandbox with Ctrl-C.")]
+Foreground: TypeAlias = Annotated[
+    bool, typer.Option("--foreground", help="Stay in the foreground; Ctrl-C ends the sandbox.")
+]
 
 app = typer.Typer()
 
@@ -99,9 +101,9 @@ app = typer.Typer()
 def sandbox() -> None:
     """Run a real Kafka with Connect workers on this machine.
 
-    Use it to try a change before it meets a cluster, and to test against the real thing. Kafka comes from its own jars,
-    fetched once. On the plaintext listener every client is the super user; the SASL listener knows the users worker,
-    connector, admin and tool, who may do what ACLs allow.
+    Use it to try a change before you make it on a cluster, and to test against a real Kafka. Kafka comes from its own
+    jars, fetched once. On the plaintext listener every client is the super user; the SASL listener knows the users
+    worker, connector, admin and tool, whose permissions are ACLs.
 
     Examples:
       eosctl sandbox up --workers 1
@@ -132,9 +134,9 @@ def up(
 ) -> int:
     """Start a sandbox and return when it is ready.
 
-    Use it as the first step. It goes on after the command has ended, until down. Where one is up in that directory
-    already, it is left as it is; where that is not what was asked for, or a process does not answer, it is said, and
-    the command ends with 1.
+    Use it as the first step. The sandbox runs until down, also after the command has ended. A sandbox that is already
+    up in that directory is not changed; if it differs from your options, or a process does not answer, the command
+    reports it and exits with 1.
 
     Workers from 3.6 on find only plugins with a manifest for the ServiceLoader, which is quick. Others need
     --worker-config plugin.discovery=hybrid_warn.
@@ -175,8 +177,8 @@ def up(
 def down(options: GlobalOptions, directory: Directory = None) -> int:
     """Stop the sandbox.
 
-    Use it when you are done. Workers and brokers end in order. A directory that was named is kept, with data and logs;
-    the default one is removed. It is no error when none is up.
+    Use it when you are done. Workers and brokers end in order. A directory that you named is kept, with data and logs;
+    the default directory is removed. If no sandbox is up, the command succeeds.
 
     Examples:
       eosctl sandbox down
@@ -192,7 +194,7 @@ def down(options: GlobalOptions, directory: Directory = None) -> int:
 def status(options: GlobalOptions, directory: Directory = None) -> int:
     """Show whether the sandbox is up and its processes answer.
 
-    Use it to see what runs where. It ends with 1 when none is up or when a process does not answer.
+    Use it to see what runs where. It exits with 1 if no sandbox is up or a process does not answer.
 
     Examples:
       eosctl sandbox status
@@ -209,13 +211,16 @@ def env(
     options: GlobalOptions,
     directory: Directory = None,
     shell: Annotated[
-        bool, typer.Option("--shell", help="Lines for eval: later commands of this shell are for it. No passwords.")
+        bool,
+        typer.Option(
+            "--shell", help="Print lines for eval, so that later commands of this shell use the sandbox. No passwords."
+        ),
     ] = False,
 ) -> int:
     """Print the sandbox's addresses and credentials.
 
-    Use it to point other programs at the sandbox. It prints the passwords of the SASL users, which were made up for
-    this sandbox and open nothing else. DIRECTORY/clients/NAME.properties holds the same for Java clients and for
+    Use it to point other programs at the sandbox. It prints the passwords of the SASL users, which are generated and
+    valid only for this sandbox. DIRECTORY/clients/NAME.properties holds the same for Java clients and for
     --command-config.
 
     Examples:

@@ -13,7 +13,7 @@ app = typer.Typer()
 
 Kind: TypeAlias = Annotated[
     str | None,
-    typer.Argument(metavar="KIND", help="What a document calls itself in `kind`.", show_default=False),
+    typer.Argument(metavar="KIND", help="The `kind` of a document.", show_default=False),
 ]
 
 
@@ -24,9 +24,9 @@ def schema(options: GlobalOptions, kind: Kind = None) -> None:
     """Print the JSON Schema of a document that -o json prints.
 
     Use it to validate documents, or to generate code that reads them. Without KIND all kinds are listed. Fields may be
-    added without a new version, so the schemas allow fields that they do not name. Every answer says in `complete`
-    whether something that it needs was not read, and in `unread` what. The schema itself is printed, unless -o json,
-    jsonl or yaml asks for a document with it.
+    added without a new version, so the schemas allow fields that they do not name. In every answer, `complete` is false
+    if needed facts could not be read, and `unread` lists them. The schema itself is printed, unless -o json, jsonl or
+    yaml asks for a document with it.
 
     Examples:
       eosctl schema

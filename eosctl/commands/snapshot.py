@@ -17,7 +17,7 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="The snapshot file.")
 
 @app.callback()
 def snapshot() -> None:
-    """Save what the reading commands need in a file.
+    """Save the facts that the reading commands need in a file.
 
     Use it to look at a cluster offline: for a support case, to compare before and after, or to let a person without
     access inspect it. Secrets are never in the file.
@@ -36,8 +36,8 @@ def save(
 ) -> int:
     """Save everything that the reading commands need in one file.
 
-    Use it before a change, or where the answer has to be looked at elsewhere. What cannot be read is noted in the file
-    with the reason. Session keys and property values that may be secrets are not written.
+    Use it before a change, or to inspect the cluster elsewhere. Facts that cannot be read are listed in the file with
+    the reason. Session keys and property values that may be secrets are not written.
 
     Examples:
       eosctl snapshot save monday.snapshot -b broker:9092 --group-id connect-cluster
@@ -54,7 +54,7 @@ def save(
 @showing(SECTIONS)
 @printing
 def show(options: GlobalOptions, file: File) -> int:
-    """Show what a snapshot file holds.
+    """Show the contents of a snapshot file.
 
     Use it to see when a snapshot was taken, of which cluster, and what could not be read then.
 

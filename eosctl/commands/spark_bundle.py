@@ -19,10 +19,10 @@ def spark_bundle(
     options: GlobalOptions,
     directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where to write it.")],
 ) -> int:
-    """Write what spark-submit needs to run an audit.
+    """Write the files that spark-submit needs to run an audit.
 
-    Use it where Spark runs on other machines than this one: YARN, Kubernetes, a standalone cluster. On this machine
-    `eosctl audit --engine spark` is enough. The directory's README.md has the commands.
+    Use it if Spark runs on other machines: YARN, Kubernetes, a standalone cluster. On this machine `eosctl audit
+    --engine spark` is enough. The directory's README.md has the commands.
 
     Examples:
       eosctl spark-bundle bundle

@@ -32,7 +32,7 @@ def undo(
         Path | None, typer.Argument(metavar="FILE", help="The undo file, PLAN.undo.", show_default=False)
     ] = None,
     last: Annotated[
-        bool, typer.Option("--last", help="The undo file of the newest plan that eosctl has kept and carried out.")
+        bool, typer.Option("--last", help="The undo file of the newest saved plan that eosctl has applied.")
     ] = False,
     to_bootstrap_server: ToBootstrapServer = None,
     to_command_config: ToCommandConfig = None,
@@ -44,12 +44,12 @@ def undo(
 ) -> int:
     """Roll back an applied plan.
 
-    Use it when a move was a mistake and the connector has not gone on since. Offsets that a connector has committed
-    after the plan are never overwritten: the undo is refused then, because going back would repeat records. Steps that
-    were never done are skipped. --dry-run says whether it would be refused now. A connector that was STOPPED before
-    stays STOPPED, and the last step says how to resume it. Brokers, workers and topics come from the plan unless
-    options say otherwise; with --yes, give their addresses. An undo is a plan like any other, with a journal and an
-    undo file of its own.
+    Use it when a move was a mistake and the connector has committed no offsets since. Offsets that a connector has
+    committed after the plan are never overwritten: the undo is refused then, because going back would repeat records.
+    Steps that were not applied are skipped. --dry-run shows whether it would be refused now. A connector that was
+    STOPPED before stays STOPPED, and the last step says how to resume it. Brokers, workers and topics come from the
+    plan unless options say otherwise; with --yes, give their addresses. An undo is a plan like any other, with a
+    journal and an undo file of its own.
 
     Examples:
       eosctl undo orders.plan.undo

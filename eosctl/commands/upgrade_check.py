@@ -22,7 +22,7 @@ from eosctl.shell.options import GlobalOptions, answer, gating, showing
 app = typer.Typer()
 
 WaitSeconds: TypeAlias = Annotated[
-    float, typer.Option(metavar="SECONDS", min=0.0, help="Ask again until the answer is yes, for at most this long.")
+    float, typer.Option(metavar="SECONDS", min=0.0, help="Repeat until the answer is yes, for at most this long.")
 ]
 
 
@@ -39,7 +39,7 @@ class Target(StrEnum):
 @gating
 def upgrade_check(
     options: GlobalOptions,
-    to: Annotated[Target, typer.Option("--to", metavar="|".join(Target), help="Where the rolling step leads.")],
+    to: Annotated[Target, typer.Option("--to", metavar="|".join(Target), help="The target of the rolling step.")],
     config_topic: ConfigTopicName = None,
     worker_offsets_topic: OffsetsTopicName = None,
     status_topic: StatusTopicName = None,
@@ -52,7 +52,7 @@ def upgrade_check(
 
     Use it before each rolling step, and between the restarts of two workers. Exactly-once is enabled in two rolls on a
     live cluster, disabled to preparing and preparing to enabled, and rolled back the same way. The answer is yes, no or
-    cannot tell (exit code 0, 1 or 3), with what stands in the way first, and then what to do with each worker.
+    cannot tell (exit code 0, 1 or 3), with the blocking findings first, and then the action for each worker.
 
     A worker reports only whether it is enabled. Give each worker's file with --worker-config, which says preparing or
     disabled; without them the roll to enabled cannot be judged. Nothing is written.

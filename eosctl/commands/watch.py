@@ -54,7 +54,7 @@ AllowRemote: TypeAlias = Annotated[
     bool, typer.Option("--allow-remote", help="Serve on an address that other machines reach, without a password.")
 ]
 Every: TypeAlias = Annotated[
-    float, typer.Option(metavar="SECONDS", min=1.0, help="How long after one cycle began the next one begins.")
+    float, typer.Option(metavar="SECONDS", min=1.0, help="Time between the starts of two cycles.")
 ]
 Once: TypeAlias = Annotated[bool, typer.Option("--once", help="Show the samples of one cycle, and serve nothing.")]
 Emit: TypeAlias = Annotated[
@@ -98,7 +98,7 @@ def watch(
 ) -> int:
     """Export findings as Prometheus metrics.
 
-    Use it to be alerted by Prometheus: each cycle reads the facts of `doctor`, `transactions list`, `transactions
+    Use it to be alerted by Prometheus: each cycle reads the same facts as `doctor`, `transactions list`, `transactions
     hanging`, `transactions lso` and `offsets show`, and /metrics has the last cycle's as OpenMetrics text. Facts that
     could not be read are absent, never 0; eosctl_unread and stderr name them. Until the first cycle has ended, /metrics
     and /readyz answer 503. Nothing is written. docs/metrics.md has all metrics.
@@ -108,10 +108,10 @@ def watch(
     pushes the same metrics to a collector, with the settings of OTEL_EXPORTER_OTLP_*. With --listen too, they are
     served beside it. SIGTERM ends it with exit code 0, as q does, Ctrl-C with 130.
 
-    Several clusters are watched by the names of their profiles, and a series says by its label whose it is. Each is
-    asked on its own: one that does not answer delays no other. --emit prints a file to install: alert rules for
-    Prometheus, a dashboard for Grafana, units of systemd that watch these profiles and audit a profile every night, or
-    objects for Kubernetes that do both (with a secret eosctl-config that holds config.yaml).
+    Several clusters are watched by the names of their profiles, and each series has the profile as a label. Each
+    cluster is read on its own: one that does not answer delays no other. --emit prints a file to install: alert rules
+    for Prometheus, a dashboard for Grafana, units of systemd that watch these profiles and audit a profile every night,
+    or objects for Kubernetes that do both (with a secret eosctl-config that holds config.yaml).
 
     Examples:
       eosctl watch -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083 --every 60

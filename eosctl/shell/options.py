@@ -105,7 +105,7 @@ def require_named(profile: "Profile | None", sources: Mapping[str, str], *, yes:
     """Refused where --yes meets a protected profile that the command line does not name."""
     if profile is not None and profile.protected and yes and sources.get("profile") != FLAGS["profile"]:
         raise Refused(
-            f"profile {profile.name} is protected, and --yes alone does not do",
+            f"profile {profile.name} is protected: --yes needs --profile",
             hint=f"give --profile {profile.name} too, or leave --yes out and answer",
         )
 
@@ -296,7 +296,7 @@ def _property(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         # Only a client's key is repeated: anything else may be a part of a secret that was typed with a blank in it.
-        named = "an -X is no property" if key not in CLIENT_KEYS else f"-X {key}"
+        named = "an -X value is not a property" if key not in CLIENT_KEYS else f"-X {key}"
         raise UsageError(f"{named}: expected KEY=VALUE", hint="for example -X security.protocol=SASL_SSL")
     return key.strip(), value
 

@@ -36,7 +36,7 @@ def _parameter(name: str, annotation: object, default: object, option: OptionInf
 CONNECTION_OPTIONS: Final = (
     _parameter("bootstrap_server", str | None, None, _option(
         "--bootstrap-server", "--bootstrap-servers", "-b", metavar="HOST:PORT,…", panel=CONNECTION,
-        envvar="EOSCTL_BOOTSTRAP_SERVER", help="Brokers to start from.")),
+        envvar="EOSCTL_BOOTSTRAP_SERVER", help="Bootstrap brokers.")),
     _parameter("command_config", Path | None, None, _option(
         "--command-config", metavar="FILE", panel=CONNECTION, help="A Java client's properties file, used unchanged.")),
     _parameter("property_", list[str] | None, None, _option(
@@ -47,10 +47,10 @@ CONNECTION_OPTIONS: Final = (
         help="A Connect worker's REST address. May be repeated.")),
     _parameter("group_id", str | None, None, _option(
         "--group-id", metavar="ID", panel=CONNECTION, show_default=False,
-        help="The Connect cluster: its workers' group.id. [default: the only one there is]")),
+        help="The Connect cluster: its workers' group.id. [default: the only one on the cluster]")),
     _parameter("worker_config", list[Path] | None, None, _option(
         "--worker-config", metavar="FILE", panel=CONNECTION, show_default=False,
-        help="A worker's properties file or Strimzi's KafkaConnect: its group ID and topics, where nothing else says "
+        help="A worker's properties file or Strimzi's KafkaConnect: its group ID and topics, unless an option gives "
         "them. May be repeated.")),
     _parameter("profile", str | None, None, _option(
         "--profile", metavar="NAME", panel=CONNECTION,
@@ -69,7 +69,7 @@ OUTPUT_OPTIONS: Final = (
         "--output-file", metavar="FILE", panel=OUTPUT, help="Write the answer there, whole or not at all.")),
     _parameter("csv_text", bool, False, _option(
         "--csv-text", panel=OUTPUT,
-        help="In CSV put an apostrophe before a cell that a spreadsheet would take for a formula.")),
+        help="In CSV, put an apostrophe before a cell that a spreadsheet would read as a formula.")),
     _parameter("color", ColourChoice, ColourChoice.AUTO, _option(
         "--color", metavar="|".join(ColourChoice), panel=OUTPUT, help="NO_COLOR and FORCE_COLOR are honoured.")),
     _parameter("no_color", bool, False, _option(
@@ -83,22 +83,22 @@ OUTPUT_OPTIONS: Final = (
 
 SNAPSHOT_OPTIONS: Final = (
     _parameter("snapshot", Path | None, None, _option(
-        "--snapshot", metavar="FILE", panel=CONNECTION, help="Read from this snapshot and not from the cluster.")),
+        "--snapshot", metavar="FILE", panel=CONNECTION, help="Read from this snapshot instead of the cluster.")),
 )  # fmt: skip
 
 SAFETY_OPTIONS: Final = (
     _parameter("dry_run", bool, False, _option(
-        "--dry-run", panel=SAFETY, help="Show what would be done, and do nothing.")),
+        "--dry-run", panel=SAFETY, help="Show the plan, and change nothing.")),
     _parameter("yes", bool, False, _option(
-        "--yes", "-y", panel=SAFETY, help="Do not ask. Needed where there is no terminal to ask on.")),
+        "--yes", "-y", panel=SAFETY, help="Do not ask. Required without a terminal.")),
 )  # fmt: skip
 
 FINDING_OPTIONS: Final = (
     _parameter("severity", Severity, Severity.INFO, _option(
-        "--severity", metavar="|".join(Severity), panel=FINDINGS, help="The least severity that is shown.")),
+        "--severity", metavar="|".join(Severity), panel=FINDINGS, help="The lowest severity to show.")),
     _parameter("fail_on", Severity | None, None, _option(
         "--fail-on", metavar="|".join(Severity), panel=FINDINGS, show_default=False,
-        help="The least severity that ends with 1, unless a waiver of the profile holds for the finding. "
+        help="The lowest severity that exits with 1, unless a waiver of the profile holds for the finding. "
         "[default: warning; upgrade-check: what blocks the step]")),
 )  # fmt: skip
 
@@ -112,9 +112,9 @@ GATE_OPTIONS: Final = tuple(
 
 LIST_OPTIONS: Final = (
     _parameter("sort", str | None, None, _option(
-        "--sort", metavar="COLUMN", panel=OUTPUT, help="Rows in the order of a column; -COLUMN: backwards.")),
+        "--sort", metavar="COLUMN", panel=OUTPUT, help="Sort rows by a column; -COLUMN: descending.")),
     _parameter("limit", int | None, None, _option(
-        "--limit", metavar="N", min=0, panel=OUTPUT, help="Only the first rows of the list.")),
+        "--limit", metavar="N", min=0, panel=OUTPUT, help="Show only the first rows.")),
 )  # fmt: skip
 
 SHARED_OPTIONS: Final = (

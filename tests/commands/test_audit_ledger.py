@@ -122,7 +122,7 @@ def test_what_looks_into_a_ledger_needs_one(eosctl):
         ran = eosctl("audit", command)
         assert (ran.exit_code, ran.stderr) == (
             2,
-            f"eosctl: error: audit {command} looks into a ledger\nhint: name it: --store sqlite:///FILE\n",
+            f"eosctl: error: audit {command} reads a ledger, and no ledger is given\nhint: name it: --store sqlite:///FILE\n",
         )
 
 

@@ -156,7 +156,7 @@ def test_a_snapshot_is_audited_alone_and_on_this_machine(eosctl: Eosctl, tmp_pat
     ran = eosctl("audit", "--snapshot", "x", "--log-dir", tmp_path)
     assert (ran.exit_code, ran.stderr.splitlines()[0]) == (
         2,
-        "eosctl: error: --log-dir and --snapshot are two things to audit",
+        "eosctl: error: --log-dir and --snapshot cannot be combined",
     )
     ran = eosctl("audit", "--snapshot", "x", "--engine", "spark")
     assert (ran.exit_code, ran.stderr.splitlines()[0]) == (2, "eosctl: error: --snapshot is read on this machine")

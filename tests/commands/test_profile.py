@@ -118,7 +118,7 @@ def test_yes_alone_does_not_do_on_a_protected_profile(eosctl, monkeypatch):
     args = ["fence", "--transactional-id", "x", "--yes", "--timeout", "0.1"]
     ran = eosctl(*args)
     assert ran.exit_code == 8
-    assert "profile prod is protected, and --yes alone does not do" in ran.stderr
+    assert "profile prod is protected: --yes needs --profile" in ran.stderr
     named = eosctl(*args, "--profile", "prod", "-b", "127.0.0.1:1")
     assert named.exit_code == 4
 

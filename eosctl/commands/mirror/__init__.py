@@ -10,5 +10,5 @@ VERBS = ("audit",)
 def mirror() -> None:
     """Prove that a target cluster holds what its source committed.
 
-    Source and target are Kafka clusters, and both are read: no record is taken on trust.
+    Source and target are Kafka clusters; the records of both are read and compared.
     """

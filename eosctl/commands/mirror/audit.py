@@ -56,7 +56,7 @@ OffsetsTopics: TypeAlias = Annotated[
     typer.Option(
         metavar="TOPIC",
         envvar="EOSCTL_OFFSETS_TOPIC",
-        help="Where the mirror's worker keeps its source offsets, in the target cluster. May be repeated.",
+        help="The offsets topic of the mirror's workers, in the target cluster. May be repeated.",
     ),
 ]
 CheckpointsTopics: TypeAlias = Annotated[
@@ -70,7 +70,7 @@ Isolation: TypeAlias = Annotated[
     IsolationLevel | None,
     typer.Option(
         metavar="|".join(IsolationLevel),
-        help="How the mirror's consumer reads. [default: as the connector's config says]",
+        help="The isolation level of the mirror's consumer. [default: from the connector's config]",
     ),
 ]
 SourceExecutorProperties: TypeAlias = Annotated[
@@ -111,9 +111,9 @@ def audit(
 
     Use it after a mirror was restarted, moved or behind, and before consumers move to the target. Every committed
     source record, from the first mirrored one to the last, must be in the target once and in order; every difference is
-    listed with source offsets, target offsets and time. -b is the target. Nothing is written to either cluster. A
-    mirror that runs meanwhile does no harm: records that it copies meanwhile count as lag. With --store each run goes
-    on where the last one of its job ended. Needs Read on the topics of both sides.
+    listed with source offsets, target offsets and time. -b is the target. Nothing is written to either cluster. The
+    mirror may keep running: records that it copies during the audit count as lag. With --store each run continues where
+    the last run of its job ended. Needs Read on the topics of both sides.
 
     Examples:
       eosctl mirror audit -b target:9092 --source-bootstrap-server source:9092 --alias eu \

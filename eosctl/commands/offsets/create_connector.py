@@ -17,7 +17,7 @@ from eosctl.shell.options import GlobalOptions, answer, previewing, writing
 app = typer.Typer()
 
 FirstOffsets: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="FILE", help="The offsets to begin at: an export of one connector, or KIP-875's body.")
+    Path, typer.Argument(metavar="FILE", help="The first offsets: an export of one connector, or KIP-875's body.")
 ]
 NewConfig: TypeAlias = Annotated[
     Path,
@@ -26,7 +26,7 @@ NewConfig: TypeAlias = Annotated[
     ),
 ]
 Overwrite: TypeAlias = Annotated[
-    bool, typer.Option("--force", help="Write over other offsets that a deleted connector of this name left.")
+    bool, typer.Option("--force", help="Overwrite other offsets that a deleted connector of this name left.")
 ]
 
 
@@ -49,9 +49,9 @@ def create_connector(
 
     Use it when a new connector must continue from a known position instead of starting from scratch. It is created
     STOPPED (KIP-980, workers from 3.7), its offsets are written in one transaction and read back, and it is resumed
-    once the workers answer them. It is refused where a connector of this name exists, or offsets that a deleted one
-    left. The plan has no setting of CONFIG, only its digest: the file is read again when the plan is applied. The undo
-    stops the connector, removes the offsets and deletes it, unless it has gone on since.
+    once the workers answer them. It is refused if a connector of this name exists, or offsets that a deleted one left.
+    The plan has no setting of CONFIG, only its digest: the file is read again when the plan is applied. The undo stops
+    the connector, removes the offsets and deletes it, unless it has committed offsets since.
 
     Examples:
       eosctl offsets create-connector begin.json --config shop.json -b broker:9092 --group-id connect-cluster \

@@ -26,7 +26,7 @@ NameInB: TypeAlias = Annotated[
 ]
 NamesInB: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--rename-map", metavar="FILE", help='Names in A to those in B, as JSON: {"old": "new"}.'),
+    typer.Option("--rename-map", metavar="FILE", help='Names in A to names in B, as JSON: {"old": "new"}.'),
 ]
 
 
@@ -46,10 +46,11 @@ def diff(
 ) -> int:
     """Compare offsets of a cluster, a snapshot or exported files.
 
-    Use it to see what a change did, or whether two clusters stand at the same place. The exit code is 1 if anything
-    differs. An export file is of the connector that it is named after, or of the one --connector. A connector that was
-    renamed is compared under both its names with --rename-to or --rename-map. With --source-dsn a PostgreSQL that
-    Debezium reads is asked whether it still has the log of both positions; slot.name comes from the connector's config.
+    Use it to see the effect of a change, or whether two clusters have the same offsets. The exit code is 1 if anything
+    differs. An export file belongs to the connector in its file name, or to the only --connector. A connector that was
+    renamed is compared under both its names with --rename-to or --rename-map. With --source-dsn eosctl asks the
+    PostgreSQL that Debezium reads whether it still has the log of both positions; slot.name comes from the connector's
+    config.
 
     Examples:
       eosctl offsets diff before/ live -b broker:9092

@@ -32,9 +32,10 @@ def export(
 ) -> int:
     """Write offsets to files that Connect's REST API accepts.
 
-    Use it to keep offsets before a change, or to carry them elsewhere. Each file is the body of KIP-875, as
-    GET /connectors/NAME/offsets answers and PATCH takes it. With one --connector the target is a file, without
-    it a directory with a file for each connector. What cannot be expressed there is listed, and the exit code is 1.
+    Use it to keep offsets before a change, or to carry them elsewhere. Each file is the body of KIP-875, as GET
+    /connectors/NAME/offsets answers and PATCH takes it. With one --connector the target is a file, without it a
+    directory with a file for each connector. Offsets that this format cannot express are listed, and the exit code is
+    1.
 
     Examples:
       eosctl offsets export orders.json -b broker:9092 --connector orders

@@ -21,7 +21,7 @@ OffsetsTopic: TypeAlias = Annotated[
     typer.Option(
         metavar="TOPIC",
         envvar="EOSCTL_OFFSETS_TOPIC",
-        help="The connectors' own offsets topic; wins over offsets.storage.topic of their configs.",
+        help="The connector-specific offsets topic; overrides offsets.storage.topic of their configs.",
     ),
 ]
 ExactlyOnce: TypeAlias = Annotated[
@@ -29,12 +29,12 @@ ExactlyOnce: TypeAlias = Annotated[
     typer.Option(
         metavar="|".join(SourceSupport),
         envvar="EOSCTL_EXACTLY_ONCE",
-        help="The workers' exactly.once.source.support. [default: from --worker-config, otherwise asked]",
+        help="The workers' exactly.once.source.support. [default: from --worker-config, otherwise from the workers]",
     ),
 ]
 WorkerVersion: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="VERSION", help="The workers' version; otherwise they are asked, then 4.3."),
+    typer.Option(metavar="VERSION", help="The workers' version. [default: from the workers, otherwise 4.3]"),
 ]
 WorkerServers: TypeAlias = Annotated[
     str | None,

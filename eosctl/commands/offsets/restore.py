@@ -31,15 +31,15 @@ RestoredConnector: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help=
 CreateKeys: TypeAlias = Annotated[
     bool,
     typer.Option(
-        "--create-keys", help="Write partitions that the topic lacks, too; members in FILE's order if need be."
+        "--create-keys", help="Also write partitions that the topic lacks; if necessary with members in FILE's order."
     ),
 ]
 Force: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--force",
-        help="Write offsets that skip records or are unlike those that they replace; fence its IDs although a task of "
-        "another connector has them, or may.",
+        help="Write offsets that skip records or differ in form from the current ones; fence its IDs even if a task of "
+        "another connector uses (or may use) them.",
     ),
 ]
 
@@ -66,13 +66,13 @@ def restore(
 ) -> int:
     """Restore a connector's offsets from an export file.
 
-    Use it to go back to a position that was exported before, or to set one by hand. Source partitions are found by
-    what they say, and the bytes of their keys in the topic are written again. An offset of null deletes; partitions
-    that the file does not name keep theirs. A partition that the topic lacks is written with --create-keys, its members
-    in the order of the connector's other keys, or of the file. An offset behind the present one skips records, and one
-    with other members or types is most likely misspelt: both need --force. As with migrate-offsets the connector must
-    be STOPPED, nothing may have changed meanwhile, all is written in one transaction, and there is an undo file.
-    --source-dsn has the plan say whether a PostgreSQL that Debezium reads still has what follows.
+    Use it to go back to exported offsets, or to set offsets by hand. Source partitions are matched by content, and
+    written with the key bytes that the topic has. An offset of null deletes; partitions that the file does not name
+    keep theirs. A partition that the topic lacks is written with --create-keys, its members in the order of the
+    connector's other keys, or of the file. A later offset than the current one skips records, and an offset with other
+    members or types is probably misspelt: both need --force. As with migrate-offsets the connector must be STOPPED,
+    nothing may have changed since the plan, all offsets are written in one transaction, and there is an undo file. With
+    --source-dsn the plan shows whether the PostgreSQL that Debezium reads still has the log after the offset.
 
     Examples:
       eosctl offsets restore orders.json --connector orders -b broker:9092 --group-id connect-cluster --dry-run

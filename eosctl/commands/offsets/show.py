@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 Tombstones: TypeAlias = Annotated[
-    bool, typer.Option("--tombstones", help="Show keys whose every value was deleted, too.")
+    bool, typer.Option("--tombstones", help="Also show keys whose last value is a tombstone.")
 ]
 
 
@@ -32,9 +32,9 @@ def show(
 ) -> int:
     """Show source offsets by store, and which one Kafka will use.
 
-    Use it before a connector starts again, and above all after giving it an offsets topic of its own: Kafka does not
-    look into the worker's topic then, whatever KIP-618 says. Connectors that no longer exist are shown too. Connectors
-    and their configs come from --connect-url, otherwise from the config topic; no worker has to run.
+    Use it before a connector starts again, and above all after giving it an offsets topic of its own: Kafka then does
+    not read the worker-global offsets topic, although KIP-618 says so. Connectors that no longer exist are shown too.
+    Connectors and their configs come from --connect-url, otherwise from the config topic; no worker has to run.
 
     Examples:
       eosctl offsets show -b broker:9092 --connect-url http://worker:8083

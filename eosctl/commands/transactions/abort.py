@@ -22,7 +22,7 @@ StartOffset: TypeAlias = Annotated[
 OfProducer: TypeAlias = Annotated[int | None, typer.Option(metavar="ID", min=0, help="Only this producer ID.")]
 RefuseYounger: TypeAlias = Annotated[float, typer.Option(metavar="MINUTES", min=0, help="Refuse younger ones.")]
 ForceAbort: TypeAlias = Annotated[
-    bool, typer.Option("--force", help="Abort although it does not hang; its transaction may break in two.")
+    bool, typer.Option("--force", help="Abort even if it does not hang; this may split the transaction.")
 ]
 AbortPlanFile: TypeAlias = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the plan there for `eosctl apply`, and do nothing.")
@@ -45,9 +45,9 @@ def abort(
     """Abort hanging transactions of a partition.
 
     Use it after `eosctl transactions hanging` advised it. Producer ID, epoch and coordinator epoch are looked up. The
-    abort marker is written past the coordinator, so only what hangs is aborted, looked at again at the moment of
-    writing; a transaction that its coordinator knows is refused, because its client could still commit. Afterwards the
-    last stable offset must have moved. Needs Alter on the cluster (brokers before 3.8: ClusterAction), and what
+    abort marker bypasses the coordinator, so only hanging transactions are aborted, checked again immediately before
+    the write. A transaction that its coordinator knows is refused, because its client could still commit. Afterwards
+    the last stable offset must have moved. Needs Alter on the cluster (brokers before 3.8: ClusterAction), and what
     `hanging` needs.
 
     Examples:

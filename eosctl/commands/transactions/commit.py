@@ -23,7 +23,7 @@ OwnersEpoch: TypeAlias = Annotated[
     int, typer.Option(metavar="N", min=0, max=32_767, help="The producer epoch, as the owner kept it.")
 ]
 Watch: TypeAlias = Annotated[
-    float, typer.Option(metavar="SECONDS", min=0, help="Refuse it where its client writes within that time.")
+    float, typer.Option(metavar="SECONDS", min=0, help="Refuse the commit if its client writes within that time.")
 ]
 CommitPlanFile: TypeAlias = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the plan there for `eosctl apply`, and do nothing.")
@@ -44,13 +44,13 @@ def commit(
 ) -> int:
     """Commit a transaction whose client is gone.
 
-    Use it only where the owner of the transactional ID decided to commit exactly this transaction and cannot do it: a
-    Flink job whose last checkpoint holds it and that will not be restored, a coordinator of two-phase commits. The
-    owner knows producer ID and epoch. A commit cannot be rolled back: a wrong one shows readers a part of the owner's
-    work, and the same records once more when the owner produces them again. It is refused where the ID is not Ongoing
-    under this producer, where a client is at work, and for IDs of Kafka Connect, which never commits what a task left
-    behind. Afterwards each partition must have the commit marker. Needs Write and Describe on the TransactionalId, Read
-    on __transaction_state and on the topics of the transaction.
+    Use it only if the owner of the transactional ID decided to commit exactly this transaction and cannot do so: for
+    example a Flink job that will not be restored and whose last checkpoint holds it, or a coordinator of two-phase
+    commits. The owner knows producer ID and epoch. A commit cannot be rolled back: after a wrong commit consumers read
+    part of the owner's records, and read them again when the owner produces them again. It is refused if the ID is not
+    Ongoing under this producer, if a client is active, and for IDs of Kafka Connect, which never commits a transaction
+    that a task left open. Afterwards each partition must have the commit marker. Needs Write and Describe on the
+    TransactionalId, Read on __transaction_state and on the topics of the transaction.
 
     Examples:
       eosctl transactions commit sink-orders-0-7 --producer-id 42 --producer-epoch 3 -b broker:9092 --dry-run

@@ -24,8 +24,8 @@ def describe(
 ) -> int:
     """Describe transactional IDs and their open transactions.
 
-    Use it when you know the ID, from an error or a listing. An ID that no coordinator knows was never used, or was idle
-    for transactional.id.expiration.ms and is forgotten; the exit code is 1 then.
+    Use it when you know the ID, from an error or a listing. An ID that no coordinator knows was never used, or has
+    expired after it was idle for transactional.id.expiration.ms; the exit code is then 1.
 
     Examples:
       eosctl transactions describe -b broker:9092 connect-cluster-orders-0

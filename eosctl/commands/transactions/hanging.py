@@ -14,9 +14,7 @@ app = typer.Typer()
 SearchedBroker: TypeAlias = Annotated[
     int | None, typer.Option(metavar="ID", help="Only partitions with a replica there.")
 ]
-LeaveYounger: TypeAlias = Annotated[
-    float, typer.Option(metavar="MINUTES", min=0, help="Leave younger transactions alone.")
-]
+LeaveYounger: TypeAlias = Annotated[float, typer.Option(metavar="MINUTES", min=0, help="Ignore younger transactions.")]
 
 
 @app.command()
@@ -33,13 +31,13 @@ def hanging(
     """Find hanging transactions, which no coordinator will end.
 
     Use it when read_committed consumers do not advance, when connectors do not start although their workers run, or
-    from cron: the exit code is 1 where something hangs. All topics of the cluster are searched, internal ones too, by
-    the rule of KIP-664: a transaction hangs where it is older than any transaction may be, and its coordinator does not
-    know the producer or has no such partition in its transaction. Each is shown with what it holds back, who may wait,
-    and whether to abort it, to fence its producer, or to wait.
+    from cron: the exit code is 1 if a transaction hangs. All topics of the cluster are searched, internal ones too, by
+    the rule of KIP-664: a transaction hangs if it is older than the longest allowed timeout, and its coordinator does
+    not know the producer or has no such partition in its transaction. Each is shown with the partition that it blocks,
+    the consumers that may wait, and whether to abort it, fence its producer, or wait.
 
-    It needs Read and Describe on topics and Describe on every TransactionalId, and looks whether it has the latter:
-    brokers leave out the IDs that it may not see, and then everything would look as if it hung.
+    It needs Read and Describe on topics and Describe on every TransactionalId, and checks the latter: brokers omit IDs
+    that the principal may not describe, and every transaction would then appear to hang.
 
     Examples:
       eosctl transactions hanging -b broker:9092 --group-id connect-cluster

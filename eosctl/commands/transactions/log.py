@@ -15,10 +15,12 @@ app = typer.Typer()
 LoggedIds: TypeAlias = Annotated[
     list[str] | None, typer.Argument(metavar="ID", help="Only these; all if none is named.")
 ]
-LogHistory: TypeAlias = Annotated[bool, typer.Option("--history", help="Show every record and what happened by it.")]
+LogHistory: TypeAlias = Annotated[bool, typer.Option("--history", help="Show every record and its effect.")]
 SegmentFiles: TypeAlias = Annotated[
     list[Path] | None,
-    typer.Option(metavar="FILE", help="Read this segment file, no broker. May be repeated.", show_default=False),
+    typer.Option(
+        metavar="FILE", help="Read this segment file instead of a broker. May be repeated.", show_default=False
+    ),
 ]
 LogPartitions: TypeAlias = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="How many partitions __transaction_state has.")

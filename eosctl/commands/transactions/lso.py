@@ -17,10 +17,10 @@ Group: TypeAlias = Annotated[
 ]
 
 Watch: TypeAlias = Annotated[
-    float | None, typer.Option(metavar="SECONDS", min=0.05, help="Look again every so many seconds, until Ctrl-C.")
+    float | None, typer.Option(metavar="SECONDS", min=0.05, help="Refresh after this many seconds, until Ctrl-C.")
 ]
 Looks: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="With --watch: look so often, then end.")
+    int | None, typer.Option(metavar="N", min=1, help="With --watch: end after this many refreshes.")
 ]
 
 
@@ -39,9 +39,9 @@ def lso(
     """Show the last stable offsets, and what holds them back.
 
     Use it when read_committed consumers lag although records arrive: they end at the last stable offset, where the
-    first open transaction begins. Without a topic, all blocked partitions of the cluster are shown. --watch draws on
-    the terminal, and the last look is the answer. --group says where one consumer group (or share group) may wait, also
-    for a transaction that commits its offsets.
+    first open transaction begins. Without a topic, all blocked partitions of the cluster are shown. --watch refreshes
+    on the terminal, and the last refresh is the answer. --group says where one consumer group (or share group) may
+    wait, also for a transaction that commits its offsets.
 
     Examples:
       eosctl transactions lso -b broker:9092

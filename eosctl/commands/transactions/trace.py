@@ -33,7 +33,7 @@ TraceLimit: TypeAlias = Annotated[
 TracedDirectories: TypeAlias = Annotated[
     list[Path] | None,
     typer.Option(
-        metavar="DIR", help="Read a broker's log directory, or a copy of it, and no cluster. May be repeated."
+        metavar="DIR", help="Read a broker's log directory, or a copy of it, instead of a cluster. May be repeated."
     ),
 ]
 
@@ -50,14 +50,14 @@ def trace(
     log_dir: TracedDirectories = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
-    """Trace a record to its transaction and what that touched.
+    """Trace a record to its transaction and all its partitions.
 
     Use it where a record is missing, appears twice or came late: it says whether the record is committed, aborted or
     open, who wrote it (transactional ID, producer ID and epoch, connector and task), from which to which offset the
     transaction reaches in each partition, and which source offsets or group offsets were committed with it. The
     partitions are from the transaction log where that still has the transaction, otherwise from reading where its
-    producer is known; each row says how its offsets are known. Where there is no record it says why: deleted, compacted
-    away, not written yet, or a marker, whose transaction it shows. The exit code is 1 then, also of a marker. Needs
+    producer is known; each row says how its offsets are known. If there is no record it shows why: deleted, compacted
+    away, not written yet, or a marker, whose transaction it shows. The exit code is then 1, also for a marker. Needs
     Read on the topics, on __transaction_state, and Describe on the TransactionalId.
 
     Examples:
