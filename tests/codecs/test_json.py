@@ -48,6 +48,7 @@ from eosctl.model.versions import KafkaVersion
         ('{"a":"é"}'.encode("utf-16"), {"a": "é"}),
         ('{"a":1}'.encode("utf-32-be"), {"a": 1}),
         (b'"\\ud83d"', "?"),
+        (b'{"\\uD83D":["\\uDC00"]}', {"?": ["?"]}),
     ],
 )
 def test_what_jackson_accepts_is_read(data, value):
@@ -96,6 +97,7 @@ def test_any_bytes_are_text(data):
 
 def test_malformed_utf8_becomes_as_many_replacement_characters_as_in_java():
     assert read_text(b"a\xed\xa0\x80b") == "a\ufffdb"
+    assert [read_text(b"a\xed\xa0b"), read_text(b"\xed\xa0")] == ["a\ufffdb", "\ufffd"], "half a pair that is cut"
     assert read_text(b"\xc0\x80") == "\ufffd\ufffd"
     assert read_text(b"\xf0\x9f\x98") == "\ufffd"
 

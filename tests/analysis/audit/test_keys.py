@@ -238,6 +238,14 @@ def test_a_way_back_to_the_workers_topic_is_compared_too():
     assert judged({SHARED: records("1.1 500", time=500), OWN: own})[0] == {}
 
 
+@pytest.mark.parametrize("again", [400, 500])
+def test_a_first_write_after_a_change_of_the_store_is_no_setback_and_no_repeat_within_its_topic_too(again):
+    """One event counts once: the own topic held 500 when the connector came back to it from 600 in the worker's."""
+    own = [*records("1.0 500", time=100_000), *records(f"1.2 {again}", first=1, time=140_000)]
+    placed = {OWN: own, SHARED: records("1.1 600", time=120_000)}
+    assert judged(placed, p1=[0, 1, 2]) == ({"offset-not-taken-over": 2}, [])
+
+
 def test_a_key_with_a_value_in_two_partitions_of_a_topic():
     other = TopicPartition("connect-offsets", 1)
     live, gone = records("1.0 1", time=2000), records("1.0 1", "1.0 -", time=100)

@@ -68,6 +68,10 @@ def test_offsets_without_a_batch_are_a_gap_of_the_topics_kind(kind):
     assert state.gaps == (Gap(0, 2, kind.value), Gap(6, 8, kind.value), Gap(10, 12, kind.value))
 
 
+def test_a_batch_within_offsets_that_could_not_be_read_leaves_no_gap_behind_it():
+    assert scanned(0, 10, LOST, [Damage(0, 8, "CRC"), header(2, 3), header(8, 9)]).gaps == ()
+
+
 @pytest.mark.parametrize("edges", [[0, 3, 10], [0, 2, 3, 4, 10], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]])
 def test_a_batch_that_crosses_ranges_leaves_no_gap(edges):
     assert in_ranges(edges, LOST, [header(0, 0), header(1, 7), header(8, 9)]).gaps == ()
@@ -100,6 +104,7 @@ def test_any_range_border_gives_the_same_state(at, kind):
         ([header(0, 4, time=5), header(6, 9, time=7)], 7),
         ([header(3, 4, time=5), header(5, 9, time=7)], 5),
         ([header(0, 4, records=2, time=5), header(5, 9, time=7)], 5),
+        ([header(0, 4, records=4, time=5), header(5, 9, time=7)], 5),
         ([header(0, 3, time=5), Damage(5, 6, "CRC"), header(6, 9, time=7)], 7),
         ([header(0, 3, time=5)], None),
         ([header(3, 9, time=7, begun=90_000_000)], 7),
