@@ -15,6 +15,9 @@ Properties = Mapping[str, object]
 
 OFFSETS_TOPIC: Final = "offsets.storage.topic"
 """The setting that gives a source connector an offsets topic of its own (KIP-618)."""
+SCHEMA_HISTORY: Final = "schema.history.internal.kafka.topic"
+HISTORY_SERVERS: Final = "schema.history.internal.kafka.bootstrap.servers"
+"""The topic, and its Kafka cluster, in which a Debezium connector keeps the schema of its source."""
 
 UNRESERVED: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 """Bytes that stand for themselves in a URL (RFC 3986, section 2.3)."""

@@ -71,6 +71,15 @@ OTHERS = {
         )
     },
 }
+HISTORY = {"schema.history.internal.kafka.topic": "h"}
+MIRRORED = {"properties": {"task.assigned.partitions": "t-0"}}
+MIRRORED_TWICE = (
+    Log()
+    .config("x", **{"connector.class": "org.apache.kafka.connect.mirror.MirrorSourceConnector"})
+    .put("task-x-0", MIRRORED)
+    .put("task-x-1", MIRRORED)
+    .commit("x", 2)
+)
 CONDITIONS = [
     ("EOS001", but(workers={A: worker(A, "3.2.3"), B: worker(B)}), A, "3.2.3"),
     ("EOS002", but(workers={A: worker(A, "3.9.2"), B: worker(B)}), "workers", "3.9.2, 4.3.1"),
@@ -169,6 +178,10 @@ CONDITIONS = [
     ("EOS117", but(idle_since={"g-x-1": NOW - 604_800_000 + 86_400_000}), "x", "(g-x-1) expire in 24.0 h"),
     ("EOS115", but(transactional_ids=("g-x-0", "g-gone-0")), "g", "g-gone-0"),
     ("EOS160", but(commits={"g-x-0": commits(), "g-x-1": commits(silent_ms=3_600_000)}), "x", "task 1 is RUNNING and "),
+    ("EOS170", but(inspection=inspection(**{"errors.tolerance": "all"})), "x", "are dropped for good"),
+    ("EOS171", but(inspection=inspection(MIRRORED_TWICE)), "x", "t-0 in two tasks"),
+    ("EOS172", but(inspection=inspection(**HISTORY), topics={"h": TopicFacts("h", 1, 3, {"retention.ms": "9"})}), "x",
+     "schema history topic h has retention.ms=9"),
     ("EOS303", but(workers={A: worker(A, "3.9.2"), B: worker(B)}), A, "the worker runs Kafka 3.9.2"),
     ("EOS303", but(logged=HEALTHY.logged | {"g-x-1": logged(client=0)}), "x", "the last transaction of g-x-1 was"),
     ("EOS303", but(logged=HEALTHY.logged | {LEADER: logged(client=0)}), LEADER, "of connect-cluster-g was"),

@@ -18,11 +18,25 @@ from eosctl.model.names import ConnectorTaskId, TopicPartition, leader_transacti
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import ClusterClock
+from eosctl.model.topics import TopicFacts
 from eosctl.model.transactions import TransactionState
 from eosctl.model.versions import NEWEST
 from eosctl.model.workers import ConnectorStatus, TaskStatus
 from tests.analysis.config_records import Log
-from tests.analysis.evidence import BROKER, FILE, HEALTHY, NOW, A, B, answer, but, described, inspection, worker
+from tests.analysis.evidence import (
+    BROKER,
+    FILE,
+    HEALTHY,
+    NOW,
+    A,
+    B,
+    answer,
+    but,
+    described,
+    inspection,
+    mirrored,
+    worker,
+)
 
 MIRROR = "org.apache.kafka.connect.mirror.MirrorSourceConnector"
 TIMEOUT = "transaction.timeout.ms"
@@ -490,3 +504,82 @@ def test_nothing_is_said_to_be_ignored_where_it_is_not_known_whether_workers_are
     unknown = but(workers={A: worker(A, enabled=Skipped("500"))}, inspection=overridden)
     assert (answer("EOS102", unknown).outcome, answer("EOS102", unknown).findings) == ("cannot tell", ())
     assert answer("EOS102", but(workers={A: worker(A, enabled=False)}, inspection=overridden)).outcome == "fine"
+
+
+@pytest.mark.parametrize(("value", "outcome"), [("all", "found"), ("ALL", "found"), ("none", "fine"),
+                                                ("${env:E}", "cannot tell")])  # fmt: skip
+def test_a_source_that_tolerates_errors_is_warned_of(value, outcome) -> None:
+    assert answer("EOS170", but(inspection=inspection(**{"errors.tolerance": value}))).outcome == outcome
+    assert answer("EOS170", but(inspection=Skipped("denied"))).outcome == "cannot tell"
+    assert answer("EOS170", HEALTHY).outcome == "fine"
+
+
+def mirroring(*assigned: str | None):
+    log = Log().writer(7).config("x", **{"connector.class": MIRROR})
+    for task, places in enumerate(assigned):
+        log.put(f"task-x-{task}", {"properties": {"task.assigned.partitions": places} if places else {}})
+    return but(inspection=inspection(log.commit("x", len(assigned)).fencing("x", len(assigned))))
+
+
+@pytest.mark.parametrize(
+    ("assigned", "words"),
+    [
+        (("a-b-0,t-0", "a-b-1"), None),
+        (("t-0,t-1", "t-1"), "t-1 in two tasks"),
+        (("t-0", "t-2"), "t-1 in none"),
+        (("t-0,t-2", "t-2"), "t-2 in two tasks and t-1 in none"),
+    ],
+)
+def test_each_source_partition_of_a_mirror_is_in_one_task(assigned, words) -> None:
+    said = answer("EOS171", mirroring(*assigned))
+    assert [each.message.removeprefix("its task configs have source partitions ") for each in said.findings] == (
+        [words] if words else []
+    )
+
+
+@pytest.mark.parametrize("assigned", [None, "${env:P}", "nonsense"])
+def test_a_mirror_s_task_without_partitions_that_can_be_read_is_not_fine(assigned) -> None:
+    assert answer("EOS171", mirroring("t-0", assigned)).outcome == "cannot tell"
+
+
+def test_a_partition_that_the_source_has_and_no_task_is_found_with_its_offset() -> None:
+    place = TopicPartition("orders", 1)
+    there = mirrored(3)._replace(connector="x")
+    there = there._replace(bounds=replace(there.bounds, topic_partition=place))
+    evidence = replace(mirroring("orders-0"), mirrors=(there,))
+    assert answer("EOS171", evidence).findings[0].evidence["nowhere"] == ["orders-1"]
+    assert answer("EOS171", replace(mirroring("other-0"), mirrors=(there,))).outcome == "fine"
+
+
+KEPT = {"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "partitions", "severity"),
+    [
+        ({}, 1, None),
+        ({"retention.ms": str(2**63 - 1)}, 1, None),
+        ({"retention.ms": "604800000"}, 1, Severity.ERROR),
+        ({"retention.bytes": "1000"}, 1, Severity.ERROR),
+        ({"cleanup.policy": "compact"}, 1, Severity.ERROR),
+        ({}, 3, Severity.WARNING),
+        ({"retention.ms": "0"}, 3, Severity.ERROR),
+    ],
+)
+def test_a_schema_history_topic_keeps_every_record_in_one_partition(settings, partitions, severity) -> None:
+    topic = TopicFacts("history", partitions, 3, KEPT | settings)
+    evidence = but(inspection=inspection(**{"schema.history.internal.kafka.topic": "history"}))
+    found = answer("EOS172", replace(evidence, topics={"history": topic})).findings
+    assert [each.severity for each in found] == ([] if severity is None else [severity])
+
+
+def test_a_schema_history_that_was_not_read_or_is_in_another_cluster_is_not_fine() -> None:
+    config = {"schema.history.internal.kafka.topic": "history"}
+    here = inspection(**config)
+    for topics in ({}, {"history": None}, {"history": Skipped("denied")}, Skipped("denied"),
+                   {"history": TopicFacts("history", 1, 3)}):  # fmt: skip
+        assert answer("EOS172", but(inspection=here, topics=topics)).outcome == "cannot tell"
+    elsewhere = inspection(**config, **{"schema.history.internal.kafka.bootstrap.servers": "other:1"})
+    expiring = {"history": TopicFacts("history", 1, 3, KEPT | {"retention.ms": "1"})}
+    asked = but(inspection=elsewhere, topics=expiring, worker_files=files(bootstrap_servers="here:1"))
+    assert answer("EOS172", asked).outcome == "cannot tell"

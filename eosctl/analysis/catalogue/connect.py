@@ -367,6 +367,49 @@ UNBOUND: Final = FindingKind(
 )
 
 
+# Findings about losses that no state of a task shows.
+
+
+TOLERATED: Final = FindingKind(
+    id="EOS170",
+    name="errors-tolerated",
+    title="records that cannot be converted are dropped",
+    severity=Severity.WARNING,
+    cause="With errors.tolerance=all a source task drops each record that a transform or a converter refuses, and goes "
+    "on. The offset of the next record that is written lies behind it, so it is never read again. Only sinks have a "
+    "dead letter queue. Without exactly-once, records that the producer could not send are dropped, too.",
+    fix="set errors.tolerance=none: PUT /connectors/<connector>/config; for as long as it is `all`, set "
+    "errors.log.enable=true, and watch total-records-skipped of the task's MBean task-error-metrics",
+    source="AbstractWorkerSourceTask.sendRecords, ExactlyOnceWorkerSourceTask.recordDropped, "
+    "WorkerSourceTask.producerSendFailed; SinkConnectorConfig.DLQ_PREFIX",
+)
+UNEVEN: Final = FindingKind(
+    id="EOS171",
+    name="mirror-partition-unassigned",
+    title="source partition of a mirror in no task or in two",
+    severity=Severity.ERROR,
+    cause="MirrorSource gives each source partition to exactly one task, in task.assigned.partitions of the task's "
+    "config. One that is in two tasks is mirrored twice, one that is in none is not mirrored; all tasks are RUNNING.",
+    fix="have the connector make its task configs again: PUT /connectors/<connector>/config with its present config, "
+    "then look at its task configs: `eosctl inspect-config --connector <connector>`",
+    source="MirrorSourceConnector.taskConfigs, MirrorSourceConfig.taskConfigForTopicPartitions",
+)
+HISTORY: Final = FindingKind(
+    id="EOS172",
+    name="schema-history-expires",
+    title="schema history that does not keep every record",
+    severity=Severity.ERROR,
+    cause="A Debezium connector that starts reads its schema history topic from the first record on, in one partition. "
+    "Where retention or compaction has deleted records, or a second partition has some, the schema that it builds is "
+    "wrong or the task fails: `The db history topic or its content is fully or partially missing`. The offsets alone "
+    "do not bring it back. A warning where only the number of partitions differs.",
+    fix="kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name <topic> --add-config "
+    "cleanup.policy=delete,retention.ms=-1,retention.bytes=-1; where records are gone already, take "
+    "snapshot.mode=recovery of Debezium",
+    source="KafkaSchemaHistory.recoverRecords, KafkaSchemaHistory.checkTopicSettings of Debezium",
+)
+
+
 # Findings about the progress of tasks: what is RUNNING and commits nothing.
 
 
@@ -381,6 +424,8 @@ QUIET: Final = FindingKind(
     "between two commits of the task's history, and a minute at least: a warning where the history reaches back a "
     "week, information where it has less. Commits at random times at a constant rate are found with a probability "
     "below 0.6 % during a time as long as the history. "
+    "A transform that drops every record, or errors.tolerance=all, has the same effect: of a record that was dropped "
+    "no offset is written, so the position stays, and the source keeps its log from there. "
     "While a task is PAUSED it commits nothing either, and the pause counts as an interval.",
     fix="look whether the source has changes that are not in the topics. If it has none, nothing is to be done (a "
     "heartbeat of the connector, as heartbeat.interval.ms of Debezium, shows the difference); if it has, look where "

@@ -47,6 +47,7 @@ THEMES: Final = (
     Theme("ACLs", range(130, 150)),
     Theme("Output topics", range(150, 160)),
     Theme("Progress of tasks", range(160, 170)),
+    Theme("Losses that no state shows", range(170, 180)),
     Theme("Audit", range(200, 300)),
     Theme("Records of the transaction log", range(300, 320)),
     (MIRRORS := Theme("Mirrors", range(320, 340))),

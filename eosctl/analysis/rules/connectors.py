@@ -1,7 +1,7 @@
 """Rules about source connectors: whether they can do exactly-once, and overrides that spoil it."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from eosctl.analysis.catalogue import connect as kinds
@@ -10,12 +10,12 @@ from eosctl.analysis.connect_requests import for_connector, put_config, restart_
 from eosctl.analysis.explanations import explain_error
 from eosctl.analysis.rules.workers import probes
 from eosctl.analysis.transaction_log import ENOUGH, LEAST_MS, Quietness, quietness
-from eosctl.model.client_properties import Property
+from eosctl.model.client_properties import Property, split_list
 from eosctl.model.client_roles import ClientConfig, ClientRole, known_number
 from eosctl.model.connectors import connector_path
 from eosctl.model.evidence import NOT_READ, Evidence
 from eosctl.model.groups import CONNECT_PROTOCOL, SHARE_PROTOCOL, ShareGroup
-from eosctl.model.names import ConnectorTaskId, task_transactional_id
+from eosctl.model.names import ConnectorTaskId, TopicPartition, task_transactional_id
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule, Versions, Whose
 from eosctl.model.skipped import Cause, Skipped, not_asked
@@ -596,18 +596,26 @@ def _quiet(evidence: Evidence) -> Iterator[Finding | Skipped]:
         elif each.quietness.ratio is None and each.quietness.silent_ms > LEAST_MS:
             short.append(each)
     for name, tasks in quiet.items():
-        yield _finding(name, tasks)
+        yield _finding(name, tasks, evidence.config(name))
     if short:
         yield Skipped(_too_short(short), Cause.NOT_IN_USE)
 
 
-def _finding(connector: str, tasks: Sequence[tuple[int, CommitHistory, Quietness]]) -> Finding:
+def _may_drop(config: Mapping[str, object]) -> str:
+    """A transform that drops all records leaves the position where it was, as an idle source does."""
+    transforms = _text(config, "transforms")
+    return f", or its transforms ({transforms}) drop every record: then its offset stays" if transforms else ""
+
+
+def _finding(
+    connector: str, tasks: Sequence[tuple[int, CommitHistory, Quietness]], config: Mapping[str, object]
+) -> Finding:
     task, history, worst = max(tasks, key=lambda each: each[2].ratio or 0)
     more = f" (so do {len(tasks) - 1} other tasks)" if len(tasks) > 1 else ""
     message = (
         f"task {task} is RUNNING and commits nothing since {lasting(worst.silent_ms)}{more}: of the "
         f"{history.intervals:,} intervals between two commits in {lasting(history.span_ms)} before, the longest was "
-        f"{lasting(history.longest_ms)}. Its source may be idle"
+        f"{lasting(history.longest_ms)}. Its source may be idle{_may_drop(config)}"
     )
     shown = [
         {
@@ -647,5 +655,87 @@ PROGRESS_RULES: Final = (
         "Does every RUNNING task that commits transactions do so as its own history leads one to expect?",
         needs=("group_id", "commits", "statuses"),
         check=_quiet,
+    ),
+)
+
+
+# Rules about losses that no state of a connector or a task shows.
+
+
+ASSIGNED: Final = "task.assigned.partitions"
+
+
+def _tolerated(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    for name, config in _configs(evidence):
+        value = (_text(config, "errors.tolerance") or "none").lower()
+        if value.startswith("${"):
+            yield not_asked(f"errors.tolerance of {name} is {value}, a reference that only a worker resolves")
+        elif value == "all":
+            message = "errors.tolerance=all: records that a transform or a converter refuses are dropped for good"
+            yield kinds.TOLERATED.finding(name, message, cure=for_connector(kinds.TOLERATED.fix, name))
+
+
+def _uneven(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    for name, _ in _configs(evidence):
+        if connector_config(evidence, name).class_name != "MirrorSource":
+            continue
+        owners = _assigned(evidence, name)
+        if isinstance(owners, Skipped):
+            yield owners
+            continue
+        twice = [each for each, tasks in owners.items() if len(tasks) > 1]
+        nowhere = _holes(evidence, name, owners)
+        reasons = [f"{first_few(list(map(str, twice)))} in two tasks"] if twice else []
+        reasons += [f"{first_few(list(map(str, nowhere)))} in none"] if nowhere else []
+        if reasons:
+            shown = {"twice": list(map(str, twice[:SHOWN])), "nowhere": list(map(str, nowhere[:SHOWN]))}
+            message = f"its task configs have source partitions {' and '.join(reasons)}"
+            yield kinds.UNEVEN.finding(name, message, shown, cure=for_connector(kinds.UNEVEN.fix, name))
+
+
+def _assigned(evidence: Evidence, connector: str) -> Mapping[TopicPartition, Sequence[int]] | Skipped:
+    """The tasks that have each source partition, by the task configs that were committed last."""
+    assert not isinstance(evidence.inspection, Skipped)
+    state = evidence.inspection.state.state(connector)
+    found: dict[TopicPartition, list[int]] = {}
+    for task in state.visible_tasks:
+        value = state.task_configs.get(task, {}).get(ASSIGNED)
+        places = [each.rpartition("-") for each in split_list(str(value or ""))]
+        if not places or not all(topic and number.isascii() and number.isdigit() for topic, _, number in places):
+            return Skipped(f"which source partitions task {task} of {connector} has ({ASSIGNED}) is not known")
+        for topic, _, number in places:
+            found.setdefault(TopicPartition(topic, int(number)), []).append(task)
+    return found
+
+
+def _holes(evidence: Evidence, connector: str, owners: Collection[TopicPartition]) -> list[TopicPartition]:
+    """Those below the last assigned one of a topic, and those that are in the source and have an offset."""
+    last: dict[str, int] = {}
+    for each in owners:
+        last[each.topic] = max(each.partition, last.get(each.topic, 0))
+    there = {TopicPartition(topic, number) for topic, most in last.items() for number in range(most)}
+    mirrors = () if isinstance(evidence.mirrors, Skipped) else evidence.mirrors
+    there |= {
+        each.bounds.topic_partition
+        for each in mirrors
+        if not isinstance(each, Skipped) and each.connector == connector and each.bounds.topic_partition.topic in last
+    }
+    return sorted(there.difference(owners), key=lambda each: (each.topic, each.partition))
+
+
+LOSS_RULES: Final = (
+    Rule(
+        kinds.TOLERATED,
+        "Does every source fail where a record cannot be converted?",
+        needs=("inspection",),
+        check=_tolerated,
+        unproven="it is decided from the config topic alone, on evidence made by hand",
+    ),
+    Rule(
+        kinds.UNEVEN,
+        "Is every source partition of a mirror in exactly one of its tasks?",
+        needs=("inspection",),
+        check=_uneven,
+        unproven="MirrorSource makes no such task configs when asked to; it is decided on evidence made by hand",
     ),
 )

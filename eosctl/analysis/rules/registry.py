@@ -34,6 +34,8 @@ _BY_THEME: Final = (
         transactions.SHARED_ID_RULES,
         workers.PLUGIN_RULES,
         connectors.PROGRESS_RULES,
+        connectors.LOSS_RULES,
+        topics.HISTORY_RULES,
         brokers.TRANSACTION_LOG_RULES,
         topics.MIRROR_RULES,
     ),

@@ -4,21 +4,24 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from eosctl.analysis.catalogue import audit as mirror_kinds
+from eosctl.analysis.catalogue import connect as kinds_of_losses
 from eosctl.analysis.catalogue import internal_topics
 from eosctl.analysis.catalogue import internal_topics as kinds
 from eosctl.analysis.client_configs import servers_elsewhere
 from eosctl.analysis.connect_requests import for_connector
 from eosctl.analysis.inspection import cleanup_policy_finding
 from eosctl.analysis.rules.workers import probes
-from eosctl.model.connectors import OFFSETS_TOPIC, connector_path
+from eosctl.model.client_roles import SERVERS, server_set
+from eosctl.model.connectors import HISTORY_SERVERS, OFFSETS_TOPIC, SCHEMA_HISTORY, connector_path
 from eosctl.model.evidence import Evidence, InternalTopic
 from eosctl.model.report import Finding, FindingKind, Severity
 from eosctl.model.rules import Check, Rule, Versions, Whose
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.text import first_few, pluralize
 from eosctl.model.times import lasting
 from eosctl.model.topics import MirroredPartition, TopicFacts
 from eosctl.model.versions import NEWEST, KafkaVersion
+from eosctl.model.whole_numbers import whole_number
 
 ALL: Final = frozenset({"preparing", "enabled", "disabled"})
 OWN: Final = "connector's own offsets"
@@ -400,4 +403,56 @@ _ASKED: Final[tuple[tuple[FindingKind, str, Why, str], ...]] = (
 )
 MIRROR_RULES: Final = tuple(
     Rule(kind, question, needs=("mirrors",), check=_check(kind, why, what)) for kind, question, why, what in _ASKED
+)
+
+
+# The rule about the topic in which a Debezium connector keeps its schema history.
+
+
+FIVE_YEARS_MS: Final = 5 * 365 * 24 * 3_600_000
+"""The shortest retention that Debezium does not warn of."""
+
+
+def _history(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    topics = {} if isinstance(evidence.topics, Skipped) else evidence.topics
+    workers = set(map(server_set, evidence.configured(SERVERS).values()))
+    for name in evidence.sources():
+        topic, servers = (evidence.config(name).get(key) for key in (SCHEMA_HISTORY, HISTORY_SERVERS))
+        if topic is None:
+            continue
+        facts = topics.get(str(topic))
+        if isinstance(facts, Skipped):
+            yield facts
+        elif facts is None or (servers is not None and workers and server_set(str(servers)) not in workers):
+            yield not_asked(f"the schema history of {name} ({topic} at {servers}) is in a Kafka cluster not asked here")
+        else:
+            yield from _kept_whole(name, facts)
+
+
+def _kept_whole(connector: str, topic: TopicFacts) -> Iterator[Finding | Skipped]:
+    given = {key: topic.setting(key) for key in (POLICY, "retention.ms", "retention.bytes")}
+    known = {key: value for key, value in given.items() if not isinstance(value, Skipped)}
+    yield from (each for each in given.values() if isinstance(each, Skipped))
+    wrong = [f"{POLICY}={known[POLICY]}"] if "compact" in known.get(POLICY, "") else []
+    if "delete" in known.get(POLICY, "delete"):
+        for key, least in (("retention.ms", FIVE_YEARS_MS), ("retention.bytes", 2**63 - 1)):
+            if key in known and 0 <= whole_number(known[key], f"{key} of topic {topic.name}") < least:
+                wrong.append(f"{key}={known[key]}")
+    severity = Severity.ERROR if wrong else Severity.WARNING
+    if topic.partitions > 1:
+        wrong.append(f"{topic.partitions} partitions")
+    if wrong:
+        message = f"its schema history topic {topic.name} has {' and '.join(wrong)}: a task that starts may miss some"
+        cure = kinds_of_losses.HISTORY.fix.replace("<topic>", topic.name)
+        yield kinds_of_losses.HISTORY.finding(connector, message, {"topic": topic.name}, cure=cure, severity=severity)
+
+
+HISTORY_RULES: Final = (
+    Rule(
+        kinds_of_losses.HISTORY,
+        "Does every schema history topic of Debezium keep all its records, in one partition?",
+        needs=("inspection", "topics"),
+        check=_history,
+        unproven="it is decided from the config topic and the topic's settings, on evidence made by hand",
+    ),
 )
