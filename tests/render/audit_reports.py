@@ -6,7 +6,7 @@ from functools import cache
 
 from hypothesis import strategies as st
 
-from eosctl.analysis.catalogue import audit
+from eosctl.analysis.catalogue.index import kinds_of_command
 from eosctl.model.audit import (
     AuditedTopic,
     AuditPlan,
@@ -240,7 +240,7 @@ epochs = st.integers(0, 32767)
 scalars = st.one_of(st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), names)
 findings = st.builds(
     Finding,
-    kind=st.sampled_from([kind for kind in audit.KINDS if kind.severity is Severity.ERROR]),
+    kind=st.sampled_from([kind for kind in kinds_of_command("audit") if kind.severity is Severity.ERROR]),
     severity=st.sampled_from(list(Severity)),
     subject=names,
     message=names,
