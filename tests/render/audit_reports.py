@@ -6,6 +6,7 @@ from functools import cache
 
 from hypothesis import strategies as st
 
+from eosctl.analysis.catalogue import audit
 from eosctl.analysis.catalogue.index import kinds_of_command
 from eosctl.model.audit import (
     AuditedTopic,
