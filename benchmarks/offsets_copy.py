@@ -23,7 +23,8 @@ from eosctl.clients.wire import Wire
 from eosctl.codecs.offsets_topic import offsets_now, value_digest
 from eosctl.executors.offsets import verify_offsets, write_offsets
 from eosctl.model.client_properties import ClientProperties
-from eosctl.model.plan import OffsetsWrite, Side, VerifyOffsets, WriteOffsets
+from eosctl.model.names import Side
+from eosctl.model.plan import OffsetsWrite, VerifyOffsets, WriteOffsets
 from eosctl.model.preconditions import OffsetsNow
 from eosctl.model.records import java_partition
 from eosctl.operations.plan_facts import ReadSide, read_entries

@@ -37,7 +37,7 @@ from eosctl.model.mirror import (
     PartitionPair,
     TopicPair,
 )
-from eosctl.model.plan import Side
+from eosctl.model.names import Side
 from eosctl.model.records import first_time
 from eosctl.sources.audit_log import DataBatch, LogSource, OpenSource
 

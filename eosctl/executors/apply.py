@@ -1,7 +1,7 @@
 """Applying a plan: check, journal, act, journal, step after step.
 
 1. Steps that the journal calls done are not done again. Of the others every precondition, those that follow from the
-   steps too (model.step_demands), must hold before anything is done (model.preconditions).
+   steps too (implied()), must hold before anything is done (model.plan).
 2. Immediately before each step its own preconditions are read again and must hold: compare and set.
 3. `begun` is on disk before a step acts, `done` before the next one begins. Every performer can be repeated: one that
    finds its work done leaves it, so a run that was killed at any point is finished by the next one.
@@ -34,30 +34,21 @@ from eosctl.codecs.plan import (
 from eosctl.errors import ConfigError, EosctlError, Interrupted, PartlyApplied, Refused
 from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.plan import (
-    AbortTransaction,
-    AwaitOperator,
-    CommitTransaction,
-    CreateAcls,
-    CreateConnector,
-    CreateTopic,
-    DeleteAcls,
-    DeleteConnector,
+    Check,
     ManualStep,
-    NoOpenTransaction,
-    OffsetsUnchanged,
     Plan,
     PlannedStep,
-    Precondition,
-    ResumeConnector,
-    SetConnectorConfig,
+    Standing,
     Step,
-    StopConnector,
-    WriteOffsets,
+    cure,
+    demanded_steps,
+    needed_first,
+    standings,
+    violations,
 )
 from eosctl.model.planned import ApplyOutcome, StepOutcome, StepResult
-from eosctl.model.preconditions import Check, PlanFacts, Standing, cure, needed_first, standings, violations
+from eosctl.model.preconditions import NoOpenTransaction, OffsetsUnchanged, PlanFacts, Precondition
 from eosctl.model.skipped import Skipped
-from eosctl.model.step_descriptions import demanded_steps, describe_step
 
 # The journal of a plan: one line before and one after each step, on disk before the next thing happens.
 #
@@ -217,22 +208,6 @@ Performer = Callable[[Step, Recheck], str]
 ReadFacts = Callable[[Sequence[Precondition]], PlanFacts]
 """Reads, now, what these preconditions speak of."""
 
-LASTING: Final = (
-    StopConnector,
-    CreateTopic,
-    WriteOffsets,
-    CreateConnector,
-    SetConnectorConfig,
-    DeleteConnector,
-    ResumeConnector,
-    AwaitOperator,
-    AbortTransaction,
-    CommitTransaction,
-    CreateAcls,
-    DeleteAcls,
-)
-"""Steps that leave something changed. Fencing does not: whoever starts next is not affected by it."""
-
 NOT_JOURNALED: Final = "not journaled"
 UNKNOWN: Final = "whether it was done is not known"
 BY_AN_EARLIER_RUN: Final = "by an earlier run, as the journal says"
@@ -327,7 +302,7 @@ class ApplyRun:
         try:
             detail = self._performers[type(step)](step, lambda: self._require(planned.preconditions))
         except KeyboardInterrupt as interrupt:
-            what = f"interrupted in step {number}, {describe_step(step)}: {UNKNOWN}"
+            what = f"interrupted in step {number}, {step.describe()}: {UNKNOWN}"
             raise self._failed(number, step, Interrupted(what)) from interrupt
         except EosctlError as error:
             raise self._failed(number, step, error) from error
@@ -371,8 +346,7 @@ class ApplyRun:
             rest[0] = StepResult(rest[0].number, rest[0].step, rest[0].outcome, failure.message)
         results = (*self._results, *rest)
         changed = any(
-            isinstance(each.step, LASTING) and each.outcome in {StepOutcome.DONE, StepOutcome.DONE_BEFORE}
-            for each in results
+            each.step.lasts and each.outcome in {StepOutcome.DONE, StepOutcome.DONE_BEFORE} for each in results
         )
         return ApplyOutcome(results, changed)
 

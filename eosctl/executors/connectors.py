@@ -15,6 +15,7 @@ from eosctl.codecs.connector_files import config_digest, decode_connector
 from eosctl.errors import Refused, Unsupported, WaitTimedOut
 from eosctl.executors.apply import Recheck
 from eosctl.model.connectors import connector_path
+from eosctl.model.names import Side
 from eosctl.model.offsets import ConnectorOffset, Entry
 from eosctl.model.plan import (
     AwaitOperator,
@@ -22,7 +23,6 @@ from eosctl.model.plan import (
     DeleteConnector,
     ResumeConnector,
     SetConnectorConfig,
-    Side,
     StopConnector,
 )
 from eosctl.model.text import pluralize

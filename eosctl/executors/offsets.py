@@ -24,7 +24,8 @@ from eosctl.errors import Interrupted, Refused, Unreachable
 from eosctl.executors.apply import Recheck
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.failpoints import Failpoint, no_failpoint
-from eosctl.model.plan import Side, VerifyOffsets, WriteOffsets
+from eosctl.model.names import Side
+from eosctl.model.plan import VerifyOffsets, WriteOffsets
 from eosctl.model.preconditions import OffsetsNow
 from eosctl.model.text import pluralize
 

@@ -23,6 +23,7 @@ from eosctl.executors.fencing import Describe, fence_producers
 from eosctl.executors.offsets import verify_offsets, write_offsets
 from eosctl.executors.transactions import CommitChecks, abort_in_partition, commit_transaction
 from eosctl.model.failpoints import Failpoint, no_failpoint
+from eosctl.model.names import Side
 from eosctl.model.plan import (
     AbortTransaction,
     AwaitOperator,
@@ -35,7 +36,6 @@ from eosctl.model.plan import (
     FenceProducers,
     ResumeConnector,
     SetConnectorConfig,
-    Side,
     StopConnector,
     VerifyOffsets,
     WriteOffsets,

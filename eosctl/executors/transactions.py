@@ -31,15 +31,9 @@ from eosctl.codecs.record_batches import EndTransactionMarker, MarkerType
 from eosctl.errors import NotAuthorized, PartlyApplied, Refused, Unreachable
 from eosctl.executors.apply import Recheck
 from eosctl.model.failpoints import Failpoint, no_failpoint
-from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.plan import (
-    AbortTransaction,
-    CommitTransaction,
-    Side,
-    TransactionNow,
-    TransactionUnchanged,
-    why_changed,
-)
+from eosctl.model.names import ProducerIdAndEpoch, Side, TopicPartition
+from eosctl.model.plan import AbortTransaction, CommitTransaction
+from eosctl.model.preconditions import TransactionNow
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import first_few
@@ -341,10 +335,7 @@ class _Commit:
             self._deadline.pause_or_raise(
                 PAUSE_S, f"the coordinator of {step.transactional_id} does not answer; {NOT_KNOWN}"
             )
-        wanted = TransactionUnchanged(
-            step.side, step.transactional_id, step.producer_id, step.producer_epoch, step.started_ms, step.parts
-        )
-        why = why_changed(wanted, now)
+        why = step.unchanged.why_changed(now)
         if why is not None:
             raise Refused(f"EndTxn may have been carried out, and is not sent again: {why}", hint=NOT_KNOWN)
         return now.is_committed(step.started_ms)

@@ -5,10 +5,9 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from eosctl.model.names import ConnectorTaskId, task_transactional_id
+from eosctl.model.names import ConnectorTaskId, Side, task_transactional_id
 from eosctl.model.offsets import ConnectorOffset, OffsetsTopic, SourceSupport
-from eosctl.model.plan import ConnectorStopped, Side
-from eosctl.model.preconditions import ConnectorFacts, TopicNow
+from eosctl.model.preconditions import ConnectorFacts, ConnectorStopped, TopicNow
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import LiveOwners

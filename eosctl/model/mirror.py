@@ -7,8 +7,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct, field
 
 from eosctl.model.audit import WORST_FIRST, AuditedTopic, AuditVerdict, PartitionBounds
-from eosctl.model.names import TopicPartition
-from eosctl.model.plan import Side
+from eosctl.model.names import Side, TopicPartition
 from eosctl.model.records import IsolationLevel
 from eosctl.model.report import Finding, FindingKind, Result
 from eosctl.model.skipped import Skipped

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from enum import StrEnum
 from typing import Final, overload
 
 from msgspec import Struct
@@ -13,6 +14,18 @@ from eosctl.model.whole_numbers import MOST_TASK_DIGITS
 TRANSACTION_LOG: Final = "__transaction_state"
 LEADER_PREFIX: Final = "connect-cluster-"
 _TOPIC_NAME: Final = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}", re.ASCII)
+
+
+class Side(StrEnum):
+    """Which of a plan's Kafka clusters and Connect clusters is meant; both are the same where nothing moves away."""
+
+    SOURCE = "source"
+    TARGET = "target"
+
+    @property
+    def suffix(self) -> str:
+        """What a plan's words say behind a name."""
+        return " (target)" if self is Side.TARGET else ""
 
 
 class TopicPartition(Struct, frozen=True, order=True):

@@ -1,29 +1,47 @@
 """Plans: the writes, step by step, and the preconditions of each.
 
 A plan is data: it can be shown, saved, reviewed by another person, and applied later by another eosctl. To add a kind
-of step: a dataclass here, a performer in executors, and its preconditions. Files and output name it as model.kinds
-does.
+of step: a class here with its words and the preconditions that it implies, and a performer in executors. Files and
+output name it as kind_of does.
+
+1. Before anything is done, every precondition of a step that is not done yet must hold, unless that step or an earlier
+   one brings it about: one that stops the connector cannot want it to be stopped.
+2. Immediately before each step its own preconditions must hold, those excepted that its own first act brings about: a
+   step that writes offsets initialises the transactional ID first, which ends a transaction that an earlier run left
+   open. After that act they all must hold.
 """
 
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Final, Self
+from typing import Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from eosctl.model.acls import AclBinding
-from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.skipped import Cause, Skipped
-from eosctl.model.strimzi import OperatedConnectors
-from eosctl.model.transactions import ActiveProducer, TransactionDescription, TransactionState
-
-
-class Side(StrEnum):
-    """Which of a plan's Kafka clusters and Connect clusters is meant; both are the same where nothing moves away."""
-
-    SOURCE = "source"
-    TARGET = "target"
+from eosctl.model.connectors import OFFSETS_TOPIC
+from eosctl.model.names import ProducerIdAndEpoch, Side
+from eosctl.model.preconditions import (
+    AclsPresent,
+    ClusterIs,
+    ConnectorConfigIs,
+    ConnectorStopped,
+    NoLiveOwner,
+    NoOpenTransaction,
+    OffsetsUnchanged,
+    OpenPart,
+    PlanFacts,
+    Precondition,
+    TopicIsCompact,
+    TopicIsCompactOrAbsent,
+    TransactionHangs,
+    TransactionUnchanged,
+)
+from eosctl.model.skipped import Skipped
+from eosctl.model.strimzi import STOP_BY_RESOURCE, OperatedConnectors
+from eosctl.model.text import first_few, pluralize
 
 
 class PlanTarget(Struct, frozen=True):
@@ -35,29 +53,56 @@ class PlanTarget(Struct, frozen=True):
     config_topic: str | None = None
 
 
-class CreateConnector(Struct, frozen=True):
+class StepBase(Struct, frozen=True):
+    """Lasts: whether it leaves something changed; fencing does not, for it affects no producer that starts next."""
+
+    lasts = True
+
+    def implied(self) -> tuple[Precondition, ...]:
+        """The preconditions that follow from the step itself.
+
+        A digest shows that a plan file was not edited by hand, but another program can compute a digest, too. So these
+        are checked in any case, and a plan without those that cannot be derived is refused.
+        """
+        return ()
+
+
+class ConnectorStep(StepBase, frozen=True):
+    side: Side
+    connector: str
+
+
+class CreateConnector(ConnectorStep, frozen=True):
     """POST /connectors with the config in `file` and initial_state STOPPED (KIP-980).
 
     Configs may hold secrets, so a plan has only the file's absolute path, and the digest of the config in it
     (codecs.connector_files): the file is read again when the step is performed.
     """
 
-    side: Side
-    connector: str
     file: str
     digest: str
 
+    def describe(self) -> str:
+        return f"create connector {self.connector}{self.side.suffix}, STOPPED, with the config in {self.file}"
 
-class DeleteConnector(Struct, frozen=True):
+    def implied(self) -> tuple[Precondition, ...]:
+        return (ConnectorConfigIs(self.side, self.connector, self.digest),)
+
+
+class DeleteConnector(ConnectorStep, frozen=True):
     """DELETE /connectors/C, if its config still has the digest that CreateConnector gave it. Its offsets stay."""
 
-    side: Side
-    connector: str
     file: str
     digest: str
 
+    def describe(self) -> str:
+        return f"delete connector {self.connector}{self.side.suffix} if it is configured as it was created"
 
-class AwaitOperator(Struct, frozen=True):
+    def implied(self) -> tuple[Precondition, ...]:
+        return (ConnectorConfigIs(self.side, self.connector, self.digest),)
+
+
+class AwaitOperator(ConnectorStep, frozen=True):
     """A person applies the changed resource in `file`, Strimzi's operator carries it out, and a worker answers it.
 
     state is STOPPED (without tasks) or RUNNING (all tasks); settings are what the config must have then, None: lack.
@@ -71,8 +116,6 @@ class AwaitOperator(Struct, frozen=True):
     where the second request fails: a resource that did both would let the connector run with the other offsets topic.
     """
 
-    side: Side
-    connector: str
     file: str
     state: str
     settings: Mapping[str, str | None] = field(default_factory=dict)
@@ -88,20 +131,15 @@ class AwaitOperator(Struct, frozen=True):
     def stops(self) -> bool:
         return self.state == "STOPPED" and not self.settings and self.copied_from is None
 
-
-class ConnectorConfigIs(Struct, frozen=True):
-    """The connector has the config with this digest (codecs.connector_files), or does not exist."""
-
-    side: Side
-    connector: str
-    digest: str
-
-
-NOTHING_OPEN: Final = -1
-COMMITTED: Final = frozenset({TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT})
+    def describe(self) -> str:
+        file, name = self.file, f"{self.connector}{self.side.suffix}"
+        file = file if self.changed_file is None else f"{self.changed_file} ({file}, where it is configured as before)"
+        state = "STOPPED and without tasks" if self.state == "STOPPED" else self.state
+        wanted = " ".join([state, *_made(self.settings)])
+        return f"wait until {file} is applied and the operator has made connector {name} {wanted}"
 
 
-class AbortTransaction(Struct, frozen=True):
+class AbortTransaction(StepBase, frozen=True):
     """WriteTxnMarkers: one ABORT marker for the producer into the partition (KIP-664), where its transaction is open.
 
     It begins at start_offset. The marker passes the coordinator by, so it is for transactions that hang; forced ones
@@ -117,45 +155,16 @@ class AbortTransaction(Struct, frozen=True):
     start_offset: int
     forced: bool = False
 
+    def describe(self) -> str:
+        what = f"what producer {self.producer_id}/{self.producer_epoch} has open"
+        return f"abort {what} in {self.topic}-{self.partition} from {self.start_offset}"
 
-class TransactionHangs(Struct, frozen=True):
-    """What the producer has open in the partition begins at start_offset and, unless forced, hangs (KIP-664).
-
-    It holds as well where the producer has nothing open there any more: then there is nothing to abort.
-    """
-
-    side: Side
-    topic: str
-    partition: int
-    producer_id: int
-    start_offset: int
-    forced: bool = False
+    def implied(self) -> tuple[Precondition, ...]:
+        place = self.side, self.topic, self.partition
+        return (TransactionHangs(*place, self.producer_id, self.start_offset, self.forced),)
 
 
-class OpenPart(Struct, frozen=True, order=True):
-    """A transaction's part in one partition: its first offset, and the sequence number of its producer's last record.
-
-    Both are NOTHING_OPEN in a partition that was added to the transaction and has no record of it.
-    """
-
-    topic: str
-    partition: int
-    start_offset: int
-    last_sequence: int
-
-    @property
-    def topic_partition(self) -> TopicPartition:
-        return TopicPartition(self.topic, self.partition)
-
-    @property
-    def is_empty(self) -> bool:
-        return self.start_offset == NOTHING_OPEN
-
-
-Parts = Mapping[TopicPartition, OpenPart | Skipped]
-
-
-class CommitTransaction(Struct, frozen=True):
+class CommitTransaction(StepBase, frozen=True):
     """EndTxn with COMMIT in the name of the producer that is gone (KIP-98).
 
     started_ms is when its coordinator began the transaction, in ms since the epoch: with the ID it names one
@@ -175,114 +184,52 @@ class CommitTransaction(Struct, frozen=True):
     def producer(self) -> ProducerIdAndEpoch:
         return ProducerIdAndEpoch(self.producer_id, self.producer_epoch)
 
+    def describe(self) -> str:
+        parts = first_few([str(each.topic_partition) for each in self.parts])
+        return f"commit the transaction of {self.transactional_id}, producer {self.producer}, in {parts}"
 
-class TransactionUnchanged(Struct, frozen=True):
-    """The ID's transaction is Ongoing and the same: its start, producer, partitions, and the last record in each.
+    def implied(self) -> tuple[Precondition, ...]:
+        return self.unchanged, NoLiveOwner(self.side, (self.transactional_id,))
 
-    It holds as well where this transaction is committed: then there is nothing to commit. It does not hold where the
-    client wrote another record, for then it is not gone.
-    """
-
-    side: Side
-    transactional_id: str
-    producer_id: int
-    producer_epoch: int
-    started_ms: int
-    parts: tuple[OpenPart, ...]
+    @property
+    def unchanged(self) -> TransactionUnchanged:
+        producer = self.producer_id, self.producer_epoch
+        return TransactionUnchanged(self.side, self.transactional_id, *producer, self.started_ms, self.parts)
 
 
-class TransactionNow(Struct, frozen=True):
-    """A transactional ID as its coordinator and the leaders of its transaction's partitions have it now.
-
-    state None: its coordinator does not know it. started_ms is when its current or last transaction began, None where
-    there was none. parts are read while it is Ongoing; Skipped where a leader did not answer.
-    """
-
-    state: TransactionState | None
-    producer: ProducerIdAndEpoch | None = None
-    started_ms: int | None = None
-    parts: Parts = field(default_factory=dict)
-
-    @classmethod
-    def ongoing(
-        cls,
-        description: TransactionDescription,
-        producers: tuple[ActiveProducer, ...],
-        unanswered: tuple[TopicPartition, ...],
-    ) -> Self:
-        producer = description.producer
-        parts: dict[TopicPartition, OpenPart | Skipped] = {
-            place: OpenPart(place.topic, place.partition, NOTHING_OPEN, NOTHING_OPEN)
-            for place in description.partitions
-        }
-        for each in producers:
-            place, start = each.topic_partition, each.transaction_start_offset
-            if each.producer == producer and start is not None and place in parts:
-                parts[place] = OpenPart(place.topic, place.partition, start, each.last_sequence)
-        for place in unanswered:
-            parts[place] = Skipped(f"no leader answered for {place}", Cause.UNREACHABLE)
-        return cls(description.state, producer, description.start_ms, parts)
-
-    def is_committed(self, started_ms: int) -> bool:
-        """Whether the commit of the transaction that began then is decided; its markers may not all be written."""
-        return self.state in COMMITTED and self.started_ms == started_ms
-
-
-def why_changed(wanted: TransactionUnchanged, now: TransactionNow) -> str | None:
-    name, producer = wanted.transactional_id, ProducerIdAndEpoch(wanted.producer_id, wanted.producer_epoch)
-    if now.is_committed(wanted.started_ms):
-        return None
-    if now.state is None:
-        return f"no coordinator knows {name} any more"
-    if now.state is not TransactionState.ONGOING or now.started_ms != wanted.started_ms:
-        return f"{name} is {now.state.value} as {now.producer} now: the transaction of the plan has ended"
-    if now.producer != producer:
-        return f"{name} is held by producer {now.producer} now, not by {producer}"
-    return why_moved(name, {each.topic_partition: each for each in wanted.parts}, now.parts)
-
-
-def why_moved(name: str, before: Parts, now: Parts) -> str | None:
-    """Why the client of the ID is not known to be gone: its transaction changed, or a part was not read.
-
-    A transaction loses no partition while it is Ongoing. A coordinator leaves out those whose topics the principal may
-    not describe (KafkaApis.handleDescribeTransactionsRequest).
-    """
-    unread = next((f"{place}: {part.reason}" for place, part in now.items() if isinstance(part, Skipped)), None)
-    hidden = min(before.keys() - now.keys(), default=None)
-    if unread is None and hidden is not None:
-        unread = f"{hidden}, which is hidden: Describe on its topic is missing"
-    if unread is not None:
-        return f"whether the client of {name} still writes is unknown in {unread}"
-    moved = sorted(place for place, part in now.items() if before.get(place) != part)
-    return f"the client of {name} is not gone: it wrote to {', '.join(map(str, moved))}" if moved else None
-
-
-class StopConnector(Struct, frozen=True):
+class StopConnector(ConnectorStep, frozen=True):
     """PUT /connectors/C/stop (KIP-875), then wait until the connector is STOPPED and has no tasks."""
 
-    side: Side
-    connector: str
+    def describe(self) -> str:
+        return f"stop connector {self.connector}{self.side.suffix} and wait until it has no tasks"
 
 
-class ReadAgain(Struct, frozen=True):
+class ReadAgain(ConnectorStep, frozen=True):
     """The connector's offsets are read again now that it is stopped, and the rest is planned with the result.
 
     The plan's offsets are from a time when the connector ran; other ones are written.
     """
 
-    side: Side
-    connector: str
+    lasts = False
+
+    def describe(self) -> str:
+        return f"read the offsets of connector {self.connector}{self.side.suffix} again, and plan the rest with them"
 
 
-class FenceProducers(Struct, frozen=True):
+class FenceProducers(StepBase, frozen=True):
     """InitProducerId for each ID that its coordinator knows; the others are left alone."""
 
     side: Side
     transactional_ids: tuple[str, ...]
     transaction_timeout_ms: int
 
+    lasts = False
 
-class CreateTopic(Struct, frozen=True):
+    def describe(self) -> str:
+        return f"fence the producers of {first_few(self.transactional_ids)}{self.side.suffix}"
+
+
+class CreateTopic(StepBase, frozen=True):
     """CreateTopics; a topic that exists already must be compact and have these partitions.
 
     replication_factor -1 leaves it to the broker's default (KIP-464).
@@ -293,6 +240,14 @@ class CreateTopic(Struct, frozen=True):
     partitions: int
     replication_factor: int
     settings: Mapping[str, str] = field(default_factory=lambda: {"cleanup.policy": "compact"})
+
+    def describe(self) -> str:
+        factor = "the default" if self.replication_factor < 0 else str(self.replication_factor)
+        partitions = pluralize(self.partitions, "partition")
+        return f"create topic {self.topic}, compact, {partitions}, replication factor {factor}"
+
+    def implied(self) -> tuple[Precondition, ...]:
+        return (TopicIsCompactOrAbsent(self.side, self.topic, self.partitions),)
 
 
 class OffsetsWrite(Struct, frozen=True):
@@ -307,7 +262,7 @@ class OffsetsWrite(Struct, frozen=True):
     before: bytes | None
 
 
-class WriteOffsets(Struct, frozen=True):
+class WriteOffsets(StepBase, frozen=True):
     """All records of one connector in one transaction, under the transactional ID of its task 0.
 
     The transaction leads from before to after; before_values is what an undo leads back to. All three are digests of
@@ -325,8 +280,19 @@ class WriteOffsets(Struct, frozen=True):
     before_values: str
     after: str
 
+    def describe(self) -> str:
+        deleted = sum(1 for each in self.records if each.value is None)
+        counts = {"write": len(self.records) - deleted, "delete": deleted}
+        what = " and ".join(f"{verb} {pluralize(count, 'offset')}" for verb, count in counts.items() if count)
+        place = f"of connector {self.connector} in topic {self.topic}"
+        return f"{what or 'write no offset'} {place} in one transaction as {self.transactional_id}"
 
-class VerifyOffsets(Struct, frozen=True):
+    def implied(self) -> tuple[Precondition, ...]:
+        place = self.side, self.topic, self.connector
+        return OffsetsUnchanged(*place, self.before, self.after), NoOpenTransaction(*place)
+
+
+class VerifyOffsets(StepBase, frozen=True):
     """Read the topic again, committed records only: the connector's offsets there must have this digest."""
 
     side: Side
@@ -334,48 +300,64 @@ class VerifyOffsets(Struct, frozen=True):
     connector: str
     digest: str
 
+    lasts = False
 
-class SetConnectorConfig(Struct, frozen=True):
+    def describe(self) -> str:
+        return f"read the offsets of connector {self.connector} in topic {self.topic} again and compare"
+
+
+class SetConnectorConfig(ConnectorStep, frozen=True):
     """PUT /connectors/C/config with changes made to the config it has now; a change to None takes the setting away.
 
     before holds what the changed settings are when the plan is made. copied_from names the connector of the source side
     whose config a new connector starts from; it may hold secrets, and is read when the step is performed.
     """
 
-    side: Side
-    connector: str
     changes: Mapping[str, str | None]
     before: Mapping[str, str | None]
     copied_from: str | None = None
 
+    def describe(self) -> str:
+        name, other = self.connector, self.copied_from
+        created = f"create connector {name}, STOPPED, with the config of {other} (or configure it if it exists)"
+        begin = f"configure connector {name}" if other is None else created
+        return " ".join([begin + self.side.suffix, *_made(self.changes)])
 
-class ResumeConnector(Struct, frozen=True):
+
+class ResumeConnector(ConnectorStep, frozen=True):
     """PUT /connectors/C/resume once the workers answer the offsets in the topic, then wait until its tasks run.
 
     The topic is one of offsets_side; None: whatever they answer. Workers before KIP-875 (3.5) do not report them.
     """
 
-    side: Side
-    connector: str
     offsets_topic: str | None = None
     offsets_side: Side = Side.SOURCE
 
+    def describe(self) -> str:
+        return f"resume connector {self.connector}{self.side.suffix} and wait until its tasks run"
 
-class CreateAcls(Struct, frozen=True):
+
+class CreateAcls(StepBase, frozen=True):
     """CreateAcls (KIP-140) for these bindings; those that exist stay."""
 
     side: Side
     bindings: tuple[AclBinding, ...]
 
+    def describe(self) -> str:
+        return f"create {first_few([str(each) for each in self.bindings])}{self.side.suffix}"
 
-class DeleteAcls(Struct, frozen=True):
+
+class DeleteAcls(StepBase, frozen=True):
     """DeleteAcls (KIP-140) for exactly these bindings; those that are gone stay gone."""
 
     side: Side
     bindings: tuple[AclBinding, ...]
 
+    def describe(self) -> str:
+        return f"remove {first_few([str(each) for each in self.bindings])}{self.side.suffix}"
 
-class ManualStep(Struct, frozen=True):
+
+class ManualStep(StepBase, frozen=True):
     """Something that only a person can do: eosctl says it and does nothing.
 
     by_resource: the same where an operator runs `connector`, in terms of its resource.
@@ -384,6 +366,15 @@ class ManualStep(Struct, frozen=True):
     instruction: str
     connector: str | None = None
     by_resource: str | None = None
+
+    lasts = False
+
+    def describe(self) -> str:
+        return f"by hand: {self.instruction}"
+
+
+def _made(changes: Mapping[str, str | None]) -> list[str]:
+    return [f"without {key}" if value is None else f"with {key}={value}" for key, value in changes.items()]
 
 
 Step = (
@@ -403,90 +394,6 @@ Step = (
     | CreateAcls
     | DeleteAcls
     | ManualStep
-)
-
-
-class ClusterIs(Struct, frozen=True):
-    side: Side
-    cluster_id: str
-
-
-class ConnectorStopped(Struct, frozen=True):
-    """The connector is STOPPED and has no tasks, or does not exist."""
-
-    side: Side
-    connector: str
-
-
-class NoLiveOwner(Struct, frozen=True):
-    """No task of a Connect group on the cluster has one of these IDs, and no leader.
-
-    Tasks of group `besides` do not count: it is known that connector by connector (ConnectorStopped).
-    """
-
-    side: Side
-    transactional_ids: tuple[str, ...]
-    besides: str | None = None
-
-
-class TopicIsCompact(Struct, frozen=True):
-    """The topic exists, has cleanup.policy compact and this many partitions; topic_id None accepts any."""
-
-    side: Side
-    topic: str
-    partitions: int
-    topic_id: str | None = None
-
-
-class TopicIsCompactOrAbsent(Struct, frozen=True):
-    """The topic does not exist, or is as TopicIsCompact wants it."""
-
-    side: Side
-    topic: str
-    partitions: int
-
-
-class OffsetsUnchanged(Struct, frozen=True):
-    """The last committed record of every key of the connector is the one that was read, by digest.
-
-    digest is of records or of values only (codecs.offsets_digest). allowed is the digest of the offsets as the plan
-    leaves them: they are accepted too, so that a plan that was cut short after its commit can be finished.
-    """
-
-    side: Side
-    topic: str
-    connector: str
-    digest: str
-    allowed: str | None = None
-
-
-class NoOpenTransaction(Struct, frozen=True):
-    """No ongoing transaction wrote offsets of the connector into the topic."""
-
-    side: Side
-    topic: str
-    connector: str
-
-
-class AclsPresent(Struct, frozen=True):
-    """The cluster has each of these bindings: others are removed only while they stand."""
-
-    side: Side
-    bindings: tuple[AclBinding, ...]
-
-
-Precondition = (
-    ClusterIs
-    | ConnectorStopped
-    | ConnectorConfigIs
-    | NoLiveOwner
-    | TopicIsCompact
-    | TopicIsCompactOrAbsent
-    | OffsetsUnchanged
-    | NoOpenTransaction
-    | TransactionHangs
-    | TransactionUnchanged
-    | AclsPresent
 )
 
 
@@ -514,3 +421,200 @@ _WORD: Final = re.compile(r"(?<!^)(?=[A-Z])")
 def kind_of(noun: type) -> str:
     """The class name as lower-case words joined by dashes: `stop-connector` for StopConnector."""
     return _WORD.sub("-", noun.__name__).lower()
+
+
+IN_USE_HINT: Final = (
+    "fencing would put that task out, and each start of one connector the other: give one of them another name; stop "
+    "that connector first, or make the plan with --force and restart its tasks afterwards; a group of which nothing is "
+    "known has to be described first (Describe on it, or on the cluster if there is no such group)"
+)
+
+
+def needed_first(steps: Iterable[PlannedStep]) -> tuple[Precondition, ...]:
+    """Preconditions of the steps that no earlier step establishes, each once."""
+    needed: dict[Precondition, None] = {}
+    earlier: list[Step] = []
+    for planned in steps:
+        earlier.append(planned.step)
+        for precondition in planned.preconditions:
+            if not any(establishes(step, precondition) for step in earlier):
+                needed[precondition] = None
+    return tuple(needed)
+
+
+def establishes(step: Step, precondition: Precondition) -> bool:
+    """Whether the precondition need not hold before `step` because it is the step's purpose."""
+    match step, precondition:
+        case StopConnector() | AwaitOperator(stops=True), ConnectorStopped():
+            return (step.side, step.connector) == (precondition.side, precondition.connector)
+        case CreateTopic(), TopicIsCompact():
+            return (step.side, step.topic) == (precondition.side, precondition.topic)
+        case CreateAcls(), AclsPresent():
+            return step.side is precondition.side
+        case FenceProducers() | WriteOffsets(), NoOpenTransaction():
+            return True
+    return False
+
+
+class Standing(StrEnum):
+    OK = "ok"
+    FAILS = "fails"
+    LATER = "later"
+    UNKNOWN = "unknown"
+
+
+class Check(Struct, frozen=True):
+    precondition: Precondition
+    steps: tuple[int, ...]
+    standing: Standing
+    reason: str = ""
+
+
+def standings(
+    steps: Sequence[tuple[int, PlannedStep]], needed: Collection[Precondition], facts: PlanFacts | Skipped
+) -> tuple[Check, ...]:
+    """Each precondition of these steps, which have their numbers. `needed` are those that must hold now (rule 1);
+    Skipped: the facts could not be read.
+    """
+    numbers: dict[Precondition, list[int]] = {}
+    for number, planned in steps:
+        for each in planned.preconditions:
+            numbers.setdefault(each, []).append(number)
+    return tuple(
+        Check(each, tuple(before), *_standing(each, facts, steps, is_needed=each in needed))
+        for each, before in numbers.items()
+    )
+
+
+def _standing(
+    precondition: Precondition,
+    facts: PlanFacts | Skipped,
+    steps: Sequence[tuple[int, PlannedStep]],
+    *,
+    is_needed: bool,
+) -> tuple[Standing, str]:
+    if not is_needed:
+        causes = [number for number, planned in steps if establishes(planned.step, precondition)]
+        return Standing.LATER, f"step {causes[0]} brings it about" if causes else "planned again after the stop"
+    if isinstance(facts, Skipped):
+        return Standing.UNKNOWN, facts.reason
+    reason = precondition.violation(facts)
+    return (Standing.OK, "") if reason is None else (Standing.FAILS, reason)
+
+
+def violations(preconditions: Sequence[Precondition], facts: PlanFacts) -> tuple[str, ...]:
+    reasons = (each.violation(facts) for each in preconditions)
+    return tuple(reason for reason in reasons if reason is not None)
+
+
+def cure(
+    preconditions: Iterable[Precondition], facts: PlanFacts, plan: Plan | None = None, words: Sequence[str] = ()
+) -> str:
+    """The remedy for preconditions that do not hold; words name the plan's clusters on a command line.
+
+    A new plan would be held up by the same open transaction. Its ID was initialised before a plan looks for it, so it
+    is another producer's, or it hangs: a coordinator ended it and forgot a marker, as 4.3.1 does where a partition has
+    no leader just then.
+    """
+    preconditions = tuple(preconditions)
+    violated = [each for each in preconditions if each.violation(facts) is not None]
+    commits = any(isinstance(each, TransactionUnchanged) for each in preconditions)
+    if commits and any(isinstance(each, TransactionUnchanged | NoLiveOwner) for each in violated):
+        return "nothing was committed; ask the owner of the ID again, then plan again: `eosctl transactions commit`"
+    cures = (_cure(each, facts, plan, words) for each in violated)
+    return next(filter(None, cures), "make the plan again: it is made for what was there then")
+
+
+def _cure(violated: Precondition, facts: PlanFacts, plan: Plan | None, words: Sequence[str]) -> str | None:
+    match violated:
+        case NoOpenTransaction(_, topic):
+            look = f"eosctl transactions hanging --topic {topic}"
+            return f"wait until it ends, or end it if it hangs (`{look}` shows how); then run the plan again"
+        case NoLiveOwner():
+            return IN_USE_HINT
+        case ConnectorStopped() if violated.keeps_tasks(facts):
+            return f"{violated.how_to_stop(facts)}; then run the plan again"
+        case ConnectorStopped(_, connector) if plan is not None and plan.operated and plan.operated.has(connector):
+            return f"{STOP_BY_RESOURCE}; then run the plan again"
+        case OffsetsUnchanged(_, _, connector) if plan is not None and (again := moved_again(plan, words)) is not None:
+            return (
+                f"connector {connector} has gone on; `{again}` moves its present position, without repeating a record"
+            )
+    return None
+
+
+def moved_again(plan: Plan, words: Sequence[str] = ()) -> str | None:
+    """The command that moves the present offsets where a plan or an undo leads that gives one connector another topic.
+
+    None for other plans: between clusters or names, under an operator, without a change of the config.
+    """
+    writes = {each.step.connector: each.step for each in plan.steps if isinstance(each.step, WriteOffsets)}
+    configs = [each.step for each in plan.steps if isinstance(each.step, SetConnectorConfig)]
+    is_elsewhere = any(place.side is Side.TARGET for place in plan.places)
+    if is_elsewhere or plan.operated is not None or len(configs) != 1 or writes.keys() != {configs[0].connector}:
+        return None
+    [config] = configs
+    if config.copied_from is not None or config.changes.keys() != {OFFSETS_TOPIC}:
+        return None
+    topic, name = config.changes[OFFSETS_TOPIC], config.connector
+    target = ["--to-worker-topic"] if topic is None else ["--to-topic", topic]
+    group_id = writes[name].transactional_id.removesuffix(f"-{name}-0")
+    configs_topics = [each.config_topic for each in plan.places if each.config_topic not in {None, "connect-configs"}]
+    more = [word for topic in configs_topics if topic is not None for word in ("--config-topic", topic)]
+    flags = ["--stop", "--set-config", "--resume"]
+    options = [*words, "--group-id", group_id, "--connector", name, *target, *more, *flags]
+    return shlex.join(["eosctl", "migrate-offsets", *options])
+
+
+def demanded_steps(plan: Plan) -> tuple[PlannedStep, ...]:
+    """The plan's steps, each with the preconditions that it has and those that can be derived from it."""
+    steps, created = [], list[AclsPresent]()
+    for planned in plan.steps:
+        step = planned.step
+        wanted = [*planned.preconditions, *step.implied()]
+        if isinstance(step, DeleteAcls):
+            wanted += [each for each in created if each.side is step.side and not _stands(each, wanted)]
+        elif isinstance(step, CreateAcls):
+            created.append(AclsPresent(step.side, step.bindings))
+        steps.append(replace(planned, preconditions=tuple(dict.fromkeys(wanted))))
+    return tuple(steps)
+
+
+def lacking(plan: Plan) -> tuple[str, ...]:
+    """Preconditions that steps lack and only the plan's author could know, in words."""
+    return tuple(
+        f"step {number} ({planned.step.describe()}) lacks the precondition {missing}"
+        for number, planned in enumerate(plan.steps, 1)
+        for missing in _missing(plan, planned)
+    )
+
+
+def _stands(wanted: AclsPresent, given: Iterable[Precondition]) -> bool:
+    return any(isinstance(each, AclsPresent) and {*wanted.bindings} <= {*each.bindings} for each in given)
+
+
+def _missing(plan: Plan, planned: PlannedStep) -> Iterator[str]:
+    step, given = planned.step, planned.preconditions
+    if isinstance(step, ManualStep | VerifyOffsets):
+        return
+    if not any(isinstance(each, ClusterIs) and each.side is step.side for each in given):
+        yield f"which cluster the {step.side} is"
+    if isinstance(step, WriteOffsets) and not any(
+        isinstance(each, TopicIsCompact) and (each.side, each.topic) == (step.side, step.topic) for each in given
+    ):
+        yield f"that topic {step.topic} is compact"
+    stopped = {each.connector: each.side for each in given if isinstance(each, ConnectorStopped)}
+    if step.side is Side.TARGET and Side.SOURCE in stopped.values() and _is_elsewhere(plan):
+        return  # connectors of a Connect cluster that cannot be seen: its IDs must have no owner (NoLiveOwner)
+    changing = WriteOffsets | SetConnectorConfig | CreateConnector | DeleteConnector
+    if isinstance(step, changing) and step.connector not in stopped:
+        yield f"that connector {step.connector} is stopped"
+    if isinstance(step, FenceProducers):
+        tasks = "|".join(map(re.escape, stopped))
+        running = [each for each in step.transactional_ids if not re.search(rf"-(?:{tasks})-\d+$", each)]
+        if running or not stopped:
+            yield f"that the connector of {running[0] if running else 'the IDs'} is stopped"
+
+
+def _is_elsewhere(plan: Plan) -> bool:
+    return any(place.side is Side.TARGET for place in plan.places)

@@ -5,8 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from eosctl.errors import EosctlError, Refused
-from eosctl.model.plan import AwaitOperator, ManualStep, Plan, PlannedStep, Step, StopConnector
-from eosctl.model.preconditions import Check
+from eosctl.model.plan import AwaitOperator, Check, ManualStep, Plan, PlannedStep, Step, StopConnector
 from eosctl.model.report import Finding, Result
 from eosctl.model.skipped import Skipped
 

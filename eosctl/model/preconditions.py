@@ -1,55 +1,103 @@
-"""Does a precondition hold in these facts, and which ones does a step of the plan itself bring about?
+"""What must hold before a step of a plan: each precondition in words, and why it does not hold in the facts, if so.
 
-1. Before anything is done, every precondition of a step that is not done yet must hold, unless that step or an earlier
-   one brings it about: one that stops the connector cannot want it to be stopped.
-2. Immediately before each step its own preconditions must hold, those excepted that its own first act brings about: a
-   step that writes offsets initialises the transactional ID first, which ends a transaction that an earlier run left
-   open. After that act they all must hold.
-3. What could not be read does not hold: unknown is not absent.
+What could not be read does not hold: unknown is not absent. Files and output name a precondition as plan.kind_of does.
 """
 
-import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from enum import StrEnum
-from typing import Final, assert_never
+from collections.abc import Mapping
+from typing import Final, Self
 
 from msgspec import Struct, field
 
 from eosctl.model.acls import AclBinding
-from eosctl.model.connectors import OFFSETS_TOPIC, connector_path
-from eosctl.model.names import TopicPartition
-from eosctl.model.plan import (
-    AclsPresent,
-    AwaitOperator,
-    ClusterIs,
-    ConnectorConfigIs,
-    ConnectorStopped,
-    CreateAcls,
-    CreateTopic,
-    FenceProducers,
-    NoLiveOwner,
-    NoOpenTransaction,
-    OffsetsUnchanged,
-    Plan,
-    PlannedStep,
-    Precondition,
-    SetConnectorConfig,
-    Side,
-    Step,
-    StopConnector,
-    TopicIsCompact,
-    TopicIsCompactOrAbsent,
-    TransactionHangs,
-    TransactionNow,
-    TransactionUnchanged,
-    WriteOffsets,
-    why_changed,
-)
-from eosctl.model.skipped import Skipped
-from eosctl.model.strimzi import STOP_BY_RESOURCE
-from eosctl.model.text import pluralize
+from eosctl.model.connectors import connector_path
+from eosctl.model.names import ProducerIdAndEpoch, Side, TopicPartition
+from eosctl.model.skipped import Cause, Skipped
+from eosctl.model.text import first_few, pluralize
 from eosctl.model.topics import TopicFacts
+from eosctl.model.transactions import ActiveProducer, TransactionDescription, TransactionState
 from eosctl.model.workers import LiveOwners
+
+NOTHING_OPEN: Final = -1
+COMMITTED: Final = frozenset({TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT})
+STOP_HINT: Final = (
+    "stop it first (--stop with --connect-url does that); PAUSED is not enough, its tasks keep their place"
+)
+
+
+class OpenPart(Struct, frozen=True, order=True):
+    """A transaction's part in one partition: its first offset, and the sequence number of its producer's last record.
+
+    Both are NOTHING_OPEN in a partition that was added to the transaction and has no record of it.
+    """
+
+    topic: str
+    partition: int
+    start_offset: int
+    last_sequence: int
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def is_empty(self) -> bool:
+        return self.start_offset == NOTHING_OPEN
+
+
+Parts = Mapping[TopicPartition, OpenPart | Skipped]
+
+
+class TransactionNow(Struct, frozen=True):
+    """A transactional ID as its coordinator and the leaders of its transaction's partitions have it now.
+
+    state None: its coordinator does not know it. started_ms is when its current or last transaction began, None where
+    there was none. parts are read while it is Ongoing; Skipped where a leader did not answer.
+    """
+
+    state: TransactionState | None
+    producer: ProducerIdAndEpoch | None = None
+    started_ms: int | None = None
+    parts: Parts = field(default_factory=dict)
+
+    @classmethod
+    def ongoing(
+        cls,
+        description: TransactionDescription,
+        producers: tuple[ActiveProducer, ...],
+        unanswered: tuple[TopicPartition, ...],
+    ) -> Self:
+        producer = description.producer
+        parts: dict[TopicPartition, OpenPart | Skipped] = {
+            place: OpenPart(place.topic, place.partition, NOTHING_OPEN, NOTHING_OPEN)
+            for place in description.partitions
+        }
+        for each in producers:
+            place, start = each.topic_partition, each.transaction_start_offset
+            if each.producer == producer and start is not None and place in parts:
+                parts[place] = OpenPart(place.topic, place.partition, start, each.last_sequence)
+        for place in unanswered:
+            parts[place] = Skipped(f"no leader answered for {place}", Cause.UNREACHABLE)
+        return cls(description.state, producer, description.start_ms, parts)
+
+    def is_committed(self, started_ms: int) -> bool:
+        """Whether the commit of the transaction that began then is decided; its markers may not all be written."""
+        return self.state in COMMITTED and self.started_ms == started_ms
+
+
+def why_moved(name: str, before: Parts, now: Parts) -> str | None:
+    """Why the client of the ID is not known to be gone: its transaction changed, or a part was not read.
+
+    A transaction loses no partition while it is Ongoing. A coordinator leaves out those whose topics the principal may
+    not describe (KafkaApis.handleDescribeTransactionsRequest).
+    """
+    unread = next((f"{place}: {part.reason}" for place, part in now.items() if isinstance(part, Skipped)), None)
+    hidden = min(before.keys() - now.keys(), default=None)
+    if unread is None and hidden is not None:
+        unread = f"{hidden}, which is hidden: Describe on its topic is missing"
+    if unread is not None:
+        return f"whether the client of {name} still writes is unknown in {unread}"
+    moved = sorted(place for place, part in now.items() if before.get(place) != part)
+    return f"the client of {name} is not gone: it wrote to {', '.join(map(str, moved))}" if moved else None
 
 
 class ConnectorFacts(Struct, frozen=True):
@@ -96,239 +144,6 @@ class PlanFacts(Struct, frozen=True):
     transactions: Mapping[tuple[Side, str], TransactionNow | Skipped] = field(default_factory=dict)
 
 
-IN_USE_HINT: Final = (
-    "fencing would put that task out, and each start of one connector the other: give one of them another name; stop "
-    "that connector first, or make the plan with --force and restart its tasks afterwards; a group of which nothing is "
-    "known has to be described first (Describe on it, or on the cluster if there is no such group)"
-)
-
-
-STOP_HINT: Final = (
-    "stop it first (--stop with --connect-url does that); PAUSED is not enough, its tasks keep their place"
-)
-
-
-def needed_first(steps: Iterable[PlannedStep]) -> tuple[Precondition, ...]:
-    """Preconditions of the steps that no earlier step establishes, each once."""
-    needed: dict[Precondition, None] = {}
-    earlier: list[Step] = []
-    for planned in steps:
-        earlier.append(planned.step)
-        for precondition in planned.preconditions:
-            if not any(establishes(step, precondition) for step in earlier):
-                needed[precondition] = None
-    return tuple(needed)
-
-
-def establishes(step: Step, precondition: Precondition) -> bool:
-    """Whether the precondition need not hold before `step` because it is the step's purpose."""
-    match step, precondition:
-        case StopConnector() | AwaitOperator(stops=True), ConnectorStopped():
-            return (step.side, step.connector) == (precondition.side, precondition.connector)
-        case CreateTopic(), TopicIsCompact():
-            return (step.side, step.topic) == (precondition.side, precondition.topic)
-        case CreateAcls(), AclsPresent():
-            return step.side is precondition.side
-        case FenceProducers() | WriteOffsets(), NoOpenTransaction():
-            return True
-    return False
-
-
-class Standing(StrEnum):
-    OK = "ok"
-    FAILS = "fails"
-    LATER = "later"
-    UNKNOWN = "unknown"
-
-
-class Check(Struct, frozen=True):
-    precondition: Precondition
-    steps: tuple[int, ...]
-    standing: Standing
-    reason: str = ""
-
-
-def standings(
-    steps: Sequence[tuple[int, PlannedStep]], needed: Collection[Precondition], facts: PlanFacts | Skipped
-) -> tuple[Check, ...]:
-    """Each precondition of these steps, which have their numbers. `needed` are those that must hold now (rule 1);
-    Skipped: the facts could not be read.
-    """
-    numbers: dict[Precondition, list[int]] = {}
-    for number, planned in steps:
-        for each in planned.preconditions:
-            numbers.setdefault(each, []).append(number)
-    return tuple(
-        Check(each, tuple(before), *_standing(each, facts, steps, is_needed=each in needed))
-        for each, before in numbers.items()
-    )
-
-
-def _standing(
-    precondition: Precondition,
-    facts: PlanFacts | Skipped,
-    steps: Sequence[tuple[int, PlannedStep]],
-    *,
-    is_needed: bool,
-) -> tuple[Standing, str]:
-    if not is_needed:
-        causes = [number for number, planned in steps if establishes(planned.step, precondition)]
-        return Standing.LATER, f"step {causes[0]} brings it about" if causes else "planned again after the stop"
-    if isinstance(facts, Skipped):
-        return Standing.UNKNOWN, facts.reason
-    reason = violation(precondition, facts)
-    return (Standing.OK, "") if reason is None else (Standing.FAILS, reason)
-
-
-def violations(preconditions: Sequence[Precondition], facts: PlanFacts) -> tuple[str, ...]:
-    reasons = (violation(each, facts) for each in preconditions)
-    return tuple(reason for reason in reasons if reason is not None)
-
-
-def cure(
-    preconditions: Iterable[Precondition], facts: PlanFacts, plan: Plan | None = None, words: Sequence[str] = ()
-) -> str:
-    """The remedy for preconditions that do not hold; words name the plan's clusters on a command line.
-
-    A new plan would be held up by the same open transaction. Its ID was initialised before a plan looks for it, so it
-    is another producer's, or it hangs: a coordinator ended it and forgot a marker, as 4.3.1 does where a partition has
-    no leader just then.
-    """
-    preconditions = tuple(preconditions)
-    violated = [each for each in preconditions if violation(each, facts) is not None]
-    commits = any(isinstance(each, TransactionUnchanged) for each in preconditions)
-    if commits and any(isinstance(each, TransactionUnchanged | NoLiveOwner) for each in violated):
-        return "nothing was committed; ask the owner of the ID again, then plan again: `eosctl transactions commit`"
-    cures = (_cure(each, facts, plan, words) for each in violated)
-    return next(filter(None, cures), "make the plan again: it is made for what was there then")
-
-
-def _cure(violated: Precondition, facts: PlanFacts, plan: Plan | None, words: Sequence[str]) -> str | None:
-    match violated:
-        case NoOpenTransaction(_, topic):
-            look = f"eosctl transactions hanging --topic {topic}"
-            return f"wait until it ends, or end it if it hangs (`{look}` shows how); then run the plan again"
-        case NoLiveOwner():
-            return IN_USE_HINT
-        case ConnectorStopped(side, connector) if _keeps_tasks(facts.connectors[side, connector]):
-            return f"{how_to_stop(violated, facts)}; then run the plan again"
-        case ConnectorStopped(_, connector) if plan is not None and plan.operated and plan.operated.has(connector):
-            return f"{STOP_BY_RESOURCE}; then run the plan again"
-        case OffsetsUnchanged(_, _, connector) if plan is not None and (again := moved_again(plan, words)) is not None:
-            return (
-                f"connector {connector} has gone on; `{again}` moves its present position, without repeating a record"
-            )
-    return None
-
-
-def moved_again(plan: Plan, words: Sequence[str] = ()) -> str | None:
-    """The command that moves the present offsets where a plan or an undo leads that gives one connector another topic.
-
-    None for other plans: between clusters or names, under an operator, without a change of the config.
-    """
-    writes = {each.step.connector: each.step for each in plan.steps if isinstance(each.step, WriteOffsets)}
-    configs = [each.step for each in plan.steps if isinstance(each.step, SetConnectorConfig)]
-    is_elsewhere = any(place.side is Side.TARGET for place in plan.places)
-    if is_elsewhere or plan.operated is not None or len(configs) != 1 or writes.keys() != {configs[0].connector}:
-        return None
-    [config] = configs
-    if config.copied_from is not None or config.changes.keys() != {OFFSETS_TOPIC}:
-        return None
-    topic, name = config.changes[OFFSETS_TOPIC], config.connector
-    target = ["--to-worker-topic"] if topic is None else ["--to-topic", topic]
-    group_id = writes[name].transactional_id.removesuffix(f"-{name}-0")
-    configs_topics = [each.config_topic for each in plan.places if each.config_topic not in {None, "connect-configs"}]
-    more = [word for topic in configs_topics if topic is not None for word in ("--config-topic", topic)]
-    flags = ["--stop", "--set-config", "--resume"]
-    options = [*words, "--group-id", group_id, "--connector", name, *target, *more, *flags]
-    return shlex.join(["eosctl", "migrate-offsets", *options])
-
-
-def violation(precondition: Precondition, facts: PlanFacts) -> str | None:  # noqa: C901, PLR0911  # one for each kind
-    """Why the precondition does not hold, None where it does."""
-    match precondition:
-        case ClusterIs():
-            return _cluster(precondition, facts)
-        case ConnectorStopped():
-            return _connector(precondition, facts)
-        case ConnectorConfigIs():
-            return _config(precondition, facts)
-        case NoLiveOwner(side, transactional_ids, besides):
-            return facts.live_owners[side].why_in_use(transactional_ids, besides)
-        case TopicIsCompact():
-            return _compact(precondition, facts.topics[precondition.side, precondition.topic])
-        case TopicIsCompactOrAbsent(side, topic, partitions):
-            now = facts.topics[side, topic]
-            return None if now is None else _compact(TopicIsCompact(side, topic, partitions), now)
-        case OffsetsUnchanged():
-            return _offsets(precondition, facts)
-        case NoOpenTransaction(side, topic, connector):
-            producers = facts.offsets[side, topic, connector].open
-            what = f"an open transaction of producer {', '.join(producers)} wrote offsets of {connector} into {topic}"
-            return what if producers else None
-        case AclsPresent(side, bindings):
-            return _acls(bindings, facts.acls[side])
-        case TransactionHangs():
-            return _open_transaction(precondition, facts)
-        case TransactionUnchanged():
-            return _unchanged(precondition, facts)
-    assert_never(precondition)
-
-
-def _unchanged(wanted: TransactionUnchanged, facts: PlanFacts) -> str | None:
-    now = facts.transactions[wanted.side, wanted.transactional_id]
-    if isinstance(now, Skipped):
-        return f"what became of the transaction of {wanted.transactional_id} is unknown: {now.reason}"
-    return why_changed(wanted, now)
-
-
-def _cluster(wanted: ClusterIs, facts: PlanFacts) -> str | None:
-    found = facts.cluster_ids[wanted.side]
-    if found == wanted.cluster_id:
-        return None
-    return f"the plan is for {wanted.side} cluster {wanted.cluster_id}, this is {found}"
-
-
-def _connector(wanted: ConnectorStopped, facts: PlanFacts) -> str | None:
-    now = facts.connectors[wanted.side, wanted.connector]
-    if isinstance(now, Skipped):
-        return f"whether connector {wanted.connector} is stopped is unknown: {now.reason}"
-    if now.state is None or (now.state == "STOPPED" and now.tasks == 0):
-        return None
-    return f"connector {wanted.connector} is {now.state} with {pluralize(now.tasks, 'task')}, not STOPPED with none"
-
-
-def _config(wanted: ConnectorConfigIs, facts: PlanFacts) -> str | None:
-    now = facts.config_digests[wanted.side, wanted.connector]
-    if now is None or now == wanted.digest:
-        return None
-    return f"connector {wanted.connector} exists with a config other than the plan's"
-
-
-def how_to_stop(wanted: ConnectorStopped, facts: PlanFacts) -> str:
-    if not _keeps_tasks(facts.connectors[wanted.side, wanted.connector]):
-        return STOP_HINT
-    path = connector_path(wanted.connector)
-    return (
-        f"stop it again (PUT {path}/stop, or --stop with --connect-url): a task that was still starting wrote its "
-        "status after the stop, and the workers remove that when they rebalance, as each stop has them do"
-    )
-
-
-def _keeps_tasks(now: ConnectorFacts | Skipped) -> bool:
-    return isinstance(now, ConnectorFacts) and now.state == "STOPPED" and now.tasks > 0
-
-
-def _compact(wanted: TopicIsCompact, now: TopicNow | None) -> str | None:
-    if now is None:
-        return f"topic {wanted.topic} does not exist"
-    if wanted.topic_id is not None and now.topic_id is not None and wanted.topic_id != now.topic_id:
-        return f"topic {wanted.topic} was deleted and created again: its ID is {now.topic_id}, not {wanted.topic_id}"
-    if now.facts.partitions != wanted.partitions:
-        return f"topic {wanted.topic} has {now.facts.partitions} partitions, the plan is for {wanted.partitions}"
-    return not_compact(now.facts)
-
-
 def not_compact(topic: TopicFacts) -> str | None:
     """Why the topic cannot hold offsets: its cleanup.policy. One that may not be read passes, as it does in Connect."""
     policy = topic.setting("cleanup.policy")
@@ -337,30 +152,270 @@ def not_compact(topic: TopicFacts) -> str | None:
     return f"topic {topic.name} has cleanup.policy {policy}, which loses offsets and which Connect refuses"
 
 
-def _offsets(wanted: OffsetsUnchanged, facts: PlanFacts) -> str | None:
-    now = facts.offsets[wanted.side, wanted.topic, wanted.connector]
-    if wanted.digest in {now.records, now.values} or (wanted.allowed is not None and wanted.allowed == now.values):
-        return None
-    return f"the offsets of connector {wanted.connector} in topic {wanted.topic} changed since the plan was made"
+class ClusterIs(Struct, frozen=True):
+    side: Side
+    cluster_id: str
+
+    def describe(self) -> str:
+        return f"the cluster is {self.cluster_id}{self.side.suffix}"
+
+    def violation(self, facts: PlanFacts) -> str | None:
+        found = facts.cluster_ids[self.side]
+        if found == self.cluster_id:
+            return None
+        return f"the plan is for {self.side} cluster {self.cluster_id}, this is {found}"
 
 
-def _acls(wanted: Sequence[AclBinding], now: frozenset[AclBinding] | Skipped) -> str | None:
-    if isinstance(now, Skipped):
-        return f"whether ACLs are there is unknown: {now.reason}"
-    lost = [each for each in wanted if each not in now]
-    return f"{len(lost)} ACLs that are needed are not there, the first: {lost[0]}" if lost else None
+class ConnectorStopped(Struct, frozen=True):
+    """The connector is STOPPED and has no tasks, or does not exist."""
+
+    side: Side
+    connector: str
+
+    def describe(self) -> str:
+        return f"connector {self.connector}{self.side.suffix} is STOPPED without tasks, or does not exist"
+
+    def violation(self, facts: PlanFacts) -> str | None:
+        now = facts.connectors[self.side, self.connector]
+        if isinstance(now, Skipped):
+            return f"whether connector {self.connector} is stopped is unknown: {now.reason}"
+        if now.state is None or (now.state == "STOPPED" and now.tasks == 0):
+            return None
+        return f"connector {self.connector} is {now.state} with {pluralize(now.tasks, 'task')}, not STOPPED with none"
+
+    def keeps_tasks(self, facts: PlanFacts) -> bool:
+        now = facts.connectors[self.side, self.connector]
+        return isinstance(now, ConnectorFacts) and now.state == "STOPPED" and now.tasks > 0
+
+    def how_to_stop(self, facts: PlanFacts) -> str:
+        if not self.keeps_tasks(facts):
+            return STOP_HINT
+        return (
+            f"stop it again (PUT {connector_path(self.connector)}/stop, or --stop with --connect-url): a task that was "
+            "still starting wrote its status after the stop, and the workers remove that when they rebalance, as each "
+            "stop has them do"
+        )
 
 
-def _open_transaction(wanted: TransactionHangs, facts: PlanFacts) -> str | None:
-    place = TopicPartition(wanted.topic, wanted.partition)
-    now = facts.open_transactions[wanted.side, place, wanted.producer_id]
-    what = f"producer {wanted.producer_id} in {place}"
-    if now is None:
-        return None
-    if now.start_offset != wanted.start_offset:
-        return f"{what} has a transaction from offset {now.start_offset} open now, not from {wanted.start_offset}"
-    if wanted.forced or now.hangs is True:
-        return None
-    if isinstance(now.hangs, Skipped):
-        return f"whether the transaction of {what} hangs is unknown: {now.hangs.reason}"
-    return f"the transaction of {what} does not hang: its coordinator knows it"
+class ConnectorConfigIs(Struct, frozen=True):
+    """The connector has the config with this digest (codecs.connector_files), or does not exist."""
+
+    side: Side
+    connector: str
+    digest: str
+
+    def describe(self) -> str:
+        return f"connector {self.connector}{self.side.suffix} has the config of the plan, or does not exist"
+
+    def violation(self, facts: PlanFacts) -> str | None:
+        if facts.config_digests[self.side, self.connector] in {None, self.digest}:
+            return None
+        return f"connector {self.connector} exists with a config other than the plan's"
+
+
+class NoLiveOwner(Struct, frozen=True):
+    """No task of a Connect group on the cluster has one of these IDs, and no leader.
+
+    Tasks of group `besides` do not count: it is known that connector by connector (ConnectorStopped).
+    """
+
+    side: Side
+    transactional_ids: tuple[str, ...]
+    besides: str | None = None
+
+    def describe(self) -> str:
+        group = "" if self.besides is None else f" of another Connect cluster than {self.besides}"
+        return f"no task{group} has {first_few(self.transactional_ids)}{self.side.suffix}"
+
+    def violation(self, facts: PlanFacts) -> str | None:
+        return facts.live_owners[self.side].why_in_use(self.transactional_ids, self.besides)
+
+
+class TopicIsCompact(Struct, frozen=True):
+    """The topic exists, has cleanup.policy compact and this many partitions; topic_id None accepts any."""
+
+    side: Side
+    topic: str
+    partitions: int
+    topic_id: str | None = None
+
+    def describe(self) -> str:
+        partitions = pluralize(self.partitions, "partition")
+        return f"topic {self.topic}{self.side.suffix} is compact, with {partitions}, and the same topic still"
+
+    def violation(self, facts: PlanFacts) -> str | None:
+        topic, now = self.topic, facts.topics[self.side, self.topic]
+        if now is None:
+            return f"topic {topic} does not exist"
+        if self.topic_id is not None and now.topic_id is not None and self.topic_id != now.topic_id:
+            return f"topic {topic} was deleted and created again: its ID is {now.topic_id}, not {self.topic_id}"
+        if now.facts.partitions != self.partitions:
+            return f"topic {topic} has {now.facts.partitions} partitions, the plan is for {self.partitions}"
+        return not_compact(now.facts)
+
+
+class TopicIsCompactOrAbsent(Struct, frozen=True):
+    """The topic does not exist, or is as TopicIsCompact wants it."""
+
+    side: Side
+    topic: str
+    partitions: int
+
+    def describe(self) -> str:
+        partitions = pluralize(self.partitions, "partition")
+        return f"topic {self.topic}{self.side.suffix} does not exist, or is compact with {partitions}"
+
+    def violation(self, facts: PlanFacts) -> str | None:
+        if facts.topics[self.side, self.topic] is None:
+            return None
+        return TopicIsCompact(self.side, self.topic, self.partitions).violation(facts)
+
+
+class OffsetsUnchanged(Struct, frozen=True):
+    """The last committed record of every key of the connector is the one that was read, by digest.
+
+    digest is of records or of values only (codecs.offsets_digest). allowed is the digest of the offsets as the plan
+    leaves them: they are accepted too, so that a plan that was cut short after its commit can be finished.
+    """
+
+    side: Side
+    topic: str
+    connector: str
+    digest: str
+    allowed: str | None = None
+
+    def describe(self) -> str:
+        where = f"in topic {self.topic}{self.side.suffix}"
+        return f"the offsets of connector {self.connector} {where} are those that were read"
+
+    def violation(self, facts: PlanFacts) -> str | None:
+        now = facts.offsets[self.side, self.topic, self.connector]
+        if self.digest in {now.records, now.values} or (self.allowed is not None and self.allowed == now.values):
+            return None
+        return f"the offsets of connector {self.connector} in topic {self.topic} changed since the plan was made"
+
+
+class NoOpenTransaction(Struct, frozen=True):
+    """No ongoing transaction wrote offsets of the connector into the topic."""
+
+    side: Side
+    topic: str
+    connector: str
+
+    def describe(self) -> str:
+        topic = f"{self.topic}{self.side.suffix}"
+        return f"no open transaction wrote offsets of connector {self.connector} into topic {topic}"
+
+    def violation(self, facts: PlanFacts) -> str | None:
+        producers = ", ".join(facts.offsets[self.side, self.topic, self.connector].open)
+        what = f"an open transaction of producer {producers} wrote offsets of {self.connector} into {self.topic}"
+        return what if producers else None
+
+
+class TransactionHangs(Struct, frozen=True):
+    """What the producer has open in the partition begins at start_offset and, unless forced, hangs (KIP-664).
+
+    It holds as well where the producer has nothing open there any more: then there is nothing to abort.
+    """
+
+    side: Side
+    topic: str
+    partition: int
+    producer_id: int
+    start_offset: int
+    forced: bool = False
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+    def describe(self) -> str:
+        place = f"{self.topic_partition}{self.side.suffix}"
+        what = f"what producer {self.producer_id} has open in {place} begins at {self.start_offset}"
+        return what if self.forced else f"{what} and hangs"
+
+    def violation(self, facts: PlanFacts) -> str | None:
+        now = facts.open_transactions[self.side, self.topic_partition, self.producer_id]
+        what = f"producer {self.producer_id} in {self.topic_partition}"
+        if now is None:
+            return None
+        if now.start_offset != self.start_offset:
+            return f"{what} has a transaction from offset {now.start_offset} open now, not from {self.start_offset}"
+        if self.forced or now.hangs is True:
+            return None
+        if isinstance(now.hangs, Skipped):
+            return f"whether the transaction of {what} hangs is unknown: {now.hangs.reason}"
+        return f"the transaction of {what} does not hang: its coordinator knows it"
+
+
+class TransactionUnchanged(Struct, frozen=True):
+    """The ID's transaction is Ongoing and the same: its start, producer, partitions, and the last record in each.
+
+    It holds as well where this transaction is committed: then there is nothing to commit. It does not hold where the
+    client wrote another record, for then it is not gone.
+    """
+
+    side: Side
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    started_ms: int
+    parts: tuple[OpenPart, ...]
+
+    @property
+    def producer(self) -> ProducerIdAndEpoch:
+        return ProducerIdAndEpoch(self.producer_id, self.producer_epoch)
+
+    def describe(self) -> str:
+        what = f"the transaction of {self.transactional_id}{self.side.suffix}, producer {self.producer}"
+        return f"{what}, is Ongoing without a further record, or committed"
+
+    def violation(self, facts: PlanFacts) -> str | None:
+        now = facts.transactions[self.side, self.transactional_id]
+        if isinstance(now, Skipped):
+            return f"what became of the transaction of {self.transactional_id} is unknown: {now.reason}"
+        return self.why_changed(now)
+
+    def why_changed(self, now: TransactionNow) -> str | None:
+        name = self.transactional_id
+        if now.is_committed(self.started_ms):
+            return None
+        if now.state is None:
+            return f"no coordinator knows {name} any more"
+        if now.state is not TransactionState.ONGOING or now.started_ms != self.started_ms:
+            return f"{name} is {now.state.value} as {now.producer} now: the transaction of the plan has ended"
+        if now.producer != self.producer:
+            return f"{name} is held by producer {now.producer} now, not by {self.producer}"
+        return why_moved(name, {each.topic_partition: each for each in self.parts}, now.parts)
+
+
+class AclsPresent(Struct, frozen=True):
+    """The cluster has each of these bindings: others are removed only while they stand."""
+
+    side: Side
+    bindings: tuple[AclBinding, ...]
+
+    def describe(self) -> str:
+        return f"{first_few([str(each) for each in self.bindings])}{self.side.suffix} are there"
+
+    def violation(self, facts: PlanFacts) -> str | None:
+        now = facts.acls[self.side]
+        if isinstance(now, Skipped):
+            return f"whether ACLs are there is unknown: {now.reason}"
+        lost = [each for each in self.bindings if each not in now]
+        return f"{len(lost)} ACLs that are needed are not there, the first: {lost[0]}" if lost else None
+
+
+Precondition = (
+    ClusterIs
+    | ConnectorStopped
+    | ConnectorConfigIs
+    | NoLiveOwner
+    | TopicIsCompact
+    | TopicIsCompactOrAbsent
+    | OffsetsUnchanged
+    | NoOpenTransaction
+    | TransactionHangs
+    | TransactionUnchanged
+    | AclsPresent
+)

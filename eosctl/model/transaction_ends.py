@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.plan import Parts
+from eosctl.model.preconditions import Parts
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import Ownership, TransactionDescription
 from eosctl.model.workers import LiveOwners

@@ -34,9 +34,9 @@ from eosctl.model.acls import SUPER_USERS, AclBinding, PatternType
 from eosctl.model.client_properties import HIDDEN, REFERENCE, Property
 from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfig, WorkerConfig
 from eosctl.model.connectors import ConnectorState
-from eosctl.model.names import did_you_mean
+from eosctl.model.names import Side, did_you_mean
 from eosctl.model.offsets import SourceSupport
-from eosctl.model.plan import PlanTarget, Side
+from eosctl.model.plan import PlanTarget
 from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.text import pluralize
 from eosctl.model.versions import KafkaVersion

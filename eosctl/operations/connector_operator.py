@@ -21,7 +21,8 @@ from eosctl.errors import UsageError
 from eosctl.executors.files import write_resource_file
 from eosctl.files import CONNECTOR_CONFIG, WORKER_CONFIG, read_text
 from eosctl.model.hidden_fields import HiddenFields
-from eosctl.model.plan import AwaitOperator, Plan, Side, WriteOffsets
+from eosctl.model.names import Side
+from eosctl.model.plan import AwaitOperator, Plan, WriteOffsets
 from eosctl.model.planned import Planned
 from eosctl.model.strimzi import KAFKA_MIRROR_MAKER_2, RUNNING, STOPPED, USE_CONNECTOR_RESOURCES, OperatedConnectors
 from eosctl.operations.plan_files import own_plans

@@ -19,11 +19,10 @@ from eosctl.model.client_roles import (
 )
 from eosctl.model.fencing import FencingRequest
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest
-from eosctl.model.names import did_you_mean
+from eosctl.model.names import Side, did_you_mean
 from eosctl.model.offsets import SourceSupport
-from eosctl.model.plan import ConnectorStopped, Side
 from eosctl.model.planned import Applied, Planned
-from eosctl.model.preconditions import ConnectorFacts
+from eosctl.model.preconditions import ConnectorFacts, ConnectorStopped
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.workers import WorkerFacts
 from eosctl.operations.agreement import Show

@@ -10,25 +10,28 @@ from eosctl.codecs.offsets_topic import entries_by_connector, offsets_now
 from eosctl.errors import EosctlError, NotAuthorized, Refused, Unreachable, UsageError
 from eosctl.model.config_topic import ConnectorConfigRecord
 from eosctl.model.connectors import ConnectorState, Properties, TargetState
-from eosctl.model.names import TopicPartition
+from eosctl.model.names import Side, TopicPartition
 from eosctl.model.offsets import Entry, OffsetsTopic, StorePlace
-from eosctl.model.plan import (
+from eosctl.model.preconditions import (
     AclsPresent,
     ClusterIs,
     ConnectorConfigIs,
+    ConnectorFacts,
     ConnectorStopped,
     NoLiveOwner,
     NoOpenTransaction,
+    OffsetsNow,
     OffsetsUnchanged,
+    OpenNow,
+    PlanFacts,
     Precondition,
-    Side,
     TopicIsCompact,
     TopicIsCompactOrAbsent,
+    TopicNow,
     TransactionHangs,
     TransactionNow,
     TransactionUnchanged,
 )
-from eosctl.model.preconditions import ConnectorFacts, OffsetsNow, OpenNow, PlanFacts, TopicNow
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped, not_asked, read_or_skip
 from eosctl.model.topics import TopicFacts

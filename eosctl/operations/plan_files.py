@@ -13,19 +13,19 @@ from eosctl.codecs.plan import JournalEvent, decode_journal, decode_plan, plan_d
 from eosctl.errors import EosctlError, Refused, Undecodable, UsageError
 from eosctl.executors.apply import write_plan_file
 from eosctl.files import JOURNAL, PLAN, read_text
+from eosctl.model.names import Side
 from eosctl.model.plan import (
-    ClusterIs,
     CreateConnector,
     ManualStep,
     Plan,
     PlanTarget,
     ResumeConnector,
     SetConnectorConfig,
-    Side,
     VerifyOffsets,
     WriteOffsets,
 )
 from eosctl.model.planned import KeptPlan, KeptPlans, PlanState, state_by
+from eosctl.model.preconditions import ClusterIs
 from eosctl.model.skipped import Skipped
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import PlannedServers, SessionOptions, state_directory

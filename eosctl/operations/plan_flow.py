@@ -28,20 +28,11 @@ from eosctl.executors.transactions import CommitChecks
 from eosctl.files import RESTORED_CONFIG, read_text
 from eosctl.model.connectors import connector_path
 from eosctl.model.failpoints import Failpoint, no_failpoint
-from eosctl.model.plan import (
-    AwaitOperator,
-    ClusterIs,
-    ConnectorStopped,
-    ManualStep,
-    Plan,
-    Side,
-    StopConnector,
-    TransactionNow,
-)
+from eosctl.model.names import Side
+from eosctl.model.plan import AwaitOperator, ManualStep, Plan, Standing, StopConnector, lacking, moved_again
 from eosctl.model.planned import Applied, ApplyOutcome, Planned
-from eosctl.model.preconditions import Standing, moved_again
+from eosctl.model.preconditions import ClusterIs, ConnectorStopped, TransactionNow
 from eosctl.model.skipped import Skipped, read_or_skip
-from eosctl.model.step_descriptions import describe_step, lacking
 from eosctl.model.text import first_few, pluralize
 from eosctl.model.transactions import TransactionDescription, require_described
 from eosctl.operations.agreement import Show, agree
@@ -158,7 +149,7 @@ def _no_worker(session: Session, clusters: SourceAndTarget, plan: Plan) -> Refus
     lacking = {side: step for side, step in needed.items() if side not in known}
     if not lacking:
         return None
-    what = [f"to {describe_step(step)}, the Connect workers of the {side} are needed" for side, step in lacking.items()]
+    what = [f"to {step.describe()}, the Connect workers of the {side} are needed" for side, step in lacking.items()]
     hint = "give " + " and ".join("--connect-url" if side is Side.SOURCE else "--to-connect-url" for side in lacking)
     if Side.SOURCE in lacking and (found := session.advertised_workers()):
         one = hint.replace("--connect-url", f"--connect-url {found[0]}", 1)
@@ -417,7 +408,7 @@ def run_plan(
             performers_on(clusters.access, clusters.reading, failpoint, console.narrate),
             words=clusters.words,
             on_result=lambda result: say(
-                f"{result.number}. {result.outcome.value}: {result.detail or describe_step(result.step)}"
+                f"{result.number}. {result.outcome.value}: {result.detail or result.step.describe()}"
             ),
             failpoint=failpoint,
         ).run()

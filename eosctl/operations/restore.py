@@ -11,8 +11,9 @@ from eosctl.files import EXPORT, RESTORED_CONFIG, read_text
 from eosctl.model.connectors import OFFSETS_TOPIC
 from eosctl.model.hidden_fields import HiddenFields
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest
-from eosctl.model.plan import ConnectorStopped, Side
+from eosctl.model.names import Side
 from eosctl.model.planned import Applied, Planned
+from eosctl.model.preconditions import ConnectorStopped
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.operations.agreement import Show
 from eosctl.operations.connector_operator import NOBODY, ConnectorOperator, connector_operator

@@ -5,8 +5,10 @@ from pathlib import Path
 from eosctl.analysis.hanging import ALL_AGES
 from eosctl.analysis.transactions import KnownNames, ownership
 from eosctl.errors import EosctlError
-from eosctl.model.plan import ConnectorStopped, NoLiveOwner, Parts, Plan, Side
+from eosctl.model.names import Side
+from eosctl.model.plan import Plan
 from eosctl.model.planned import Applied, Planned
+from eosctl.model.preconditions import ConnectorStopped, NoLiveOwner, Parts
 from eosctl.model.text import pluralize
 from eosctl.model.transaction_ends import AbortRequest, CommitFacts, CommitRequest
 from eosctl.model.transactions import TransactionState

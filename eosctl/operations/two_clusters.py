@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.rest_identity import WorkerUrl
-from eosctl.model.plan import PlanTarget, Side
+from eosctl.model.names import Side
+from eosctl.model.plan import PlanTarget
 from eosctl.operations.plan_facts import ReadSide, States, read_connector_states
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import PlannedServers, as_words, typed_urls

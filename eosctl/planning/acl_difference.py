@@ -28,8 +28,9 @@ from eosctl.model.acl_plan import (
 )
 from eosctl.model.acls import WILDCARD, AclBinding, Operation, Permission, ResourceType
 from eosctl.model.client_roles import ConnectCluster
-from eosctl.model.names import leader_transactional_id
-from eosctl.model.plan import AclsPresent, ClusterIs, CreateAcls, DeleteAcls, Plan, PlannedStep, Side
+from eosctl.model.names import Side, leader_transactional_id
+from eosctl.model.plan import CreateAcls, DeleteAcls, Plan, PlannedStep
+from eosctl.model.preconditions import AclsPresent, ClusterIs
 from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped, not_asked
 

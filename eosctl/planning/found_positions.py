@@ -19,20 +19,10 @@ from eosctl.codecs.offsets_topic import (
 )
 from eosctl.errors import Refused
 from eosctl.model.migration import MergeRule, Move
+from eosctl.model.names import Side
 from eosctl.model.offsets import Entry, OffsetKey
-from eosctl.model.plan import (
-    ClusterIs,
-    OffsetsUnchanged,
-    Plan,
-    PlannedStep,
-    Precondition,
-    ReadAgain,
-    Side,
-    StopConnector,
-    TopicIsCompact,
-    VerifyOffsets,
-    WriteOffsets,
-)
+from eosctl.model.plan import Plan, PlannedStep, ReadAgain, StopConnector, VerifyOffsets, WriteOffsets
+from eosctl.model.preconditions import ClusterIs, OffsetsUnchanged, Precondition, TopicIsCompact
 from eosctl.model.report import Severity
 from eosctl.planning.migration import Merged, after_writing, merge_offsets, text
 from eosctl.planning.restore import find_differences, writes_of

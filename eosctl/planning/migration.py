@@ -35,6 +35,7 @@ from eosctl.codecs.offsets_topic import (
 )
 from eosctl.model.connectors import OFFSETS_TOPIC, connector_path
 from eosctl.model.migration import MergeRule, MigrationFacts, MigrationRequest, Move
+from eosctl.model.names import Side
 from eosctl.model.offsets import (
     ConnectorOffset,
     Entry,
@@ -46,36 +47,33 @@ from eosctl.model.offsets import (
     SourcePartition,
 )
 from eosctl.model.plan import (
-    ClusterIs,
-    ConnectorStopped,
+    IN_USE_HINT,
     CreateTopic,
     FenceProducers,
     ManualStep,
-    NoLiveOwner,
-    NoOpenTransaction,
-    OffsetsUnchanged,
     OffsetsWrite,
     Plan,
     PlannedStep,
-    Precondition,
     ResumeConnector,
     SetConnectorConfig,
-    Side,
     StopConnector,
-    TopicIsCompact,
-    TopicIsCompactOrAbsent,
     VerifyOffsets,
     WriteOffsets,
 )
 from eosctl.model.planned import Planned
 from eosctl.model.preconditions import (
-    IN_USE_HINT,
+    ClusterIs,
     ConnectorFacts,
+    ConnectorStopped,
+    NoLiveOwner,
+    NoOpenTransaction,
     OffsetsNow,
+    OffsetsUnchanged,
     PlanFacts,
-    how_to_stop,
+    Precondition,
+    TopicIsCompact,
+    TopicIsCompactOrAbsent,
     not_compact,
-    violation,
 )
 from eosctl.model.records import java_partition
 from eosctl.model.report import Finding, Severity
@@ -439,7 +437,7 @@ def objections(
     """
     plan_facts = PlanFacts(connectors=facts.connectors, live_owners=facts.live_owners)
     for precondition in needed:
-        reason = violation(precondition, plan_facts)
+        reason = precondition.violation(plan_facts)
         if isinstance(precondition, NoLiveOwner):
             if reason is not None:
                 yield reason, IN_USE_HINT
@@ -448,7 +446,7 @@ def objections(
             facts.connectors[precondition.side, precondition.connector], Skipped
         )
         if reason is not None and not will_stop:
-            yield reason, how_to_stop(precondition, plan_facts)
+            yield reason, precondition.how_to_stop(plan_facts)
     for topic in dict.fromkeys(move.target_topic for move in request.moves):
         now = facts.topics[Side.TARGET, topic]
         reason = None if now is None else not_compact(now.facts)

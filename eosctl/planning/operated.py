@@ -22,9 +22,9 @@ from msgspec.structs import replace
 
 from eosctl.model.acl_plan import is_kubernetes_name
 from eosctl.model.connectors import connector_path
+from eosctl.model.names import Side
 from eosctl.model.plan import (
     AwaitOperator,
-    ConnectorStopped,
     CreateConnector,
     DeleteConnector,
     ManualStep,
@@ -32,12 +32,11 @@ from eosctl.model.plan import (
     PlannedStep,
     ResumeConnector,
     SetConnectorConfig,
-    Side,
     Step,
     StopConnector,
 )
 from eosctl.model.planned import Planned
-from eosctl.model.preconditions import STOP_HINT
+from eosctl.model.preconditions import STOP_HINT, ConnectorStopped
 from eosctl.model.strimzi import RUNNING, STOP_BY_RESOURCE, STOPPED, OperatedConnectors
 
 EMIT: Final = "give --emit strimzi and --connector-config FILE: the changes are written as resources to apply"

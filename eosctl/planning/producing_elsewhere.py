@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from eosctl.analysis.catalogue.connect import NO_GROUP, OTHER_KAFKA
 from eosctl.analysis.catalogue.internal_topics import PRODUCES_ELSEWHERE
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
+from eosctl.model.names import Side
 from eosctl.model.offsets import SourceSupport
-from eosctl.model.plan import Side
 from eosctl.model.preconditions import ConnectorFacts
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped

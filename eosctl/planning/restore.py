@@ -44,29 +44,33 @@ from eosctl.codecs.offsets_topic import (
     value_digest,
 )
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move, SourceRead
-from eosctl.model.names import ConnectorTaskId, task_transactional_id
+from eosctl.model.names import ConnectorTaskId, Side, task_transactional_id
 from eosctl.model.offsets import ConnectorOffset, Entry, OffsetKey, Order, Served, SourceOffset, SourcePartition
 from eosctl.model.plan import (
-    ClusterIs,
-    ConnectorStopped,
+    IN_USE_HINT,
     CreateConnector,
     CreateTopic,
     FenceProducers,
-    NoOpenTransaction,
-    OffsetsUnchanged,
     OffsetsWrite,
     Plan,
     PlannedStep,
     ResumeConnector,
-    Side,
     StopConnector,
-    TopicIsCompact,
-    TopicIsCompactOrAbsent,
     VerifyOffsets,
     WriteOffsets,
 )
 from eosctl.model.planned import Planned
-from eosctl.model.preconditions import IN_USE_HINT, ConnectorFacts, PlanFacts, how_to_stop, not_compact, violation
+from eosctl.model.preconditions import (
+    ClusterIs,
+    ConnectorFacts,
+    ConnectorStopped,
+    NoOpenTransaction,
+    OffsetsUnchanged,
+    PlanFacts,
+    TopicIsCompact,
+    TopicIsCompactOrAbsent,
+    not_compact,
+)
 from eosctl.model.records import java_partition
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
@@ -412,11 +416,11 @@ class _Planner:
         # One that is to be created has no tasks to stop: where it exists, that is the objection.
         reason = self._not_stopped() if self._request.new is None else None
         if reason is not None and not (self._request.stop and isinstance(self._now, ConnectorFacts)):
-            yield reason, how_to_stop(self._stopped, PlanFacts(connectors=self._facts.connectors))
+            yield reason, self._stopped.how_to_stop(PlanFacts(connectors=self._facts.connectors))
         if self._request.new is not None:
             yield from objections_to(self._request.new, self._facts, self._entries, self._wanted)
         for unused in self._unused:
-            in_use = violation(unused, PlanFacts(live_owners=self._facts.live_owners))
+            in_use = unused.violation(PlanFacts(live_owners=self._facts.live_owners))
             if in_use is not None:
                 yield in_use, IN_USE_HINT
         for topic in self._request.topics:
@@ -436,7 +440,7 @@ class _Planner:
         return ConnectorStopped(Side.SOURCE, self._request.connector)
 
     def _not_stopped(self) -> str | None:
-        return violation(self._stopped, PlanFacts(connectors=self._facts.connectors))
+        return self._stopped.violation(PlanFacts(connectors=self._facts.connectors))
 
     @property
     def _is_to_stop(self) -> bool:

@@ -19,20 +19,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from eosctl.model.hanging import Advice, OpenTransaction, Verdict
-from eosctl.model.names import ProducerIdAndEpoch
-from eosctl.model.plan import (
-    AbortTransaction,
-    ClusterIs,
-    CommitTransaction,
-    NoLiveOwner,
-    OpenPart,
-    Plan,
-    PlannedStep,
-    Side,
-    TransactionHangs,
-    why_moved,
-)
+from eosctl.model.names import ProducerIdAndEpoch, Side
+from eosctl.model.plan import AbortTransaction, CommitTransaction, Plan, PlannedStep
 from eosctl.model.planned import Planned
+from eosctl.model.preconditions import ClusterIs, NoLiveOwner, OpenPart, TransactionHangs, why_moved
 from eosctl.model.text import first_few, pluralize
 from eosctl.model.times import rfc3339
 from eosctl.model.transaction_ends import AbortRequest, CommitFacts, CommitRequest

@@ -22,11 +22,8 @@ from msgspec.structs import replace
 
 from eosctl.model.plan import (
     AbortTransaction,
-    AclsPresent,
     AwaitOperator,
-    ClusterIs,
     CommitTransaction,
-    ConnectorStopped,
     CreateAcls,
     CreateConnector,
     CreateTopic,
@@ -34,11 +31,9 @@ from eosctl.model.plan import (
     DeleteConnector,
     FenceProducers,
     ManualStep,
-    OffsetsUnchanged,
     OffsetsWrite,
     Plan,
     PlannedStep,
-    Precondition,
     ResumeConnector,
     SetConnectorConfig,
     Step,
@@ -46,6 +41,7 @@ from eosctl.model.plan import (
     VerifyOffsets,
     WriteOffsets,
 )
+from eosctl.model.preconditions import AclsPresent, ClusterIs, ConnectorStopped, OffsetsUnchanged, Precondition
 from eosctl.planning.operated import in_terms_of_resources, resumed_by_hand
 
 KIND: Final = "undo"

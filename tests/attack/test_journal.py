@@ -13,29 +13,34 @@ from eosctl.codecs.plan import JournalEvent, encode_journal_head
 from eosctl.errors import ConfigError, PartlyApplied, Refused, Undecodable, Unreachable
 from eosctl.executors.apply import ApplyRun, Journal, write_plan_file
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType
+from eosctl.model.names import Side
 from eosctl.model.plan import (
     AbortTransaction,
-    AclsPresent,
-    ClusterIs,
-    ConnectorStopped,
     CreateAcls,
     DeleteAcls,
     FenceProducers,
     ManualStep,
-    NoLiveOwner,
     Plan,
     PlannedStep,
     PlanTarget,
     SetConnectorConfig,
-    Side,
     StopConnector,
-    TransactionHangs,
     VerifyOffsets,
     WriteOffsets,
+    demanded_steps,
+    lacking,
 )
 from eosctl.model.planned import ApplyOutcome, StepOutcome
-from eosctl.model.preconditions import ConnectorFacts, OffsetsNow, PlanFacts
-from eosctl.model.step_descriptions import demanded_steps, lacking
+from eosctl.model.preconditions import (
+    AclsPresent,
+    ClusterIs,
+    ConnectorFacts,
+    ConnectorStopped,
+    NoLiveOwner,
+    OffsetsNow,
+    PlanFacts,
+    TransactionHangs,
+)
 from eosctl.planning.migration import plan_migration
 from eosctl.planning.undo import undo_plan
 from tests.attack.full_disk import full_beyond

@@ -23,7 +23,8 @@ from eosctl.errors import ConfigError, EosctlError, Refused, Undecodable, Unreac
 from eosctl.executors.apply import write_plan_file
 from eosctl.executors.connectors import await_state, is_running, require_version
 from eosctl.model.evidence import Preflight
-from eosctl.model.plan import PlanTarget, Side
+from eosctl.model.names import Side
+from eosctl.model.plan import PlanTarget
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 from eosctl.operations.session import Session

@@ -18,7 +18,9 @@ from eosctl.codecs.plan import (
 )
 from eosctl.errors import EosctlError, Refused, Undecodable, Unsupported
 from eosctl.model import plan as model
-from eosctl.model.plan import Plan, PlannedStep, Side, kind_of
+from eosctl.model.names import Side
+from eosctl.model.plan import Plan, PlannedStep, kind_of
+from eosctl.model.preconditions import ClusterIs, Precondition, TopicIsCompact
 from tests.codecs.test_json import values_of
 
 PLAN = Plan(
@@ -37,7 +39,7 @@ PLAN = Plan(
                 "values:b",
                 "values:c",
             ),
-            (model.ClusterIs(Side.SOURCE, "abc"), model.TopicIsCompact(Side.TARGET, "orders-offsets", 25, None)),
+            (ClusterIs(Side.SOURCE, "abc"), TopicIsCompact(Side.TARGET, "orders-offsets", 25, None)),
         ),
         PlannedStep(
             model.SetConnectorConfig(
@@ -73,7 +75,7 @@ def test_every_kind_of_step_and_precondition_keeps_its_name():
         "delete-acls",
         "manual-step",
     ]
-    assert [kind_of(each) for each in model.Precondition.__args__] == [
+    assert [kind_of(each) for each in Precondition.__args__] == [
         "cluster-is",
         "connector-stopped",
         "connector-config-is",

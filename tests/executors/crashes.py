@@ -23,7 +23,8 @@ from eosctl.model.audit import StateKind
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.ledger import CommittedRange
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
-from eosctl.model.plan import Plan, Side
+from eosctl.model.names import Side
+from eosctl.model.plan import Plan
 from eosctl.model.preconditions import ConnectorFacts
 from eosctl.model.records import java_partition
 from eosctl.model.workers import LiveOwners

@@ -20,7 +20,8 @@ from eosctl.errors import EosctlError
 from eosctl.executors.apply import ApplyRun, Journal, Recheck
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.failpoints import Failpoint
-from eosctl.model.plan import Side, WriteOffsets
+from eosctl.model.names import Side
+from eosctl.model.plan import WriteOffsets
 from eosctl.operations.plan_facts import ReadSide, read_plan_facts
 from eosctl.operations.plan_flow import performers_on
 from tests.live_reader import reading_over

@@ -7,23 +7,27 @@ import pytest
 
 from eosctl.errors import EosctlError, Interrupted, PartlyApplied, Refused, Unreachable
 from eosctl.executors.apply import ApplyRun, Journal, Recheck, check_plan
+from eosctl.model.names import Side
 from eosctl.model.plan import (
-    ClusterIs,
-    ConnectorStopped,
     FenceProducers,
-    OffsetsUnchanged,
     OffsetsWrite,
     Plan,
     PlannedStep,
-    Precondition,
     ResumeConnector,
-    Side,
     Step,
     StopConnector,
     WriteOffsets,
 )
 from eosctl.model.planned import ApplyOutcome, StepOutcome
-from eosctl.model.preconditions import ConnectorFacts, OffsetsNow, PlanFacts
+from eosctl.model.preconditions import (
+    ClusterIs,
+    ConnectorFacts,
+    ConnectorStopped,
+    OffsetsNow,
+    OffsetsUnchanged,
+    PlanFacts,
+    Precondition,
+)
 
 S = Side.SOURCE
 DIGEST = "sha256:1"

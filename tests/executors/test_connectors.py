@@ -27,20 +27,19 @@ from eosctl.executors.connectors import (
     stop_connector,
 )
 from eosctl.model.migration import MigrationFacts
+from eosctl.model.names import Side
 from eosctl.model.offsets import ConnectorOffset
 from eosctl.model.plan import (
     AwaitOperator,
     CreateConnector,
     DeleteConnector,
     Plan,
-    Precondition,
     ResumeConnector,
-    Side,
     StopConnector,
     VerifyOffsets,
     WriteOffsets,
 )
-from eosctl.model.preconditions import ConnectorFacts, OffsetsNow, PlanFacts, TopicNow
+from eosctl.model.preconditions import ConnectorFacts, OffsetsNow, PlanFacts, Precondition, TopicNow
 from eosctl.model.topics import TopicFacts
 from eosctl.model.workers import LiveOwners
 from eosctl.planning.restore import NewConnector, RestoreRequest, plan_restore

@@ -19,8 +19,8 @@ from eosctl.executors.audit_export import TABLES, export_audit
 from eosctl.executors.files import decode_cached_names, encode_cached_names
 from eosctl.model.acls import AclBinding, Operation, topic
 from eosctl.model.audit import AuditReport, Gap, Growth, RangeEvidence
-from eosctl.model.names import FORGOTTEN_MS, FRESH_MS, NOTHING, PATIENCE_MS, CachedNames
-from eosctl.model.plan import CreateAcls, DeleteAcls, Side
+from eosctl.model.names import FORGOTTEN_MS, FRESH_MS, NOTHING, PATIENCE_MS, CachedNames, Side
+from eosctl.model.plan import CreateAcls, DeleteAcls
 from tests.render.audit_reports import AS_OF, HOSTILE_NAMES, reports, rich_report
 
 

@@ -8,7 +8,8 @@ import pytest
 from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.executors.apply import write_plan_file
-from eosctl.model.plan import ManualStep, Plan, PlannedStep, PlanTarget, Side
+from eosctl.model.names import Side
+from eosctl.model.plan import ManualStep, Plan, PlannedStep, PlanTarget
 from eosctl.model.skipped import Skipped
 from eosctl.sources.cluster_reader import OtherClusters, read_producer_cluster, trusting
 from tests.faults.kafka_proxy import KafkaProxy, OtherKafka

@@ -3,34 +3,32 @@
 import pytest
 
 from eosctl.codecs.offsets_topic import entries_by_connector, offsets_now
+from eosctl.model.names import Side
 from eosctl.model.plan import (
     AwaitOperator,
-    ClusterIs,
-    ConnectorStopped,
+    Check,
     CreateTopic,
     FenceProducers,
-    NoOpenTransaction,
-    OffsetsUnchanged,
     Plan,
     PlannedStep,
     ResumeConnector,
-    Side,
-    StopConnector,
-    TopicIsCompact,
-    TopicIsCompactOrAbsent,
-)
-from eosctl.model.preconditions import (
-    Check,
-    ConnectorFacts,
-    OffsetsNow,
-    PlanFacts,
     Standing,
-    TopicNow,
+    StopConnector,
     cure,
-    how_to_stop,
     needed_first,
     standings,
-    violation,
+)
+from eosctl.model.preconditions import (
+    ClusterIs,
+    ConnectorFacts,
+    ConnectorStopped,
+    NoOpenTransaction,
+    OffsetsNow,
+    OffsetsUnchanged,
+    PlanFacts,
+    TopicIsCompact,
+    TopicIsCompactOrAbsent,
+    TopicNow,
 )
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
@@ -81,7 +79,7 @@ def offsets(records: str = "r", values: str = "v", open_: tuple[str, ...] = ()) 
     ],
 )
 def test_a_precondition_holds_or_says_why_not(precondition, facts: PlanFacts, told: str | None):
-    found = violation(precondition, facts)
+    found = precondition.violation(facts)
     assert found == told if told is None else told in (found or "")
 
 
@@ -100,7 +98,7 @@ def test_a_connector_that_shows_tasks_although_it_is_stopped_is_to_be_stopped_ag
     assert cure([wanted], connector(ConnectorFacts("STOPPED", 1)), operated) == told
     assert cure([wanted], connector(ConnectorFacts("RUNNING", 1)), operated).startswith("set state: stopped in its")
     assert cure([wanted], connector(ConnectorFacts("RUNNING", 1))).startswith("make the plan again")
-    assert how_to_stop(wanted, connector(ConnectorFacts("RUNNING", 1))).startswith("stop it first")
+    assert wanted.how_to_stop(connector(ConnectorFacts("RUNNING", 1))).startswith("stop it first")
 
 
 def test_what_a_step_or_an_earlier_one_brings_about_is_not_needed_first():

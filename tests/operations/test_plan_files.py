@@ -7,7 +7,8 @@ import pytest
 from eosctl.codecs.plan import JournalEvent, plan_digest
 from eosctl.errors import UsageError
 from eosctl.executors.apply import Journal, leave_undo_file, write_plan_file
-from eosctl.model.plan import ManualStep, Plan, PlannedStep, ResumeConnector, Side, StopConnector
+from eosctl.model.names import Side
+from eosctl.model.plan import ManualStep, Plan, PlannedStep, ResumeConnector, StopConnector
 from eosctl.operations.plan_files import PlanFile, known_path, last_undo_file, own_plans, read_plan
 from eosctl.planning.undo import undo_plan
 

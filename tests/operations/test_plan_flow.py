@@ -13,19 +13,19 @@ from msgspec.structs import replace
 from eosctl.codecs.plan import JournalEvent, decode_plan, encode_plan, plan_digest
 from eosctl.errors import Refused, UsageError
 from eosctl.executors.apply import Journal, write_plan_file
+from eosctl.model.names import Side
 from eosctl.model.plan import (
     AwaitOperator,
-    ClusterIs,
     ManualStep,
     Plan,
     PlannedStep,
     PlanTarget,
     ResumeConnector,
     SetConnectorConfig,
-    Side,
     StopConnector,
 )
 from eosctl.model.planned import Planned
+from eosctl.model.preconditions import ClusterIs
 from eosctl.model.profile import Profile
 from eosctl.model.report import exit_code
 from eosctl.operations.connector_operator import connector_operator

@@ -21,9 +21,10 @@ from eosctl.model.acls import (
     transactional_id,
 )
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig
+from eosctl.model.names import Side
 from eosctl.model.offsets import SourceSupport
-from eosctl.model.plan import AclsPresent, CreateAcls, DeleteAcls, Side
-from eosctl.model.preconditions import PlanFacts, needed_first, violation
+from eosctl.model.plan import CreateAcls, DeleteAcls, needed_first
+from eosctl.model.preconditions import AclsPresent, PlanFacts
 from eosctl.model.skipped import Skipped
 from eosctl.planning.acl_difference import compare_acls, plan_acl_changes
 from eosctl.planning.acls import plan_acls
@@ -150,10 +151,10 @@ def test_a_removal_waits_for_what_replaces_it_and_no_later():
     steps = changes((NEEDED - {lacking}) | {gone}, prune=True).steps
     assert AclsPresent(Side.SOURCE, (lacking,)) not in needed_first(steps), "the first step brings it about"
     [standing] = [each for each in needed_first(steps[1:]) if isinstance(each, AclsPresent)]
-    assert violation(standing, PlanFacts(acls={Side.SOURCE: NEEDED})) is None
-    told = violation(standing, PlanFacts(acls={Side.SOURCE: frozenset()}))
+    assert standing.violation(PlanFacts(acls={Side.SOURCE: NEEDED})) is None
+    told = standing.violation(PlanFacts(acls={Side.SOURCE: frozenset()}))
     assert told == f"1 ACLs that are needed are not there, the first: {lacking}"
-    assert "unknown: off" in str(violation(standing, PlanFacts(acls={Side.SOURCE: Skipped("off")})))
+    assert "unknown: off" in str(standing.violation(PlanFacts(acls={Side.SOURCE: Skipped("off")})))
 
 
 def test_of_two_bindings_that_allow_the_same_the_same_one_is_named_in_any_order():

@@ -7,9 +7,8 @@ from eosctl.analysis.transactions import KnownNames
 from eosctl.model.fencing import Candidate, FencingPlan, FencingRequest, PlannedFencing
 from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest, Move
-from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
+from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, Side, TopicPartition
 from eosctl.model.offsets import SourceSupport
-from eosctl.model.plan import Side
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.workers import LiveOwners

@@ -4,33 +4,37 @@ import pytest
 from msgspec.structs import replace
 
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
-from eosctl.model.names import ConnectorTaskId
+from eosctl.model.names import ConnectorTaskId, Side
 from eosctl.model.offsets import ConnectorOffset
 from eosctl.model.plan import (
     AwaitOperator,
-    ClusterIs,
-    ConnectorConfigIs,
-    ConnectorStopped,
     CreateConnector,
     CreateTopic,
     DeleteConnector,
     FenceProducers,
     ManualStep,
-    NoLiveOwner,
-    OffsetsUnchanged,
     Plan,
     PlannedStep,
     ResumeConnector,
     SetConnectorConfig,
-    Side,
     StopConnector,
     VerifyOffsets,
     WriteOffsets,
+    demanded_steps,
+    lacking,
 )
 from eosctl.model.planned import Planned
-from eosctl.model.preconditions import STOP_HINT, ConnectorFacts, TopicNow
+from eosctl.model.preconditions import (
+    STOP_HINT,
+    ClusterIs,
+    ConnectorConfigIs,
+    ConnectorFacts,
+    ConnectorStopped,
+    NoLiveOwner,
+    OffsetsUnchanged,
+    TopicNow,
+)
 from eosctl.model.skipped import Skipped
-from eosctl.model.step_descriptions import demanded_steps, describe_step, lacking
 from eosctl.model.strimzi import OperatedConnectors
 from eosctl.model.topics import TopicFacts
 from eosctl.model.versions import KafkaVersion
@@ -343,7 +347,7 @@ def test_it_is_created_stopped_before_its_offsets_are_written_and_resumed_after_
 
 def test_nobody_resumes_it_unasked():
     plan = plan_restore(replace(CREATE, resume=False), NEW_FACTS).plan
-    assert describe_step(plan.steps[-1].step) == "by hand: resume connector orders (PUT /connectors/orders/resume)"
+    assert plan.steps[-1].step.describe() == "by hand: resume connector orders (PUT /connectors/orders/resume)"
 
 
 def test_every_step_has_what_it_demands_and_another_config_under_the_name_stands_in_the_way():
@@ -487,7 +491,7 @@ def test_the_way_back_is_by_resources_too_and_ends_with_the_one_from_before_the_
         (AwaitOperator(SOURCE, "c", "/out/c.stopped.yaml", "STOPPED", {"offsets.storage.topic": None}), STOPPED),
         (AwaitOperator(SOURCE, "c", "/out/c.before.yaml", "RUNNING"), HERE),
     ]
-    assert describe_step(STOPPED_AS_IT_IS) == (
+    assert STOPPED_AS_IT_IS.describe() == (
         "wait until /out/c.configured.yaml (/out/c.stopped.yaml, where it is configured as before) is applied and the "
         "operator has made connector c STOPPED and without tasks"
     )

@@ -19,14 +19,14 @@ from eosctl.model.migration import (
     SourceRead,
     SourceServer,
 )
+from eosctl.model.names import Side
 from eosctl.model.offsets import ConnectorOffset, OffsetsTopic
-from eosctl.model.plan import ConnectorStopped, NoOpenTransaction, Plan, Side, StopConnector, WriteOffsets
+from eosctl.model.plan import Plan, StopConnector, WriteOffsets, lacking
 from eosctl.model.planned import Planned
-from eosctl.model.preconditions import ConnectorFacts, TopicNow
+from eosctl.model.preconditions import ConnectorFacts, ConnectorStopped, NoOpenTransaction, TopicNow
 from eosctl.model.records import RecordState, java_partition
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
-from eosctl.model.step_descriptions import lacking
 from eosctl.model.topics import TopicFacts
 from eosctl.planning.found_positions import is_read_again, places_read, reading_again, with_found
 from eosctl.planning.migration import (

@@ -5,23 +5,20 @@ from msgspec.structs import replace
 
 from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.hanging import Advice, HangingReason, OpenTransaction, Verdict
-from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
-from eosctl.model.plan import (
+from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, Side, TopicPartition
+from eosctl.model.plan import AbortTransaction, CommitTransaction, ManualStep, demanded_steps, lacking
+from eosctl.model.preconditions import (
     NOTHING_OPEN,
-    AbortTransaction,
     ClusterIs,
-    CommitTransaction,
-    ManualStep,
     NoLiveOwner,
+    OpenNow,
     OpenPart,
-    Side,
+    PlanFacts,
     TransactionHangs,
     TransactionNow,
     TransactionUnchanged,
 )
-from eosctl.model.preconditions import OpenNow, PlanFacts, violation
 from eosctl.model.skipped import Skipped
-from eosctl.model.step_descriptions import demanded_steps, lacking
 from eosctl.model.transaction_ends import AbortRequest, CommitFacts, CommitRequest
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import ActiveProducer, Ownership, TaskOwner, TransactionDescription, TransactionState
@@ -142,7 +139,7 @@ WANTED = TransactionHangs(Side.SOURCE, "orders", 3, 9, 7)
 )
 def test_the_precondition_is_looked_at_again_at_the_moment_of_writing(now, forced, why):
     facts = PlanFacts(open_transactions={(Side.SOURCE, PLACE, 9): now})
-    said = violation(replace(WANTED, forced=forced), facts)
+    said = replace(WANTED, forced=forced).violation(facts)
     assert said is None if why is None else why in said
 
 
@@ -316,7 +313,7 @@ def test_a_partition_without_a_record_is_warned_of():
 )
 def test_the_transaction_is_looked_at_again_at_the_moment_of_the_commit(now, why):
     wanted = TransactionUnchanged(Side.SOURCE, "sink-7", 42, 3, STARTED, (HERE, THERE))
-    said = violation(wanted, PlanFacts(transactions={(Side.SOURCE, "sink-7"): now}))
+    said = wanted.violation(PlanFacts(transactions={(Side.SOURCE, "sink-7"): now}))
     assert said is None if why is None else why in (said or "")
 
 

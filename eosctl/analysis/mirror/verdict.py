@@ -27,7 +27,7 @@ from eosctl.model.mirror import (
     PartitionPair,
     Stretch,
 )
-from eosctl.model.plan import Side
+from eosctl.model.names import Side
 from eosctl.model.records import IsolationLevel
 from eosctl.model.report import Finding, FindingKind, Severity
 from eosctl.model.skipped import Skipped

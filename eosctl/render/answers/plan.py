@@ -7,23 +7,24 @@ from typing import Annotated, Any, Final
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from eosctl.model.names import Side
 from eosctl.model.plan import (
     AbortTransaction,
+    Check,
     CommitTransaction,
     OffsetsWrite,
     Plan,
     PlannedStep,
     PlanTarget,
-    Precondition,
-    Side,
+    Standing,
     Step,
     WriteOffsets,
+    demanded_steps,
     kind_of,
 )
 from eosctl.model.planned import Applied, KeptPlan, KeptPlans, Planned, PlanState, StepOutcome, StepResult
-from eosctl.model.preconditions import Check, Standing
+from eosctl.model.preconditions import Precondition
 from eosctl.model.skipped import Skipped
-from eosctl.model.step_descriptions import demanded_steps, describe_precondition, describe_step
 from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.answers.findings import FindingRow, finding_rows
@@ -205,7 +206,7 @@ def _step_row(number: int, planned: PlannedStep) -> PlanStepRow:
     return PlanStepRow(
         number=number,
         kind=kind_of(type(planned.step)),
-        what=describe_step(planned.step),
+        what=planned.step.describe(),
         preconditions=[_precondition_row(each) for each in planned.preconditions],
     )
 
@@ -213,7 +214,7 @@ def _step_row(number: int, planned: PlannedStep) -> PlanStepRow:
 def _check_row(check: Check) -> PreconditionRow:
     return PreconditionRow(
         steps=list(check.steps),
-        what=describe_precondition(check.precondition),
+        what=check.precondition.describe(),
         now=check.standing,
         reason=check.reason or None,
     )
@@ -224,7 +225,7 @@ def _unchecked(steps: Iterable[PlannedStep]) -> list[PreconditionRow]:
     found: dict[str, list[int]] = {}
     for number, planned in enumerate(steps, 1):
         for each in planned.preconditions:
-            found.setdefault(describe_precondition(each), []).append(number)
+            found.setdefault(each.describe(), []).append(number)
     return [PreconditionRow(steps=numbers, what=what, now=None, reason=None) for what, numbers in found.items()]
 
 
@@ -299,7 +300,7 @@ def _result_row(result: StepResult) -> StepResultRow:
         StepResultRow,
         result,
         kind=kind_of(type(result.step)),
-        what=describe_step(result.step),
+        what=result.step.describe(),
     )
 
 

@@ -31,7 +31,7 @@ from eosctl.model.mirror import (
     Stretch,
     TopicPair,
 )
-from eosctl.model.plan import Side
+from eosctl.model.names import Side
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped, not_asked
 
