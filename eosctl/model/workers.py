@@ -310,10 +310,7 @@ def _may_be_source(connector: ConnectorStatus | None) -> bool:
 
 def _is_at(member: GroupMember, status: TaskStatus) -> bool:
     """Whether REST speaks of the task at this member: another Connect cluster may have one of the same name."""
-    if member.url is None:
-        return False
-    _, _, address = member.url.partition("//")
-    return status.worker_id.startswith(address.partition("/")[0])
+    return member.url is not None and host_port(member.url) == status.worker_id.lower()
 
 
 def _leaders(groups: Groups) -> Iterator[tuple[str, LiveOwner]]:

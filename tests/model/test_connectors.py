@@ -137,8 +137,9 @@ def test_running_and_paused_tasks_have_producers_and_failed_ones_do_not() -> Non
     }
 
 
-def test_what_rest_reports_of_another_worker_says_nothing_of_this_member() -> None:
-    live = LiveOwners.of({"g": group_of(ORDERS)}, "g", connector("FAILED", worker="other:8083"))
+@pytest.mark.parametrize("worker", ["other:8083", "w:80830"])
+def test_what_rest_reports_of_another_worker_says_nothing_of_this_member(worker: str) -> None:
+    live = LiveOwners.of({"g": group_of(ORDERS)}, "g", connector("FAILED", worker=worker))
     assert live.of_id("g-orders-0") == (LiveOwner("g", ORDERS, URL),)
 
 
