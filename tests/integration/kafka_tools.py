@@ -17,8 +17,9 @@ MAIN = {
 
 def run_kafka_tool(sandbox: Sandbox, printed: str, *more: str) -> str:
     """What the printed command says, run against the sandbox as the super user; fails when the command fails."""
-    tool, *arguments = shlex.split(printed)
-    command = [*java_with(jars_of(sandbox)), MAIN[tool], "--bootstrap-server", sandbox.bootstrap_servers]
+    tool, *arguments = shlex.split(printed.replace("<broker>", sandbox.bootstrap_servers))
+    assert "--bootstrap-server" in arguments, printed
+    command = [*java_with(jars_of(sandbox)), MAIN[tool]]
     ran = subprocess.run([*command, *arguments, *more], check=False, capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout

@@ -80,7 +80,7 @@ def place_log(brokers: Sandbox, directory: Path, replicas: Mapping[int, list[int
     file = directory / "log.json"
     places = [{"topic": LOG, "partition": number, "replicas": each} for number, each in replicas.items()]
     file.write_text(json.dumps({"version": 1, "partitions": places}))
-    run_kafka_tool(brokers, f"kafka-reassign-partitions.sh --execute --reassignment-json-file {file}")
+    run_kafka_tool(brokers, f"kafka-reassign-partitions.sh --bootstrap-server <broker> --execute --reassignment-json-file {file}")
 
 
 @pytest.mark.variation
@@ -144,7 +144,7 @@ def test_topics_with_fewer_replicas_than_there_are_brokers(brokers: Sandbox, doc
     partitions = [{"topic": topic, "partition": number, "replicas": [1, 2]} for topic, number in every]
     file = tmp_path / "reassignment.json"
     file.write_text(json.dumps({"version": 1, "partitions": partitions}))
-    run_kafka_tool(brokers, f"kafka-reassign-partitions.sh --execute --reassignment-json-file {file}")
+    run_kafka_tool(brokers, f"kafka-reassign-partitions.sh --bootstrap-server <broker> --execute --reassignment-json-file {file}")
     doctor.sees_no_more(*conditions)
 
 
@@ -266,9 +266,9 @@ def test_a_transaction_version_that_was_lowered_is_found_until_it_is_raised(make
     doctor = Doctor(eosctl, ("-b", broker.bootstrap_servers, "--group-id", "g", "--timeout", 3))
     low = ("EOS046", "brokers")
     assert low not in doctor.found()
-    run_kafka_tool(broker, "kafka-features.sh downgrade --feature transaction.version=0")
+    run_kafka_tool(broker, "kafka-features.sh --bootstrap-server <broker> downgrade --feature transaction.version=0")
     found = doctor.sees(low)[low]
     assert found["message"].startswith("transaction.version is finalized at 0: ")
-    [printed] = re.findall(r"kafka-features\.sh --bootstrap-server <broker> (.*?=2)", found["cure"])
-    run_kafka_tool(broker, f"kafka-features.sh {printed}")
+    [printed] = re.findall(r"kafka-features\.sh .*?=2", found["cure"])
+    run_kafka_tool(broker, printed)
     doctor.sees_no_more(low)

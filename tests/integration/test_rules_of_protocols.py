@@ -48,7 +48,7 @@ def test_producers_that_were_there_before_transaction_version_was_raised(
 ) -> None:
     rest.put("early", file_source(tmp_path, "early"))
     rest.await_tasks("early")
-    run_kafka_tool(cluster, "kafka-features.sh upgrade --feature transaction.version=2")
+    run_kafka_tool(cluster, "kafka-features.sh --bootstrap-server <broker> upgrade --feature transaction.version=2")
     with (tmp_path / "early.txt").open("a") as lines:
         lines.write("3\n")
     old = (("EOS303", "early"), ("EOS303", LEADER))
@@ -80,7 +80,7 @@ def test_a_share_group_reads_uncommitted_by_default_and_waits_once_it_reads_comm
     cluster: Sandbox, rest: Rest, doctor: Doctor, eosctl: Eosctl, tmp_path: Path
 ) -> None:
     create_topic(cluster.bootstrap_servers, "shared-out")
-    printed = "kafka-configs.sh --alter --entity-type groups --entity-name queue --add-config share.{}"
+    printed = "kafka-configs.sh --bootstrap-server <broker> --alter --entity-type groups --entity-name queue --add-config share.{}"
     run_kafka_tool(cluster, printed.format("auto.offset.reset=earliest"))
     rest.put("shared", file_source(tmp_path, "shared"))
     rest.await_tasks("shared")

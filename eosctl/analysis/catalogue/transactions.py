@@ -153,8 +153,8 @@ MISPLACED: Final = FindingKind(
     fix="if --partitions was given, check it. Otherwise partitions were added to __transaction_state: stop all "
     "transactional producers, restart all brokers, then start the producers, which initialize their IDs again "
     "(EOS045); `eosctl fence` does not reach the old ones. The completed records in the old partitions expire. A "
-    "transaction that was Ongoing then is never aborted by a coordinator: find it with `eosctl transactions hanging` "
-    "and end it with `eosctl transactions abort`",
+    "transaction that was Ongoing then is never aborted by a coordinator: `eosctl transactions hanging` finds it and "
+    "prints the command that ends it",
     source="KIP-98; TransactionStateManager.partitionFor",
     commands=("transactions log",),
 )
@@ -259,10 +259,10 @@ VERIFY: Final = FindingKind(
     severity=Severity.WARNING,
     cause="From 3.6 on brokers ask the coordinator whether a partition belongs to the transaction (KIP-890), so that "
     "no late batch of a zombie opens a hanging one. The setting has no effect on producers of 4.0 and newer where "
-    "transaction.version is 2: their partitions are added by the broker itself.",
+    "transaction.version is 2: their partitions are added by the broker itself. A dynamic value of one broker wins "
+    "over the default of all brokers: delete that value, too.",
     fix="kafka-configs.sh --bootstrap-server <broker> --alter --entity-type brokers --entity-default --add-config "
-    "transaction.partition.verification.enable=true. A broker's own dynamic value wins over that default: remove it "
-    "there with --entity-name <id> --delete-config transaction.partition.verification.enable",
+    "transaction.partition.verification.enable=true",
     source="KIP-890; AddPartitionsToTxnManager.addTxnData (from 3.6 on)",
 )
 EXPIRES: Final = FindingKind(
