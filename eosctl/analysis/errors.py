@@ -281,7 +281,7 @@ NO_SUBSTITUTE: Final = (
 TRANSACTION_ERRORS: Final = (
     ErrorPattern(
         "transaction-version-lowered",
-        (r"non-default clientTransactionVersion at version 0",),
+        (r"non-default clientTransactionVersion",),
         "The feature transaction.version was lowered to 0 while coordinators held newer transaction state",
         "Coordinators cannot write the state of an ID whose producer used version 2, so its producer fails, and each "
         "InitProducerId of the ID times out. Raising the feature again does not help: a coordinator keeps the pending "

@@ -93,13 +93,16 @@ def mirror(*members: str, internal_rest: bool) -> Evidence:
     file = {"clusters": "K, L", "K.exactly.once.source.support": "enabled", "group.id": "g"}
     file |= {"dedicated.mode.enable.internal.rest": "true", "listeners": "http://:0"} if internal_rest else {}
     group = ConnectGroup("Stable", "connect", "sessioned", tuple(GroupMember(each, each) for each in members))
+    assigned = Log().writer(7).config("x", **{"connector.class": MIRROR}, **COMMITTED)
+    for task in range(2):
+        assigned.put(f"task-x-{task}", {"properties": {"task.assigned.partitions": f"t-{task}"}})
     return but(
         workers=NO_WORKERS,
         statuses=NO_WORKERS,
         preflight=NO_WORKERS,
         group=group,
         worker_files={f"mm2-{number}": file for number, _ in enumerate(members)},
-        inspection=inspection(**{"connector.class": MIRROR}, **COMMITTED),
+        inspection=inspection(assigned.commit("x", 2).fencing("x", 2)),
     )
 
 

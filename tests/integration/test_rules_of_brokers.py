@@ -80,7 +80,9 @@ def place_log(brokers: Sandbox, directory: Path, replicas: Mapping[int, list[int
     file = directory / "log.json"
     places = [{"topic": LOG, "partition": number, "replicas": each} for number, each in replicas.items()]
     file.write_text(json.dumps({"version": 1, "partitions": places}))
-    run_kafka_tool(brokers, f"kafka-reassign-partitions.sh --bootstrap-server <broker> --execute --reassignment-json-file {file}")
+    run_kafka_tool(
+        brokers, f"kafka-reassign-partitions.sh --bootstrap-server <broker> --execute --reassignment-json-file {file}"
+    )
 
 
 @pytest.mark.variation
@@ -144,7 +146,9 @@ def test_topics_with_fewer_replicas_than_there_are_brokers(brokers: Sandbox, doc
     partitions = [{"topic": topic, "partition": number, "replicas": [1, 2]} for topic, number in every]
     file = tmp_path / "reassignment.json"
     file.write_text(json.dumps({"version": 1, "partitions": partitions}))
-    run_kafka_tool(brokers, f"kafka-reassign-partitions.sh --bootstrap-server <broker> --execute --reassignment-json-file {file}")
+    run_kafka_tool(
+        brokers, f"kafka-reassign-partitions.sh --bootstrap-server <broker> --execute --reassignment-json-file {file}"
+    )
     doctor.sees_no_more(*conditions)
 
 

@@ -80,8 +80,8 @@ def test_a_share_group_reads_uncommitted_by_default_and_waits_once_it_reads_comm
     cluster: Sandbox, rest: Rest, doctor: Doctor, eosctl: Eosctl, tmp_path: Path
 ) -> None:
     create_topic(cluster.bootstrap_servers, "shared-out")
-    printed = "kafka-configs.sh --bootstrap-server <broker> --alter --entity-type groups --entity-name queue --add-config share.{}"
-    run_kafka_tool(cluster, printed.format("auto.offset.reset=earliest"))
+    alter = "kafka-configs.sh --bootstrap-server <broker> --alter --entity-type groups --entity-name queue"
+    run_kafka_tool(cluster, f"{alter} --add-config share.auto.offset.reset=earliest")
     rest.put("shared", file_source(tmp_path, "shared"))
     rest.await_tasks("shared")
     consume(cluster, "queue", "shared-out", 2)

@@ -21,7 +21,7 @@ RELEASES = (
     *("4.0.0", "4.1.1", "4.2.0", "4.3.1", "4.4.0"),
 )
 """The clients of each minor release that the table speaks of."""
-NEW = "New keys by release; those of the oldest may be older."
+NEW = "New keys by release; keys of the first one listed may be older."
 GONE = "Keys by the first release that does not know them any more."
 WRITTEN = Path(__file__).parents[2] / "eosctl" / "model" / "client_keys_by_release.py"
 HEAD = '''"""Which keys Kafka's admin, producer and consumer clients know since which release, and until which.

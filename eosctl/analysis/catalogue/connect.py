@@ -406,7 +406,7 @@ HISTORY: Final = FindingKind(
     fix="kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name <topic> --add-config "
     "cleanup.policy=delete,retention.ms=-1,retention.bytes=-1; where records are gone already, take "
     "snapshot.mode=recovery of Debezium",
-    source="KafkaSchemaHistory.recoverRecords, KafkaSchemaHistory.checkTopicSettings of Debezium",
+    source="Debezium: KafkaSchemaHistory, where it recovers records and where it checks its topic",
 )
 
 

@@ -11,7 +11,7 @@ from eosctl.model.watch import Alert, Metric, Panel, PanelKind, PanelRow
 
 OWNER: Final = ("transactional_id", "connector", "task")
 
-FINDINGS: Final = Metric("eosctl_findings", "Findings of each rule of doctor by severity.", ("rule", "severity"), 300)
+FINDINGS: Final = Metric("eosctl_findings", "Findings of each rule of doctor by severity.", ("rule", "severity"), 400)
 FINDINGS_WAIVED: Final = Metric(
     "eosctl_findings_waived", "Findings of each rule for which a waiver of the profile holds.", ("rule",), 200
 )
