@@ -107,7 +107,7 @@ def export_audit(directory: Path, report: AuditReport) -> tuple[Path, ...]:
     try:
         from pyarrow import parquet
     except ImportError as error:
-        hint = "pip install 'eosctl[report]'"
+        hint = "pip install '.[report]' in the checkout of eosctl"
         raise ConfigError(f"--export needs {error.name}, which is not installed", hint=hint) from error
     make_directory(directory)
     written = []

@@ -32,7 +32,8 @@ class Exposition:
             from prometheus_client.openmetrics.exposition import generate_latest
         except ImportError as error:
             raise ConfigError(
-                f"--listen needs {error.name}, which is not installed", hint="pip install 'eosctl[watch]'"
+                f"--listen needs {error.name}, which is not installed",
+                hint="pip install '.[watch]' in the checkout of eosctl",
             ) from error
         self._metrics = tuple(metrics)
         self._generate: Callable[[CollectorRegistry], bytes] = generate_latest

@@ -231,7 +231,7 @@ class OtlpPush:
             from opentelemetry.sdk.metrics.export import MetricExportResult
             from opentelemetry.sdk.resources import Resource
         except ImportError as error:
-            hint = "pip install 'eosctl[otlp]'"
+            hint = "pip install '.[otlp]' in the checkout of eosctl"
             raise ConfigError(f"--otlp needs {error.name}, which is not installed", hint=hint) from error
         self._metrics, self._success = tuple(metrics), MetricExportResult.SUCCESS
         self._reasons = _Reasons()

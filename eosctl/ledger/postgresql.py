@@ -345,7 +345,8 @@ def _require_psycopg(called: Called) -> None:
         import psycopg  # noqa: F401  # is it there?
     except ImportError as error:
         raise ConfigError(
-            f"a {called.url} in PostgreSQL needs psycopg: {error}", hint="pip install 'eosctl[postgres]'"
+            f"a {called.url} in PostgreSQL needs psycopg: {error}",
+            hint="pip install '.[postgres]' in the checkout of eosctl",
         ) from error
 
 

@@ -218,8 +218,8 @@ def _object_to_leaderless(steps: Sequence[FenceStep], leaderless: Collection[Top
         Objection(
             f"{pluralize(len(names), 'transactional ID')} ({first_few(names)}) with an open transaction on "
             "partitions that "
-            f"have no leader: {first_few(list(map(str, partitions)))}. Kafka 4.3 ends such a transaction without "
-            "their markers, so that it hangs there; up to 4.2 it waits for the leaders",
+            f"have no leader: {first_few(list(map(str, partitions)))}. Kafka from 4.3.0 on ends such a "
+            "transaction without their markers, so that it hangs there; up to 4.2 it waits for the leaders",
             "start the brokers that hold the partitions first; or fence with --force, and when they are back end what "
             f"hangs: eosctl transactions abort --topic {partitions[0].topic} --partition {partitions[0].partition}",
         )

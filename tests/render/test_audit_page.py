@@ -275,7 +275,7 @@ def test_a_missing_extra_is_named(missing):
     code += "try: render_audit_page(rich_report())\nexcept ConfigError as error: print(error.message, '|', error.hint)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert f"--report needs {missing}" in ran.stdout
-    assert "pip install 'eosctl[report]'" in ran.stdout
+    assert "pip install '.[report]' in the checkout of eosctl" in ran.stdout
 
 
 PLAN = rich_report().plan

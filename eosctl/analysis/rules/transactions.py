@@ -135,7 +135,7 @@ def _forgotten_markers(evidence: Evidence) -> Iterator[Finding | Skipped]:
             places = ", ".join(map(str, lost[:SHOWN]))
             message = (
                 f"its transaction is {each.state.value} and {places} has no leader: a transaction that ends now leaves "
-                "its records there open, for ever with brokers of 4.3, until the leader is back with older ones"
+                "its records there open, for ever with brokers from 4.3.0 on, until the leader is back with older ones"
             )
             yield kinds.FORGOTTEN.finding(
                 name, message, {"partitions": [str(place) for place in lost], "state": each.state.value}

@@ -234,7 +234,9 @@ def _plotly() -> str:
 
 
 def _not_installed(error: ImportError) -> ConfigError:
-    return ConfigError(f"--report needs {error.name}, which is not installed", hint="pip install 'eosctl[report]'")
+    return ConfigError(
+        f"--report needs {error.name}, which is not installed", hint="pip install '.[report]' in the checkout of eosctl"
+    )
 
 
 def _asset(name: str) -> str:
