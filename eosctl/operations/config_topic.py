@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 PAUSE_S: Final = 0.5
-LOOKS: Final = 10
+LOOKS: Final = 20
 
 
 class ConfigTopicRequest(Struct, frozen=True):

@@ -68,7 +68,7 @@ PREFIX: Final = FindingKind(
     id="EOS114",
     name="transactional-id-prefix",
     title="one connector's name begins another's",
-    severity=Severity.INFO,
+    severity=Severity.WARNING,
     cause="Transactional IDs are <group.id>-<connector>-<task>. An ACL names one ID or a prefix of IDs, and the prefix "
     "that holds the IDs of all tasks of one connector holds those of the other, too.",
     fix="grant literal IDs, or give the connectors names of which none begins another",

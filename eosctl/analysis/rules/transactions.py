@@ -201,7 +201,7 @@ def _prefix(evidence: Evidence) -> Iterator[Finding]:
         longer = [other for other in names if other.startswith(f"{name}-")]
         if longer:
             message = f"a prefixed ACL for its transactional IDs covers those of {', '.join(longer[:10])} too"
-            yield kinds.PREFIX.finding(name, message, {"connectors": longer})
+            yield kinds.PREFIX.finding(name, message, {"connectors": longer}, severity=Severity.INFO)
 
 
 def _foreign(evidence: Evidence) -> Iterator[Finding | Skipped]:
