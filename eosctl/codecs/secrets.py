@@ -91,7 +91,8 @@ slot.name publication.name plugin.name snapshot.mode include.schema.changes prov
 topic.prefix topic.delimiter topic.naming.strategy topic.heartbeat.prefix topic.transaction
 notification.enabled.channels notification.sink.topic.name signal.enabled.channels signal.kafka.topic
 signal.kafka.groupId signal.consumer.group.id
-schema.history.internal.kafka.topic schema.history.internal.kafka.bootstrap.servers
+schema.history.internal schema.history.internal.kafka.topic schema.history.internal.kafka.bootstrap.servers
+database.history database.history.kafka.topic database.history.kafka.bootstrap.servers
 """
 _HARMLESS: Final = frozenset(f"{_CONNECT} {_CLIENTS} {_FILE_AND_MIRROR} {_DEBEZIUM}".split())
 

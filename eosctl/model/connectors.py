@@ -15,12 +15,33 @@ Properties = Mapping[str, object]
 
 OFFSETS_TOPIC: Final = "offsets.storage.topic"
 """The setting that gives a source connector an offsets topic of its own (KIP-618)."""
-SCHEMA_HISTORY: Final = "schema.history.internal.kafka.topic"
-HISTORY_SERVERS: Final = "schema.history.internal.kafka.bootstrap.servers"
-"""The topic, and its Kafka cluster, in which a Debezium connector keeps the schema of its source."""
+HISTORIES: Final = ("schema.history.internal.kafka.", "database.history.kafka.")
+"""Prefixes of the settings of Debezium's schema history topic: those from 2.0 on, and the older ones."""
 
 UNRESERVED: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 """Bytes that stand for themselves in a URL (RFC 3986, section 2.3)."""
+
+
+class SchemaHistory(Struct, frozen=True):
+    """The topic, and the bootstrap.servers of its Kafka cluster, in which Debezium keeps the schema of a source."""
+
+    topic: str
+    servers: str | None
+
+
+def schema_history(config: Properties) -> SchemaHistory | None:
+    """Where this config keeps a schema history; None where it names no topic."""
+    for prefix in HISTORIES:
+        topic, servers = (config.get(f"{prefix}{each}") for each in ("topic", "bootstrap.servers"))
+        if topic is not None:
+            return SchemaHistory(str(topic), None if servers is None else str(servers))
+    return None
+
+
+def keeps_history_in_a_file(config: Properties) -> bool:
+    """Whether Debezium keeps its schema history in a file of the worker's host."""
+    kept = (str(config.get(key, "")) for key in ("schema.history.internal", "database.history"))
+    return any(each.endswith((".FileSchemaHistory", ".FileDatabaseHistory")) for each in kept)
 
 
 def connector_path(connector: str) -> str:

@@ -44,6 +44,19 @@ class SourceRead(Struct, frozen=True):
         return next((each for each in (self.server, self.slot) if isinstance(each, Skipped)), None)
 
 
+class KeptHistory(Struct, frozen=True):
+    """The schema history topic of a connector that goes to another Kafka cluster; topic None: a file of the worker.
+
+    cluster_id is the Kafka cluster that the topic is in; records how many the topic holds; is_copied whether the
+    topic of this name in the target begins with the same records.
+    """
+
+    topic: str | None
+    cluster_id: str | Skipped = field(default_factory=lambda: not_asked("it is a file"))
+    records: int = 0
+    is_copied: bool = False
+
+
 class MergeRule(StrEnum):
     FAIL = "fail"
     KEEP_TARGET = "keep-target"
@@ -138,7 +151,8 @@ class MigrationFacts(Struct, frozen=True):
     is what the source's workers say of a STOPPED connector (GET /connectors/C/offsets), Skipped where they fail;
     without those that they cannot report (before 3.5). source_workers: the address of one was given. target_brokers
     counts the live brokers of the target; None: not known. worker_version is the oldest of the source's workers.
-    source is the state of the system that the connector reads; None: not requested.
+    source is the state of the system that the connector reads; None: not requested. histories are the schema histories
+    of the connectors that go to another Kafka cluster, Skipped where one was not read.
     """
 
     as_of: int
@@ -155,3 +169,4 @@ class MigrationFacts(Struct, frozen=True):
     target_brokers: int | None = None
     worker_version: KafkaVersion | Skipped = field(default_factory=lambda: not_asked("not asked"))
     source: SourceRead | None = None
+    histories: Mapping[str, KeptHistory | Skipped] = field(default_factory=dict)

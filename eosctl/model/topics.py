@@ -73,6 +73,13 @@ class TopicDescription(Struct, frozen=True):
     settings: Mapping[str, str] | Skipped
 
 
+class RecordsDigest(NamedTuple):
+    """How many committed records were read, and the SHA-256 of their keys and values in their order."""
+
+    records: int
+    digest: str
+
+
 class MirroredPartition(NamedTuple):
     """A source partition of a MirrorSource connector.
 

@@ -25,7 +25,7 @@ from eosctl.model.acls import PatternType
 from eosctl.model.client_properties import split_list
 from eosctl.model.client_roles import ClientRole, ConnectorConfig
 from eosctl.model.config_topic import ConfigTopicLog, Inspection
-from eosctl.model.connectors import OFFSETS_TOPIC, SCHEMA_HISTORY, Reader
+from eosctl.model.connectors import OFFSETS_TOPIC, Reader, schema_history
 from eosctl.model.evidence import (
     UNKNOWN_PRINCIPAL,
     ClusterEvidence,
@@ -310,8 +310,8 @@ def with_connectors(reader: ClusterReader, known: Evidence, active: Outputs | Sk
     outputs = _outputs(known, active)
     names = {name for each in outputs.values() if not isinstance(each, Skipped) for name in each}
     configs = [known.config(each) for each in known.sources()]
-    kept = (each.get(key) for each in configs for key in (OFFSETS_TOPIC, SCHEMA_HISTORY))
-    names |= {str(topic) for topic in kept if topic is not None}
+    names |= {str(each[OFFSETS_TOPIC]) for each in configs if each.get(OFFSETS_TOPIC) is not None}
+    names |= {history.topic for each in configs if (history := schema_history(each)) is not None}
     return replace(
         known,
         outputs=outputs,

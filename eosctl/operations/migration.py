@@ -1,6 +1,7 @@
 """Moving connectors' offsets: read, plan, show, ask, apply."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -17,13 +18,14 @@ from eosctl.model.client_roles import (
     as_properties,
     server_set,
 )
+from eosctl.model.connectors import SchemaHistory, keeps_history_in_a_file, schema_history
 from eosctl.model.fencing import FencingRequest
-from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest
+from eosctl.model.migration import ConnectClusters, KeptHistory, MigrationFacts, MigrationRequest
 from eosctl.model.names import Side, did_you_mean
 from eosctl.model.offsets import SourceSupport
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.preconditions import ConnectorFacts, ConnectorStopped
-from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.skipped import Skipped, not_asked, read_or_skip
 from eosctl.model.workers import WorkerFacts
 from eosctl.operations.agreement import Show
 from eosctl.operations.connector_operator import NOBODY, ConnectorOperator
@@ -158,9 +160,39 @@ def read_and_plan(
     moving = {move.connector: configs.get(move.connector, {}) for move in request.moves}
     places = read_clusters(session, clusters, moving, group_id)
     request = replace(request, stays=stays_in_its_connect_cluster(clusters, options, request, places))
-    facts = replace(_read_facts(session, clusters, request, states), clusters=places)
+    histories = read_histories(clusters, request, configs)
+    facts = replace(_read_facts(session, clusters, request, states), clusters=places, histories=histories)
     _require_known(request, facts, states)
     return plan_migration(request, with_live_owners(clusters, request, facts))
+
+
+def read_histories(
+    clusters: SourceAndTarget, request: MigrationRequest, configs: Configs
+) -> dict[str, KeptHistory | Skipped]:
+    """The schema history of each connector that goes to another Kafka cluster and has one."""
+    moving = {move.connector: configs.get(move.connector, {}) for move in request.moves}
+    files = {name: KeptHistory(None) for name, config in moving.items() if keeps_history_in_a_file(config)}
+    if not request.other_cluster or request.stays:
+        return dict(files) if request.elsewhere else {}
+    topics = {name: history for name, config in moving.items() if (history := schema_history(config)) is not None}
+    return {**{name: read_or_skip(partial(_history, clusters, name, each)) for name, each in topics.items()}, **files}
+
+
+def _history(clusters: SourceAndTarget, connector: str, history: SchemaHistory) -> KeptHistory:
+    source, target = (clusters.reading(side).reader for side in Side)
+    cluster_id: str | Skipped = Skipped(f"the config of {connector} names no servers of topic {history.topic}")
+    if history.servers is not None:
+        wires = (clusters.access(each).wire for each in Side)
+        cluster_id = read_producer_cluster(wires, sorted(server_set(history.servers)), connector)
+    found = KeptHistory(history.topic, cluster_id)
+    if cluster_id != source.cluster_id or not source.topics([history.topic], ()):
+        return found
+    ours = source.records_digest(history.topic)
+    if isinstance(ours, Skipped):
+        return replace(found, cluster_id=ours)
+    there = bool(target.topics([history.topic], ()))
+    is_copied = there and target.records_digest(history.topic, ours.records) == ours
+    return replace(found, records=ours.records, is_copied=is_copied)
 
 
 def with_live_owners(clusters: SourceAndTarget, request: MigrationRequest, facts: MigrationFacts) -> MigrationFacts:

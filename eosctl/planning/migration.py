@@ -33,8 +33,8 @@ from eosctl.codecs.offsets_topic import (
     rename_key,
     value_digest,
 )
-from eosctl.model.connectors import OFFSETS_TOPIC, connector_path
-from eosctl.model.migration import MergeRule, MigrationFacts, MigrationRequest, Move
+from eosctl.model.connectors import HISTORIES, OFFSETS_TOPIC, connector_path
+from eosctl.model.migration import KeptHistory, MergeRule, MigrationFacts, MigrationRequest, Move
 from eosctl.model.names import Side
 from eosctl.model.offsets import (
     ConnectorOffset,
@@ -366,6 +366,7 @@ def find_all(
     found += _existing_targets(request, facts)
     found += find_clusters(request, facts)
     found += contradictions(request, facts)
+    found += _histories(request, facts)
     found += [_assumed(move) for move in request.moves if move.assumed]
     return tuple(sorted(found, key=lambda each: list(Severity).index(each.severity)))
 
@@ -401,6 +402,32 @@ def _foreign_keys(request: MigrationRequest, facts: MigrationFacts, topic: str) 
             {"keys": foreign},
             severity=Severity.WARNING if ignored else None,
         )
+
+
+def _histories(request: MigrationRequest, facts: MigrationFacts) -> Iterator[Finding]:
+    """Of connectors whose schema history does not come along by itself."""
+    for name, history in facts.histories.items():
+        unknown = history if isinstance(history, Skipped) else history.cluster_id
+        if isinstance(history, KeptHistory) and history.topic is None:
+            cure = "copy the file to the hosts of the new workers before the connector is resumed"
+            said = "its schema history is a file of its worker's host, which no plan of eosctl moves"
+            yield kinds.HISTORY_LEFT.finding(name, said, cure=cure, severity=Severity.WARNING)
+        elif isinstance(unknown, Skipped):
+            said = f"whether its schema history is left behind is not known: {unknown.reason}"
+            yield kinds.HISTORY_LEFT.finding(name, said, severity=Severity.WARNING)
+        elif isinstance(history, KeptHistory) and history.records and unknown == facts.cluster_ids[Side.SOURCE]:
+            yield _history(name, history, facts.cluster_ids)
+
+
+def _history(connector: str, history: KeptHistory, clusters: Mapping[Side, str]) -> Finding:
+    records, target = pluralize(history.records, "record"), clusters[Side.TARGET]
+    said = f"its schema history, {records} of topic {history.topic}, is in Kafka cluster {clusters[Side.SOURCE]}"
+    evidenced = {"topic": history.topic, "records": history.records}
+    if not history.is_copied:
+        return kinds.HISTORY_LEFT.finding(connector, f"{said}, and {target} has no copy of it", evidenced)
+    said = f"{said}, and {target} has a copy of it, which only a config that names its brokers has the connector read"
+    cure = f"set {HISTORIES[0]}bootstrap.servers of its new config to the brokers of {target} before it is resumed"
+    return kinds.HISTORY_LEFT.finding(connector, said, evidenced, cure=cure, severity=Severity.WARNING)
 
 
 def _unknown_targets(request: MigrationRequest, facts: MigrationFacts) -> Iterator[Finding]:

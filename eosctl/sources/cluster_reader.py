@@ -20,7 +20,7 @@ from eosctl.errors import EosctlError, UsageError
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Coverage, Skipped, read_or_skip, unread_in
-from eosctl.model.topics import PartitionOffsets, TopicDescription
+from eosctl.model.topics import PartitionOffsets, RecordsDigest, TopicDescription
 from eosctl.model.workers import LiveOwners, possible_groups
 
 if TYPE_CHECKING:
@@ -56,6 +56,9 @@ class TopicReader(Protocol):
 
     def first_keys(self, topic: str) -> Sequence[bytes | None]:
         """Keys of the first records in partition 0."""
+
+    def records_digest(self, topic: str, most: int | None = None) -> RecordsDigest | Skipped:
+        """That of the first so many committed records (None: of all) in partition 0."""
 
     def active_topics(self, connectors: Sequence[str]) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
         """The topics that each connector was seen to use since its last reset (KIP-558)."""

@@ -4,6 +4,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from hashlib import sha256
 from itertools import chain, islice
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -28,7 +29,7 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import OffsetsPartition, OffsetsTopic
 from eosctl.model.records import Entry, IsolationLevel, Record, RecordState, Writer, first_time
 from eosctl.model.skipped import Skipped
-from eosctl.model.topics import PartitionOffsets
+from eosctl.model.topics import PartitionOffsets, RecordsDigest
 from eosctl.sources.kafka_topics import topic_facts, topic_facts_or_skipped
 
 FETCH_BYTES: Final = 1 << 20
@@ -493,6 +494,19 @@ def first_keys(wire: Wire, partitions: Iterable[TopicPartition]) -> Iterator[byt
     for partition in partitions:
         for record in islice(read_log(wire, partition), MOST_KEYS):
             yield record.key
+
+
+def records_digest(wire: Wire, topic_partition: TopicPartition, most: int | None) -> RecordsDigest:
+    """That of the first so many committed records; None: of all."""
+    found, count = sha256(), 0
+    for record in read_log(wire, topic_partition):
+        if record.state is RecordState.COMMITTED:
+            if count == most:
+                break
+            count += 1
+            for part in (record.key, record.value):
+                found.update(b"-" if part is None else b"%d:%s" % (len(part), part))
+    return RecordsDigest(count, found.hexdigest())
 
 
 AHEAD: Final = 8

@@ -24,7 +24,7 @@ from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.groups import ConnectGroup, Groups, no_such_group
 from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.model.skipped import Cause, Skipped, not_asked, read_or_skip
-from eosctl.model.topics import PartitionOffsets, TopicDescription
+from eosctl.model.topics import PartitionOffsets, RecordsDigest, TopicDescription
 from eosctl.model.transactions import AnsweredProducers
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, FoundWorkers, oldest_version
 from eosctl.sources import (
@@ -336,6 +336,11 @@ class LiveCluster(CoverageLog):
     def first_keys(self, topic: str) -> Sequence[bytes | None]:
         """Those of the first records after the log start offset."""
         return tuple(kafka_log.first_keys(self._connections.wire, [TopicPartition(topic, 0)]))
+
+    @asked("records of topic {0}")
+    def records_digest(self, topic: str, most: int | None = None) -> RecordsDigest | Skipped:
+        """Of the records that there are when the reading begins."""
+        return kafka_log.records_digest(self._connections.wire, TopicPartition(topic, 0), most)
 
     @asked("active topics of connector", once=True, kept_s=ACTIVE_TOPICS_KEPT_S)
     def active_topics(self, connectors: Sequence[str]) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:

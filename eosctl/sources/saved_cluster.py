@@ -23,7 +23,7 @@ from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.model.offsets import ConnectorOffset, OffsetsFacts, OffsetsTopic, SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.times import ClusterClock
-from eosctl.model.topics import PartitionOffsets, TopicDescription, TopicFacts
+from eosctl.model.topics import PartitionOffsets, RecordsDigest, TopicDescription, TopicFacts
 from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
 from eosctl.model.transactions import (
     AnsweredProducers,
@@ -203,6 +203,11 @@ class SavedCluster(CoverageLog):
     def first_keys(self, topic: str) -> Sequence[bytes | None]:
         """Those of an offsets topic: of other topics a snapshot holds no records."""
         return tuple(key for each in self._offsets_topics() if each.topic == topic for key in each.raw_keys())
+
+    @asked("records of topic {0}")
+    def records_digest(self, topic: str, most: int | None = None) -> RecordsDigest | Skipped:  # the port's
+        """No records but those of internal topics are saved."""
+        return NO_BATCHES
 
     @asked("active topics")
     def active_topics(self, connectors: Sequence[str]) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:

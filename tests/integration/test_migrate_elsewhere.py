@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 
 from tests.commands.conftest import Ran
 from tests.conftest import FreshName
@@ -135,3 +136,42 @@ def test_without_eosctl_it_begins_again(home: Home, there: Sandbox, fresh_name: 
     start(lines)
     eventually(lambda: len(lines.copied()) >= 2 * count, "every line a second time")
     home.delete(name)
+
+
+def test_a_schema_history_that_is_not_in_the_other_kafka_refuses_the_move(
+    home: Home, there: Sandbox, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path
+):
+    """Offsets alone would have the task fail, or read rows by a wrong schema. A copy of all its records is enough."""
+    name = fresh_name("historized")
+    history = f"{name}-history"
+    settings = {"topic": history, "bootstrap.servers": home.servers}
+    lines = Lines(home, name, tmp_path, {f"schema.history.internal.kafka.{key}": each for key, each in settings.items()})
+    halt(lines)
+    put_all(home.servers, history, [b'{"ddl": 1}', b'{\n "ddl": 2}'])
+    plan = tmp_path / "move.json"
+
+    def planned() -> Ran:
+        return eosctl(
+            "migrate-offsets", "-b", home.servers, "--group-id", home.group_id, "--connect-url", home.url,
+            "--connector", name, "--to-bootstrap-server", there.bootstrap_servers, "--to-group-id", "over-there",
+            "--to-topic", f"{name}-own", "--plan-file", plan,
+        )  # fmt: skip
+
+    put_all(there.bootstrap_servers, history, [b'{"ddl": 1}'])
+    refused = planned()
+    assert refused.exit_code == 8, refused.stderr
+    assert f"2 records of topic {history}, is in Kafka cluster {home.sandbox.cluster_id}" in refused.stderr
+    assert f"{there.cluster_id} has no copy of it" in refused.stderr
+    put_all(there.bootstrap_servers, history, [b'{\n "ddl": 2}'])
+    accepted = planned()
+    assert accepted.exit_code == 0, accepted.stderr
+    assert "EOS414" in accepted.stdout
+    assert "before it is resumed" in accepted.stdout
+    home.delete(name)
+
+
+def put_all(servers: str, topic: str, values: list[bytes]) -> None:
+    producer = Producer({"bootstrap.servers": servers})
+    for value in values:
+        producer.produce(topic, value, partition=0)
+    assert producer.flush(30) == 0

@@ -3,7 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
-from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
+from eosctl.model.connectors import SchemaHistory, keeps_history_in_a_file, schema_history
+from eosctl.model.migration import KeptHistory, MigrationFacts, MigrationRequest, Move
 from eosctl.model.names import ConnectorTaskId, Side
 from eosctl.model.offsets import ConnectorOffset
 from eosctl.model.plan import (
@@ -620,3 +621,48 @@ def test_what_is_left_to_do_by_hand_is_said_in_terms_of_the_resource():
     resumed, other = (resumed_by_hand(f"resume connector {name}", name) for name in ("c", "cc"))
     made = for_operator(plan(PlannedStep(resumed), PlannedStep(other)), OperatedConnectors(states={"c": "stopped"}))
     assert steps(made) == [ManualStep("resume connector c (state: running in its resource)"), other]
+
+
+# The schema history of a connector that goes to another Kafka cluster.
+
+ELSEWHERE = replace(WISH, other_cluster=True, target_group_id="h")
+
+
+def history_found(history: KeptHistory | Skipped) -> list[tuple[str, str, bool]]:
+    """ID and severity of what is found of it, and whether the plan is refused for it."""
+    facts = replace(
+        FACTS,
+        cluster_ids={S: "k", T: "l"},
+        connectors={(S, "c"): ConnectorFacts("STOPPED"), (T, "c"): ConnectorFacts(None)},
+        histories={"c": history},
+    )
+    planned = plan_migration(ELSEWHERE, facts)
+    found = [each for each in planned.findings if each.name == "schema-history-left-behind"]
+    return [(each.id, each.severity.value, each.message in planned.objections) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("history", "found"),
+    [
+        (KeptHistory("h", "k", 3), [("EOS414", "error", True)]),
+        (KeptHistory("h", "k", 3, is_copied=True), [("EOS414", "warning", False)]),
+        (KeptHistory("h", "l", 0), []),  # it is in the target already
+        (KeptHistory("h", "m", 0), []),  # a third cluster, which both Connect clusters reach
+        (KeptHistory("h", "k", 0), []),  # a connector that keeps none, though its config names a topic
+        (KeptHistory("h", Skipped("no broker answers")), [("EOS414", "warning", False)]),
+        (Skipped("Read is missing"), [("EOS414", "warning", False)]),
+        (KeptHistory(None), [("EOS414", "warning", False)]),  # a file of the worker's host
+    ],
+)
+def test_a_move_to_another_kafka_takes_the_schema_history_along_or_is_refused(history, found):
+    assert history_found(history) == found
+
+
+def test_where_the_schema_history_is_is_read_from_both_generations_of_debezium():
+    new = {"schema.history.internal.kafka.topic": "h", "schema.history.internal.kafka.bootstrap.servers": "a:1"}
+    old = {"database.history.kafka.topic": "h", "database.history.kafka.bootstrap.servers": "a:1"}
+    assert schema_history(new) == schema_history(old) == SchemaHistory("h", "a:1")
+    assert schema_history({}) is None
+    assert schema_history({"schema.history.internal.kafka.topic": "h"}) == SchemaHistory("h", None)
+    assert keeps_history_in_a_file({"database.history": "io.debezium.relational.history.FileDatabaseHistory"})
+    assert not keeps_history_in_a_file(new)

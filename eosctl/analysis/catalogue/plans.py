@@ -159,6 +159,23 @@ RECORDS_SKIPPED: Final = FindingKind(
     commands=("offsets restore", "offsets create-connector"),
 )
 
+HISTORY_LEFT: Final = FindingKind(
+    id="EOS414",
+    name="schema-history-left-behind",
+    title="schema history stays in the old Kafka cluster",
+    severity=Severity.ERROR,
+    cause="A Debezium connector of MySQL, MariaDB, SQL Server, Oracle, Db2 or Informix reads its schema history from "
+    "the first record on before it goes on at an offset. Where the history topic is missing the task fails (`The db "
+    "history topic or its content is fully or partially missing`); where it is another one, the task reads rows by a "
+    "wrong schema. migrate-offsets moves offsets, and no schema history. A warning where the target has the same "
+    "records and only the settings have to be changed, or where it is not known.",
+    fix="copy the topic with all its records in their order into one partition of a topic of the same name "
+    "(MirrorMaker with replication.policy.class=org.apache.kafka.connect.mirror.IdentityReplicationPolicy), plan "
+    "again, and set schema.history.internal.kafka.bootstrap.servers of the new config to the target's brokers",
+    source="Debezium: KafkaSchemaHistory, where it recovers records, and BaseSourceTask, where it validates them",
+    commands=("migrate-offsets",),
+)
+
 
 # Findings about ACLs: of doctor, and of the plan of `eosctl acl-plan`.
 

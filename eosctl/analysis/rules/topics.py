@@ -12,7 +12,7 @@ from eosctl.analysis.connect_requests import for_connector
 from eosctl.analysis.inspection import cleanup_policy_finding
 from eosctl.analysis.rules.workers import probes
 from eosctl.model.client_roles import SERVERS, server_set
-from eosctl.model.connectors import HISTORY_SERVERS, OFFSETS_TOPIC, SCHEMA_HISTORY, connector_path
+from eosctl.model.connectors import OFFSETS_TOPIC, connector_path, schema_history
 from eosctl.model.evidence import Evidence, InternalTopic
 from eosctl.model.report import Finding, FindingKind, Severity
 from eosctl.model.rules import Check, Rule, Versions, Whose
@@ -417,14 +417,15 @@ def _history(evidence: Evidence) -> Iterator[Finding | Skipped]:
     topics = {} if isinstance(evidence.topics, Skipped) else evidence.topics
     workers = set(map(server_set, evidence.configured(SERVERS).values()))
     for name in evidence.sources():
-        topic, servers = (evidence.config(name).get(key) for key in (SCHEMA_HISTORY, HISTORY_SERVERS))
-        if topic is None:
+        history = schema_history(evidence.config(name))
+        if history is None:
             continue
-        facts = topics.get(str(topic))
+        facts, servers = topics.get(history.topic), history.servers
         if isinstance(facts, Skipped):
             yield facts
-        elif facts is None or (servers is not None and workers and server_set(str(servers)) not in workers):
-            yield not_asked(f"the schema history of {name} ({topic} at {servers}) is in a Kafka cluster not asked here")
+        elif facts is None or (servers is not None and workers and server_set(servers) not in workers):
+            where = f"{history.topic} at {servers}"
+            yield not_asked(f"the schema history of {name} ({where}) is in a Kafka cluster not asked here")
         else:
             yield from _kept_whole(name, facts)
 
