@@ -6,10 +6,11 @@ A command returns its exit code (None is 0), or raises an EosctlError. CONTRIBUT
 """
 
 import gc
+import importlib
 import os
 import select
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import redirect_stdout, suppress
 from io import TextIOWrapper
 from itertools import groupby
@@ -17,23 +18,100 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, NoReturn, TextIO
 
 import typer
+from msgspec import Struct
+from msgspec.structs import force_setattr
 from typer.core import TyperGroup
 from typer.exceptions import Exit, TyperException
-from typer.main import get_group
+from typer.main import get_command, get_group
 
 from eosctl import __version__
 from eosctl.errors import EXIT_FINE, Bug, EosctlError, Interrupted, UsageError
-from eosctl.render.console import OutputOptions, Terminal, terminal_of
+from eosctl.render.console import OutputOptions, Terminal, answer_stream, talk_stream, terminal_of
 from eosctl.render.formats import Output
-from eosctl.render.streams import answer_stream, talk_stream
-from eosctl.shell.help import EosctlGroup, heading, in_words
+from eosctl.shell.help import EosctlCommand, EosctlGroup, heading, in_words
 from eosctl.shell.options import ConsoleHolder
-from eosctl.shell.registry import Commands, Entry
 from eosctl.shell.shared_options import leading_shared
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter
     from typer._click.shell_completion import CompletionItem
+
+
+class Entry(Struct, frozen=True):
+    """A command: its name, the first line of its help, and what it is for.
+
+    module is the one whose `app` it is, in eosctl.commands under its name unless another is given. Where the module has
+    VERBS, they are the names of its commands, each in a module of its own under it, which is an Entry in its turn.
+    """
+
+    name: str
+    summary: str = ""
+    theme: str = "Commands"
+    module: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.module:
+            force_setattr(self, "module", f"eosctl.commands.{self.name.replace('-', '_')}")
+
+
+class Commands(MutableMapping[str, Any]):
+    """The commands of the root or of a group by name, each imported when it is asked for."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._entries = {entry.name: entry for entry in entries}
+        self._loaded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401  # Typer's command classes are its own
+        if name not in self._loaded:
+            self._loaded[name] = load(self._entries[name])
+        return self._loaded[name]
+
+    def __setitem__(self, name: str, command: object) -> None:
+        self._loaded[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+def load(entry: Entry) -> Any:  # noqa: ANN401  # Typer's command classes are its own
+    """The command or group that the entry's module holds; ModuleNotFoundError where there is no such module."""
+    module = importlib.import_module(entry.module)
+    app: typer.Typer = module.app
+    _dress(app)
+    holder = _holder()
+    if len(app.registered_commands) == 1 and not app.registered_groups and app.registered_callback is None:
+        app.registered_commands[0].name = entry.name
+        holder.add_typer(app)
+    else:
+        holder.add_typer(app, name=entry.name)
+    command = get_command(holder).commands[entry.name]  # type: ignore[attr-defined]  # a group: it has commands
+    if verbs := getattr(module, "VERBS", ()):
+        command.commands = Commands([Entry(verb, module=f"{entry.module}.{verb.replace('-', '_')}") for verb in verbs])
+    return command
+
+
+def _dress(app: typer.Typer) -> None:
+    """Give every command and group of `app` the looks and the leading options of `commands.help`."""
+    app.info.cls = EosctlGroup
+    for command in app.registered_commands:
+        command.cls = EosctlCommand
+    for group in app.registered_groups:
+        group.cls = EosctlGroup
+        if group.typer_instance is not None:
+            _dress(group.typer_instance)
+
+
+def _holder() -> typer.Typer:
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.callback()(lambda: None)
+    return app
+
 
 PROGRAM: Final = "eosctl"
 WIDEST_HELP: Final = 100

@@ -128,7 +128,7 @@ def local(servers: str, topic: str, cores: int) -> None:
 
 def spark(servers: str, topic: str, master: str, cores: int, *, archive: bool = True) -> None:
     """The same on Spark, started in this process; with an archive of its classes, or as the first time."""
-    from eosctl.model.spark import SparkOptions
+    from eosctl.model.audit import SparkOptions
     from eosctl.sandbox.cache import cache_directory
     from eosctl.sandbox.java import find_java
     from eosctl.spark.starting import spark_engine

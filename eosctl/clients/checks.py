@@ -12,7 +12,7 @@ from eosctl.clients.rest import RestClient
 from eosctl.clients.wire import Wire
 from eosctl.errors import ConfigError, EosctlError, NotAuthorized, TimedOut, Unreachable
 from eosctl.model.client_properties import ClientProperties
-from eosctl.model.connection_check import CheckedStep, CheckOutcome, CheckStep
+from eosctl.model.profile import CheckedStep, CheckOutcome, CheckStep
 from eosctl.model.text import pluralize
 
 DESCRIBE = "DESCRIBE"

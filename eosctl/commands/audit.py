@@ -18,7 +18,7 @@ from eosctl.commands.options import (
     SparkRemote,
 )
 from eosctl.errors import UsageError
-from eosctl.model.spark import SparkOptions
+from eosctl.model.audit import SparkOptions
 from eosctl.operations.session import Session
 from eosctl.render.answers.audit import (
     CONNECTORS,
@@ -36,8 +36,8 @@ from eosctl.render.answers.audit import (
     view_history,
     view_status,
 )
-from eosctl.render.audit_json import render_audit_json
 from eosctl.render.audit_page import render_audit_page
+from eosctl.render.formats import json_of
 from eosctl.shell.options import GlobalOptions, answer, connecting, gating, showing
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def audit(
     with Session(options) as session:
         if plan:
             return answer(options, audit.plan_audit(session, audited), view_audit_plan)
-        formats = audit.ReportFormats(render_audit_json, render_audit_page)
+        formats = audit.ReportFormats(lambda report: json_of(view_audit(report), report), render_audit_page)
         return answer(options, audit.run_and_report(session, audited, formats), view_audit)
 
 

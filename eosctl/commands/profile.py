@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from eosctl.model.text import shell_word
-from eosctl.operations.connection_check import check_connection
 from eosctl.operations.profiles import (
     add_profile,
+    check_connection,
     chosen_profile,
     distrust_project_file,
     effective_settings,

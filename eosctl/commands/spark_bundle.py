@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from eosctl.operations.spark_bundle import bundle_for_spark
 from eosctl.render.answers.files import FILES, view_spark_bundle
 from eosctl.shell.options import GlobalOptions, answer, printing, showing
 
@@ -28,5 +27,6 @@ def spark_bundle(
       eosctl spark-bundle bundle
       eosctl spark-bundle bundle -o json
     """
+    from eosctl.operations.audit import bundle_for_spark
 
     return answer(options, bundle_for_spark(directory), view_spark_bundle)

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain, groupby
+from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 from msgspec import Struct
@@ -18,12 +19,14 @@ from eosctl.engines.auditing import AuditResult, CarriedRows, Engine, Progress, 
 from eosctl.engines.local import LocalEngine
 from eosctl.errors import Refused, StaleRange
 from eosctl.executors.audit_export import export_audit
+from eosctl.executors.files import write_spark_bundle
 from eosctl.ledger.ledger import Ledger
 from eosctl.model.audit import (
     AuditedTopic,
     AuditPlan,
     AuditReport,
     EarlierAudit,
+    SparkBundle,
     StateKind,
     StateRow,
     TopicRole,
@@ -277,3 +280,8 @@ class _Auditor:
                 yield engine
             return
         yield LocalEngine(self._input.open_source(), processes=self.processes)
+
+
+def bundle_for_spark(directory: Path) -> SparkBundle:
+    written = write_spark_bundle(directory)
+    return SparkBundle({str(path): path.stat().st_size for path in written})

@@ -1,17 +1,18 @@
-"""Reads an audit's ledger: its jobs, and the runs of one."""
+"""Opens an audit's ledger, and reads it: its jobs, and the runs of one."""
 
 import os
+import signal
 from typing import Final
 
 from eosctl.errors import UsageError
-from eosctl.executors.failpoints import failpoint_of
 from eosctl.ledger.ledger import Ledger, open_ledger
+from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.ledger import JobStatus, JobSummary, LedgerHistory, LedgerStatus
 from eosctl.operations.session import Session
 from eosctl.sources.config_providers import look_up
 
 FAILPOINT: Final = "EOSCTL_FAILPOINT"
-"""For tests of crashes: the point at which a commit kills its own process (executors.failpoints)."""
+"""For tests of crashes: the point at which a commit kills its own process."""
 
 
 def open_job_ledger(store: str, *, create: bool = True, timeout_s: float = 10.0) -> Ledger:
@@ -43,3 +44,21 @@ def read_history(session: Session, store: str, job: str) -> LedgerHistory:
         known = ", ".join(jobs) or "none"
         raise UsageError(f"{ledger.name} has no job {job}", hint=f"it has: {known}")
     return LedgerHistory(session.now(), ledger.name, jobs[job], ledger.runs(job))
+
+
+def failpoint_of(wanted: str | None) -> Failpoint:
+    """The failpoint that EOSCTL_FAILPOINT names: `NAME` or `NAME:3` kills this process (SIGKILL) there, or when it is
+    there the third time; None or the empty text does nothing.
+    """
+    if not wanted:
+        return no_failpoint
+    name, _, times = wanted.rpartition(":") if wanted.rpartition(":")[2].isdigit() else (wanted, "", "1")
+    left = int(times)
+
+    def at(here: str) -> None:
+        nonlocal left
+        left -= here == name
+        if here == name and left <= 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return at

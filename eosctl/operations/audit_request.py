@@ -7,12 +7,11 @@ from typing import Final, Protocol
 from msgspec import Struct, field
 
 from eosctl.errors import UsageError
-from eosctl.model.audit import AuditPlan, StateKind, StateRow, TransactionLogHistory
+from eosctl.model.audit import AuditPlan, SparkOptions, StateKind, StateRow, TransactionLogHistory
 from eosctl.model.mirror import TopicPair
 from eosctl.model.names import did_you_mean
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Coverage, Skipped
-from eosctl.model.spark import SparkOptions
 from eosctl.operations.migration_request import read_rename_map
 from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.sources.audit_log import OpenSource

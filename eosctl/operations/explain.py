@@ -4,7 +4,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from eosctl.analysis.catalogue.index import KINDS, THEMES
-from eosctl.analysis.explanations import ERROR_PATTERNS, explain_error
+from eosctl.analysis.errors import ERROR_PATTERNS, explain_error
 from eosctl.analysis.kafka_errors import KAFKA_ERRORS
 from eosctl.analysis.rules.registry import explain_finding
 from eosctl.model.report import Explained, KnownExplanations

@@ -6,7 +6,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from eosctl.analysis.config_topic import connector_states
-from eosctl.analysis.fencing import find_unproved, prove
 from eosctl.analysis.transactions import KnownNames
 from eosctl.errors import EosctlError, Refused, Unreachable, UsageError
 from eosctl.executors.fencing import FencingRun, challenge_old_producers
@@ -21,7 +20,7 @@ from eosctl.model.transactions import TransactionDescription, require_described
 from eosctl.model.whole_numbers import MOST_TASKS
 from eosctl.operations.agreement import Show, agree
 from eosctl.operations.session import Session
-from eosctl.planning.fencing import choose_transaction_timeout, plan_fencing, select_candidates
+from eosctl.planning.fencing import choose_transaction_timeout, find_unproved, plan_fencing, prove, select_candidates
 from eosctl.sources.cluster_reader import read_live_owners, read_task_states
 
 

@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
-from eosctl.analysis.explanations import is_overtaken
+from eosctl.analysis.errors import is_overtaken
 from eosctl.clients.access import ClusterAccess
 from eosctl.codecs.plan import JournalEvent, plan_digest
 from eosctl.errors import EosctlError, Interrupted, PartlyApplied, Refused, UsageError

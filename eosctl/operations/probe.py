@@ -6,11 +6,10 @@ from typing import Final, NamedTuple
 from eosctl.analysis.probe import judge, probed_apis
 from eosctl.clients.access import ClusterAccess
 from eosctl.executors.probe import ProbeOutcome, ProbeRun
-from eosctl.model.probe import Initialised, Left, PlannedProbe, ProbeAnswer, Probed
+from eosctl.model.probe import Initialised, Left, PlannedProbe, ProbeAnswer, Probed, plan_probe
 from eosctl.model.skipped import Coverage, Unread
 from eosctl.operations.agreement import Show, agree
 from eosctl.operations.session import Session
-from eosctl.planning.probe import plan_probe
 from eosctl.sources.kafka_evidence import read_before_probe
 
 UNIQUE_BYTES: Final = 4

@@ -18,7 +18,7 @@ from eosctl.executors.files import record_trust, remove_trust, set_current, set_
 from eosctl.files import WORKER_CONFIG, read_content, read_text
 from eosctl.model.client_properties import CLIENT_KEYS, HIDDEN
 from eosctl.model.names import did_you_mean
-from eosctl.model.profile import EffectiveSetting, EffectiveSettings, Profile, Profiles
+from eosctl.model.profile import ConnectionCheck, EffectiveSetting, EffectiveSettings, Profile, Profiles
 from eosctl.model.report import Severity, Triage
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import state_directory
@@ -185,3 +185,13 @@ def _settings(session: Session) -> Iterator[EffectiveSetting]:
     for key, given in sorted(session.client_properties.properties.items()):
         shown = given.value if key in CLIENT_KEYS and not looks_secret(key) else HIDDEN
         yield EffectiveSetting(key, shown, bootstrap if given.origin == "-b" else given.origin)
+
+
+def check_connection(session: Session) -> ConnectionCheck:
+    """Every step of every client to the cluster and its workers; UsageError where no cluster was named."""
+    from eosctl.clients.checks import check_connections
+
+    properties, options = session.client_properties, session.options
+    if not properties.bootstrap_servers:
+        options.need_bootstrap_servers()
+    return ConnectionCheck(tuple(check_connections(properties, options.connect_urls, options.timeout_s)))

@@ -168,12 +168,12 @@ class Session:
         snapshot, records = self.options.snapshot, self.options.records
         if records is None:
             return self._live() if snapshot is None else self.saved(snapshot)
-        from eosctl.sources import saved_cluster, snapshot_file
+        from eosctl.sources import saved_cluster
 
         if snapshot is not None:
             raise UsageError("--records and --snapshot exclude each other")
         return saved_cluster.SavedCluster(
-            snapshot_file.read_records_file(records, self.options.group_id, self._live().connect())
+            saved_cluster.read_records_file(records, self.options.group_id, self._live().connect())
         )
 
     def _live(self) -> "ClusterReader":
@@ -240,9 +240,9 @@ class Session:
 
     def saved(self, snapshot: Path) -> "ClusterReader":
         """A snapshot file as a cluster."""
-        from eosctl.sources import saved_cluster, snapshot_file
+        from eosctl.sources import saved_cluster
 
-        return saved_cluster.SavedCluster(snapshot_file.read_snapshot_file(snapshot), self.options.group_id)
+        return saved_cluster.SavedCluster(saved_cluster.read_snapshot_file(snapshot), self.options.group_id)
 
     def ask_again(self) -> None:
         """Forgets the reader: the next one asks all workers again, silent ones too."""

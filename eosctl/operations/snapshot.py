@@ -23,7 +23,7 @@ from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.operations.offsets import read_offsets_facts
 from eosctl.operations.session import Session
 from eosctl.sources.cluster_reader import ALL_TOPICS, ClusterReader
-from eosctl.sources.snapshot_file import read_snapshot_file
+from eosctl.sources.saved_cluster import read_snapshot_file
 
 Commits = Mapping[TopicPartition, Mapping[int, tuple[PendingCommit, ...]] | Skipped]
 

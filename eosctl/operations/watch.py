@@ -22,9 +22,8 @@ from eosctl.analysis.metrics.catalogue import ALERTS, CYCLE_AS_OF, METRICS, ROWS
 from eosctl.analysis.metrics.samples import cycle_samples, stale_samples
 from eosctl.codecs.secrets import mask_text
 from eosctl.errors import EosctlError, UsageError
-from eosctl.exporter.exporter import Board, Exporter, Exposition
+from eosctl.exporter.exporter import Board, Exporter, Exposition, MetricsServer, address_of
 from eosctl.exporter.otlp import OtlpPush
-from eosctl.exporter.server import MetricsServer, address_of
 from eosctl.model.report import Severity
 from eosctl.model.rules import Diagnosis
 from eosctl.model.skipped import Coverage, Skipped, not_asked

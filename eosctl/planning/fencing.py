@@ -1,4 +1,4 @@
-"""Which producers to fence, and whether that may be done now.
+"""Which producers to fence, whether that may be done now, and whether it worked.
 
 1. A transactional ID that the user wrote is taken as it is.
 2. A connector stands for its tasks 0 to N-1, where N is the larger of the last task count record and the last task
@@ -12,15 +12,35 @@
    A leader takes its ID back, so one that the user wrote is fenced with a warning, unless it may be a task's as well.
 6. IDs with an open transaction on a partition without a leader are refused without force. Up to 4.2 the coordinator
    waits for the leader; 4.3 ends the transaction without that partition's marker, and it hangs there for good.
+
+Did it work? What came back, and what the coordinators say afterwards, is held against what was meant.
+
+1. No fenced ID may have a transaction in progress (Ongoing, PrepareCommit, PrepareAbort), unless its producer ID or
+   epoch moved on again: then a new producer has initialised since, and the open transaction is its own.
+2. The producer ID or the epoch must differ from before.
+3. Where the old producer was asked to end its transaction, the coordinator must have refused.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from eosctl.analysis.catalogue.transactions import NOT_PROVED
 from eosctl.analysis.connect_requests import restart_tasks
 from eosctl.analysis.transactions import KnownNames
 from eosctl.model.connectors import connector_path
-from eosctl.model.fencing import Candidate, FenceStep, FencingPlan, FencingRequest, Objection, SkippedCandidate
+from eosctl.model.fencing import (
+    Candidate,
+    FenceOutcome,
+    FenceResult,
+    FenceStep,
+    FencingOutcome,
+    FencingPlan,
+    FencingRequest,
+    Objection,
+    Proof,
+    SkippedCandidate,
+)
 from eosctl.model.names import ConnectorTaskId, TopicPartition, stem_and_task, task_transactional_id
+from eosctl.model.report import Finding
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import first_few, pluralize
 from eosctl.model.transactions import LeaderOwner, Owner, TaskOwner, TransactionDescription, TransactionState
@@ -243,3 +263,47 @@ def _warn_of_ambiguity(steps: Sequence[FenceStep]) -> list[str]:
         for step in steps
         if len(step.candidate.owners) > 1
     ]
+
+
+def prove(
+    outcome: FencingOutcome, descriptions: Mapping[str, TransactionDescription], refusals: Mapping[str, str | None]
+) -> tuple[Proof, ...]:
+    """One proof for each fenced ID, from a description made after fencing and the answers to the old producers."""
+    return tuple(
+        _prove_one(result, descriptions.get(result.step.transactional_id), refusals)
+        for result in outcome.results
+        if result.outcome is FenceOutcome.FENCED
+    )
+
+
+def _prove_one(result: FenceResult, now: TransactionDescription | None, refusals: Mapping[str, str | None]) -> Proof:
+    before, name = result.step.before, result.step.transactional_id
+    newer_producer = now is not None and now.producer != result.after
+    return Proof(
+        transactional_id=name,
+        open=now is not None and now.state.is_open and not newer_producer,
+        moved=before is None or (now.producer if now is not None else result.after) != before.producer,
+        refusal=refusals.get(name),
+    )
+
+
+def find_unproved(proofs: Sequence[Proof]) -> tuple[Finding, ...]:
+    """A finding for each ID whose proof does not hold."""
+    return tuple(
+        NOT_PROVED.finding(
+            proof.transactional_id,
+            _doubt(proof),
+            {"open": proof.open, "moved": proof.moved, "refusal": proof.refusal},
+            cure=NOT_PROVED.fix.replace("<id>", proof.transactional_id),
+        )
+        for proof in proofs
+        if not proof.holds
+    )
+
+
+def _doubt(proof: Proof) -> str:
+    if not proof.moved:
+        return "producer ID and epoch are the same as before fencing"
+    if proof.open:
+        return "a transaction of the fenced producer is still in progress"
+    return "the coordinator did not refuse the old producer"

@@ -1,4 +1,9 @@
-"""The only writer: results to stdout or a file, everything else to stderr."""
+"""The only writer: results to stdout or a file, everything else to stderr.
+
+Both streams may be lost: a full disk, a terminal that is gone, a pipe without a reader. What is lost on standard error
+stops nothing. What is lost on standard output is OutputLost, except where a reader has gone, as `head` does:
+BrokenPipeError is left to the caller.
+"""
 
 import contextlib
 import os
@@ -6,10 +11,10 @@ import re
 import select
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Any, Final, TextIO, TypeVar, cast
 
 from msgspec import Struct, field
 
@@ -399,3 +404,59 @@ def write_output_file(path: Path, pieces: Iterable[str]) -> None:
         return
     with atomic_file(path) as file:
         file.writelines(piece.encode("utf-8") for piece in pieces)
+
+
+T = TypeVar("T")
+
+
+class _Stream:
+    """All that the stream behind it is, except for what a write that fails does."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # whatever the stream has
+        return getattr(self._file, name)
+
+    def _do(self, work: Callable[[], T], otherwise: T) -> T:
+        raise NotImplementedError
+
+    def write(self, text: str) -> int:
+        """How many characters were taken."""
+        return self._do(lambda: self._file.write(text), len(text))
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write each; what making them raises is raised as it is."""
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        """Write what waits."""
+        self._do(self._file.flush, None)
+
+
+class _AnswerStream(_Stream):
+    def _do(self, work: Callable[[], T], otherwise: T) -> T:
+        try:
+            return work()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputLost(f"the answer could not be written: {error.strerror or error}") from error
+
+
+class _TalkStream(_Stream):
+    def _do(self, work: Callable[[], T], otherwise: T) -> T:
+        with suppress(OSError):
+            return work()
+        return otherwise
+
+
+def answer_stream(file: TextIO) -> TextIO:
+    """Standard output, which is OutputLost where it cannot be written."""
+    return cast(TextIO, _AnswerStream(file))
+
+
+def talk_stream(file: TextIO) -> TextIO:
+    """Standard error, which may be lost."""
+    return cast(TextIO, _TalkStream(file))

@@ -11,6 +11,7 @@ from typing import Any, Final, assert_never
 
 from msgspec.structs import replace
 
+from eosctl.model.report import Result
 from eosctl.model.text import UNSEEN, escaped_in_json, escaped_in_yaml, pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.cells import as_text, cell, escape_controls
@@ -554,6 +555,11 @@ def pieces_of(document: Document, output: Output, page: Page, *, text_cells: boo
         case Output.YAML:
             return iter((yaml(document.envelope()),))
     assert_never(output)
+
+
+def json_of(document: Document, result: Result) -> str:
+    """A whole answer with its envelope: what `-o json` writes, and a ledger keeps of an audit."""
+    return json(document.with_unread(result.coverage, complete=result.complete).envelope())
 
 
 def text_of_envelope(envelope: Tree, output: Output) -> str:

@@ -391,7 +391,7 @@ def _settings(wire: Wire, group_id: str) -> Mapping[str, str] | Skipped:
 
 def _starts(wire: Wire, group_id: str) -> Mapping[TopicPartition, int]:
     """The start offset of each of its partitions, -1 where there is none yet. Raises what the coordinator refuses."""
-    from eosctl.clients.share_group_messages import describe_share_group_offsets
+    from eosctl.clients.share_groups import describe_share_group_offsets
 
     [coordinator] = wire.request_any(find_group_coordinators([group_id])).coordinators
     _require(wire, coordinator, group_id)

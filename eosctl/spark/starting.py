@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eosctl.errors import ConfigError
+from eosctl.model.audit import SparkOptions
 from eosctl.model.client_properties import ClientProperties
-from eosctl.model.spark import SparkOptions
 
 if TYPE_CHECKING:
     from eosctl.spark.engine import SparkEngine

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eosctl.analysis.catalogue.index import KINDS, THEMES, kinds_called
-from eosctl.analysis.explanations import ERROR_PATTERNS, explain_error, names_in
+from eosctl.analysis.errors import ERROR_PATTERNS, explain_error, names_in
 from eosctl.analysis.kafka_errors import KAFKA_ERRORS
 from eosctl.analysis.rules.registry import RULES, commands_reporting, explain_finding
 from eosctl.model.report import FindingKind, Severity

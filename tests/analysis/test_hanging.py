@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from eosctl.analysis.fencing import find_unproved, prove
 from eosctl.analysis.hanging import find_candidates, find_young, judge, still_open, why_undated
 from eosctl.analysis.offsets_report import Clusters, producing_elsewhere
 from eosctl.analysis.source_stores import stores_of
@@ -34,6 +33,7 @@ from eosctl.model.transactions import (
     TransactionState,
     transactional_ids_by_producer,
 )
+from eosctl.planning.fencing import find_unproved, prove
 
 FOO0, FOO1, BAR0 = TopicPartition("foo", 0), TopicPartition("foo", 1), TopicPartition("bar", 0)
 MINUTES = 60_000

@@ -6,8 +6,8 @@ import socket
 import threading
 from time import monotonic
 
+from eosctl.exporter.exporter import MetricsServer, Page, address_of
 from eosctl.exporter.otlp import OtlpPush
-from eosctl.exporter.server import MetricsServer, Page, address_of
 from eosctl.model.watch import Cycle, Metric, Observation, Sample
 
 HEALTHY_S = 1.0

@@ -25,12 +25,19 @@ from eosctl.model.report import Result, Triage, failed_gate
 from eosctl.model.text import UNSEEN, shell_word
 from eosctl.render.answers.acls import AclFormat, EmitOptions, emit_acls
 from eosctl.render.cells import cell, escape_controls
-from eosctl.render.console import Console, OutputOptions, Stream, Terminal, write_output_file
+from eosctl.render.console import (
+    Console,
+    OutputOptions,
+    Stream,
+    Terminal,
+    answer_stream,
+    talk_stream,
+    write_output_file,
+)
 from eosctl.render.document import Column, Document, Table
 from eosctl.render.formats import Output, text_of
 from eosctl.render.gates import junit, sarif
 from eosctl.render.layout import Page
-from eosctl.render.streams import answer_stream, talk_stream
 from eosctl.render.watch_files import watch_service
 from eosctl.shell.options import answer
 

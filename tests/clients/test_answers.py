@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 import eosctl.clients
-from eosctl.clients import messages, share_group_messages
+from eosctl.clients import messages, share_groups
 from eosctl.clients import messages as transactional
 from eosctl.clients.channel import ASKED, require_sound
 from eosctl.clients.messages import Request
@@ -43,7 +43,7 @@ REQUESTS = {
     messages.offset_fetch: messages.offset_fetch("g", PLACES),
     messages.describe_groups: messages.describe_groups(["g", "h"]),
     messages.cluster_operations: messages.cluster_operations(),
-    share_group_messages.describe_share_group_offsets: share_group_messages.describe_share_group_offsets(["g", "h"]),
+    share_groups.describe_share_group_offsets: share_groups.describe_share_group_offsets(["g", "h"]),
     messages.describe_producers: messages.describe_producers(PLACES),
     messages.write_abort_marker: messages.write_abort_marker(PLACE, PRODUCER, 1),
     transactional.add_partition: transactional.add_partition("a", PRODUCER, PLACE),
@@ -91,7 +91,7 @@ NAMED: dict[Any, dict[str, Any]] = {
     messages.find_group_coordinators: {"coordinators": [{"key": "g"}, {"key": "h"}]},
     messages.offset_fetch: {"topics": TOPICS},
     messages.describe_groups: {"groups": [{"group_id": "g"}, {"group_id": "h"}]},
-    share_group_messages.describe_share_group_offsets: {"groups": [{"group_id": "g"}, {"group_id": "h"}]},
+    share_groups.describe_share_group_offsets: {"groups": [{"group_id": "g"}, {"group_id": "h"}]},
     messages.describe_producers: {"topics": TOPICS},
     messages.write_abort_marker: {"markers": [{"producer_id": 7, "topics": [MARKED]}]},
     transactional.add_partition: {"results_by_topic_v3_and_below": [ADDED]},

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from eosctl import cli, errors
+from eosctl.cli import Entry
 from eosctl.commands.options import ConfigTopic, WorkerConfig, WorkerOffsetsTopic
 from eosctl.render.document import Column, Document, Fields, Table, figure
 from eosctl.shell.options import GlobalOptions, printing, reading, writing
-from eosctl.shell.registry import Entry
 
 app = typer.Typer()
 ENTRIES = (Entry("probe", "Show what was given.", module="probe"),)

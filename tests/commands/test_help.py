@@ -8,7 +8,7 @@ import pytest
 
 from eosctl import cli
 from eosctl.analysis.catalogue.index import THEMES
-from eosctl.analysis.explanations import ERROR_PATTERNS
+from eosctl.analysis.errors import ERROR_PATTERNS
 from eosctl.errors import EosctlError
 from eosctl.render.answers.kinds import KINDS
 from eosctl.render.formats import Output

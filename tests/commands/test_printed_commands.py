@@ -10,7 +10,7 @@ import pytest
 
 import eosctl
 from eosctl.analysis.catalogue.index import KINDS
-from eosctl.analysis.explanations import ERROR_PATTERNS
+from eosctl.analysis.errors import ERROR_PATTERNS
 from eosctl.cli import PROGRAM, root_command
 from eosctl.shell.command_tree import walk
 

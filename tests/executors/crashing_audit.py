@@ -17,11 +17,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from eosctl.errors import StaleRange
-from eosctl.executors.failpoints import failpoint_of
 from eosctl.ledger.ledger import Ledger, lock_of, move_cursors, open_ledger, write_carried, write_run
 from eosctl.model.audit import AuditedTopic, PartitionBounds, RangeEvidence, StateKind, StateRow, TopicRole
 from eosctl.model.failpoints import Failpoint
 from eosctl.model.ledger import CarriedBucket, LedgerRun
+from eosctl.operations.audit_history import failpoint_of
 from eosctl.planning.audit import Resumption, advance, resume
 
 CLUSTER = "a-cluster"

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from eosctl.analysis.explanations import is_overtaken
+from eosctl.analysis.errors import is_overtaken
 from eosctl.clients.access import ClusterAccess
 from eosctl.clients.rest import NotFound, RestResponse
 from eosctl.clients.wire import Wire

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from eosctl.errors import ConfigError, UsageError
-from eosctl.exporter.server import CONNECTIONS, Address, MetricsServer, Page, address_of
+from eosctl.exporter.exporter import CONNECTIONS, Address, MetricsServer, Page, address_of
 from tests.waiting import eventually
 
 BODY = b"x" * 100_000

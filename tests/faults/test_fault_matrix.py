@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from eosctl.sources.snapshot_file import read_snapshot_file
+from eosctl.sources.saved_cluster import read_snapshot_file
 from tests.faults.commands import COMMANDS, GROUP, Command, run_command
 from tests.faults.damaged_answers import Altered
 from tests.faults.denials import DENIALS, run_as_tool, try_denials

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from eosctl.analysis.explanations import is_overtaken
+from eosctl.analysis.errors import is_overtaken
 from eosctl.clients.rest import RestClient, RestResponse
 from eosctl.codecs.connector_files import connector_of, worker_of
 from eosctl.codecs.properties import decode_properties

@@ -9,9 +9,8 @@ from eosctl.analysis.mirror.blocks import Piece
 from eosctl.codecs.client_properties import client_properties
 from eosctl.engines import mirroring
 from eosctl.engines.mirroring import BothSides, PairJob, compare_pair, compare_pairs
-from eosctl.model.audit import AuditedTopic, AuditPlan, PartitionBounds, TopicRole
+from eosctl.model.audit import AuditedTopic, AuditPlan, PartitionBounds, SparkOptions, TopicRole
 from eosctl.model.mirror import EqualPiece, PartitionPair, TopicPair
-from eosctl.model.spark import SparkOptions
 from eosctl.sandbox.java import find_java
 from eosctl.sources.audit_log import OpenCluster
 from eosctl.spark.starting import spark_pieces

@@ -40,7 +40,7 @@ from eosctl.operations.audit_request import AuditRequest
 from eosctl.operations.audit_topics import AuditScope, FoundTopics, read_bounds
 from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.render.answers.audit import summary, view_audit
-from eosctl.render.audit_json import render_audit_json
+from eosctl.render.formats import json_of
 from tests.fake_cluster import FakeCluster
 from tests.operations.test_offsets import cluster, config_topic
 
@@ -165,8 +165,12 @@ def ledger(tmp_path) -> Ledger:
     return open_ledger(f"sqlite:///{tmp_path}/ledger.db")
 
 
+def as_json(answer: AuditReport) -> str:
+    return json_of(view_audit(answer), answer)
+
+
 def nightly(ledger: Ledger, answer: AuditReport) -> AuditReport:
-    return run_incrementally(Auditor(answer), ledger, "nightly", render_audit_json)
+    return run_incrementally(Auditor(answer), ledger, "nightly", as_json)
 
 
 def codes(ledger: Ledger, *nights: AuditReport) -> list[int]:
@@ -242,7 +246,7 @@ def test_words_that_say_how_long_make_nothing_new(ledger: Ledger):
 
 def test_jobs_do_not_know_of_each_other(ledger: Ledger):
     nightly(ledger, report(set_back(1)))
-    assert exit_code(run_incrementally(Auditor(report(set_back(1))), ledger, "other", render_audit_json)) == 1
+    assert exit_code(run_incrementally(Auditor(report(set_back(1))), ledger, "other", as_json)) == 1
 
 
 def test_the_answer_says_what_is_new_and_since_when(ledger: Ledger):

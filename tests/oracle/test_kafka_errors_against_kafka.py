@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from eosctl.analysis.explanations import explain_error, names_in
+from eosctl.analysis.errors import explain_error, names_in
 from eosctl.analysis.kafka_errors import KAFKA_ERRORS, KafkaError
 from eosctl.sandbox.jars import (
     DEFAULT_KAFKA_VERSION,

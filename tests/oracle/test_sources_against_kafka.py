@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from eosctl.analysis.catalogue.index import KINDS
-from eosctl.analysis.explanations import ERROR_PATTERNS
+from eosctl.analysis.errors import ERROR_PATTERNS
 from eosctl.analysis.rules.registry import RULES
 from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.jars import resolve_jars

@@ -26,8 +26,7 @@ from eosctl.operations.audit import command_line
 from eosctl.operations.audit_request import AuditRequest
 from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.operations.session_options import SessionOptions
-from eosctl.render.audit_page import render_audit_page
-from eosctl.render.audit_page.page import audit_figures, output_ranges
+from eosctl.render.audit_page import audit_figures, output_ranges, render_audit_page
 from eosctl.render.audit_page.plots import duration_words, in_plot, label, named_words, shown, size_words, words
 from tests.operations.quiet import Quiet
 from tests.render.audit_reports import AS_OF, HOSTILE_NAMES, build_report, large_report, reports, rich_report

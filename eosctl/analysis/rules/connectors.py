@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from eosctl.analysis.catalogue import connect as kinds
 from eosctl.analysis.client_configs import clients_of, connector_config, refused_by_producer, servers_elsewhere
 from eosctl.analysis.connect_requests import for_connector, put_config, restart_tasks
-from eosctl.analysis.explanations import explain_error
+from eosctl.analysis.errors import explain_error
 from eosctl.analysis.rules.workers import probes
 from eosctl.analysis.transaction_log import ENOUGH, LEAST_MS, Quietness, quietness
 from eosctl.model.client_properties import Property, split_list

@@ -16,11 +16,11 @@ from eosctl.commands.options import (
     SparkMaster,
     SparkRemote,
 )
+from eosctl.model.audit import SparkOptions
 from eosctl.model.records import IsolationLevel
-from eosctl.model.spark import SparkOptions
 from eosctl.operations.session import Session
 from eosctl.render.answers.mirror import GROUPS, PAIRS, view_mirror
-from eosctl.render.audit_json import render_mirror_json
+from eosctl.render.formats import json_of
 from eosctl.shell.options import GlobalOptions, answer, gating, showing
 
 app = typer.Typer()
@@ -147,4 +147,8 @@ def audit(
         job=job,
     )
     with Session(options) as session:
-        return answer(options, mirror.audit_mirror(session, asked, render_mirror_json), view_mirror)
+        return answer(
+            options,
+            mirror.audit_mirror(session, asked, lambda report: json_of(view_mirror(report), report)),
+            view_mirror,
+        )

@@ -5,6 +5,7 @@ from typing import Annotated, TypeVar
 
 from msgspec import Struct
 
+from eosctl.model.audit import SparkBundle
 from eosctl.model.config_topic import InspectedConfigTopic
 from eosctl.model.evidence import ClusterEvidence, Snapshot, SnapshotFile
 from eosctl.model.fencing import Fenced, PlannedFencing
@@ -13,7 +14,6 @@ from eosctl.model.offsets import OffsetsFacts, OffsetsTopic
 from eosctl.model.planned import Planned
 from eosctl.model.sandbox import DemoReport
 from eosctl.model.skipped import Skipped
-from eosctl.model.spark import SparkBundle
 from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.model.transaction_log import TransactionLogFacts

@@ -5,8 +5,7 @@ from typing import Annotated, TypeVar
 from msgspec import Struct
 from msgspec.structs import fields
 
-from eosctl.model.connection_check import CheckedStep, ConnectionCheck
-from eosctl.model.profile import EffectiveSetting, EffectiveSettings, Profile, Profiles
+from eosctl.model.profile import CheckedStep, ConnectionCheck, EffectiveSetting, EffectiveSettings, Profile, Profiles
 from eosctl.render.document import Column, Document, Fields, Table, Tone, col, columns, row_of
 
 P = TypeVar("P", bound="ProfileFields")

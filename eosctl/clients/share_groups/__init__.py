@@ -1,15 +1,18 @@
-"""Requests about share groups (KIP-932), which kafka-python does not know. Imported where one is sent."""
+"""Requests about share groups (KIP-932), which kafka-python does not know. Imported where one is sent.
 
+The messages stand beside this file as schemas in the form of Kafka's own.
+"""
+
+import sys
 from collections.abc import Collection
 from types import new_class
 from typing import Any, Final
 
 from kafka.protocol.api_message import ApiMessage
 
-from eosctl.clients import schemas
 from eosctl.clients.messages import Request
 
-SCHEMA: Final = {"load_json": schemas}
+SCHEMA: Final = {"load_json": sys.modules[__name__]}
 DescribeShareGroupOffsetsRequest: Final[Any] = new_class("DescribeShareGroupOffsetsRequest", (ApiMessage,), SCHEMA)
 DescribeShareGroupOffsetsResponse: Final[Any] = new_class("DescribeShareGroupOffsetsResponse", (ApiMessage,), SCHEMA)
 
