@@ -29,8 +29,8 @@ from eosctl.model.offsets import SourceSupport
 from eosctl.planning.acl_difference import compare_acls, plan_acl_changes
 from eosctl.planning.acls import plan_acls
 from eosctl.render.answers.acls import view_acl_plan
+from eosctl.render.cells import Page
 from eosctl.render.formats import Output, pieces_of
-from eosctl.render.layout import Page
 
 CONNECTORS = 500
 TASKS = 20

@@ -1,7 +1,7 @@
 """The tree of commands and the one boundary where a failure becomes a message and an exit code.
 
-A module of COMMANDS is imported when its command is called, not before. Where its `app` has one command and no
-callback, the module is that command; otherwise it is a group, whose callback's docstring is the group's help.
+A module of COMMANDS is imported when its command is called, not before. Where its `app` has a
+callback it is a group, whose help is the callback's docstring; otherwise the command of its `app` with that name.
 A command returns its exit code (None is 0), or raises an EosctlError. CONTRIBUTING.md says how to add one.
 """
 
@@ -23,6 +23,7 @@ from msgspec.structs import force_setattr
 from typer.core import TyperGroup
 from typer.exceptions import Exit, TyperException
 from typer.main import get_command, get_group
+from typer.models import CommandInfo
 
 from eosctl import __version__
 from eosctl.errors import EXIT_FINE, Bug, EosctlError, Interrupted, UsageError
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 class Entry(Struct, frozen=True):
     """A command: its name, the first line of its help, and what it is for.
 
-    module is the one whose `app` it is, in eosctl.commands under its name unless another is given. Where the module has
-    VERBS, they are the names of its commands, each in a module of its own under it, which is an Entry in its turn.
+    module is the one whose `app` it is of, in eosctl.commands under its name unless another is given. Where the module
+    has VERBS, they are its commands with the module under it that each is in, which makes an Entry of each.
     """
 
     name: str
@@ -80,20 +81,23 @@ class Commands(MutableMapping[str, Any]):
 
 
 def load(entry: Entry) -> Any:  # noqa: ANN401  # Typer's command classes are its own
-    """The command or group that the entry's module holds; ModuleNotFoundError where there is no such module."""
+    """The command or group of the entry in its module; ModuleNotFoundError where there is no such module."""
     module = importlib.import_module(entry.module)
     app: typer.Typer = module.app
     _dress(app)
     holder = _holder()
-    if len(app.registered_commands) == 1 and not app.registered_groups and app.registered_callback is None:
-        app.registered_commands[0].name = entry.name
-        holder.add_typer(app)
+    if app.registered_callback is None:
+        holder.registered_commands = [each for each in app.registered_commands if _name(each) == entry.name]
     else:
         holder.add_typer(app, name=entry.name)
     command = get_command(holder).commands[entry.name]  # type: ignore[attr-defined]  # a group: it has commands
-    if verbs := getattr(module, "VERBS", ()):
-        command.commands = Commands([Entry(verb, module=f"{entry.module}.{verb.replace('-', '_')}") for verb in verbs])
+    if verbs := getattr(module, "VERBS", None):
+        command.commands = Commands([Entry(verb, module=f"{entry.module}.{verbs[verb]}") for verb in verbs])
     return command
+
+
+def _name(command: CommandInfo) -> str:
+    return command.name or command.callback.__name__.replace("_", "-")  # type: ignore[union-attr]  # each has one
 
 
 def _dress(app: typer.Typer) -> None:
@@ -118,7 +122,7 @@ WIDEST_HELP: Final = 100
 
 COMMANDS: Final = (
     Entry("doctor", "Run all exactly-once checks.", "Diagnose"),
-    Entry("upgrade-check", "Check whether the next rolling restart may start.", "Diagnose"),
+    Entry("upgrade-check", "Check whether the next rolling restart may start.", "Diagnose", "eosctl.commands.doctor"),
     Entry("inspect-config", "Read the config topic exactly as a worker does.", "Diagnose"),
     Entry("watch", "Export findings as Prometheus metrics.", "Diagnose"),
     Entry("explain", "Explain an error message or a finding.", "Diagnose"),
@@ -130,7 +134,7 @@ COMMANDS: Final = (
     Entry("migrate-offsets", "Move a connector's offsets, so that it resumes where it was.", "Offsets"),
     Entry("acl-plan", "Plan the ACLs that workers and connectors need.", "Access"),
     Entry("apply", "Apply a plan file; refuse if the cluster has changed.", "Plans"),
-    Entry("undo", "Roll back an applied plan.", "Plans"),
+    Entry("undo", "Roll back an applied plan.", "Plans", "eosctl.commands.apply"),
     Entry("plans", "List plan files and their state.", "Plans"),
     Entry("audit", "Prove from the record batches whether exactly-once held.", "Prove"),
     Entry("mirror", "Prove that a target cluster holds what its source committed.", "Prove"),

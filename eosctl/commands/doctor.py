@@ -1,5 +1,6 @@
-"""`eosctl doctor`: all rules on what there is now."""
+"""`eosctl doctor` and `upgrade-check`: all rules on what there is now, and whether the next rolling step may start."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -13,9 +14,10 @@ from eosctl.commands.options import (
     SuperUsers,
     WorkerConfigs,
 )
+from eosctl.model.rules import Phase
 from eosctl.operations.evidence import EvidenceRequest
 from eosctl.operations.session import Session
-from eosctl.render.answers.diagnosis import UNKNOWN, WORKERS, view_diagnosis
+from eosctl.render.answers.diagnosis import STEPS, UNKNOWN, UPGRADED_WORKERS, WORKERS, view_diagnosis, view_upgrade
 from eosctl.shell.options import GlobalOptions, answer, gating, showing
 
 app = typer.Typer()
@@ -80,3 +82,53 @@ def doctor(
     request = EvidenceRequest(topics, files, preflight, principals, super_users, mirror_sources=mirrors)
     with Session(options) as session:
         return answer(options, diagnose_cluster(session, request, prometheus), view_diagnosis)
+
+
+WaitSeconds: TypeAlias = Annotated[
+    float, typer.Option(metavar="SECONDS", min=0.0, help="Repeat until the answer is yes, for at most this long.")
+]
+
+
+class Target(StrEnum):
+    """The next exactly.once.source.support of every worker."""
+
+    PREPARING = "preparing"
+    ENABLED = "enabled"
+    DISABLED = "disabled"
+
+
+@app.command("upgrade-check")
+@showing(UPGRADED_WORKERS, STEPS)
+@gating
+def upgrade_check(
+    options: GlobalOptions,
+    to: Annotated[Target, typer.Option("--to", metavar="|".join(Target), help="The target of the rolling step.")],
+    config_topic: ConfigTopicName = None,
+    worker_offsets_topic: OffsetsTopicName = None,
+    status_topic: StatusTopicName = None,
+    worker_config: WorkerConfigs = None,
+    principal: Principals = None,
+    super_user: SuperUsers = None,
+    wait: WaitSeconds = 0.0,
+) -> int:
+    """Check whether the next rolling restart may start.
+
+    Use it before each rolling step, and between the restarts of two workers. Exactly-once is enabled in two rolls on a
+    live cluster, disabled to preparing and preparing to enabled, and rolled back the same way. The answer is yes, no or
+    cannot tell (exit code 0, 1 or 3), with the blocking findings first, and then the action for each worker.
+
+    A worker reports only whether it is enabled. Give each worker's file with --worker-config, which says preparing or
+    disabled; without them the roll to enabled cannot be judged. Nothing is written.
+
+    Examples:
+      eosctl upgrade-check --to preparing -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083
+      eosctl upgrade-check --to enabled -b broker:9092 --connect-url http://worker:8083 --worker-config w1.properties
+      eosctl upgrade-check --to disabled -b broker:9092 --connect-url http://worker:8083 --wait 300
+    """
+    from eosctl.operations.diagnosis import wait_for_upgrade
+
+    topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
+    files, principals, super_users = tuple(worker_config or ()), tuple(principal or ()), tuple(super_user or ())
+    request = EvidenceRequest(topics, files, False, principals, super_users)
+    with Session(options) as session:
+        return answer(options, wait_for_upgrade(session, request, Phase(to.value), wait), view_upgrade)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, Protocol
 from eosctl import __version__
 from eosctl.analysis.catalogue.index import MIRRORS
 from eosctl.analysis.mirror.verdict import Circumstances, judge_pair, judge_unpaired
-from eosctl.codecs.group_offsets import decode_checkpoint
+from eosctl.codecs.groups import decode_checkpoint
 from eosctl.codecs.ledger import decode_audit_state, encode_audit_state
 from eosctl.codecs.record_batches import decode_records
 from eosctl.engines.mirroring import BothSides, ComparePieces, PairJob, compare_pairs

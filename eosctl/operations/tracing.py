@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from eosctl.analysis.tracing import CLOCKS_MS, Piece, is_of, logged_transaction, nearest, pieces
 from eosctl.analysis.transactions import KnownNames, ownership
-from eosctl.codecs.group_offsets import decode_committed_offset, decode_offset_commit_key
+from eosctl.codecs.groups import decode_committed_offset, decode_offset_commit_key
 from eosctl.codecs.offsets_topic import canonical_partition, decode_offsets_key, decode_offsets_value
 from eosctl.codecs.record_batches import Batch, DamagedOffsets, MarkerType, decode_records, most_batch_bytes
 from eosctl.errors import EosctlError, Unreachable, UsageError

@@ -22,10 +22,9 @@ from eosctl.atomic_write import atomic_file
 from eosctl.errors import ConfigError, EosctlError, OutputLost, Refused, UsageError
 from eosctl.model.report import Gate, Result, failed_gate, gate_of
 from eosctl.model.text import escaped_in_lines
-from eosctl.render.cells import escape_controls
+from eosctl.render.cells import Page, columns_across, escape_controls, fold
 from eosctl.render.document import Document, error_envelope
 from eosctl.render.formats import Output, pieces_of, text_of, text_of_envelope
-from eosctl.render.layout import Page, columns_across, fold
 
 # One line on a terminal that says how far a long read or write has come.
 

@@ -14,7 +14,20 @@ from msgspec.structs import replace
 from eosctl.model.report import Result
 from eosctl.model.text import UNSEEN, escaped_in_json, escaped_in_yaml, pluralize
 from eosctl.model.times import rfc3339
-from eosctl.render.cells import as_text, cell, escape_controls
+from eosctl.render.cells import (
+    GAP,
+    HEADING,
+    Page,
+    as_text,
+    cell,
+    columns_across,
+    escape_controls,
+    first_of,
+    fit,
+    fold,
+    more_words,
+    rows_of_lines,
+)
 from eosctl.render.document import (
     Align,
     Column,
@@ -28,7 +41,6 @@ from eosctl.render.document import (
     is_skipped,
     look_up,
 )
-from eosctl.render.layout import GAP, HEADING, Page, columns_across, first_of, fit, fold, more_words, rows_of_lines
 
 # Rows for programs that know no JSON: the first block of the document only, nothing shortened.
 #

@@ -31,8 +31,7 @@ from eosctl.clients.messages import (
     topics_metadata,
 )
 from eosctl.clients.wire import Wire
-from eosctl.codecs.connect_protocol import decode_leader_url, decode_member_url, decode_tasks
-from eosctl.codecs.group_offsets import decode_offset_commit_key
+from eosctl.codecs.groups import decode_leader_url, decode_member_url, decode_offset_commit_key, decode_tasks
 from eosctl.codecs.record_batches import decode_records, iter_batches
 from eosctl.errors import EosctlError, TimedOut, Undecodable
 from eosctl.model import hanging

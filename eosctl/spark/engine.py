@@ -1,35 +1,48 @@
-"""The Spark engine: ranges as tasks, states as a DataFrame, buckets reduced where they are.
+"""The Spark engine: ranges and pieces of mirrors as tasks, states as a DataFrame, buckets reduced where they are.
 
 1. Nothing but the DataFrame API is used, so classic sessions and Spark Connect both do.
 2. The job that scans brings the driver what it reduces itself: kinds of which there is little. That is faster than
    another job. The scanned rows are persisted for the rest.
 3. Rows of other kinds are shuffled by bucket, with the carried ones among them.
 4. Tasks have no side effects: one that is repeated gives the same rows. All writing is the driver's.
+5. A piece of mirrored pairs of partitions is a task that reads both clusters. Digests are keyed by process, so that it
+   reads its piece of both sides, and gives offsets and counts.
 """
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from functools import lru_cache, partial
+from typing import Any, Final, NamedTuple
 
+import msgspec
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
+from eosctl.codecs.ledger import decode_audit_state, encode_audit_state
 from eosctl.engines.auditing import Advance, Progress, Reduced, Reduction, reduce_bucket
+from eosctl.engines.mirroring import BothSides, PairPiece, compare_piece
 from eosctl.errors import EosctlError
 from eosctl.model.audit import AuditPlan, OffsetRange, StateKind, StateRow
+from eosctl.model.mirror import EqualPiece
+from eosctl.sources.audit_log import ClusterSource
 from eosctl.spark.executor_access import ExecutorAccess
 from eosctl.spark.range_frame import (
     ARROW,
     COLUMNS,
     NO_BUCKET,
     SMALL,
+    Batches,
+    Flagged,
+    batches,
+    carried,
     decode_rows,
     encode_flagged,
     encode_rows,
     in_order,
+    place_frame,
     range_frame,
     restored,
 )
@@ -218,3 +231,80 @@ def own_errors() -> Iterator[None]:
             words = " ... ".join(dict.fromkeys((lines[0], lines[-1]))) if lines else type(failure).__name__
             error = SparkFailed(f"Spark failed: {words[:500]}", hint="the executors' logs say more")
         raise error from failure
+
+
+class BothAccesses(NamedTuple):
+    """How executors reach both clusters."""
+
+    source: ExecutorAccess
+    target: ExecutorAccess
+
+
+class PieceWork(NamedTuple):
+    """The topics of both sides, the number of context records, and the pieces, for all tasks."""
+
+    source: AuditPlan
+    target: AuditPlan
+    window: int
+    pieces: tuple[PairPiece, ...]
+
+
+_WORK: Final = msgspec.json.Decoder(PieceWork)
+
+
+class SparkPieces:
+    """Compares pieces on the executors of `spark`, which reach the clusters by `accesses`."""
+
+    def __init__(self, spark: SparkSession, accesses: BothAccesses) -> None:
+        self._spark, self._accesses = spark, accesses
+
+    def __call__(self, sides: BothSides, pieces: Sequence[PairPiece]) -> list[EqualPiece | None]:
+        """The equal length of each piece, in their order. Raises read errors, and SparkFailed."""
+        if not pieces:
+            return []
+        work = PieceWork(sides.source, sides.target, sides.window, tuple(pieces))
+        with own_errors():
+            rows = decode_rows(piece_frame(self._spark, work, self._accesses).select(*ARROW.names).toArrow())
+            found = {row.bucket: decode_audit_state(row.payload, list[EqualPiece]) for row in rows}
+        return [next(iter(found[place]), None) for place in range(len(pieces))]
+
+
+def piece_frame(spark: SparkSession, work: PieceWork, accesses: BothAccesses) -> DataFrame:
+    """A row for each piece, whose bucket is its place in the work."""
+    return place_frame(spark, len(work.pieces), _task(work, accesses))
+
+
+def _task(work: PieceWork, accesses: BothAccesses) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    encoded = msgspec.json.encode(work)
+
+    def compare(places: Batches) -> Iterator[pa.RecordBatch]:
+        return compare_places(encoded, accesses, places)
+
+    return compare
+
+
+def compare_places(encoded: bytes, accesses: BothAccesses, places: Batches) -> Iterator[pa.RecordBatch]:
+    """On an executor: the pieces at these places. Raises what `executor_errors.restored` reads."""
+    work = _decoded(encoded)
+    source, target = (partial(_open, access) for access in accesses)
+    sides = BothSides(source, target, work.source, work.target, work.window)
+    for batch in places:
+        for place in batch.column(0).to_pylist():
+            asked = work.pieces[place]
+            try:
+                found = compare_piece(sides, asked)
+            except EosctlError as error:
+                raise carried(error) from error
+            pair, payload = asked.pair, encode_audit_state([] if found is None else [found])
+            where = (pair.topics.source, pair.partition, asked.piece.source_start)
+            yield from batches([Flagged(True, StateRow(StateKind.MIRROR, place, *where, True, payload))])
+
+
+def _open(access: ExecutorAccess) -> ClusterSource:
+    return ClusterSource(access.client_properties(), access.timeout_s)
+
+
+@lru_cache(maxsize=1)
+def _decoded(encoded: bytes) -> PieceWork:
+    """Once for all tasks of a Python worker."""
+    return _WORK.decode(encoded)

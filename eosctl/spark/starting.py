@@ -10,8 +10,7 @@ from eosctl.model.audit import SparkOptions
 from eosctl.model.client_properties import ClientProperties
 
 if TYPE_CHECKING:
-    from eosctl.spark.engine import SparkEngine
-    from eosctl.spark.piece_frame import SparkPieces
+    from eosctl.spark.engine import SparkEngine, SparkPieces
 
 
 @contextmanager
@@ -52,7 +51,7 @@ def _started(
 ) -> "Iterator[tuple[SparkEngine, SparkPieces]]":
     """Both on one session; the last cluster is the source of pieces."""
     try:
-        from eosctl.spark import engine, executor_access, piece_frame, session
+        from eosctl.spark import engine, executor_access, session
     except ImportError as error:
         raise ConfigError(
             f"{error.name} is not installed", hint="pip install '.[spark]' in the checkout of eosctl"
@@ -66,5 +65,5 @@ def _started(
                 stack.enter_context(executor_access.executor_access(each, timeout_s, master=master, given=name))
                 for each, name in zip(properties, given, strict=False)
             ]
-            both = piece_frame.BothAccesses(source=reached[-1], target=reached[0])
-            yield engine.SparkEngine(spark, reached[0]), piece_frame.SparkPieces(spark, both)
+            both = engine.BothAccesses(source=reached[-1], target=reached[0])
+            yield engine.SparkEngine(spark, reached[0]), engine.SparkPieces(spark, both)

@@ -36,12 +36,11 @@ from eosctl.model.report import Finding, Severity, gate_of
 from eosctl.model.text import UNSEEN
 from eosctl.operations import completion
 from eosctl.render.answers.acls import AclFormat, EmitOptions, emit_acls
-from eosctl.render.cells import cell
+from eosctl.render.cells import Page, cell
 from eosctl.render.console import write_output_file
 from eosctl.render.document import Column, Document, Table
 from eosctl.render.formats import Output, pieces_of, yaml_text
 from eosctl.render.gates import junit, sarif
-from eosctl.render.layout import Page
 from eosctl.render.watch_files import kubernetes_objects
 from eosctl.shell.completion import complete
 from tests.attack.test_terminal import HOSTILE

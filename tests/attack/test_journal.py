@@ -378,8 +378,8 @@ def test_the_digest_that_was_reviewed_is_taken(tmp_path):
 def test_the_preview_shows_what_will_be_checked_and_the_digest():
     from eosctl.model.planned import Planned
     from eosctl.render.answers.plan import view_plan
+    from eosctl.render.cells import Page
     from eosctl.render.formats import Output, text_of
-    from eosctl.render.layout import Page
 
     bare = replace(GOOD[0], steps=tuple(replace(each, preconditions=()) for each in GOOD[0].steps))
     shown = text_of(view_plan(Planned(plan=bare, cluster_id="k", digest="sha256:abc")), Output.TABLE, Page(200, False))

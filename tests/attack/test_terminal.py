@@ -24,7 +24,7 @@ from eosctl.model.offsets import ConnectorOffset
 from eosctl.model.report import Result, Triage, failed_gate
 from eosctl.model.text import UNSEEN, shell_word
 from eosctl.render.answers.acls import AclFormat, EmitOptions, emit_acls
-from eosctl.render.cells import cell, escape_controls
+from eosctl.render.cells import Page, cell, escape_controls
 from eosctl.render.console import (
     Console,
     OutputOptions,
@@ -37,7 +37,6 @@ from eosctl.render.console import (
 from eosctl.render.document import Column, Document, Table
 from eosctl.render.formats import Output, text_of
 from eosctl.render.gates import junit, sarif
-from eosctl.render.layout import Page
 from eosctl.render.watch_files import watch_service
 from eosctl.shell.options import answer
 

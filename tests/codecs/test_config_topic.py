@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosctl.codecs.config_topic import decode_config_record, split_key
-from eosctl.codecs.connect_protocol import decode_leader_url, decode_member_url, decode_tasks
+from eosctl.codecs.groups import decode_leader_url, decode_member_url, decode_tasks
 from eosctl.codecs.secrets import HIDDEN
 from eosctl.errors import Undecodable
 from eosctl.model.config_topic import (

@@ -17,9 +17,8 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
 from eosctl.codecs.client_properties import decode_jaas, map_subject
 from eosctl.codecs.config_topic import decode_config_record
-from eosctl.codecs.connect_protocol import decode_leader_url, decode_member_url
 from eosctl.codecs.connector_files import decode_connectors, decode_worker_file, decode_worker_properties
-from eosctl.codecs.group_offsets import decode_offset_commit_key
+from eosctl.codecs.groups import decode_leader_url, decode_member_url, decode_offset_commit_key
 from eosctl.codecs.json_text import read_json
 from eosctl.codecs.ledger import decode_audit_state, decode_json, encode_audit_state, read_offsets_key
 from eosctl.codecs.offsets_topic import decode_kip875, decode_offsets_key, decode_offsets_value

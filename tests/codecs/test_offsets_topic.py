@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.codecs.group_offsets import OffsetCommitKey, decode_checkpoint, decode_offset_commit_key
+from eosctl.codecs.groups import OffsetCommitKey, decode_checkpoint, decode_offset_commit_key
 from eosctl.codecs.offsets_topic import (
     canonical,
     decode_kip875,

@@ -34,9 +34,9 @@ from eosctl.render.answers.diagnosis import view_diagnosis
 from eosctl.render.answers.inspection import view_inspection
 from eosctl.render.answers.offsets import view_offsets
 from eosctl.render.answers.transactions import view_transactions
+from eosctl.render.cells import Page
 from eosctl.render.document import Document
 from eosctl.render.formats import Output, text_of
-from eosctl.render.layout import Page
 from tests.analysis.config_records import LATEST, Log
 from tests.analysis.evidence import HEALTHY
 from tests.analysis.offset_records import record, report, topic

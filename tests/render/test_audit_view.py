@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from eosctl.model.audit import AuditReport, AuditVerdict, ConnectorVerdict, Growth, RangeEvidence
 from eosctl.model.skipped import Skipped
 from eosctl.render.answers.audit import summary, view_audit, view_audit_plan
+from eosctl.render.cells import Page, columns_across
 from eosctl.render.formats import Output, text_of
-from eosctl.render.layout import Page, columns_across
 from tests.render.audit_reports import HOSTILE_NAMES, plans, reports, rich_report
 
 PIPED = Page(None, colour=False)

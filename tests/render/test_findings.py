@@ -1,8 +1,8 @@
 """Findings on a terminal: grouped by kind, waived ones last, what is new before what is known."""
 
+from eosctl.render.cells import Page
 from eosctl.render.document import Document, Findings
 from eosctl.render.formats import Output, text_of
-from eosctl.render.layout import Page
 
 WAIVER = {"subject": "*", "owner": "team-data", "reason": "legacy", "expires": "2026-12-31", "expired": False}
 

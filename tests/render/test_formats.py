@@ -14,6 +14,7 @@ from msgspec import UNSET, Struct, UnsetType
 from eosctl.errors import UsageError
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
+from eosctl.render.cells import Page
 from eosctl.render.document import (
     Align,
     Column,
@@ -31,7 +32,6 @@ from eosctl.render.document import (
     tree,
 )
 from eosctl.render.formats import Output, pieces_of, text_of, text_of_envelope
-from eosctl.render.layout import Page
 
 PIPED = Page(None, colour=False)
 
@@ -301,7 +301,7 @@ def test_a_sentence_with_a_column_of_few_characters_makes_blocks_of_the_rows():
 
 @given(st.lists(ANY_TEXT, min_size=1, max_size=4), st.integers(min_value=40, max_value=120))
 def test_a_table_keeps_to_the_width_but_for_words_that_are_longer(values, width):
-    from eosctl.render.layout import columns_across
+    from eosctl.render.cells import columns_across
 
     data = {"rows": [{"a": value, "b": value * 3, "c": 1} for value in values]}
     columns = (Column("A", "a"), Column("B", "b"), figure("C", "c"))

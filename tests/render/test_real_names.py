@@ -5,10 +5,9 @@ from io import StringIO
 
 import pytest
 
-from eosctl.render.cells import brief_of, brief_owner
+from eosctl.render.cells import Page, brief_of, brief_owner
 from eosctl.render.document import Column, Document, Table, Tone, figure
 from eosctl.render.formats import Output, text_of
-from eosctl.render.layout import Page
 from tests.render.real_names import ANSWERS, CONNECTORS, GOLDEN, TOPIC, WIDTHS, shown
 
 PIPED = Page(None, colour=False)

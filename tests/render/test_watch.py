@@ -14,8 +14,8 @@ from eosctl.model.skipped import Cause, Coverage, Unread
 from eosctl.model.watch import Cycle, Emitted, Metric, Observation, Sample
 from eosctl.operations.watch import Listening, watch_file
 from eosctl.render.answers.watch import view_live
+from eosctl.render.cells import Page
 from eosctl.render.formats import Output, text_of
-from eosctl.render.layout import Page
 from eosctl.render.live import tallest
 from eosctl.render.watch_files import view_watch_file
 

@@ -3,7 +3,7 @@
 import typer
 
 app = typer.Typer()
-VERBS = ("audit",)
+VERBS = {"audit": "audit"}
 
 
 @app.callback()

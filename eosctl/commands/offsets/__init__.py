@@ -3,7 +3,7 @@
 import typer
 
 app = typer.Typer()
-VERBS = ("show", "export", "diff", "restore", "create-connector")
+VERBS = {"show": "show", "export": "export", "diff": "diff", "restore": "restore", "create-connector": "restore"}
 
 
 @app.callback()

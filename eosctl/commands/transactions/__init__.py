@@ -3,7 +3,17 @@
 import typer
 
 app = typer.Typer()
-VERBS = ("list", "describe", "producers", "hanging", "lso", "trace", "abort", "commit", "log")
+VERBS = {
+    "list": "list",
+    "describe": "describe",
+    "producers": "producers",
+    "hanging": "hanging",
+    "lso": "lso",
+    "trace": "trace",
+    "abort": "ends",
+    "commit": "ends",
+    "log": "log",
+}
 
 
 @app.callback()

@@ -32,7 +32,7 @@ OwnerName: TypeAlias = Annotated[
 ]
 
 
-@app.command()
+@app.command("list")
 @showing(LISTED)
 @reading
 def list_(

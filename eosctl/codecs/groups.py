@@ -1,0 +1,181 @@
+"""What groups keep: keys of `__consumer_offsets`, and what Connect workers exchange through their coordinator.
+
+A key (OffsetCommitKey.json of Kafka):
+
+    int16 version 0 or 1: an offset commit; 2 and above: something else about a group (its members, and newer kinds)
+    string group ID, string topic, int32 partition
+
+Workers (ConnectProtocol; KIP-415), as far as eosctl needs it: member metadata and assignment begin with a version
+(int16): 0 eager, 1 compatible, 2 sessioned. Then, lists as int32 count (-1: null):
+
+    member metadata    url, int64 config offset; from version 1 on int32 length (-1: null) and the assignment it has
+    assignment         int16 error, leader's member ID, leader's url, int64 config offset, list of work;
+                       from version 1 on list of work revoked, int32 delay
+    work               connector, list of int32 task numbers; -1 is the connector itself
+
+Numbers are big-endian, strings an int16 length and UTF-8.
+"""
+
+from collections.abc import Iterator
+from struct import Struct
+from struct import error as StructError
+from typing import Final, NamedTuple
+
+from eosctl.errors import Undecodable
+from eosctl.model.mirror import Checkpoint
+from eosctl.model.names import ConnectorTaskId, TopicPartition
+
+INT16: Final = Struct(">h")
+INT32: Final = Struct(">i")
+INT64: Final = Struct(">q")
+NEWEST_OFFSET_COMMIT: Final = 1
+
+
+class OffsetCommitKey(NamedTuple):
+    group_id: str
+    topic_partition: TopicPartition
+
+
+def decode_offset_commit_key(key: bytes) -> OffsetCommitKey | None:
+    """The group and partition of an offset commit; None for a record of another kind. Raises Undecodable."""
+    try:
+        (version,) = INT16.unpack_from(key)
+        if version > NEWEST_OFFSET_COMMIT:
+            return None
+        group_id, place = _string(key, INT16.size)
+        topic, place = _string(key, place)
+        (partition,) = INT32.unpack_from(key, place)
+    except (StructError, UnicodeDecodeError) as error:
+        raise Undecodable("the key of an offset commit is cut or no text") from error
+    if version < 0 or place + INT32.size != len(key):
+        raise Undecodable(f"version {version} and {len(key)} bytes are no key of an offset commit")
+    return OffsetCommitKey(group_id, TopicPartition(topic, partition))
+
+
+def _string(key: bytes, place: int) -> tuple[str, int]:
+    (length,) = INT16.unpack_from(key, place)
+    start = place + INT16.size
+    if length < 0 or start + length > len(key):
+        raise Undecodable(f"a string of {length} bytes cannot follow at byte {start} of {len(key)}")
+    return key[start : start + length].decode("utf-8"), start + length
+
+
+def decode_committed_offset(value: bytes | None) -> int | None:
+    """The committed offset (OffsetCommitValue.json: an int64 after the version, in all versions); None: a tombstone.
+
+    Raises Undecodable.
+    """
+    if value is None:
+        return None
+    if len(value) < INT16.size + INT64.size:
+        raise Undecodable(f"{len(value)} bytes are no value of an offset commit")
+    return int(INT64.unpack_from(value, INT16.size)[0])
+
+
+# Records of MirrorMaker's checkpoints topic: where a consumer group of the source would go on in the target.
+#
+#     key    group STRING, topic STRING, partition INT32   the topic is the target's
+#     value  version INT16 (0), upstreamOffset INT64, offset INT64, metadata STRING
+#
+# A STRING is an INT16 with its length in bytes, and UTF-8.
+
+
+LENGTH: Final = Struct(">h")
+PARTITION: Final = Struct(">i")
+VALUE: Final = Struct(">hqq")
+
+
+def decode_checkpoint(key: bytes | None, value: bytes | None) -> Checkpoint | None:
+    """The checkpoint; None for a tombstone. Raises Undecodable for other records, or a version other than 0."""
+    if value is None:
+        return None
+    try:
+        group, place = _decoded_text(key or b"", 0)
+        topic, place = _decoded_text(key or b"", place)
+        (partition,) = PARTITION.unpack_from(key or b"", place)
+        version, upstream, downstream = VALUE.unpack_from(value)
+    except (StructError, UnicodeDecodeError) as error:
+        raise Undecodable("not a checkpoint of MirrorMaker") from error
+    if version:
+        raise Undecodable(f"a checkpoint of version {version}")
+    return Checkpoint(group, topic, partition, upstream, downstream)
+
+
+def _decoded_text(data: bytes, place: int) -> tuple[str, int]:
+    (length,) = LENGTH.unpack_from(data, place)
+    begin = place + LENGTH.size
+    if length < 0 or begin + length > len(data):
+        raise StructError("cut")
+    return data[begin : begin + length].decode(), begin + length
+
+
+EAGER: Final = 0
+
+
+def decode_member_url(metadata: bytes) -> str | None:
+    """The REST address that a worker advertises; None where the group has no metadata of it just now."""
+    return _text(metadata, INT16.size)[0] if metadata else None
+
+
+def decode_leader_url(assignment: bytes) -> str | None:
+    """The REST address of the leader by this assignment; None where the member has no assignment."""
+    if not assignment:
+        return None
+    _, end = _text(assignment, 2 * INT16.size)
+    return _text(assignment, end)[0] or None
+
+
+def decode_tasks(metadata: bytes, assignment: bytes) -> tuple[ConnectorTaskId, ...]:
+    """The tasks that a member of a stable group has, in order.
+
+    1. Eager: the tasks of its assignment.
+    2. Later versions assign only new tasks (IncrementalCooperativeAssignor): the tasks that it had when it joined, by
+       its metadata, and the tasks of its assignment. Tasks that are revoked count until it has joined without them: it
+       joins again once they have ended.
+    """
+    found = set(_assigned_tasks(assignment))
+    if metadata and _integer(metadata, 0, INT16.size) != EAGER:
+        _, end = _text(metadata, INT16.size)
+        found |= set(_assigned_tasks(_bytes(metadata, end + INT64.size)))
+    return tuple(sorted(found))
+
+
+def _assigned_tasks(assignment: bytes) -> Iterator[ConnectorTaskId]:
+    if not assignment:
+        return
+    _, end = _text(assignment, 2 * INT16.size)
+    _, end = _text(assignment, end)
+    place = end + INT64.size
+    count, place = _integer(assignment, place, INT32.size), place + INT32.size
+    for _ in range(count):
+        connector, place = _text(assignment, place)
+        tasks, place = _integer(assignment, place, INT32.size), place + INT32.size
+        for _ in range(tasks):
+            number, place = _integer(assignment, place, INT32.size), place + INT32.size
+            if number >= 0:
+                yield ConnectorTaskId(connector, number)
+
+
+def _integer(data: bytes, start: int, size: int) -> int:
+    if len(data) < start + size:
+        raise Undecodable(f"a group member's data ends at byte {len(data)}, where a number begins")
+    return int.from_bytes(data[start : start + size], "big", signed=True)
+
+
+def _bytes(data: bytes, start: int) -> bytes:
+    length, begin = _integer(data, start, INT32.size), start + INT32.size
+    if len(data) < begin + length:
+        raise Undecodable(f"a group member's data ends at byte {len(data)}, where {length} bytes begin")
+    return data[begin : begin + max(0, length)]
+
+
+def _text(data: bytes, start: int) -> tuple[str, int]:
+    begin = start + INT16.size
+    length = int.from_bytes(data[start:begin], "big", signed=True)
+    end = begin + max(0, length)
+    if len(data) < end or len(data) < begin:
+        raise Undecodable(f"a group member's data ends at byte {len(data)}, where a text of {length} bytes begins")
+    try:
+        return data[begin:end].decode(), end
+    except UnicodeDecodeError as error:
+        raise Undecodable(f"a group member's data has no UTF-8 text at byte {begin}") from error

@@ -1,0 +1,112 @@
+"""`eosctl transactions abort` and `commit`: end a transaction that hangs, or as its owner decided."""
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from eosctl.commands.options import ConfigTopic
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.transaction_ends import AbortRequest, CommitRequest
+from eosctl.operations.session import Session
+from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+from eosctl.render.answers.plan import CHECKS, RESULTS, STEPS, view_plan, view_plan_answer
+from eosctl.shell.options import GlobalOptions, answer, previewing, showing, writing
+
+app = typer.Typer()
+
+AbortTopic: TypeAlias = Annotated[str, typer.Option(metavar="TOPIC", help="The topic.")]
+AbortPartition: TypeAlias = Annotated[int, typer.Option(metavar="N", min=0, help="The partition.")]
+StartOffset: TypeAlias = Annotated[
+    int | None, typer.Option(metavar="OFFSET", min=0, help="Only the one that begins there.")
+]
+OfProducer: TypeAlias = Annotated[int | None, typer.Option(metavar="ID", min=0, help="Only this producer ID.")]
+RefuseYounger: TypeAlias = Annotated[float, typer.Option(metavar="MINUTES", min=0, help="Refuse younger ones.")]
+ForceAbort: TypeAlias = Annotated[
+    bool, typer.Option("--force", help="Abort even if it does not hang; this may split the transaction.")
+]
+EndPlanFile: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the plan there for `eosctl apply`, and do nothing.")
+]
+
+
+@app.command()
+@showing(STEPS, CHECKS, RESULTS)
+@writing
+def abort(
+    options: GlobalOptions,
+    topic: AbortTopic,
+    partition: AbortPartition,
+    start_offset: StartOffset = None,
+    producer_id: OfProducer = None,
+    max_transaction_timeout: RefuseYounger = 15.0,
+    force: ForceAbort = False,
+    plan_file: EndPlanFile = None,
+) -> int:
+    """Abort hanging transactions of a partition.
+
+    Use it after `eosctl transactions hanging` advised it. Producer ID, epoch and coordinator epoch are looked up. The
+    abort marker bypasses the coordinator, so only hanging transactions are aborted, checked again immediately before
+    the write. A transaction that its coordinator knows is refused, because its client could still commit. Afterwards
+    the last stable offset must have moved. Needs Alter on the cluster (brokers before 3.8: ClusterAction), and what
+    `hanging` needs.
+
+    Examples:
+      eosctl transactions abort -b broker:9092 --topic orders --partition 0 --dry-run
+      eosctl transactions abort -b broker:9092 --topic orders --partition 0 --start-offset 1042 --yes
+    """
+    from eosctl.operations import transaction_ends
+
+    place = TopicPartition(topic, partition)
+    request = AbortRequest(place, start_offset, producer_id, int(60_000 * max_transaction_timeout), force)
+    with Session(options) as session, SourceAndTarget(session, "", TargetOptions()) as clusters:
+        aborted = transaction_ends.abort(session, clusters, request, plan_file, previewing(options, view_plan))
+        return answer(options, aborted, view_plan_answer)
+
+
+CommittedId: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="The transactional ID.")]
+OwnersProducer: TypeAlias = Annotated[
+    int, typer.Option(metavar="ID", min=0, help="The producer ID, as the owner kept it.")
+]
+OwnersEpoch: TypeAlias = Annotated[
+    int, typer.Option(metavar="N", min=0, max=32_767, help="The producer epoch, as the owner kept it.")
+]
+Watch: TypeAlias = Annotated[
+    float, typer.Option(metavar="SECONDS", min=0, help="Refuse the commit if its client writes within that time.")
+]
+
+
+@app.command()
+@showing(STEPS, CHECKS, RESULTS)
+@writing
+def commit(
+    options: GlobalOptions,
+    transactional_id: CommittedId,
+    producer_id: OwnersProducer,
+    producer_epoch: OwnersEpoch,
+    watch_client: Watch = 5.0,
+    config_topic: ConfigTopic = "connect-configs",
+    plan_file: EndPlanFile = None,
+) -> int:
+    """Commit a transaction whose client is gone.
+
+    Use it only if the owner of the transactional ID decided to commit exactly this transaction and cannot do so: for
+    example a Flink job that will not be restored and whose last checkpoint holds it, or a coordinator of two-phase
+    commits. The owner knows producer ID and epoch. A commit cannot be rolled back: after a wrong commit consumers read
+    part of the owner's records, and read them again when the owner produces them again. It is refused if the ID is not
+    Ongoing under this producer, if a client is active, and for IDs of Kafka Connect, which never commits a transaction
+    that a task left open. Afterwards each partition must have the commit marker. Needs Write and Describe on the
+    TransactionalId, Read on __transaction_state and on the topics of the transaction.
+
+    Examples:
+      eosctl transactions commit sink-orders-0-7 --producer-id 42 --producer-epoch 3 -b broker:9092 --dry-run
+      eosctl transactions commit sink-orders-0-7 --producer-id 42 --producer-epoch 3 -b broker:9092 --yes
+    """
+    from eosctl.operations import transaction_ends
+
+    request = CommitRequest(transactional_id, ProducerIdAndEpoch(producer_id, producer_epoch), watch_client)
+    with Session(options) as session, SourceAndTarget(session, "", TargetOptions()) as clusters:
+        committed = transaction_ends.commit(
+            session, clusters, request, config_topic, plan_file, previewing(options, view_plan)
+        )
+        return answer(options, committed, view_plan_answer)
