@@ -145,7 +145,8 @@ def test_a_schema_history_that_is_not_in_the_other_kafka_refuses_the_move(
     name = fresh_name("historized")
     history = f"{name}-history"
     settings = {"topic": history, "bootstrap.servers": home.servers}
-    lines = Lines(home, name, tmp_path, {f"schema.history.internal.kafka.{key}": each for key, each in settings.items()})
+    history_settings = {f"schema.history.internal.kafka.{key}": each for key, each in settings.items()}
+    lines = Lines(home, name, tmp_path, history_settings)
     halt(lines)
     put_all(home.servers, history, [b'{"ddl": 1}', b'{\n "ddl": 2}'])
     plan = tmp_path / "move.json"
