@@ -122,6 +122,7 @@ WIDEST_HELP: Final = 100
 
 COMMANDS: Final = (
     Entry("doctor", "Run all exactly-once checks.", "Diagnose"),
+    Entry("connector", "Show connectors, with what to do next.", "Diagnose"),
     Entry("upgrade-check", "Check whether the next rolling restart may start.", "Diagnose", "eosctl.commands.doctor"),
     Entry("inspect-config", "Read the config topic exactly as a worker does.", "Diagnose"),
     Entry("watch", "Export findings as Prometheus metrics.", "Diagnose"),

@@ -5,12 +5,16 @@ a request down without claiming its transactional ID again where that expired or
 from then on, every change, until the worker is restarted. Kafka keeps no record of a restart of one task.
 """
 
+import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 from typing import Final
 
+from msgspec import Struct
+
 from eosctl.model.connectors import connector_path
+from eosctl.model.report import ANY_BROKER
 from eosctl.model.versions import NEWEST, KafkaVersion
 
 SHOWN: Final = 10
@@ -57,3 +61,63 @@ def _ranges(numbers: Iterable[int]) -> Iterator[str]:
     for _, run in groupby(enumerate(numbers), lambda each: each[1] - each[0]):
         members = [number for _, number in run]
         yield str(members[0]) if len(members) == 1 else f"{members[0]}-{members[-1]}"
+
+
+_REQUEST: Final = re.compile(
+    r"(?P<method>GET|POST|PUT|DELETE) (?P<path>/connectors/\S*?[^\s;,:.)`'\"])(?=[\s;,:.)`'\"]|$)"
+)
+_QUOTED: Final = re.compile(r"`(?P<command>(?:eosctl|kafka-[a-z-]+\.sh) [^`]+)`")
+_GROUP: Final = re.compile(r" --group-id \S+")
+_WITH_A_BODY: Final = ("/config", "/offsets")
+
+
+class CommandLine(Struct, frozen=True):
+    """How the clusters at hand are named on a command line that is printed.
+
+    options are those of eosctl, `rest` is the address of a worker ("" where none is known) and rest_user the user that
+    it wants to see; kafka_tools are the options of Kafka's own tools.
+    """
+
+    options: tuple[str, ...] = ()
+    rest: str = ""
+    rest_user: str | None = None
+    kafka_tools: str = ""
+
+    def eosctl(self, command: str) -> str:
+        """The command with the options; a group ID of its own gives way to theirs."""
+        own = _GROUP.sub("", command) if "--group-id" in self.options or "--snapshot" in self.options else command
+        return f"{own} {shlex.join(self.options)}".rstrip()
+
+    def request(self, method: str, path: str) -> str | None:
+        """The request as a command; None where it needs a body, or no worker is known."""
+        if not self.rest or (method == "PUT" and path.endswith(_WITH_A_BODY)) or "<" in path:
+            return None
+        user = "" if self.rest_user is None else f"-u {shlex.quote(self.rest_user)} "
+        verb = "" if method == "GET" else f"-X {method} "
+        return f"curl -sS {user}{verb}{shlex.quote(self.rest + path)}"
+
+    def commands(self, text: str, connector: str) -> tuple[str, ...]:
+        """The commands that a fix or an explanation of the connector names and that can be run as they stand."""
+        found: list[tuple[int, str]] = []
+        if text.startswith("eosctl "):
+            found.append((0, self._completed(text)))
+        found += [(each.start(), self._completed(each["command"])) for each in _QUOTED.finditer(text)]
+        for each in _REQUEST.finditer(text):
+            request = self.request(each["method"], each["path"])
+            found += [] if request is None else [(each.start(), request)]
+        runnable = (command for _, command in sorted(found) if not _has_placeholder(command, connector))
+        return tuple(dict.fromkeys(runnable))
+
+    def _completed(self, command: str) -> str:
+        if command.startswith("eosctl "):
+            return self.eosctl(command)
+        return command.replace(ANY_BROKER, self.kafka_tools) if self.kafka_tools else command
+
+
+_PLACEHOLDER: Final = re.compile(r"<[^<>]*>|…|(?:ID|FILE|CONNECTOR|TASK|TOPIC|GROUP|NAME|CONSUMER-GROUP|HOST:PORT)")
+"""What stands in a command for a name that is not known."""
+
+
+def _has_placeholder(command: str, connector: str) -> bool:
+    words = (word for word in command.split(" ") if word not in {connector, shlex.quote(connector)})
+    return any(_PLACEHOLDER.fullmatch(word) for word in words)

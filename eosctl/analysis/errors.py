@@ -10,6 +10,8 @@
 
 import re
 import shlex
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 from eosctl.analysis.kafka_errors import explain_classes
@@ -626,12 +628,17 @@ OVERTAKEN: Final = frozenset({"newer-task-configs", "task-revoked"})
 """What a task is FAILED with that is being started again, with newer configs or on another worker."""
 
 
-def explain_error(text: str, group_id: str | None = None, profile: str | None = None) -> tuple[Explanation, ...]:
+def explain_error(
+    text: str,
+    group_id: str | None = None,
+    profile: str | None = None,
+    known: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[Explanation, ...]:
     """Every known error that the text shows, with the names it shows; none where it shows none.
 
-    group_id and profile stand in its commands, where they are given.
+    group_id and profile stand in its commands, where they are given; known are names that the text need not show.
     """
-    names = names_in(text)
+    names = {**names_in(text), **known}
     if group_id is not None:
         names["group"] = group_id
         if "connector" in names and "task" in names:

@@ -6,10 +6,11 @@ from typing import Annotated, TypeAlias
 import typer
 
 from eosctl.errors import UsageError
-from eosctl.operations.explain import explain_text, list_explanations
-from eosctl.operations.profiles import chosen_profile
+from eosctl.operations.connector_description import command_line
+from eosctl.operations.explain import explain_connector, explain_text, list_explanations
+from eosctl.operations.session import Session
 from eosctl.render.answers.explanations import ERROR, ERRORS, FINDING, FINDINGS, view_explanations, view_known
-from eosctl.shell.options import GlobalOptions, answer, printing, showing
+from eosctl.shell.options import GlobalOptions, answer, reading, showing
 
 app = typer.Typer()
 
@@ -18,38 +19,20 @@ Words: TypeAlias = Annotated[
     typer.Argument(metavar="ID|ERROR", help="A finding's ID or name, or words of an error; - is stdin."),
 ]
 ListAll: TypeAlias = Annotated[bool, typer.Option("--list", help="List all findings and recognised errors.")]
-GroupId: TypeAlias = Annotated[
+Connector: TypeAlias = Annotated[
     str | None,
-    typer.Option(
-        "--group-id",
-        envvar="EOSCTL_GROUP_ID",
-        metavar="ID",
-        show_envvar=False,
-        help="The Connect cluster, to name in commands.",
-    ),
-]
-
-ProfileName: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--profile",
-        envvar="EOSCTL_PROFILE",
-        metavar="NAME",
-        show_envvar=False,
-        help="A named cluster, to name in commands; its group ID is used. [default: the one that `profile use` chose]",
-    ),
+    typer.Option("--connector", metavar="NAME", help="Explain why this connector, or a task of it, is FAILED."),
 ]
 
 
 @app.command()
 @showing(ERROR, FINDING, list=(FINDINGS, ERRORS))
-@printing
+@reading
 def explain(
     options: GlobalOptions,
     words: Words = None,
     list_: ListAll = False,
-    group_id: GroupId = None,
-    profile: ProfileName = None,
+    connector: Connector = None,
 ) -> int:
     """Explain an error message or a finding.
 
@@ -58,7 +41,12 @@ def explain(
     and transactional ID that the text names. Every error in the text is explained, the most specific first. The ID of a
     finding (EOS080), or its name (shadowed-offset), explains that finding.
 
+    With --connector it reads the traces itself, and ends with the two or three commands to run. The answer of a worker
+    to GET /connectors/NAME/status can be piped in, too.
+
     Examples:
+      eosctl explain --connector orders --connect-url http://worker:8083
+      curl -s http://worker:8083/connectors/orders/status | eosctl explain -
       eosctl explain "org.apache.kafka.common.errors.InvalidPidMappingException"
       eosctl explain --group-id connect-cluster - < trace.txt
       eosctl explain EOS001
@@ -68,9 +56,15 @@ def explain(
 
     if list_:
         return answer(options, list_explanations(), view_known)
-    chosen = chosen_profile(profile).profile
-    group = group_id or (None if chosen is None else chosen.group_id)
-    return answer(options, explain_text(_text(words or []), group, profile), view_explanations)
+    with Session(options) as session:
+        if connector is not None:
+            if words:
+                raise UsageError("--connector reads the trace itself: leave out the words")
+            return answer(options, explain_connector(session, connector), view_explanations)
+        named = {"--profile", "EOSCTL_PROFILE"}
+        profile = options.profile.name if options.profile and options.sources.get("profile") in named else None
+        found = explain_text(_text(words or []), options.group_id, command_line(session), profile)
+        return answer(options, found, view_explanations)
 
 
 def _text(words: list[str]) -> str:

@@ -10,7 +10,7 @@ from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog, Inspection
 from eosctl.model.groups import ConnectGroup, Groups, ShareGroups
 from eosctl.model.hanging import ProducersFacts
 from eosctl.model.names import TopicPartition, coordinator_partition
-from eosctl.model.offsets import SOURCE_SUPPORT, OffsetsFacts, SourceSupport
+from eosctl.model.offsets import SOURCE_SUPPORT, OffsetsFacts, OffsetsReport, SourceSupport
 from eosctl.model.report import Finding, Result
 from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, not_asked, unread_in
 from eosctl.model.times import ClusterClock
@@ -129,13 +129,15 @@ class Evidence(Struct, frozen=True):
     each of those IDs in the transaction log, idle_since its time (ms since the epoch) where the ID has no ongoing
     transaction; commits when each of them committed (one that is missing never did, as far as its log is left),
     log_reading what the next reading of the log continues;
-    offset_findings the findings of `offsets show`; groups the protocol type (consumer, connect, …) of each group by
-    name, share_groups the share groups among them; acl_differences what workers and connectors need in each phase,
-    against the cluster's ACLs, acl_in_force what they need in the one that each worker is in (Skipped: not known);
+    offset_findings the findings of `offsets show`, offsets its whole answer where the evidence is about one connector;
+    groups the protocol type (consumer, connect, …) of each group by name, share_groups the share groups among them;
+    acl_differences what workers and connectors need in each phase, against the cluster's ACLs, acl_in_force what they
+    need in the one that each worker is in (Skipped: not known);
     outputs the topics that each source connector writes to here; topics the settings of those, and of the offsets
     topics that connectors have of their own; other_groups the Connect groups that may have an ID of the tasks;
     groups_elsewhere, by connector that writes to another Kafka cluster, the group there that has the workers' group.id;
-    mirrors where MirrorSource connectors are in the partitions of their source clusters.
+    mirrors where MirrorSource connectors are in the partitions of their source clusters; about the source connectors
+    that alone were asked about one by one (None: all).
     """
 
     as_of: int
@@ -163,6 +165,7 @@ class Evidence(Struct, frozen=True):
     commits: Mapping[str, CommitHistory | Skipped] | Skipped = NOT_READ
     log_reading: LogReading | None = None
     offset_findings: tuple[Finding, ...] | Skipped = NOT_READ
+    offsets: OffsetsReport | Skipped = NOT_READ
     groups: Mapping[str, str] | Skipped = NOT_READ
     share_groups: ShareGroups | Skipped = NOT_READ
     acl_differences: Mapping[SourceSupport, AclDifference] | Skipped = NOT_READ
@@ -172,6 +175,7 @@ class Evidence(Struct, frozen=True):
     other_groups: Groups | Skipped = NOT_READ
     groups_elsewhere: Groups | Skipped = NOT_READ
     mirrors: tuple[MirroredPartition | Skipped, ...] | Skipped = NOT_READ
+    about: frozenset[str] | None = None
 
     def missing(self, names: Iterable[str]) -> tuple[tuple[str, Skipped], ...]:
         found = ((name, getattr(self, name)) for name in names)
@@ -207,6 +211,10 @@ class Evidence(Struct, frozen=True):
         return {url: fact for url, fact in workers.items() if isinstance(fact, Skipped)}
 
     def sources(self) -> tuple[str, ...]:
+        """The source connectors that the evidence is about."""
+        return tuple(name for name in self.all_sources() if self.about is None or name in self.about)
+
+    def all_sources(self) -> tuple[str, ...]:
         statuses = {} if isinstance(self.statuses, Skipped) else self.statuses
         names = {name for name, status in statuses.items() if status.type == "source"}
         if not isinstance(self.inspection, Skipped):

@@ -437,19 +437,30 @@ class Explanation(Struct, frozen=True):
     reported_by: tuple[str, ...] = ()
 
 
+class NextStep(NamedTuple):
+    """What to do next: why, and the command."""
+
+    why: str
+    command: str
+
+
 class Explained(Result, frozen=True, kw_only=True):
     """All that a text shows, the more special first; one that shows nothing ends with exit code 1.
 
-    near are IDs and names that are spelt much like a word of a text that shows nothing.
+    near are IDs and names that are spelt much like a word of a text that shows nothing. Of a connector's status state
+    says how it is, has_failed whether there was anything to explain, and steps what to run next.
     """
 
     text: str
     explanations: tuple[Explanation, ...]
     near: tuple[str, ...] = ()
+    state: str | None = None
+    has_failed: bool = True
+    steps: tuple[NextStep, ...] = ()
 
     @property
     def found(self) -> bool:
-        return not self.explanations
+        return self.has_failed and not self.explanations
 
 
 class KnownExplanations(Result, frozen=True, kw_only=True):

@@ -22,22 +22,29 @@ class WorkerFacts(Struct, frozen=True):
 class TaskStatus(Struct, frozen=True):
     """State (RUNNING, FAILED, PAUSED, UNASSIGNED, …) of one task and the worker that runs it.
 
-    cause is the last cause that the trace of a FAILED task names, None where it names none.
+    cause is the last cause that the trace of a FAILED task names, None where it names none; trace is the trace itself
+    without its stack frames.
     """
 
     task: int
     state: str
     worker_id: str
     cause: str | None = None
+    trace: str | None = None
 
 
 class ConnectorStatus(Struct, frozen=True):
-    """A connector and its tasks; type is "source", "sink" or None where the worker does not know the plugin."""
+    """A connector and its tasks; type is "source", "sink" or None where the worker does not know the plugin.
+
+    worker_id is where the connector itself runs, trace why it is FAILED, without stack frames.
+    """
 
     name: str
     type: str | None
     state: str
     tasks: tuple[TaskStatus, ...]
+    worker_id: str | None = None
+    trace: str | None = None
 
     @property
     def running_tasks(self) -> tuple[int, ...]:

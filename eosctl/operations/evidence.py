@@ -76,6 +76,8 @@ from eosctl.sources.cluster_reader import ClusterReader
 
 NO_GROUP = not_asked("no --group-id was given")
 NO_FILES = not_asked("no --worker-config was given")
+NO_SOURCE = not_asked("only source connectors have source offsets")
+NOT_KEPT = not_asked("the offsets of all connectors are not kept")
 ROLES = {"config": "connect-configs", "offsets": "connect-offsets", "status": "connect-status"}
 
 
@@ -85,7 +87,7 @@ class EvidenceRequest(Struct, frozen=True):
     topics are names of internal topics by role (config, offsets, status); principals are texts as --principal takes
     them; preflight: have each source connector's config validated. log is an earlier reading of the transaction log.
     mirror_sources are the client properties files of the source clusters of mirrors, by source.cluster.alias; that of
-    any alias is "".
+    any alias is "". about are the connectors that alone are asked about one by one (None: all).
     """
 
     topics: Mapping[str, str | None]
@@ -95,6 +97,7 @@ class EvidenceRequest(Struct, frozen=True):
     super_users: tuple[str, ...] = ()
     log: LogReading = field(default_factory=LogReading)
     mirror_sources: Mapping[str, Path] = field(default_factory=dict)
+    about: frozenset[str] | None = None
 
 
 def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
@@ -118,6 +121,7 @@ def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
         idle_since=reason,
         commits=reason,
         offset_findings=reason,
+        offsets=reason,
         groups=reason,
         share_groups=reason,
         acl_differences=reason,
@@ -263,7 +267,11 @@ def read_acl_differences(
     """
     if not principals and not evidence_request.worker_files:
         return AclDifferences(NO_PRINCIPALS, NO_PRINCIPALS)
-    inputs = AclInputs(evidence_request.worker_files, internal_topics=internal_topics(**topics))
+    inputs = AclInputs(
+        evidence_request.worker_files,
+        connectors=tuple(evidence_request.about or ()),
+        internal_topics=internal_topics(**topics),
+    )
     clusters = read_connect_clusters(session, inputs)
     # The rules say themselves what they lack, and a rolling step needs none of it.
     with session.reader.adding():
@@ -601,6 +609,7 @@ def read_evidence(session: Session, request: EvidenceRequest) -> Evidence:
         worker_files=files,
         statuses=answered.statuses,
         preflight=answered.preflight,
+        about=request.about,
     )
     if isinstance(cluster, Skipped) and cluster.cause is Cause.NOT_ASKED:
         if isinstance(answered.workers, Skipped):
@@ -616,6 +625,7 @@ def read_evidence(session: Session, request: EvidenceRequest) -> Evidence:
         known,
         internal_topics=_taken_rightly(known, offsets),
         offset_findings=offsets if isinstance(offsets, Skipped) else offsets.findings,
+        offsets=NOT_KEPT if request.about is None else offsets,
         mirrors=read_mirrors(session, request, known, offsets),
         acl_differences=acls if isinstance(acls, Skipped) else acls.by_phase,
         acl_in_force=acls if isinstance(acls, Skipped) else acls.in_force,
@@ -626,7 +636,7 @@ def read_evidence(session: Session, request: EvidenceRequest) -> Evidence:
 
 def _read_workers(reader: ClusterReader, request: EvidenceRequest) -> _Workers:
     workers = reader.worker_evidence()
-    preflight = reader.preflight() if request.preflight else not_asked("--no-preflight")
+    preflight = reader.preflight(request.about) if request.preflight else not_asked("--no-preflight")
     return _Workers(workers, reader.connector_statuses(), preflight, read_or_skip(reader.connect_version))
 
 
@@ -726,7 +736,9 @@ def read_cluster_evidence(
 
 def _offsets(
     reader: ClusterReader, known: Evidence, topics: Mapping[str, str], version: KafkaVersion | Skipped
-) -> OffsetsReport:
+) -> OffsetsReport | Skipped:
     """The answer of `offsets show`."""
-    request = offsets_request(known, topics, version)
+    if known.about is not None and not known.sources():
+        return NO_SOURCE
+    request = replace(offsets_request(known, topics, version), connectors=known.sources() if known.about else ())
     return report_of(read_offsets(reader, request), request)

@@ -17,6 +17,7 @@ from msgspec import UNSET, Struct, field
 from msgspec.structs import force_setattr
 
 from eosctl.errors import UsageError
+from eosctl.model.report import Severity
 from eosctl.model.skipped import Coverage, Skipped
 
 MOST: Final = 5
@@ -165,6 +166,13 @@ class Table(Struct, frozen=True):
         return self.worth_showing is None or self.worth_showing(row)
 
 
+class Steps(Table, frozen=True):
+    """Commands to run, each under the reason for it: a terminal keeps every command on one line, to be copied.
+
+    The first column is the reason, the second the command.
+    """
+
+
 class Fields(Struct, frozen=True):
     """Single values of the object at `at` in the data (the root when empty), one per line."""
 
@@ -176,7 +184,7 @@ class Fields(Struct, frozen=True):
 class Findings(Struct, frozen=True):
     """The findings at `rows` in the data: severity, id, name, subject, message, cure, and evidence on request.
 
-    most is how many of one kind a terminal shows; None: all.
+    most is how many of one kind a terminal shows; None: all. least is the least severity that a terminal shows.
     """
 
     rows: str = "findings"
@@ -184,6 +192,7 @@ class Findings(Struct, frozen=True):
     empty: str = "no findings"
     evidence: bool = False
     most: int | None = None
+    least: Severity = Severity.INFO
 
 
 Block = Table | Fields | Findings

@@ -11,7 +11,7 @@ from typing import Any, Final, assert_never
 
 from msgspec.structs import replace
 
-from eosctl.model.report import Result
+from eosctl.model.report import Result, Severity
 from eosctl.model.text import UNSEEN, escaped_in_json, escaped_in_yaml, pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.cells import (
@@ -35,6 +35,7 @@ from eosctl.render.document import (
     Fields,
     Findings,
     RowStream,
+    Steps,
     Table,
     Tone,
     Tree,
@@ -130,6 +131,8 @@ def findings_lines(data: object, block: Findings, page: Page) -> Iterator[str]:
     """The lines of the block; new findings before those of the last run, if known."""
     rows = look_up(data, block.rows)
     assert isinstance(rows, list)
+    if page.width is not None:
+        rows = [row for row in rows if Severity(_text(row, "severity")).reaches(block.least)]
     left_out = data.get("findings_left_out") if isinstance(data, dict) else None
     if not rows and not left_out:
         yield page.paint(block.empty, Tone.GOOD)
@@ -263,6 +266,8 @@ def _block(document: Document, block: Table | Fields | Findings, page: Page) -> 
     if block.title:
         yield page.paint(block.title, HEADING)
     match block:
+        case Steps() if page.width is not None:
+            yield from _steps(look_up(document.data, block.rows), block, page)
         case Table():
             yield from _table(look_up(document.data, block.rows), block, page)
         case Fields():
@@ -298,6 +303,13 @@ def _table(rows: Tree, block: Table, page: Page) -> Iterator[str]:
         yield from (page.paint(line, Tone.FAINT) for line in fold(f"all: {alike}", page.width))
     if len(lines) < len(rows):
         yield page.paint(more_words(len(rows) - len(lines)), Tone.FAINT)
+
+
+def _steps(rows: Tree, block: Steps, page: Page) -> Iterator[str]:
+    reason, command = block.columns
+    for row in rows if isinstance(rows, list) else ():
+        yield from fold(f"{_text(row, reason.path)}:", page.width)
+        yield INDENT + page.paint(_text(row, command.path), HEADING)
 
 
 def _with_long_names(lines: list[list[str]], width: int) -> frozenset[int]:
@@ -369,8 +381,8 @@ def _texts(value: Tree) -> list[str]:
     return [cell(each) for each in listed if str(each).startswith(COMMAND)] or [cell(value)]
 
 
-COMMAND: Final = "eosctl "
-"""What begins with it stays on one line, to be copied."""
+COMMAND: Final = ("eosctl ", "curl ", "kafka-")
+"""What begins so stays on one line, to be copied."""
 
 
 def _pairs(values: list[str], columns: tuple[Column, ...], page: Page) -> Iterator[str]:

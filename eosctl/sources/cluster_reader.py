@@ -203,8 +203,8 @@ class ClusterReader(TopicReader, Protocol):
     def connector_offsets(self, connectors: Collection[str]) -> Mapping[str, tuple[ConnectorOffset, ...] | Skipped]:
         """What the workers answer of each connector's offsets, without those that they cannot report (before 3.5)."""
 
-    def preflight(self) -> Mapping[str, Preflight] | Skipped:
-        """What each source connector says when exactly-once is required of it."""
+    def preflight(self, connectors: Collection[str] | None = None) -> Mapping[str, Preflight] | Skipped:
+        """What each of these source connectors (None: all) says when exactly-once is required of it."""
 
     # -- offsets ------------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import MappingProxyType
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 
 CAUSED_BY: Final = "Caused by: "
+FRAMES: Final = ("at ", "... ")
+MOST_LINES: Final = 20
+"""Of a trace, and each line is cut as well: a snapshot keeps those of all FAILED tasks."""
 
 
 def read_connect(urls: Sequence[str], timeout_s: float) -> ConnectFacts:
@@ -94,25 +97,32 @@ def read_connectors(url: str, timeout_s: float) -> dict[str, ConnectorStatus]:
     with RestClient(url, timeout_s) as rest:
         found = expanded_connectors(rest, "status", "info")
     with decoding(f"{url}/connectors answered an entry that is not a connector's"):
-        return {name: _connector(name, entry) for name, entry in sorted(found.items())}
+        return {name: connector_status(name, entry) for name, entry in sorted(found.items())}
 
 
-def _connector(name: str, entry: dict[str, object]) -> ConnectorStatus:
+def connector_status(name: str, entry: Mapping[str, object]) -> ConnectorStatus:
+    """A connector by the worker's `status`, and its `info` where that is there too. KeyError or TypeError for another
+    form."""
     status = object_of(entry["status"])
     kind = object_of(entry.get("info", {})).get("type") or status.get("type")
+    connector = object_of(status["connector"])
+    worker_id = connector.get("worker_id")
     return ConnectorStatus(
         name=name,
         type=kind if kind in {"source", "sink"} else None,
-        state=text_of(object_of(status["connector"])["state"]),
+        state=text_of(connector["state"]),
         tasks=tuple(
             TaskStatus(
                 task_number(task["id"]),
                 text_of(task["state"]),
                 text_of(task["worker_id"]),
                 _last_cause(task.get("trace")),
+                _without_frames(task.get("trace")),
             )
             for task in list_of(status["tasks"])
         ),
+        worker_id=worker_id if isinstance(worker_id, str) and worker_id else None,
+        trace=_without_frames(connector.get("trace")),
     )
 
 
@@ -121,9 +131,21 @@ def _last_cause(trace: object) -> str | None:
     if not isinstance(trace, str) or not trace.strip():
         return None
     causes = [line for line in trace.splitlines() if line.startswith(CAUSED_BY)]
-    last = causes[-1] if causes else trace.strip().splitlines()[0]
-    name, colon, message = last.removeprefix(CAUSED_BY).partition(": ")
+    return _exception(causes[-1] if causes else trace.strip().splitlines()[0])
+
+
+def _exception(line: str) -> str:
+    name, colon, message = line.removeprefix(CAUSED_BY).partition(": ")
     return f"{sanitized(name)}{colon}{sanitized(message)}"
+
+
+def _without_frames(trace: object) -> str | None:
+    """The exceptions of a stack trace with their messages, the outermost first, without what looks like a secret."""
+    if not isinstance(trace, str) or not trace.strip():
+        return None
+    lines = (line for line in trace.strip().splitlines() if line.strip() and not line.lstrip().startswith(FRAMES))
+    said = [f"{CAUSED_BY if line.startswith(CAUSED_BY) else ''}{_exception(line)}" for line in lines]
+    return "\n".join(said if len(said) <= MOST_LINES else [*said[: MOST_LINES // 2], *said[-MOST_LINES // 2 :]])
 
 
 def read_active_topics(
@@ -387,8 +409,10 @@ def _plugins(url: str, timeout_s: float) -> Plugins:
     return found
 
 
-def read_preflight(urls: Sequence[str], timeout_s: float) -> Mapping[str, Preflight]:
-    """What each source connector says when exactly-once is required of it.
+def read_preflight(
+    urls: Sequence[str], timeout_s: float, connectors: Collection[str] | None = None
+) -> Mapping[str, Preflight]:
+    """What each of these source connectors (None: all) says when exactly-once is required of it.
 
     Configs are read from the first worker; they are not kept. Each is validated by one worker of every set of versions
     of its plugin, these in turn. What a worker says about itself is left out.
@@ -397,7 +421,8 @@ def read_preflight(urls: Sequence[str], timeout_s: float) -> Mapping[str, Prefli
         body = expanded_connectors(rest, "info")
     if not all("info" in each for each in body.values()):
         raise Undecodable(f"{urls[0]}/connectors answered something else than connectors with their configs")
-    configs = {name: entry["info"]["config"] for name, entry in sorted(body.items()) if _is_source(entry)}
+    entries = {name: entry for name, entry in sorted(body.items()) if connectors is None or name in connectors}
+    configs = {name: entry["info"]["config"] for name, entry in entries.items() if _is_source(entry)}
     clients = {url: RestClient(url, timeout_s) for url in urls}
     try:
         with ThreadPoolExecutor(max_workers=PARALLEL) as pool:

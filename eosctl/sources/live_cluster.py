@@ -277,10 +277,10 @@ class LiveCluster(CoverageLog):
         return connect_rest.read_answers(self._urls, connectors, self._timeout_s) if self._urls else {}
 
     @asked("preflight of connector")
-    def preflight(self) -> Mapping[str, Preflight] | Skipped:
+    def preflight(self, connectors: Collection[str] | None = None) -> Mapping[str, Preflight] | Skipped:
         """Each config is validated by one of the workers; nothing is created."""
         urls, timeout_s = self._named, self._timeout_s
-        return read_or_skip(lambda: connect_rest.read_preflight(urls, timeout_s)) if urls else self._nobody
+        return read_or_skip(lambda: connect_rest.read_preflight(urls, timeout_s, connectors)) if urls else self._nobody
 
     @asked("the workers' exactly.once.source.support", once=True)
     def source_support(self) -> SourceSupport | Skipped:

@@ -135,7 +135,7 @@ class SavedCluster(CoverageLog):
         return dict.fromkeys(connectors, NOT_SAVED)
 
     @asked("preflight of connectors")
-    def preflight(self) -> Mapping[str, Preflight] | Skipped:
+    def preflight(self, connectors: Collection[str] | None = None) -> Mapping[str, Preflight] | Skipped:
         """No snapshot holds it."""
         return NOT_SAVED
 

@@ -163,7 +163,7 @@ def _interval(evidence: Evidence) -> Iterator[Finding | Skipped]:
     for name, config in _configs(evidence):
         if (_text(config, "transaction.boundary") or "poll").lower() != "interval":
             continue
-        interval = _interval_ms(evidence, name)
+        interval = interval_ms(evidence, name)
         known, unknown = _timeouts(clients_of(evidence, name, ClientRole.PRODUCER, exactly_once=True))
         if isinstance(interval, Skipped):
             yield interval
@@ -186,7 +186,7 @@ def _interval_finding(evidence: Evidence, name: str, interval: int, timeout: int
     return kinds.INTERVAL.finding(name, message, evidenced, cure=cure, severity=severity)
 
 
-def _interval_ms(evidence: Evidence, connector: str) -> int | Skipped:
+def interval_ms(evidence: Evidence, connector: str) -> int | Skipped:
     """The longest interval that a worker would take."""
     own, files = _text(evidence.config(connector), INTERVAL), evidence.worker_files
     if own is not None:

@@ -196,8 +196,8 @@ def _collision(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _prefix(evidence: Evidence) -> Iterator[Finding]:
-    names = evidence.sources()
-    for name in names:
+    names = evidence.all_sources()
+    for name in evidence.sources():
         longer = [other for other in names if other.startswith(f"{name}-")]
         if longer:
             message = f"a prefixed ACL for its transactional IDs covers those of {', '.join(longer[:10])} too"
@@ -209,7 +209,7 @@ def _foreign(evidence: Evidence) -> Iterator[Finding | Skipped]:
     if isinstance(group_id, Skipped) or isinstance(listed, Skipped) or isinstance(evidence.inspection, Skipped):
         return
     yield from map(Skipped, evidence.unlisted)
-    names = set(evidence.inspection.state.states) | set(evidence.sources())
+    names = set(evidence.inspection.state.states) | set(evidence.all_sources())
     found = []
     for each in listed:
         stem, _, index = each.removeprefix(f"{group_id}-").rpartition("-")

@@ -68,7 +68,7 @@ def _mixed(evidence: Evidence) -> Iterator[Finding | Skipped]:
 
 def _nowhere(evidence: Evidence) -> Iterator[Finding | Skipped]:
     enabled, others, unknown = probes(evidence)
-    if others and not evidence.sources() and not isinstance(evidence.statuses, Skipped):
+    if others and not evidence.all_sources() and not isinstance(evidence.statuses, Skipped):
         return
     if others and not enabled and not unknown:
         yield kinds.NOWHERE.finding("workers", "no worker has exactly-once enabled", {"not_enabled": list(others)})

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from eosctl.model.report import Explained, FindingKind, KnownExplanations, Severity
 from eosctl.model.rules import Rule
-from eosctl.render.document import Column, Document, Fields, Table, col, columns, row_of
+from eosctl.render.document import Column, Document, Fields, Steps, Table, col, columns, row_of
 
 # What `explain` answers.
 
@@ -28,12 +28,24 @@ class ExplanationRow(Struct, frozen=True):
     reporters: Annotated[str, col("commands that report it", "REPORTED-BY")]
 
 
+class NextStepRow(Struct, frozen=True):
+    """A command to run next, and why."""
+
+    why: Annotated[str, "why to run it"]
+    command: Annotated[str, col("the command", "NEXT")]
+
+
 class ExplanationsData(Struct, frozen=True):
-    """All that the text shows, the more special first; near are names like it where nothing is known."""
+    """All that the text shows, the more special first; near are names like it where nothing is known.
+
+    state says how a connector is, null where none was asked about; next are the commands to run for it.
+    """
 
     explanations: list[ExplanationRow]
     by_number: dict[str, ExplanationRow]
     near: list[str]
+    state: str | None
+    next: list[NextStepRow]
 
 
 class FindingKindRow(Struct, frozen=True):
@@ -70,6 +82,7 @@ FINDING: Final = Fields(
     )
 )
 ERRORS: Final = Table("errors", columns(ErrorRow, "id title"), title="Errors")
+STEPS: Final = Steps("next", columns(NextStepRow, "why command"), title="Next")
 FINDINGS: Final = Table(
     "rules",
     columns(FindingKindRow, "id name title theme"),
@@ -89,15 +102,22 @@ def view_explanations(explained: Explained) -> Document:
         for each in explained.explanations
     ]
     by_number = {str(number): row for number, row in enumerate(rows, 1)}
-    data = ExplanationsData(explanations=rows, by_number=by_number, near=list(explained.near))
+    steps = [row_of(NextStepRow, each) for each in explained.steps]
+    data = ExplanationsData(
+        explanations=rows, by_number=by_number, near=list(explained.near), state=explained.state, next=steps
+    )
+    headers = () if explained.state is None else (f"{explained.state.rstrip('.')}.",)
     return Document(
         kind="explain",
         data=data,
-        blocks=tuple(
-            replace(FINDING if row.reported_by else ERROR, at=f"by_number.{number}")
-            for number, row in by_number.items()
+        blocks=(
+            *(
+                replace(FINDING if row.reported_by else ERROR, at=f"by_number.{number}")
+                for number, row in by_number.items()
+            ),
+            *((STEPS,) if steps else ()),
         ),
-        prose=() if rows else (_unknown(explained),),
+        prose=headers if rows or not explained.has_failed else (*headers, _unknown(explained)),
     )
 
 

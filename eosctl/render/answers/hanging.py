@@ -381,7 +381,7 @@ OF_A_GROUP = Table(
 
 def view_stability(found: LastStableOffsets) -> Document:
     """`transactions lso`: the partitions shown, how many others hold nothing back, and of which it is not known."""
-    rows = [_row(each, found) for each in found.partitions]
+    rows = [stability_row(each, found) for each in found.partitions]
     held = [row for row in rows if row.held_back]
     data = StabilityData(
         partitions=rows,
@@ -428,7 +428,7 @@ def _ending(held: OpenTransaction) -> str:
     return _waited(held, fence)
 
 
-def _row(stability: PartitionStability, found: LastStableOffsets) -> StabilityRow:
+def stability_row(stability: PartitionStability, found: LastStableOffsets) -> StabilityRow:
     offsets = stability.offsets
     held_ms = None if stability.since_ms is None else max(0, found.as_of - stability.since_ms)
     holders = [_holder(each, found.owners) for each in stability.holders]

@@ -20,6 +20,7 @@ from msgspec import UNSET, Struct, UnsetType
 from eosctl.model.skipped import Skipped
 from eosctl.render.answers.acls import AclPlanData
 from eosctl.render.answers.audit import AuditData, AuditPlanData, LedgerHistoryData, LedgerStatusData
+from eosctl.render.answers.connector_description import ConnectorData, ConnectorListData
 from eosctl.render.answers.diagnosis import DiagnosisData, UpgradeData
 from eosctl.render.answers.explanations import ExplanationsData, KnownData
 from eosctl.render.answers.fencing import FencedData, FencePlanData
@@ -294,6 +295,8 @@ def _of_plans() -> Iterator[DocumentKind]:
 KINDS: Final = (
     DocumentKind("doctor", DiagnosisData, ("doctor",)),
     DocumentKind("upgrade-check", UpgradeData, ("upgrade-check",)),
+    DocumentKind("connector.show", ConnectorData, ("connector show",)),
+    DocumentKind("connector.list", ConnectorListData, ("connector list",)),
     DocumentKind("inspect-config", InspectionData, ("inspect-config",)),
     DocumentKind("inspect-config.history", ConfigHistoryData, ("inspect-config",)),
     DocumentKind("watch", WatchData, ("watch",)),

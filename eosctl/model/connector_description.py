@@ -1,0 +1,140 @@
+"""One connector with all that is known of it, and the connectors of a Connect cluster."""
+
+from typing import Final, NamedTuple
+
+from msgspec import field
+
+from eosctl.model.acl_plan import PlannedBinding
+from eosctl.model.config_topic import NextStart
+from eosctl.model.connectors import ConnectorType, TargetState
+from eosctl.model.hanging import LastStableOffsets
+from eosctl.model.offsets import MergedOffset
+from eosctl.model.report import Finding, FindingKind, NextStep, Result, Uncertainty
+from eosctl.model.rules import Diagnosis
+from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.workers import TaskStatus
+
+NO_SINK: Final = not_asked("Kafka Connect has exactly-once support for source connectors only")
+
+
+class TaskStates(NamedTuple):
+    """How many tasks are in this state."""
+
+    state: str
+    tasks: int
+
+
+class ExactlyOnce(NamedTuple):
+    """What the workers and the connector say of exactly-once, and whether it is in effect: yes, no, partly, unknown.
+
+    worker is enabled, not enabled or mixed. boundary is transaction.boundary; interval_ms and timeout_ms are None where
+    they do not apply or no one states them. why explains `effective`.
+    """
+
+    worker: str | Skipped
+    connector: str
+    boundary: str
+    interval_ms: int | None
+    timeout_ms: int | None
+    effective: str
+    why: str
+
+
+class DescribedId(NamedTuple):
+    """A transactional ID of a task: state None where its coordinator does not know the ID; open_ms of an open
+    transaction; last_commit_ms in ms since the epoch, None where no commit is left in the transaction log."""
+
+    transactional_id: str
+    state: str | Skipped | None
+    producer_id: int | None = None
+    producer_epoch: int | None = None
+    open_ms: int | None = None
+    last_commit_ms: int | Skipped | None = None
+
+
+class LastCommit(NamedTuple):
+    """The last committed transaction of all tasks, in ms since the epoch, and how long ago that was.
+
+    longest_ms is the longest interval between two commits before, over `intervals` of them.
+    """
+
+    at_ms: int
+    ago_ms: int
+    longest_ms: int
+    intervals: int
+
+
+class DescribedConnector(Result, frozen=True, kw_only=True):
+    """The answer of `connector show`.
+
+    state is what the workers report, Skipped where no worker was asked or answered, None where they do not know the
+    connector; words say it in one sentence. others are the findings about the cluster that are not the connector's.
+    outputs are the partitions that a source writes to, or that a sink's group reads.
+    """
+
+    name: str
+    as_of: int
+    cluster_id: str | None
+    diagnosis: Diagnosis
+    type: ConnectorType | None
+    connector_class: str | None
+    state: str | Skipped | None
+    worker: str | None
+    trace: str | None
+    target_state: TargetState | Skipped | None
+    words: str
+    tasks: tuple[TaskStatus, ...] | Skipped
+    exactly_once: ExactlyOnce | Skipped
+    transactional_ids: tuple[DescribedId, ...] | Skipped
+    offsets: tuple[MergedOffset, ...] | Skipped
+    next_start: NextStart | Skipped
+    last_commit: LastCommit | Skipped | None
+    outputs: LastStableOffsets | Skipped
+    acls_missing: tuple[PlannedBinding, ...] | Skipped
+    findings: tuple[Finding, ...]
+    others: tuple[Finding, ...]
+    steps: tuple[NextStep, ...] = field(default=())
+
+    @property
+    def reported(self) -> tuple[Finding, ...]:
+        return self.findings
+
+    @property
+    def kinds(self) -> tuple[FindingKind, ...]:
+        return self.diagnosis.kinds
+
+    @property
+    def doubts(self) -> tuple[Uncertainty, ...]:
+        return self.diagnosis.doubts
+
+    @property
+    def complete(self) -> bool:
+        answers = self.diagnosis.answers
+        known = not isinstance(self.state, Skipped) and not isinstance(self.target_state, Skipped)
+        return known and not self.coverage.gaps and all(answer.complete for answer in answers)
+
+
+class ListedConnector(NamedTuple):
+    """A connector in a list; state and tasks as the workers report them, None where they do not know it."""
+
+    name: str
+    type: ConnectorType | None
+    connector_class: str | None
+    state: str | Skipped | None
+    target_state: TargetState | Skipped | None
+    tasks: tuple[TaskStates, ...] | Skipped
+    cause: str | None
+
+
+class ListedConnectors(Result, frozen=True, kw_only=True):
+    """The connectors of a Connect cluster, by name: those of the config topic and those that the workers report."""
+
+    as_of: int
+    cluster_id: str | None
+    group_id: str | None
+    connectors: tuple[ListedConnector, ...]
+    is_known: bool
+
+    @property
+    def complete(self) -> bool:
+        return self.is_known and not self.coverage.gaps

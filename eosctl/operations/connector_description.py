@@ -1,0 +1,127 @@
+"""Answers `connector show` and `connector list`: what the other commands know of one connector, read once."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from eosctl.analysis.client_configs import connector_config
+from eosctl.analysis.connect_requests import CommandLine
+from eosctl.analysis.connector_description import describe_connector, inspected_of, list_all, status_of, type_of
+from eosctl.analysis.rules.registry import diagnose
+from eosctl.clients.rest_identity import WorkerUrl
+from eosctl.errors import Unreachable, UsageError
+from eosctl.model.connector_description import DescribedConnector, ListedConnectors
+from eosctl.model.connectors import ConnectorType
+from eosctl.model.evidence import Evidence
+from eosctl.model.hanging import LastStableOffsets
+from eosctl.model.names import did_you_mean
+from eosctl.model.skipped import Skipped, not_asked, read_or_skip
+from eosctl.model.topics import TopicFacts
+from eosctl.operations.evidence import EvidenceRequest, inspection_of, read_evidence, topics_of
+from eosctl.operations.hanging import StabilityRequest, last_stable_offsets
+from eosctl.operations.session import Session
+from eosctl.operations.session_options import as_words
+from eosctl.sources.cluster_reader import ClusterReader, KeptFacts
+
+NO_OUTPUT = not_asked("its config names no topic, and Kafka Connect saw it use none")
+
+
+def show_connector(session: Session, name: str, request: EvidenceRequest) -> DescribedConnector:
+    """The connector with all that concerns it.
+
+    Raises UsageError where there is no connector of this name, and for a group or topic that was misnamed.
+    """
+    session.kept = KeptFacts()  # several commands' questions are asked here, each once
+    live = session.options.snapshot is None
+    request = replace(request, about=frozenset({name}), preflight=request.preflight and live)
+    evidence = read_evidence(session, request)
+    diagnosis = diagnose(evidence).under(session.options.triage)
+    if diagnosis.misnaming is not None:
+        raise diagnosis.misnaming.as_usage_error()
+    _require(evidence, name)
+    outputs = read_or_skip(lambda: _outputs(session.reader, evidence, name))
+    described = describe_connector(
+        diagnosis, name, outputs, command_line(session, [each.url for each in evidence.answering])
+    )
+    return described.covering(session.reader.coverage)
+
+
+def _require(evidence: Evidence, name: str) -> None:
+    statuses, inspection = evidence.statuses, evidence.inspection
+    known = set() if isinstance(statuses, Skipped) else set(statuses)
+    if isinstance(inspection, Skipped):
+        if isinstance(statuses, Skipped):
+            raise Unreachable(
+                f"whether connector {name} exists is not known: {statuses.reason}; {inspection.reason}",
+                hint="name a worker with --connect-url, or the brokers with -b",
+            )
+    else:
+        known |= {each.state.name for each in inspection.connectors if each.state.known}
+    if name in known:
+        return
+    if not isinstance(inspection, Skipped) and name in inspection.state.states:
+        raise UsageError(
+            f"connector {name} does not exist: the config topic {inspection.topic} has only records that it left",
+            hint=f"what it left: `eosctl inspect-config --history --connector {name}`, `eosctl offsets show "
+            f"--connector {name}`",
+        )
+    otherwise = "`eosctl connector list` lists the connectors; is this the right Connect cluster?"
+    raise UsageError(f"there is no connector {name}", hint=did_you_mean(name, known, otherwise))
+
+
+def _outputs(reader: ClusterReader, evidence: Evidence, name: str) -> LastStableOffsets | Skipped:
+    """The partitions that a source writes to, or that a sink's group reads."""
+    topic = "" if isinstance(evidence.inspection, Skipped) else evidence.inspection.topic
+    if type_of(status_of(evidence, name), inspected_of(evidence, name)) is ConnectorType.SINK:
+        group = connector_config(evidence, name).get("consumer.override.group.id") or f"connect-{name}"
+        return last_stable_offsets(reader, StabilityRequest((), topic, group=group))
+    outputs = evidence.outputs if isinstance(evidence.outputs, Skipped) else evidence.outputs.get(name, ())
+    if isinstance(outputs, Skipped):
+        return outputs
+    facts = {} if isinstance(evidence.topics, Skipped) else evidence.topics
+    there = tuple(each for each in outputs if isinstance(facts.get(each), TopicFacts))
+    return last_stable_offsets(reader, StabilityRequest(there, topic)) if there else NO_OUTPUT
+
+
+def command_line(session: Session, answering: Sequence[str] = ()) -> CommandLine:
+    """The clusters at hand as the user named them; the worker is one of these that answered, a named one first."""
+    options = session.options
+    is_typed = options.sources.get("group_id", "").startswith("--")
+    more = {"--group-id": (options.group_id if is_typed else None,), "--snapshot": (options.snapshot,)}
+    named = {str(each): each for each in options.connect_urls}
+    url = next((each for each in answering if each in named), next(iter(answering), next(iter(named), "")))
+    worker = named.get(url)
+    auth = worker.identity.basic_auth if isinstance(worker, WorkerUrl) else None
+    return CommandLine(
+        options=(*options.words, *as_words(more)),
+        rest=str(url),
+        rest_user=None if auth is None else auth[0],
+        kafka_tools=options.triage.kafka_tools,
+    )
+
+
+def list_connectors(session: Session, request: EvidenceRequest) -> ListedConnectors:
+    """All connectors, with the states of their tasks."""
+    reader = session.reader
+    as_of, statuses = reader.now(), reader.connector_statuses()
+    group_id = reader.group_id
+    if group_id is None:
+        session.require_no_choice()
+    known = Evidence(as_of=as_of, statuses=statuses, group_id=group_id or not_asked("no --group-id was given"))
+    topics = topics_of(request, known, None)
+    with reader.sparing_workers():
+        version = read_or_skip(reader.connect_version)
+    inspection = read_or_skip(lambda: inspection_of(reader.config_topic(topics["config"]), known, version))
+    if isinstance(statuses, Skipped) and isinstance(inspection, Skipped):
+        raise Unreachable(
+            f"no connector is known: {statuses.reason}; {inspection.reason}",
+            hint="name a worker with --connect-url, or the brokers with -b",
+        )
+    return ListedConnectors(
+        as_of=as_of,
+        cluster_id=reader.cluster_id,
+        group_id=group_id,
+        connectors=list_all(statuses, inspection),
+        is_known=not isinstance(statuses, Skipped),
+        coverage=reader.coverage,
+    )
