@@ -65,6 +65,12 @@ Emit: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+Runbooks: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--runbooks", metavar="URL", help="With --emit: where alerts.md is published, for each alert's runbook_url."
+    ),
+]
 AuditLedger: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -88,6 +94,7 @@ def watch(
     otlp: Otlp = None,
     once: Once = False,
     emit: Emit = None,
+    runbooks: Runbooks = "docs/alerts.md",
     config_topic: ConfigTopicName = None,
     worker_offsets_topic: OffsetsTopicName = None,
     status_topic: StatusTopicName = None,
@@ -124,7 +131,7 @@ def watch(
     """
     listening = Listening(listen or DEFAULT_ADDRESS, allow_remote, every)
     if emit is not None:
-        return answer(options, watch_file(emit, profiles or (), listening), view_watch_file)
+        return answer(options, watch_file(emit, profiles or (), listening, runbooks), view_watch_file)
     topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
     files, principals, super_users = tuple(worker_config or ()), tuple(principal or ()), tuple(super_user or ())
     evidence = EvidenceRequest(topics, files, False, principals, super_users)

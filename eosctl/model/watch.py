@@ -39,6 +39,7 @@ class Alert(Struct, frozen=True):
     terms.
 
     metric_seen is what the condition is about: the value by default, or another expression with {} for the series.
+    commands are three to run then, with `<profile>`, `<connector>` and the like for the alert's labels.
     """
 
     name: str
@@ -49,6 +50,12 @@ class Alert(Struct, frozen=True):
     summary: str
     labels: tuple[tuple[str, str], ...] = ()
     metric_seen: str = "{}"
+    commands: tuple[str, ...] = ()
+
+    @property
+    def anchor(self) -> str:
+        """Its place on the page of alerts, docs/alerts.md."""
+        return self.name.lower()
 
     @property
     def expression(self) -> str:
@@ -208,3 +215,4 @@ class WatchFile(Result, frozen=True, kw_only=True):
     every_s: float
     program: str
     version: str
+    runbooks: str

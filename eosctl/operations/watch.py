@@ -389,8 +389,11 @@ INSTALLED: Final = "/usr/local/bin/eosctl"
 """Where it is taken to lie when the PATH does not say."""
 
 
-def watch_file(kind: Emitted, profiles: Sequence[str], listening: Listening) -> WatchFile:
-    """The contents of the file. UsageError without a profile, which holds addresses and secrets."""
+def watch_file(kind: Emitted, profiles: Sequence[str], listening: Listening, runbooks: str) -> WatchFile:
+    """The contents of the file; runbooks is where the page of alerts is.
+
+    UsageError without a profile, which holds addresses and secrets.
+    """
     if kind.names_profiles and not profiles:
         raise UsageError(
             f"--emit {kind} needs the profiles to watch", hint="name them; `eosctl profile list` shows all profiles"
@@ -406,4 +409,5 @@ def watch_file(kind: Emitted, profiles: Sequence[str], listening: Listening) -> 
         every_s=listening.every_s,
         program=program,
         version=__version__,
+        runbooks=runbooks,
     )

@@ -151,7 +151,7 @@ def view_watch_file(file: WatchFile) -> str:
     """The text of the file."""
     match file.kind:
         case Emitted.PROMETHEUS_RULES:
-            return _yaml(_rules(file.alerts))
+            return _yaml(_rules(file))
         case Emitted.GRAFANA_DASHBOARD:
             return json.dumps(grafana_dashboard(file.rows, file.alerts, file.each_cluster), indent=2) + "\n"
         case Emitted.SYSTEMD:
@@ -161,22 +161,22 @@ def view_watch_file(file: WatchFile) -> str:
         case Emitted.SYSTEMD_TIMER:
             return _template("eosctl-audit@.timer").template
         case Emitted.KUBERNETES:
-            return _yaml(*kubernetes_objects(file, _rules(file.alerts)))
+            return _yaml(*kubernetes_objects(file, _rules(file)))
 
 
 def _yaml(*documents: Mapping[str, Any]) -> str:
     return yaml_text(documents, width=120)
 
 
-def _rules(alerts: Iterable[Alert]) -> Mapping[str, Any]:
-    return {"groups": [{"name": "eosctl", "rules": [_rule(each) for each in alerts]}]}
+def _rules(file: WatchFile) -> Mapping[str, Any]:
+    return {"groups": [{"name": "eosctl", "rules": [_rule(each, file.runbooks) for each in file.alerts]}]}
 
 
-def _rule(alert: Alert) -> Mapping[str, Any]:
+def _rule(alert: Alert, runbooks: str) -> Mapping[str, Any]:
     return {
         "alert": alert.name,
         "expr": alert.expression,
         "for": alert.lasting,
         "labels": {"severity": alert.severity},
-        "annotations": {"summary": alert.summary},
+        "annotations": {"summary": alert.summary, "runbook_url": f"{runbooks}#{alert.anchor}"},
     }

@@ -33,7 +33,7 @@ UNITS = {
 
 
 def text(kind: Emitted) -> str:
-    return view_watch_file(watch_file(kind, PROFILES, Listening("127.0.0.1:9464", False, 30.0)))
+    return view_watch_file(watch_file(kind, PROFILES, Listening("127.0.0.1:9464", False, 30.0), "docs/alerts.md"))
 
 
 def ran(*command: object) -> tuple[int, str]:

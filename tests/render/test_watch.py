@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 import yaml
@@ -18,7 +19,10 @@ from eosctl.render.cells import Page
 from eosctl.render.formats import Output, text_of
 from eosctl.render.live import tallest
 from eosctl.render.watch_files import view_watch_file
+from eosctl.shell.command_tree import walk
 
+RUNBOOKS = "https://docs.example.com/alerts.html"
+PAGE = Path(__file__).parents[2] / "docs" / "alerts.md"
 LABELS = {each.name: {*each.labels, "profile"} for each in METRICS}
 
 
@@ -28,7 +32,7 @@ def text(monkeypatch):
 
     def emitted(kind, *profiles, program="/usr/bin/eosctl"):
         monkeypatch.setattr("shutil.which", lambda _: program)
-        return view_watch_file(watch_file(kind, profiles, Listening("127.0.0.1:9464", False, 60.0)))
+        return view_watch_file(watch_file(kind, profiles, Listening("127.0.0.1:9464", False, 60.0), RUNBOOKS))
 
     return emitted
 
@@ -62,8 +66,25 @@ def test_a_rule_is_what_prometheus_takes(text):
         "expr": "eosctl_hanging_transactions > 0",
         "for": "2m",
         "labels": {"severity": "critical"},
-        "annotations": {"summary": ALERTS[3].summary},
+        "annotations": {"summary": ALERTS[3].summary, "runbook_url": f"{RUNBOOKS}#eosctltransactionhangs"},
     }
+
+
+def test_every_alert_leads_to_its_own_entry_of_the_page_of_alerts_with_three_commands(text):
+    headings = re.findall(r"^## (\S+)$", PAGE.read_text(), re.MULTILINE)
+    rules = rules_of(yaml.safe_load(text(Emitted.PROMETHEUS_RULES)))
+    anchors = [rule["annotations"]["runbook_url"].removeprefix(f"{RUNBOOKS}#") for rule in rules]
+    assert anchors == [heading.lower() for heading in headings]
+    assert {len(alert.commands) for alert in ALERTS} == {3}
+
+
+def test_the_commands_of_an_alert_are_those_of_eosctl_with_options_that_they_take():
+    known = {each.path: each for each in walk(root_command(), "eosctl")}
+    for command in (each for alert in ALERTS for each in alert.commands if each.startswith("eosctl ")):
+        words = command.split()
+        path = max((" ".join(words[:count]) for count in range(2, 4) if " ".join(words[:count]) in known), key=len)
+        options = {name for parameter in known[path].parameters for name in parameter.names}
+        assert {word for word in words if word.startswith("-")} <= options, command
 
 
 def test_the_dashboard_shows_every_metric_of_the_table_for_the_clusters_that_are_chosen(text):

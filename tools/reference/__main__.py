@@ -1,6 +1,6 @@
 """Writes what is generated from the tree of commands: man pages, shell completions, the command reference in
-docs/reference, docs/rules.md, from the catalogue of findings, docs/metrics.md, from the table of metrics, and
-docs/documents.md, from the table of documents.
+docs/reference, docs/rules.md, from the catalogue of findings, docs/metrics.md and docs/alerts.md, from their tables,
+and docs/documents.md, from the table of documents.
 
     python -m tools.reference           write them
     python -m tools.reference --check   fail, naming them, where one is not what the tree says
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from eosctl.analysis.catalogue.index import THEMES
-from eosctl.analysis.metrics.catalogue import METRICS
+from eosctl.analysis.metrics.catalogue import ALERTS, METRICS
 from eosctl.analysis.rules.registry import RULES, commands_reporting
 from eosctl.cli import PROGRAM, root_command
 from eosctl.render.answers.explanations import findings_page
@@ -24,7 +24,7 @@ from eosctl.shell.completion import FILES
 from tools.reference.documents import documents_page
 from tools.reference.man_pages import man_page
 from tools.reference.markdown import pages
-from tools.reference.metrics import metrics_page
+from tools.reference.metrics import alerts_page, metrics_page
 from tools.reference.proofs import proofs
 
 GENERATED: Final = "made by `make reference`: do not edit"
@@ -37,6 +37,7 @@ def generated(root: Path) -> dict[Path, str]:
     files |= {Path("man", f"{page_name(each.path)}.1"): man_page(each, GENERATED) for each in commands}
     files |= {Path("docs", "reference", f"{name}.md"): text for name, text in pages(commands, GENERATED).items()}
     files |= {Path("docs", "metrics.md"): metrics_page(METRICS, GENERATED)}
+    files |= {Path("docs", "alerts.md"): alerts_page(ALERTS, GENERATED)}
     files |= {Path("docs", "documents.md"): documents_page(KINDS, GENERATED)}
     return files | {Path("docs", "rules.md"): _findings_page(proofs(root))}
 

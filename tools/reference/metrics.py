@@ -1,10 +1,10 @@
-"""The page of metrics, from their table."""
+"""The pages of metrics and of alerts, from their tables."""
 
 from collections.abc import Iterable
 from typing import Final
 
 from eosctl.exporter.exporter import PROFILE
-from eosctl.model.watch import Metric
+from eosctl.model.watch import Alert, Metric
 
 INTRODUCTION: Final = f"""\
 # Metrics
@@ -24,6 +24,28 @@ too: the name of the cluster's profile, empty where none is in use. `eosctl doct
 | metric | labels | most | |
 |---|---|---|---|
 """
+
+
+ALERTS: Final = """\
+# Alerts
+
+The alerts that [`eosctl watch --emit prometheus-rules`](reference/eosctl-watch.md) prints, each with three commands
+to run when it fires. The `runbook_url` of an alert leads here: `--runbooks URL` names the place where you publish this
+page. Put the alert's labels in place of `<profile>`, `<connector>` and the others. The commands write nothing to Kafka.
+
+"""
+
+
+def alerts_page(alerts: Iterable[Alert], notice: str) -> str:
+    """Every alert with its condition and its commands, under an anchor of its own."""
+    entries = "\n".join(map(_alert, alerts))
+    return f"<!-- {notice} -->\n\n{ALERTS}{entries}"
+
+
+def _alert(alert: Alert) -> str:
+    commands = "\n".join(alert.commands)
+    condition = f"`{alert.expression}`, for {alert.lasting}" if alert.lasting != "0m" else f"`{alert.expression}`"
+    return f"## {alert.name}\n\n*{alert.severity}.* {alert.summary}.\n\n{condition}\n\n```sh\n{commands}\n```\n"
 
 
 def metrics_page(metrics: Iterable[Metric], notice: str) -> str:

@@ -251,6 +251,11 @@ ALERTS: Final = (
         CRITICAL,
         "No metrics of eosctl watch are scraped, so no other alert can fire",
         metric_seen="absent({})",
+        commands=(
+            "systemctl status eosctl-watch",
+            "journalctl -u eosctl-watch -n 100",
+            "eosctl watch --once --profile <profile>",
+        ),
     ),
     Alert(
         "EosctlCyclesStopped",
@@ -260,6 +265,11 @@ ALERTS: Final = (
         CRITICAL,
         "The last cycle of eosctl watch ended more than 10 minutes ago",
         metric_seen="time() - {}",
+        commands=(
+            "journalctl -u eosctl-watch -n 100",
+            "eosctl profile check --profile <profile>",
+            "eosctl watch --once --profile <profile> -v",
+        ),
     ),
     Alert(
         "EosctlFactsUnread",
@@ -268,6 +278,11 @@ ALERTS: Final = (
         "10m",
         WARNING,
         "eosctl watch cannot read all it asks for; eosctl_unread says what. Other alerts may have resolved for it",
+        commands=(
+            "eosctl watch --once --profile <profile>",
+            "eosctl profile check --profile <profile>",
+            "eosctl doctor --profile <profile>",
+        ),
     ),
     Alert(
         "EosctlTransactionHangs",
@@ -276,6 +291,11 @@ ALERTS: Final = (
         "2m",
         CRITICAL,
         "A transaction hangs, and read_committed consumers stop there. See `eosctl transactions hanging`",
+        commands=(
+            "eosctl transactions hanging --profile <profile>",
+            "eosctl transactions lso --profile <profile>",
+            "eosctl explain EOS214",
+        ),
     ),
     Alert(
         "EosctlConsumersHeldBack",
@@ -284,6 +304,11 @@ ALERTS: Final = (
         "0m",
         WARNING,
         "An open transaction holds read_committed consumers back for 15 minutes. See `eosctl transactions lso`",
+        commands=(
+            "eosctl transactions lso --topic <topic> --profile <profile>",
+            "eosctl transactions describe <transactional_id> --profile <profile>",
+            "eosctl connector show <connector> --profile <profile>",
+        ),
     ),
     Alert(
         "EosctlTransactionalIdsNearExpiry",
@@ -292,6 +317,11 @@ ALERTS: Final = (
         "1h",
         WARNING,
         "Idle transactional IDs of tasks expire soon, and their next write will fail (EOS117)",
+        commands=(
+            "eosctl doctor --profile <profile>",
+            "eosctl connector list --profile <profile>",
+            "eosctl explain EOS117",
+        ),
     ),
     Alert(
         "EosctlNullShadow",
@@ -300,6 +330,11 @@ ALERTS: Final = (
         "5m",
         CRITICAL,
         "At its next start the connector copies everything again (EOS080). See `eosctl offsets show`",
+        commands=(
+            "eosctl connector show <connector> --profile <profile>",
+            "eosctl offsets show --connector <connector> --profile <profile>",
+            "eosctl explain EOS080",
+        ),
     ),
     Alert(
         "EosctlConnectorInconsistent",
@@ -308,6 +343,11 @@ ALERTS: Final = (
         "10m",
         CRITICAL,
         "The config topic lacks task configs of the connector, and none of its tasks starts",
+        commands=(
+            "eosctl connector show <connector> --profile <profile>",
+            "eosctl inspect-config --connector <connector> --history --profile <profile>",
+            "eosctl explain EOS071",
+        ),
     ),
     Alert(
         "EosctlFencingPending",
@@ -316,6 +356,11 @@ ALERTS: Final = (
         "15m",
         WARNING,
         "A round of zombie fencing has not succeeded, and the connector's tasks do not start",
+        commands=(
+            "eosctl connector show <connector> --profile <profile>",
+            "eosctl explain --connector <connector> --profile <profile>",
+            "eosctl inspect-config --connector <connector> --history --profile <profile>",
+        ),
     ),
     Alert(
         "EosctlTaskQuiet",
@@ -324,6 +369,11 @@ ALERTS: Final = (
         "10m",
         WARNING,
         "A RUNNING task commits nothing, longer than ever in its history (EOS160). An idle source looks the same",
+        commands=(
+            "eosctl connector show <connector> --profile <profile>",
+            "eosctl offsets show --connector <connector> --profile <profile>",
+            "eosctl explain EOS160",
+        ),
     ),
     Alert(
         "EosctlFindings",
@@ -333,6 +383,11 @@ ALERTS: Final = (
         WARNING,
         "A rule of doctor finds errors. See `eosctl doctor`, and `eosctl explain` with the rule",
         labels=(("severity", "error"),),
+        commands=(
+            "eosctl doctor --profile <profile>",
+            "eosctl explain <rule>",
+            "eosctl connector list --profile <profile>",
+        ),
     ),
     Alert(
         "EosctlAuditBroken",
@@ -342,6 +397,11 @@ ALERTS: Final = (
         CRITICAL,
         "By the last audit exactly-once did not hold. See `eosctl audit status`",
         labels=(("verdict", "broken"),),
+        commands=(
+            "eosctl audit history --job <job> --profile <profile>",
+            "eosctl audit --job <job> --report audit.html --profile <profile>",
+            "eosctl connector list --profile <profile>",
+        ),
     ),
     Alert(
         "EosctlAuditAltered",
@@ -351,5 +411,10 @@ ALERTS: Final = (
         WARNING,
         "Source offsets were changed: topics have records once more, or lack some. See `eosctl audit status`",
         labels=(("verdict", "altered"),),
+        commands=(
+            "eosctl audit history --job <job> --profile <profile>",
+            "eosctl explain EOS206",
+            "eosctl audit --job <job> --report audit.html --profile <profile>",
+        ),
     ),
 )
