@@ -88,7 +88,7 @@ class CommandLine(Struct, frozen=True):
         own = _GROUP.sub("", command) if "--group-id" in self.options or "--snapshot" in self.options else command
         return f"{own} {shlex.join(self.options)}".rstrip()
 
-    def request(self, method: str, path: str) -> str | None:
+    def curl(self, method: str, path: str) -> str | None:
         """The request as a command; None where it needs a body, or no worker is known."""
         if not self.rest or (method == "PUT" and path.endswith(_WITH_A_BODY)) or "<" in path:
             return None
@@ -103,7 +103,7 @@ class CommandLine(Struct, frozen=True):
             found.append((0, self._completed(text)))
         found += [(each.start(), self._completed(each["command"])) for each in _QUOTED.finditer(text)]
         for each in _REQUEST.finditer(text):
-            request = self.request(each["method"], each["path"])
+            request = self.curl(each["method"], each["path"])
             found += [] if request is None else [(each.start(), request)]
         runnable = (command for _, command in sorted(found) if not _has_placeholder(command, connector))
         return tuple(dict.fromkeys(runnable))

@@ -377,7 +377,7 @@ def _by_state(described: DescribedConnector, line: CommandLine) -> Iterator[Next
         if described.type is not ConnectorType.SINK:
             yield NextStep("where it will go on", line.eosctl(f"eosctl offsets show --connector {name}"))
         yield from _request(
-            f"it is {described.state} on purpose, or was forgotten: let it go on", line.request("PUT", f"{path}/resume")
+            f"it is {described.state} on purpose, or was forgotten: let it go on", line.curl("PUT", f"{path}/resume")
         )
 
 
@@ -443,14 +443,12 @@ def _restarts(name: str, failed: Sequence[int], line: CommandLine, *, itself: bo
     """The requests that start again what is FAILED, once its cause is gone."""
     path = connector_path(name)
     if itself:
-        yield from _request(
-            "once the cause is gone, start the connector again", line.request("POST", f"{path}/restart")
-        )
+        yield from _request("once the cause is gone, start the connector again", line.curl("POST", f"{path}/restart"))
     if failed:
         which = f"{{{','.join(map(str, failed))}}}" if len(failed) > 1 else str(failed[0])
         again = "the failed task" if len(failed) == 1 else f"the {len(failed)} failed tasks"
         why = f"once the cause is gone, restart {again}"
-        yield from _request(why, line.request("POST", f"{path}/tasks/{which}/restart"))
+        yield from _request(why, line.curl("POST", f"{path}/tasks/{which}/restart"))
 
 
 def _request(why: str, command: str | None) -> Iterator[NextStep]:

@@ -39,6 +39,10 @@ TRACE = (
     "org.apache.kafka.connect.errors.ConnectException: Unrecoverable exception\n"
     f"\tat A.b(A.java:1)\nCaused by: java.lang.Exception: x\n\tat C.d(C.java:2)\nCaused by: {DENIED}\n\t... 9 more\n"
 )
+WITHOUT_FRAMES = (
+    "org.apache.kafka.connect.errors.ConnectException: Unrecoverable exception\n"
+    f"Caused by: java.lang.Exception: x\nCaused by: {DENIED}"
+)
 CONNECTORS = {
     "orders": {
         "info": {"name": "orders", "type": "source", "config": {}, "tasks": []},
@@ -101,7 +105,11 @@ def test_connectors_come_with_type_and_running_tasks() -> None:
     with worker(healthy) as url:
         connectors = read_connectors(url, 5)
     assert connectors["orders"] == ConnectorStatus(
-        "orders", "source", "RUNNING", (TaskStatus(1, "FAILED", "w:1", DENIED), TaskStatus(0, "RUNNING", "w:1"))
+        "orders",
+        "source",
+        "RUNNING",
+        (TaskStatus(1, "FAILED", "w:1", DENIED, WITHOUT_FRAMES), TaskStatus(0, "RUNNING", "w:1")),
+        worker_id="w:1",
     )
     assert connectors["orders"].running_tasks == (0,)
 

@@ -1,4 +1,4 @@
-"""`eosctl connector show`: one connector on one screen."""
+"""`eosctl connector`: connectors, each with all that is known of it."""
 
 from typing import Annotated, TypeAlias
 
@@ -12,13 +12,33 @@ from eosctl.commands.options import (
     SuperUsers,
     WorkerConfigs,
 )
+from eosctl.operations.connector_description import list_connectors, show_connector
+from eosctl.operations.evidence import EvidenceRequest
 from eosctl.operations.session import Session
-from eosctl.render.answers.connector_description import FACTS, IDS, OFFSETS, PARTITIONS, STEPS, TASKS, view_connector
-from eosctl.shell.options import GlobalOptions, answer, judging, showing
+from eosctl.render.answers.connector_description import (
+    CONNECTORS,
+    FACTS,
+    IDS,
+    OFFSETS,
+    PARTITIONS,
+    STEPS,
+    TASKS,
+    view_connector,
+    view_connectors,
+)
+from eosctl.shell.options import GlobalOptions, answer, judging, reading, showing
 
 app = typer.Typer()
 
 Name: TypeAlias = Annotated[str, typer.Argument(metavar="CONNECTOR", help="The connector's name.")]
+
+
+@app.callback()
+def connector() -> None:
+    """Show connectors, with what to do next.
+
+    Use it first when a connector is in trouble: one screen has what the other commands know of it. Nothing is written.
+    """
 
 
 @app.command()
@@ -48,13 +68,26 @@ def show(
       eosctl connector show orders -b broker:9092 --connect-url http://worker:8083 --worker-config worker.properties
       eosctl connector show orders --snapshot monday.snapshot
     """
-    from pathlib import Path
-
-    from eosctl.operations.connector_description import show_connector
-    from eosctl.operations.evidence import EvidenceRequest
-
     topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
-    files: tuple[Path, ...] = tuple(worker_config or ())
-    request = EvidenceRequest(topics, files, principals=tuple(principal or ()), super_users=tuple(super_user or ()))
+    files, principals, super_users = tuple(worker_config or ()), tuple(principal or ()), tuple(super_user or ())
+    request = EvidenceRequest(topics, files, principals=principals, super_users=super_users)
     with Session(options) as session:
         return answer(options, show_connector(session, connector, request), view_connector)
+
+
+@app.command("list")
+@showing(CONNECTORS)
+@reading
+def list_(options: GlobalOptions, config_topic: ConfigTopicName = None) -> int:
+    """List all connectors, with the states of their tasks.
+
+    Use it to find the connector that is in trouble: those that do not run come first. Connectors and states come from
+    the workers, and from the config topic where no worker answers; their states are unknown then.
+
+    Examples:
+      eosctl connector list -b broker:9092
+      eosctl connector list --connect-url http://worker:8083 -o json
+      eosctl connector list --snapshot monday.snapshot
+    """
+    with Session(options) as session:
+        return answer(options, list_connectors(session, EvidenceRequest({"config": config_topic})), view_connectors)

@@ -1,0 +1,165 @@
+"""`eosctl connector show` and `list` beside real workers: each state, and printed commands run as they stand."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.conftest import FreshName
+from tests.faulty_sandbox import Sandbox
+from tests.integration.audit_site import Eosctl
+from tests.integration.file_connectors import FileConnectors, wait_for
+from tests.kafka_versions import spec_of
+from tests.shared_sandboxes import SharedSandboxes
+
+pytestmark = [pytest.mark.kafka, pytest.mark.workers]
+
+BREAKING = {
+    "transforms": "t",
+    "transforms.t.type": "org.apache.kafka.connect.transforms.ExtractField$Value",
+    "transforms.t.field": "absent",
+}
+"""No line of a file is a Struct: the first one makes the task fail."""
+
+
+class Site:
+    """The connectors of one worker, and what eosctl says of them."""
+
+    def __init__(self, sandbox: Sandbox, eosctl: Eosctl, directory: Path) -> None:
+        self._eosctl, self.servers, self.url = eosctl, sandbox.bootstrap_servers, sandbox.connect_url(1)
+        self.connectors = FileConnectors(self.url, self.servers, directory)
+        self.options = ["-b", self.servers, "--connect-url", self.url, "--group-id", "connect-cluster"]
+
+    def create(self, name: str, **more: str) -> str:
+        self.connectors.file(name).write_text("".join(f"line {number}\n" for number in range(5)))
+        self.connectors.create(name, {"exactly.once.support": "required", **more})
+        return name
+
+    def run(self, *args: str) -> tuple[int, Any]:
+        ran = self._eosctl(*args, "-o", "json")
+        return ran.exit_code, json.loads(ran.stdout)
+
+    def show(self, name: str, *more: str) -> tuple[int, Any]:
+        code, document = self.run("connector", "show", name, *(more or self.options))
+        return code, document["data"]["connector"]
+
+    def status(self, name: str) -> Any:  # what the worker answers
+        return httpx.get(f"{self.url}/connectors/{name}/status", timeout=60).json()
+
+    def await_states(self, name: str, *states: str) -> None:
+        wait_for(lambda: self.connectors.states(name), lambda found: found == [*states], f"tasks of {name}")
+
+    def request(self, method: str, path: str) -> None:
+        assert httpx.request(method, f"{self.url}/connectors/{path}", timeout=60).is_success
+
+
+@pytest.fixture
+def site(shared_sandboxes: SharedSandboxes, kafka_version: str, eosctl: Eosctl, tmp_path: Path) -> Iterator[Site]:
+    found = Site(shared_sandboxes.of(spec_of(kafka_version, workers=1)), eosctl, tmp_path)
+    yield found
+    for name in [each.stem for each in tmp_path.glob("*.txt")]:
+        found.connectors.delete(name)
+
+
+def ids(connector: Any) -> list[str]:  # data.connector
+    return [each["id"] for each in connector["findings"] if each["severity"] != "info"]
+
+
+def test_a_healthy_connector_with_its_id_its_offset_and_its_topic(site: Site, fresh_name: FreshName):
+    name = site.create(fresh_name("shown"))
+    site.connectors.await_last(name, "line 4")
+    code, shown = site.show(name)
+    [task] = site.status(name)["tasks"]
+    assert [(each["id"], each["state"], each["worker"]) for each in shown["tasks"]] == [
+        (0, "RUNNING", task["worker_id"])
+    ]
+    [own] = shown["transactional_ids"]
+    assert (own["transactional_id"], own["state"]) == (f"connect-cluster-{name}-0", "CompleteCommit")
+    [offset] = shown["offsets"]
+    assert offset["kafka_effective"]["value"] == site.connectors.offsets(name)[0]["offset"]
+    assert [each["topic"] for each in shown["output_topics"]] == [name]
+    assert shown["exactly_once"]["effective"] == "yes"
+    assert (code, ids(shown), shown["next"], shown["state"]) == (0, [], [], "RUNNING")
+
+
+def test_a_failed_connector_whose_printed_commands_explain_and_restart_it(
+    site: Site, fresh_name: FreshName, tmp_path: Path
+):
+    name = site.create(fresh_name("failing"), **BREAKING)
+    site.await_states(name, "FAILED")
+    code, shown = site.show(name)
+    trace = site.status(name)["tasks"][0]["trace"]
+    assert shown["tasks"][0]["trace"] == trace.splitlines()[0]
+    assert shown["tasks"][0]["cause"] in trace
+    assert (code, shown["state"], ids(shown)) == (1, "FAILED", ["EOS108"])
+    explain, restart = [each["command"] for each in shown["next"]]
+    code, document = site.run(*explain.removeprefix("eosctl ").split())
+    assert (code, document["data"]["next"][-1]["command"]) == (0, restart)
+    saved = str(tmp_path / "saved.snapshot")
+    assert site.run("snapshot", "save", saved, *site.options)[0] in {0, 3}
+    assert site.show(name, "--snapshot", saved)[1]["tasks"] == shown["tasks"]
+    site.connectors.create(name, {"errors.tolerance": "all", **BREAKING})
+    site.await_states(name, "RUNNING")
+
+
+def test_the_restart_that_is_printed_is_done_as_it_stands(site: Site, fresh_name: FreshName):
+    name = site.create(fresh_name("again"))
+    site.connectors.await_last(name, "line 4")
+    fenced = site.run("fence", "--connector", name, "--force", "--yes", *site.options)
+    assert fenced[0] == 0
+    with site.connectors.file(name).open("a") as file:
+        file.write("one more\n")
+    site.await_states(name, "FAILED")
+    command = site.show(name)[1]["next"][-1]["command"]
+    subprocess.run(command, shell=True, check=True, capture_output=True, timeout=60)  # as it is printed
+    site.await_states(name, "RUNNING")
+    site.connectors.await_last(name, "one more")
+
+
+def test_a_paused_connector_is_resumed_as_printed(site: Site, fresh_name: FreshName):
+    name = site.create(fresh_name("paused"))
+    site.connectors.await_last(name, "line 4")
+    site.request("PUT", f"{name}/pause")
+    site.await_states(name, "PAUSED")
+    code, shown = site.show(name)
+    assert (code, shown["state"], shown["target_state"]) == (0, "PAUSED", "PAUSED")
+    subprocess.run(shown["next"][-1]["command"], shell=True, check=True, capture_output=True, timeout=60)
+    site.await_states(name, "RUNNING")
+
+
+def test_a_sink_is_shown_by_what_its_group_has_read(site: Site, fresh_name: FreshName):
+    source, name = site.create(fresh_name("written")), fresh_name("sunk")
+    site.connectors.await_last(source, "line 4")
+    sink = {"connector.class": "FileStreamSink", "topics": source, "file": str(site.connectors.directory / "out")}
+    site.create(name, **sink)
+    site.await_states(name, "RUNNING")
+
+    def read() -> Any:  # data.connector
+        return site.show(name)[1]
+
+    shown = wait_for(read, lambda found: isinstance(found["output_topics"], list), "commits of the sink")
+    assert (shown["type"], shown["findings"]) == (
+        "sink",
+        [each for each in shown["findings"] if each["id"] == "EOS121"],
+    )
+    assert "skipped" in shown["exactly_once"]
+    assert [each["topic"] for each in shown["output_topics"]] == [source]
+
+
+def test_a_name_that_is_no_connector_and_one_that_was_deleted(site: Site, fresh_name: FreshName):
+    name = site.create(fresh_name("deleted"))
+    site.connectors.await_last(name, "line 4")
+    code, listed = site.run("connector", "list", *site.options)
+    assert (code, name in [each["name"] for each in listed["data"]["connectors"]]) == (0, True)
+    code, document = site.run("connector", "show", f"{name}x", *site.options)
+    assert (code, document["error"]["hint"]) == (2, f"did you mean {name}?")
+    site.connectors.delete(name)
+    wait_for(lambda: site.status(name).get("error_code"), lambda code: code == 404, f"{name} to be gone")
+    code, document = site.run("connector", "show", name, *site.options)
+    assert code == 2
+    assert "has only records that it left" in document["error"]["message"]
+    site.create(name)
