@@ -6,7 +6,7 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from eosctl.model.names import ConnectorTaskId, Side, task_transactional_id
-from eosctl.model.offsets import ConnectorOffset, KnownPhase, OffsetsTopic
+from eosctl.model.offsets import ConnectorOffset, OffsetsTopic, SourceSupport
 from eosctl.model.preconditions import ConnectorFacts, ConnectorStopped, TopicNow
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.versions import KafkaVersion
@@ -133,13 +133,14 @@ class ConnectClusters(Struct, frozen=True):
     """IDs of Kafka clusters: where the source's workers keep their topics, and where connectors produce to.
 
     producers holds the connectors whose config sends their producer somewhere (producer.override.bootstrap.servers);
-    exactly_once is the setting of the source's workers.
+    exactly_once is the setting of the source's workers; group_state is their group's state, as brokers report it.
     """
 
     workers: str | Skipped = field(default_factory=lambda: not_asked("not asked"))
     producers: Mapping[str, str | Skipped] = field(default_factory=dict)
     servers: Mapping[str, str] = field(default_factory=dict)
-    exactly_once: KnownPhase | Skipped = field(default_factory=lambda: not_asked("not asked"))
+    exactly_once: SourceSupport | Skipped = field(default_factory=lambda: not_asked("not asked"))
+    group_state: str | Skipped = field(default_factory=lambda: not_asked("not asked"))
 
 
 class MigrationFacts(Struct, frozen=True):

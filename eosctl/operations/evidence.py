@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from eosctl.analysis.client_configs import connector_config, servers_elsewhere
 from eosctl.analysis.config_topic import survey_config_topic
-from eosctl.analysis.inspection import ReportedConnectors, inspect
+from eosctl.analysis.inspection import inspect
 from eosctl.analysis.output_topics import bootstrap_addresses, output_topics
 from eosctl.analysis.output_topics import topics_of as output_topics_of
 from eosctl.analysis.phases import Workers
@@ -37,7 +37,7 @@ from eosctl.model.evidence import (
 )
 from eosctl.model.groups import CONNECT_PROTOCOL, Groups, ListedGroup, ShareGroups
 from eosctl.model.names import ConnectorTaskId, TopicPartition, leader_transactional_id, task_transactional_id
-from eosctl.model.offsets import KnownPhase, OffsetsReport, SourceSupport, StoredOffset
+from eosctl.model.offsets import OffsetsReport, SourceSupport, StoredOffset
 from eosctl.model.skipped import Cause, Skipped, not_asked, read_or_skip
 from eosctl.model.strimzi import StrimziResource
 from eosctl.model.text import first_few, pluralize
@@ -64,6 +64,7 @@ from eosctl.operations.acls import (
     require_known,
 )
 from eosctl.operations.audit_topics import CLEANUP_POLICY, RETENTION_BYTES, RETENTION_MS, SETTINGS
+from eosctl.operations.config_topic import settled
 from eosctl.operations.mirror_positions import is_mirror_source, source_partition, source_session
 from eosctl.operations.offset_stores import DECIDING, OffsetsRequest
 from eosctl.operations.offsets import read_offsets, report_of
@@ -151,20 +152,19 @@ def inspection_of(log: ConfigTopicLog, known: Evidence, version: KafkaVersion | 
         topic=log.topic,
         topic_facts=log.facts,
         offsets=log.offsets,
-        reported=ReportedConnectors(statuses, statuses, known.as_of)
+        types=statuses
         if isinstance(statuses, Skipped)
-        else ReportedConnectors(
-            {name: each.type for name, each in statuses.items() if each.type is not None},
-            {name: len(each.running_tasks) for name, each in statuses.items()},
-            known.as_of,
-        ),
+        else {name: each.type for name, each in statuses.items() if each.type is not None},
+        running_tasks=statuses
+        if isinstance(statuses, Skipped)
+        else {name: len(each.running_tasks) for name, each in statuses.items()},
         group_id=None if isinstance(group_id, Skipped) else group_id,
     )
 
 
 def offsets_request(known: Evidence, topics: Mapping[str, str], version: KafkaVersion | Skipped) -> OffsetsRequest:
     enabled, others, unknown = probes(known)
-    agreed = None if (enabled and others) or unknown else KnownPhase.ENABLED if enabled else KnownPhase.NOT_ENABLED
+    agreed = None if (enabled and others) or unknown else SourceSupport.ENABLED if enabled else SourceSupport.DISABLED
     servers = set(known.configured("bootstrap.servers").values())
     return OffsetsRequest(
         config_topic=topics["config"],
@@ -643,7 +643,13 @@ def _read_workers(reader: ClusterReader, request: EvidenceRequest) -> _Workers:
 def _with_brokers(
     reader: ClusterReader, known: Evidence, topics: dict[str, str], version: KafkaVersion | Skipped
 ) -> Evidence:
-    inspection = read_or_skip(lambda: inspection_of(reader.config_topic(topics["config"]), known, version))
+    def look(evidence: Evidence) -> Inspection:
+        return inspection_of(reader.config_topic(topics["config"]), evidence, version)
+
+    def look_again() -> Inspection:
+        return look(replace(known, statuses=reader.connector_statuses()))
+
+    inspection = read_or_skip(lambda: settled(reader, look(known), look_again))
     if not isinstance(inspection, Skipped):
         topics = {**topics, "config": inspection.topic}
     listed, groups = read_or_skip(reader.transactional_ids), reader.groups()

@@ -29,7 +29,7 @@ from eosctl.files import RESTORED_CONFIG, read_text
 from eosctl.model.connectors import connector_path
 from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.names import Side
-from eosctl.model.plan import UNDO, AwaitOperator, ManualStep, Plan, Standing, StopConnector, lacking, moved_again
+from eosctl.model.plan import AwaitOperator, ManualStep, Plan, Standing, StopConnector, lacking, moved_again
 from eosctl.model.planned import Applied, ApplyOutcome, Planned
 from eosctl.model.preconditions import ClusterIs, ConnectorStopped, TransactionNow
 from eosctl.model.skipped import Skipped, read_or_skip
@@ -242,7 +242,7 @@ def undo_file(
 ) -> Planned | Applied:
     """`eosctl undo`: the same for an undo file; UsageError for another plan."""
     path, kind = file.path, file.plan.kind
-    if kind != UNDO:
+    if kind != undoing.KIND:
         raise UsageError(f"{path} is a plan of kind {kind}", hint=f"`{clusters.command('apply', path)}` applies it")
     by_hand = [each.step.instruction for each in file.plan.steps if isinstance(each.step, ManualStep)]
     if by_hand and len(by_hand) == len(file.plan.steps):
@@ -314,17 +314,14 @@ def _apply_with_found(session: Session, clusters: SourceAndTarget, planned: Plan
 def _checked(
     clusters: SourceAndTarget, planned: Planned, *, done: Collection[int] = (), replanned: bool = False
 ) -> Planned:
-    """The plan with its preconditions as they are now.
-
-    Each that would end a run is an objection, unless the plan has one already, which says the same in fewer words.
-    """
+    """The plan with its preconditions as they are now, and as an objection each that would end a run."""
     read = partial(read_plan_facts, clusters.reading)
     checks, error = check_plan(planned.plan, done, read, words=clusters.words, replanned=replanned)
     failing = (each.reason for each in checks if each.standing is Standing.FAILS)
     return replace(
         planned,
         checks=checks,
-        objections=planned.objections or tuple(dict.fromkeys(failing)),
+        objections=tuple(dict.fromkeys((*planned.objections, *failing))),
         hint=planned.hint or (None if error is None else error.hint),
         error=planned.error or error,
     )

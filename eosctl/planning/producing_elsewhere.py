@@ -11,20 +11,23 @@
 
 from collections.abc import Iterator
 
-from eosctl.analysis.catalogue.connect import OTHER_KAFKA
+from eosctl.analysis.catalogue.connect import NO_GROUP, OTHER_KAFKA
 from eosctl.analysis.catalogue.internal_topics import PRODUCES_ELSEWHERE
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.names import Side
-from eosctl.model.offsets import KnownPhase
+from eosctl.model.offsets import SourceSupport
 from eosctl.model.preconditions import ConnectorFacts
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
 
+NO_MEMBERS = frozenset({"Dead", "Empty"})
 SETTING = "producer.override.bootstrap.servers"
 
 
 def find_clusters(request: MigrationRequest, facts: MigrationFacts) -> Iterator[Finding]:
     """What is wrong, or not known, about the clusters that each move reads and writes."""
+    if facts.clusters.group_state in NO_MEMBERS:
+        yield _no_group(request)
     for move in request.moves:
         producer = facts.clusters.producers.get(move.connector)
         if isinstance(producer, Skipped):
@@ -33,6 +36,15 @@ def find_clusters(request: MigrationRequest, facts: MigrationFacts) -> Iterator[
             yield from _among_the_workers(move, facts)
         else:
             yield from _sent_to(move, producer, request, facts)
+
+
+def _no_group(request: MigrationRequest) -> Finding:
+    return NO_GROUP.finding(
+        request.source_group_id,
+        f"workers answer over REST, and no worker is in group {request.source_group_id}: their group.id is another "
+        "one, and so are the transactional IDs of their tasks",
+        cure="--group-id is the workers' group.id",
+    )
 
 
 def _among_the_workers(move: Move, facts: MigrationFacts) -> Iterator[Finding]:
@@ -80,14 +92,14 @@ def _sent_to(move: Move, producer: str, request: MigrationRequest, facts: Migrat
             "--connect-url lets eosctl ask the workers",
         )
         return
-    home = producer if own or support is KnownPhase.ENABLED else workers
+    home = producer if own or support is SourceSupport.ENABLED else workers
     if not isinstance(home, Skipped) and home != source:
         yield _finding(
             move,
             facts,
             Severity.ERROR,
             f"its offsets are in cluster {home}, not in {source}"
-            + (", and so are its transactional IDs" if support is KnownPhase.ENABLED else ""),
+            + (", and so are its transactional IDs" if support is SourceSupport.ENABLED else ""),
             f"give the brokers of that cluster with -b{_servers(move, facts) if home == producer else ''}, and the "
             "workers with --connect-url",
         )

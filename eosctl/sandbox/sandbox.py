@@ -193,7 +193,10 @@ def start_postgresql(port: int, spawner: Spawner, deadline: float, narrate: Call
     return server
 
 
-def _say_nothing(_: str) -> None:
+Narrate = Callable[[str], None]
+
+
+def say_nothing(_: str) -> None:
     pass
 
 
@@ -203,7 +206,7 @@ class Sandbox:
     `narrate` gets what is being waited for. Every process ends with `stop`, and dies with this one.
     """
 
-    def __init__(self, spec: SandboxSpec | None = None, narrate: Callable[[str], None] = _say_nothing) -> None:
+    def __init__(self, spec: SandboxSpec | None = None, narrate: Narrate = say_nothing) -> None:
         self.spec = spec or SandboxSpec()
         self._narrate = narrate
         self._leases = PortLeases()
@@ -344,11 +347,15 @@ class Sandbox:
     def _start_brokers(self, nodes: Sequence[int]) -> None:
         self._narrate(f"starting {len(nodes)} broker(s) of Kafka {self.kafka_version}")
         for node in nodes:
-            self._site.write_broker(node, {})
+            self._site.write_broker(node, self._broker_overrides(node))
             command, log = self._site.broker_command(node), self.broker_log(node)
             self._brokers[node] = Process(f"broker {node}", command, log, self._spawner)
             self._brokers[node].start()
         self._await_brokers(nodes)
+
+    def _broker_overrides(self, node: int) -> Mapping[str, str]:
+        """Settings of broker `node` that win over those of all brokers."""
+        return {}
 
     def _start_workers(self, numbers: Sequence[int]) -> None:
         if numbers:

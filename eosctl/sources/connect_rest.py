@@ -30,7 +30,7 @@ from eosctl.errors import EosctlError, Undecodable, Unreachable
 from eosctl.model.client_roles import class_name
 from eosctl.model.connectors import connector_path
 from eosctl.model.evidence import Preflight, WorkerEvidence
-from eosctl.model.offsets import KnownPhase
+from eosctl.model.offsets import SourceSupport
 from eosctl.model.skipped import Cause, Skipped, read_or_skip
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, TaskStatus, WorkerFacts, version_of
 
@@ -98,6 +98,16 @@ def read_connectors(url: str, timeout_s: float) -> dict[str, ConnectorStatus]:
         found = expanded_connectors(rest, "status", "info")
     with decoding(f"{url}/connectors answered an entry that is not a connector's"):
         return {name: connector_status(name, entry) for name, entry in sorted(found.items())}
+
+
+def read_connector(rest: RestClient, name: str) -> ConnectorStatus | None:
+    """The status of one connector; None where it does not exist."""
+    try:
+        body = rest.get(f"{connector_path(name)}/status")
+    except NotFound:
+        return None
+    with decoding(f"{rest.url} answered something else than the status of connector {name}"):
+        return connector_status(name, {"status": object_of(body)})
 
 
 def connector_status(name: str, entry: Mapping[str, object]) -> ConnectorStatus:
@@ -289,7 +299,7 @@ def probe_source_support(url: str, timeout_s: float) -> bool | Skipped:
         return Skipped.of(error)
 
 
-def common_support(enabled: Mapping[str, bool | Skipped]) -> KnownPhase | Skipped:
+def common_support(enabled: Mapping[str, bool | Skipped]) -> SourceSupport | Skipped:
     """What the answers of workers to that are together: Skipped where one gave none, or they differ."""
     for each in enabled.values():
         if isinstance(each, Skipped):
@@ -297,7 +307,7 @@ def common_support(enabled: Mapping[str, bool | Skipped]) -> KnownPhase | Skippe
     if len(set(enabled.values())) > 1:
         without = ", ".join(url for url, each in enabled.items() if not each)
         return Skipped(f"the workers differ: {without} has it not enabled", Cause.MIXED)
-    return KnownPhase.ENABLED if all(enabled.values()) else KnownPhase.NOT_ENABLED
+    return SourceSupport.ENABLED if all(enabled.values()) else SourceSupport.DISABLED
 
 
 def _is_enabled(rest: RestClient) -> bool | Skipped:

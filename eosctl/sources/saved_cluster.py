@@ -25,7 +25,7 @@ from eosctl.model.hanging import (
     WaitingGroup,
 )
 from eosctl.model.names import TopicPartition, coordinator_partition
-from eosctl.model.offsets import ConnectorOffset, KnownPhase, OffsetsFacts, OffsetsTopic, StorePlace, WorkerSettings
+from eosctl.model.offsets import ConnectorOffset, OffsetsFacts, OffsetsTopic, SourceSupport, StorePlace, WorkerSettings
 from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import PartitionOffsets, RecordsDigest, TopicDescription, TopicFacts
@@ -144,7 +144,7 @@ class SavedCluster(CoverageLog):
         return self._offsets.worker
 
     @asked("the workers' exactly.once.source.support")
-    def source_support(self) -> KnownPhase | Skipped:
+    def source_support(self) -> SourceSupport | Skipped:
         """As it was saved."""
         return self._worker.exactly_once
 
@@ -157,7 +157,7 @@ class SavedCluster(CoverageLog):
         """As they were saved."""
         return self._worker.bootstrap_servers
 
-    def worker_clients(self) -> Mapping[str, str] | Skipped:
+    def worker_clients(self) -> Mapping[str, str]:
         """As they were saved."""
         return self._worker.clients
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -170,12 +169,9 @@ def alter_topic(sandbox: Sandbox, topic: str, **settings: str) -> None:
         future.result(30)
 
 
-def write(
-    sandbox: Sandbox, topic: str, *records: tuple[bytes | None, bytes | None], partition: int = 0, age_s: int = 0
-) -> None:
-    """Plain records into one partition, written so long ago."""
-    at = int(1000 * (time.time() - age_s))  # noqa: TID251  # the time of the records
+def write(sandbox: Sandbox, topic: str, *records: tuple[bytes | None, bytes | None], partition: int = 0) -> None:
+    """Plain records into one partition."""
     producer = Producer({"bootstrap.servers": sandbox.bootstrap_servers})
     for key, value in records:
-        producer.produce(topic, value, key, partition=partition, timestamp=at)
+        producer.produce(topic, value, key, partition=partition)
     assert producer.flush(30) == 0

@@ -121,8 +121,7 @@ def test_each_alert_fires_once_and_resolves(make_sandbox, eosctl, tmp_path):
         identity = tmp_path / "tool.properties"
         identity.write_text(sandbox.client_properties("tool"))
         topics = ("--config-topic", TOPICS["config"], "--worker-offsets-topic", TOPICS["offsets"])
-        args = ("--command-config", identity, "--group-id", GROUP, "--connect-url", url,
-                "--connect-url", sandbox.connect_url(1), *topics,
+        args = ("--command-config", identity, "--group-id", GROUP, "--connect-url", url, *topics,
                 "--status-topic", TOPICS["status"], "--store", store, "--every", 1, "--timeout", 40,
                 "--listen", f"127.0.0.1:{port}")  # fmt: skip
         server = stack.enter_context(prometheus(tmp_path, shortened(rules), ports.take(), port))
@@ -158,10 +157,10 @@ def _firing(server: Prometheus, site: Site, wanted: str | None = None) -> Any:
     return firing if wanted is None else wanted in firing
 
 
-KnownPhase = tuple[str, Callable[[], Any], Callable[[], Any]]
+Phase = tuple[str, Callable[[], Any], Callable[[], Any]]
 
 
-def phases(site: Site, eosctl: Any, store: str, watch: ExitStack, start: Callable[[], object]) -> list[KnownPhase]:
+def phases(site: Site, eosctl: Any, store: str, watch: ExitStack, start: Callable[[], object]) -> list[Phase]:
     """Each alert with what causes it and what removes the cause."""
     kept: dict[str, Any] = {}
 
@@ -204,8 +203,8 @@ def phases(site: Site, eosctl: Any, store: str, watch: ExitStack, start: Callabl
         ("EosctlConsumersHeldBack", holds, lambda: kept["writer"].commit_transaction(30)),
         # zombies of an earlier generation may be there until a round of fencing has succeeded
         ("EosctlFencingPending", lambda: site.commit(1), lambda: site.fence(1)),
-        # tasks of the new generation run for two minutes, those of the one before were not fenced
-        ("EosctlFindings EOS068", lambda: site.commit(1, age_s=120), lambda: site.fence(1)),
+        # tasks of the new generation run, those of the one before were not fenced
+        ("EosctlFindings EOS068", lambda: site.commit(1), lambda: site.fence(1)),
         # what the connector's own topic lacks hides what the workers' topic has
         ("EosctlNullShadow", lambda: site.offset(TOPICS["offsets"], "/n"), lambda: site.offset(OWN_TOPIC, "/n")),
         ("EosctlConnectorInconsistent", lambda: site.commit(2, published=1), lambda: (site.commit(2), site.fence(2))),

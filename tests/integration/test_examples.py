@@ -28,8 +28,8 @@ from tests.integration.producers import create_topic
 
 pytestmark = pytest.mark.kafka
 
-STARTS_KAFKA = ("eosctl sandbox", "eosctl demo")
-"""Their examples start clusters of their own: test_demo.py and test_tutorial.py run them."""
+STARTS_KAFKA = ("eosctl sandbox", "eosctl demo", "eosctl certify")
+"""Their examples start clusters of their own: test_demo.py, test_tutorial.py and test_certify.py run such commands."""
 WRITES = (
     "fence",
     "apply",

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from eosctl.errors import ConfigError
+from eosctl.sandbox.faulty_sandbox import freeze, thaw
 from eosctl.sandbox.process import Process, Spawner
 from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sandbox.site import brokers_in_metadata
@@ -25,7 +26,6 @@ from eosctl.sandbox.supervisor import (
     write_state,
 )
 from tests import forks
-from tests.faulty_sandbox import freeze, thaw
 from tests.integration.terminal import PROGRAM
 from tests.sandbox.processes import is_alive, processes_that_name
 from tests.schemas import check_documents

@@ -20,6 +20,7 @@ from msgspec import UNSET, Struct, UnsetType
 from eosctl.model.skipped import Skipped
 from eosctl.render.answers.acls import AclPlanData
 from eosctl.render.answers.audit import AuditData, AuditPlanData, LedgerHistoryData, LedgerStatusData
+from eosctl.render.answers.certification import CertificateData
 from eosctl.render.answers.connector_description import ConnectorData, ConnectorListData
 from eosctl.render.answers.diagnosis import DiagnosisData, UpgradeData
 from eosctl.render.answers.explanations import ExplanationsData, KnownData
@@ -315,6 +316,7 @@ KINDS: Final = (
     DocumentKind("fence", FencedData, ("fence",)),
     DocumentKind("probe.plan", ProbePlanData, ("probe",)),
     DocumentKind("probe", ProbeData, ("probe",)),
+    DocumentKind("certificate", CertificateData, ("certify",)),
     DocumentKind("offsets.show", OffsetsData, ("offsets show",)),
     DocumentKind("offsets.export", OffsetsExportData, ("offsets export",)),
     DocumentKind("offsets.diff", OffsetsDifferenceData, ("offsets diff",)),

@@ -1,0 +1,336 @@
+"""Certifying a connector: the faults, the rounds, the records that consumers see, and the verdict."""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from msgspec import Struct
+
+from eosctl.errors import UsageError
+from eosctl.model.report import Result
+from eosctl.model.text import first_few, pluralize
+
+
+class Part(StrEnum):
+    """The part of a record that a selector reads."""
+
+    VALUE = "value"
+    KEY = "key"
+    JSON = "json"
+    HEADER = "header"
+    PARTITION = "partition"
+
+
+class Selector(NamedTuple):
+    """A part of a record; `names` are the paths into its JSON value, or the name of its header."""
+
+    part: Part
+    names: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.part}:{','.join(self.names)}" if self.names else self.part.value
+
+
+def selector_of(option: str, text: str) -> Selector:
+    """`value`, `key`, `json:PATH[,PATH…]`, `header:NAME` or `partition`. Raises UsageError naming the option."""
+    part, colon, rest = text.partition(":")
+    names = tuple(rest.split(",")) if part == Part.JSON else (rest,)
+    if part in {Part.JSON, Part.HEADER} and all(names):
+        return Selector(Part(part), names)
+    if part in {Part.VALUE, Part.KEY, Part.PARTITION} and not colon:
+        return Selector(Part(part))
+    raise UsageError(
+        f"{option} {text}: not a part of a record",
+        hint="write value, key, json:PATH (json:after.id), several paths as json:PATH,PATH, or header:NAME",
+    )
+
+
+class Fault(StrEnum):
+    """What happens to the connector in a round."""
+
+    NONE = "none"
+    KILL_BEFORE_COMMIT = "kill-before-commit"
+    KILL_AFTER_COMMIT = "kill-after-commit"
+    KILL_WORKER = "kill-worker"
+    FREEZE_WORKER = "freeze-worker"
+    RESTART_WORKER = "restart-worker"
+    JOIN_WORKER = "join-worker"
+    KILL_BROKER = "kill-broker"
+    MOVE_COORDINATOR = "move-coordinator"
+    CUT_CONNECTIONS = "cut-connections"
+    RESTART_CONNECTOR = "restart-connector"
+    STOP_CONNECTOR = "stop-connector"
+    PAUSE_CONNECTOR = "pause-connector"
+    CHANGE_TASKS = "change-tasks"
+    CHANGE_CONFIG = "change-config"
+    FENCE = "fence"
+    EXPIRE_IDS = "expire-ids"
+    ALTER_OFFSETS = "alter-offsets"
+    RESET_OFFSETS = "reset-offsets"
+
+
+class FaultKind(NamedTuple):
+    """A fault, what it does, and whether no connector is certified without it."""
+
+    fault: Fault
+    what: str
+    is_needed: bool = False
+    is_default: bool = True
+    transactional: bool = False
+    brokers: int = 1
+    workers: int = 1
+
+
+FAULTS: Final = (
+    FaultKind(
+        Fault.KILL_BEFORE_COMMIT,
+        "SIGKILL a worker when it sends a commit, which is dropped",
+        is_needed=True,
+        transactional=True,
+    ),
+    FaultKind(
+        Fault.KILL_AFTER_COMMIT,
+        "SIGKILL a worker before it reads the answer to its commit",
+        is_needed=True,
+        transactional=True,
+    ),
+    FaultKind(Fault.FREEZE_WORKER, "SIGSTOP a worker until another has its tasks: a zombie", is_needed=True, workers=2),
+    FaultKind(Fault.CHANGE_TASKS, "change tasks.max while records flow", is_needed=True),
+    FaultKind(Fault.RESTART_CONNECTOR, "restart the connector and its tasks", is_needed=True),
+    FaultKind(Fault.KILL_WORKER, "SIGKILL a worker at any moment, and start it again"),
+    FaultKind(Fault.STOP_CONNECTOR, "stop the connector while the source grows, and resume it"),
+    FaultKind(Fault.KILL_BROKER, "SIGKILL a broker, and start it again"),
+    FaultKind(Fault.CUT_CONNECTIONS, "cut all connections between workers and brokers, several times"),
+    FaultKind(Fault.FENCE, "fence a task's producer while it writes", transactional=True),
+    FaultKind(Fault.RESTART_WORKER, "stop a worker in order, and start it again"),
+    FaultKind(Fault.PAUSE_CONNECTOR, "pause the connector while the source grows, and resume it"),
+    FaultKind(Fault.CHANGE_CONFIG, "change a setting that the connector does not read"),
+    FaultKind(Fault.JOIN_WORKER, "a further worker joins the group, and leaves it"),
+    FaultKind(Fault.EXPIRE_IDS, "let the coordinator forget the transactional IDs of the tasks", transactional=True),
+    FaultKind(Fault.ALTER_OFFSETS, "stop the connector, set its offsets back over REST, and resume it"),
+    FaultKind(
+        Fault.MOVE_COORDINATOR, "stop the broker that coordinates a task's transactions", transactional=True, brokers=2
+    ),
+    FaultKind(Fault.RESET_OFFSETS, "stop the connector, delete its offsets over REST, and resume it", is_default=False),
+)
+
+
+class Round(NamedTuple):
+    """One round of the schedule; `chance` are numbers below 2**32 by which the fault chooses its victim and moments.
+
+    Round 0 has no fault.
+    """
+
+    number: int
+    fault: Fault
+    chance: tuple[int, ...]
+    boundary: str | None = None
+
+    def pick(self, which: int, lowest: int, highest: int) -> int:
+        """A number from lowest to highest, both included, by the chance of this number."""
+        return lowest + self.chance[which % len(self.chance)] % (highest - lowest + 1)
+
+
+class Place(NamedTuple):
+    """A record in an output topic; the producer is None where the batch was not looked at."""
+
+    topic: str
+    partition: int
+    offset: int
+    producer_id: int | None = None
+    producer_epoch: int | None = None
+
+    def __str__(self) -> str:
+        by = "" if self.producer_id is None else f" (producer {self.producer_id} epoch {self.producer_epoch})"
+        return f"{self.topic}:{self.partition}@{self.offset}{by}"
+
+
+class Delivered(Struct, frozen=True):
+    """A record that a read_committed consumer got.
+
+    identity says which source record it is, None where it does not say. lane is its source partition, as far as it is
+    known; order is its place in it, None where only the source's truth knows. timestamp is in ms.
+    """
+
+    place: Place
+    timestamp: int
+    identity: str | None
+    lane: str = ""
+    order: int | None = None
+
+
+class Harm(StrEnum):
+    LOST = "lost"
+    DOUBLED = "doubled"
+    REORDERED = "reordered"
+
+
+class Anomaly(Struct, frozen=True):
+    """What is wrong with one source record.
+
+    lost: `before` and `after` are the records of its neighbours in the source that arrived; aborted is its record in an
+    aborted transaction, None where there is none. doubled: `before` is the first record, `after` the second.
+    reordered: `before` is the record that stands too early, `after` this one.
+    """
+
+    harm: Harm
+    identity: str
+    before: Delivered | None = None
+    after: Delivered | None = None
+    aborted: Place | None = None
+
+
+class Generation(Struct, frozen=True):
+    """The time from one change of the offsets to the next, as records: from these offsets on, by topic and partition.
+
+    again are the identities that may come once more in it, None: all. The first generation has none that came before.
+    """
+
+    starts: Mapping[tuple[str, int], int]
+    again: frozenset[str] | None = frozenset()
+
+
+class Judgement(NamedTuple):
+    """Everything that is wrong with the records, and why the order, or losses, were not judged (empty: they were)."""
+
+    anomalies: tuple[Anomaly, ...]
+    missing: frozenset[str] = frozenset()
+    order_unjudged: str = ""
+
+
+class Verdict(StrEnum):
+    CERTIFIED = "certified"
+    FAILED = "failed"
+    CANNOT_TELL = "cannot-tell"
+
+
+class RoundVerdict(StrEnum):
+    HELD = "held"
+    FAILED = "failed"
+    CANNOT_TELL = "cannot-tell"
+
+
+class RoundResult(Struct, frozen=True, kw_only=True):
+    """What came of one round; delivered counts its records. happened are the fault's acts with their times in ms.
+
+    aborted are missing source records whose records are in aborted transactions only, of a connector that ends its
+    transactions itself: it may have aborted them by its own choice.
+    """
+
+    round: Round
+    verdict: RoundVerdict
+    delivered: int = 0
+    written: int | None = None
+    lost: int = 0
+    doubled: int = 0
+    reordered: int = 0
+    aborted: int = 0
+    restarted_tasks: int = 0
+    elapsed_s: float = 0.0
+    happened: tuple[tuple[int, str], ...] = ()
+    reason: str = ""
+
+
+class Support(StrEnum):
+    """What a connector says of exactly-once, or of transaction boundaries, for a config."""
+
+    SUPPORTED = "supported"
+    UNSUPPORTED = "unsupported"
+    UNDECLARED = "undeclared"
+    UNKNOWN = "unknown"
+
+
+class Claim(Struct, frozen=True, kw_only=True):
+    """What the connector claims for this config, by the worker's own preflight; said are the worker's words."""
+
+    connector_class: str
+    exactly_once: Support
+    transaction_boundaries: Support
+    said: tuple[str, ...] = ()
+    plugin_version: str = ""
+
+
+class Witness(Struct, frozen=True):
+    """One anomaly with the fault just before it, and the round in which it was found."""
+
+    anomaly: Anomaly
+    round: int
+    fault: Fault
+    fault_act: str
+
+
+class Versions(NamedTuple):
+    kafka: str
+    connect: str
+    plugin: str
+
+
+class Certificate(Result, frozen=True, kw_only=True):
+    """The verdict on one connector; as_of is in ms. unsaid are reasons for which it is not certified, nor failed."""
+
+    as_of: int
+    versions: Versions
+    claim: Claim
+    seed: int
+    identity: str
+    truth: str
+    exactly_once: str
+    rounds: tuple[RoundResult, ...]
+    witnesses: tuple[Witness, ...]
+    reasons: tuple[str, ...]
+    notes: tuple[str, ...]
+    repeat: str
+
+    @property
+    def harm(self) -> Mapping[Harm, int]:
+        counted = (
+            (Harm.LOST, sum(each.lost for each in self.rounds)),
+            (Harm.DOUBLED, sum(each.doubled for each in self.rounds)),
+            (Harm.REORDERED, sum(each.reordered for each in self.rounds)),
+        )
+        return dict(counted)
+
+    @property
+    def verdict(self) -> Verdict:
+        if any(each.verdict is RoundVerdict.FAILED for each in self.rounds) or self.claim_fails:
+            return Verdict.FAILED
+        return Verdict.CANNOT_TELL if self.reasons else Verdict.CERTIFIED
+
+    @property
+    def claim_fails(self) -> bool:
+        return self.claim.exactly_once in {Support.UNDECLARED, Support.UNSUPPORTED}
+
+    @property
+    def found(self) -> bool:
+        return self.verdict is Verdict.FAILED
+
+    @property
+    def complete(self) -> bool:
+        return self.verdict is not Verdict.CANNOT_TELL
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in one sentence."""
+        faults = [each for each in self.rounds if each.round.fault is not Fault.NONE]
+        where = f"{pluralize(len(faults), 'round')} with faults, seed {self.seed}"
+        if self.claim_fails and not self.rounds:
+            return f"failed: exactly-once is {self.claim.exactly_once} by {self.claim.connector_class}."
+        if self.verdict is Verdict.FAILED:
+            counted = ", ".join(f"{count} {harm}" for harm, count in self.harm.items() if count)
+            return f"failed: {counted} ({where})."
+        if self.verdict is Verdict.CANNOT_TELL:
+            return f"cannot tell: {first_few(self.reasons)} ({where})."
+        return f"certified: nothing lost, doubled or reordered ({where})."
+
+
+def fault_kinds(names: Sequence[str], brokers: int, workers: int) -> tuple[FaultKind, ...]:
+    """The faults of these names, or the default ones, in their order. Raises UsageError for one that is not known."""
+    known = {each.fault.value: each for each in FAULTS}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"--faults {name}: no such fault", hint=f"the faults are {', '.join(known)}")
+        if known[name].brokers > brokers or known[name].workers > workers:
+            needs = f"--brokers {known[name].brokers} --workers {known[name].workers}"
+            raise UsageError(f"--faults {name} needs more processes", hint=f"give {needs}")
+    possible = (each for each in FAULTS if each.brokers <= brokers and each.workers <= workers)
+    return tuple(each for each in possible if (each.fault.value in names if names else each.is_default))

@@ -1,0 +1,447 @@
+"""Certifies a connector: rounds of faults on a sandbox, and what read_committed consumers have against its source."""
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from eosctl.analysis.certification import Expected, by_harm, judge, new_anomalies
+from eosctl.clients.rest_identity import WorkerUrl
+from eosctl.codecs.connector_files import decode_connector
+from eosctl.codecs.record_identity import selected
+from eosctl.errors import ConfigError, EosctlError, Refused, TimedOut, UsageError
+from eosctl.model.certification import (
+    FAULTS,
+    Anomaly,
+    Certificate,
+    Claim,
+    Delivered,
+    FaultKind,
+    Harm,
+    Place,
+    Round,
+    RoundResult,
+    RoundVerdict,
+    Selector,
+    Support,
+    Versions,
+    Witness,
+    fault_kinds,
+)
+from eosctl.model.names import TopicPartition
+from eosctl.model.records import RecordState
+from eosctl.model.text import pluralize
+from eosctl.operations.certified_site import GROUP, PATIENCE_S, CertifiedSite, SiteSpec, open_site
+from eosctl.operations.certified_source import Source, SourceOptions, open_source
+from eosctl.operations.connector_faults import FaultMissed, RunningConnector, bring_about
+from eosctl.operations.session import Session
+from eosctl.operations.session_options import Reporter, SessionOptions
+from eosctl.planning.certification import schedule
+from eosctl.sources.delivered_records import DeliveredRecords
+from eosctl.sources.kafka_log import read_log
+
+FLOW_S: Final = 60.0
+QUIET_S: Final = 4.0
+SETTLE_S: Final = 1.0
+CONFIRM_S: Final = 6.0
+MOST_WITNESSES: Final = 20
+PLACEHOLDER: Final = re.compile(r"\$\{certify:([^}]*)\}")
+JSON_CONVERTER: Final = "org.apache.kafka.connect.json.JsonConverter"
+
+
+class CertifyRequest(Struct, frozen=True, kw_only=True):
+    """What to certify, and how.
+
+    config is the connector's file. only are the rounds of the schedule to run, none: all. keep_going: also behind a
+    round that failed. undeclared: also a connector that does not declare its support.
+    """
+
+    site: SiteSpec
+    config: Path
+    identity: Selector
+    source: SourceOptions
+    lane: Selector | None = None
+    order: Selector | None = None
+    topics: tuple[str, ...] = ()
+    rounds: int = 10
+    seed: int = 0
+    faults: tuple[str, ...] = ()
+    only: tuple[int, ...] = ()
+    keep_going: bool = False
+    undeclared: bool = False
+    command: str = ""
+
+
+def certify(request: CertifyRequest, reporter: Reporter) -> Certificate:
+    """The verdict on the connector, from rounds that it ran on brokers and workers of its own."""
+    kinds = fault_kinds(request.faults, request.site.brokers, request.site.workers)
+    written = _connector_file(request.config)
+    source = request.source
+    with open_site(request.site, reporter) as site:
+        if site.sandbox.spec.postgres and source.dsn is None:
+            source = replace(source, dsn=site.sandbox.postgresql.url)
+        filled = _filling(site, source)
+        config = _config({key: filled(value) for key, value in written.items()}, request)
+        claim = site.claim(config)
+        options = SessionOptions(
+            console=reporter, bootstrap_servers=site.sandbox.bootstrap_servers, group_id=GROUP,
+            connect_urls=tuple(WorkerUrl(each) for each in site.sandbox.connect_urls),
+        )  # fmt: skip
+        with Session(options) as session:
+            if claim.exactly_once in {Support.UNDECLARED, Support.UNSUPPORTED} and not request.undeclared:
+                return _certificate(
+                    request, claim, (), (), ("its support of exactly-once is not declared",), "not read"
+                )
+            opened = open_source(
+                source, request.identity, filled, session.client_properties, _environment(site, filled)
+            )
+            selectors = request.identity, request.lane, request.order
+            with DeliveredRecords(session.client_properties, selectors) as records:
+                running = RunningConnector(site, opened, records, session, _supported(config, claim, request))
+                return _Certification(request, kinds, claim, running, reporter).run()
+
+
+def _connector_file(file: Path) -> Mapping[str, str]:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"--config {file}: {error.strerror}") from error
+    return decode_connector(text, str(file))
+
+
+def _filling(site: CertifiedSite, source: SourceOptions) -> Callable[[str], str]:
+    """Puts the sandbox's values in the place of ${certify:NAME}. Raises UsageError for another name."""
+    from urllib.parse import unquote, urlsplit
+
+    url = urlsplit(source.dsn or "")
+    values = {
+        "bootstrap.servers": site.sandbox.bootstrap_servers,
+        "directory": str(site.directory),
+        "source.host": url.hostname or "",
+        "source.port": str(url.port or ""),
+        "source.user": unquote(url.username or ""),
+        "source.password": unquote(url.password or ""),
+        "source.database": unquote(url.path.strip("/")),
+    }
+
+    def value_of(found: re.Match[str]) -> str:
+        if found[1] not in values:
+            raise UsageError(f"{found[0]} is not known", hint=f"there are {', '.join(values)}")
+        return values[found[1]]
+
+    return lambda text: PLACEHOLDER.sub(value_of, text)
+
+
+def _environment(site: CertifiedSite, filled: Callable[[str], str]) -> Mapping[str, str]:
+    names = ("bootstrap.servers", "directory", "source.host", "source.port", "source.user", "source.password")
+    more = {f"EOSCTL_CERTIFY_{name.replace('.', '_').upper()}": filled(f"${{certify:{name}}}") for name in names}
+    return {**os.environ, **more}
+
+
+def _config(written: Mapping[str, str], request: CertifyRequest) -> Mapping[str, str]:
+    """The connector's, without its name; JSON is read from JSON, unless the config names converters itself."""
+    config = {key: value for key, value in written.items() if key != "name"}
+    reads_json = any(
+        each is not None and each.names and each.part == "json"
+        for each in (request.identity, request.lane, request.order)
+    )
+    if reads_json and "value.converter" not in config:
+        config |= {"value.converter": JSON_CONVERTER, "value.converter.schemas.enable": "false"}
+    return {"tasks.max": "1", **config}
+
+
+def _supported(config: Mapping[str, str], claim: Claim, request: CertifyRequest) -> Mapping[str, str]:
+    required = claim.exactly_once is Support.SUPPORTED and request.site.exactly_once == "enabled"
+    return {**config, "exactly.once.support": "required" if required else "requested"}
+
+
+def _boundaries(config: Mapping[str, str], claim: Claim) -> tuple[str, ...]:
+    """Those that the connector offers for this config; where it sets one, that one."""
+    if "transaction.boundary" in config:
+        return (config["transaction.boundary"],)
+    offers = claim.transaction_boundaries is Support.SUPPORTED
+    return ("poll", "interval", "connector") if offers else ("poll", "interval")
+
+
+class _Certification:
+    """The rounds of one certification."""
+
+    def __init__(
+        self,
+        request: CertifyRequest,
+        kinds: Sequence[FaultKind],
+        claim: Claim,
+        running: RunningConnector,
+        reporter: Reporter,
+    ) -> None:
+        self._request, self._claim, self._running, self._reporter = request, claim, running, reporter
+        self._kinds = [each for each in kinds if not each.transactional or request.site.exactly_once == "enabled"]
+        self._known: list[Anomaly] = []
+        self._witnesses: list[Witness] = []
+        self._results: list[RoundResult] = []
+        self._partitions: set[str] = set()
+        self._chosen = 0
+
+    def run(self) -> Certificate:
+        request = self._request
+        boundaries = _boundaries(self._running.config, self._claim) if request.site.exactly_once == "enabled" else ()
+        rounds = schedule(request.seed, request.rounds, self._kinds, boundaries)
+        chosen = [each for each in rounds if not request.only or each.number in {0, *request.only}]
+        with self._reporter.progress("certifying", len(chosen), unit="rounds") as advance:
+            for number, each in enumerate(chosen):
+                result = self._round(each)
+                self._results.append(result)
+                self._tell(result, len(chosen) - number - 1)
+                advance(1)
+                if result.verdict is RoundVerdict.FAILED and not request.keep_going:
+                    break
+                if result.verdict is RoundVerdict.CANNOT_TELL and (not number or not request.keep_going):
+                    break
+        truth = self._running.source.truth.description
+        return _certificate(request, self._claim, self._results, self._witnesses, self._reasons(), truth, self._notes())
+
+    def _notes(self) -> Sequence[str]:
+        unjudged = self._order_unjudged(self._running.source.expected())
+        return (f"Order was not judged: {unjudged}.",) if unjudged else ()
+
+    def _tell(self, result: RoundResult, left: int) -> None:
+        figures = (
+            f"{result.delivered:,} records, {result.lost} lost, {result.doubled} doubled, {result.reordered} reordered"
+        )
+        why = f" ({result.reason})" if result.reason else ""
+        mean = sum(each.elapsed_s for each in self._results) / len(self._results)
+        ahead = f"; about {mean * left:.0f} s left" if left else ""
+        self._reporter.narrate(
+            f"round {result.round.number} {result.round.fault}: {result.verdict}, {figures}{why}{ahead}"
+        )
+
+    def _round(self, round_: Round) -> RoundResult:
+        running, start, begun = self._running, monotonic(), len(self._running.records.records)
+        written = running.source.count or 0
+        running.happened.clear()
+        self._chosen = 0
+        reason, restarts = "", 0
+        try:
+            restarts = self._break(round_, begun)
+            reason = self._drain()
+        except (FaultMissed, EosctlError) as error:
+            reason = error.message if isinstance(error, EosctlError) else str(error)
+        finally:
+            running.source.stop()
+        found: tuple[Anomaly, ...] = ()
+        try:
+            found = self._judge(round_, drained=not reason)
+        except EosctlError as error:
+            reason = reason or error.message
+        counts = by_harm(found)
+        if running.source.failure is not None:
+            reason = f"the load failed: {running.source.failure}"
+        delivered = len(running.records.records) - begun
+        if self._chosen and not reason:
+            reason = (
+                f"{pluralize(self._chosen, 'source record')} in aborted transactions only: say with --expected which "
+                "records the connector drops by its own choice"
+            )
+        if not delivered and not reason:
+            reason = "no record was delivered"
+        verdict = RoundVerdict.FAILED if found else RoundVerdict.CANNOT_TELL if reason else RoundVerdict.HELD
+        return RoundResult(
+            round=round_,
+            verdict=verdict,
+            delivered=delivered,
+            written=None if running.source.count is None else running.source.count - written,
+            lost=counts[Harm.LOST],
+            doubled=counts[Harm.DOUBLED],
+            reordered=counts[Harm.REORDERED],
+            aborted=self._chosen,
+            restarted_tasks=restarts,
+            elapsed_s=monotonic() - start,
+            happened=tuple(running.happened),
+            reason=reason,
+        )
+
+    def _break(self, round_: Round, begun: int) -> int:
+        """Load, fault, healing, until the tasks run again; how many failed ones were restarted for that."""
+        running = self._running
+        boundary = {} if round_.boundary is None else {"transaction_boundary": round_.boundary}
+        if round_.boundary == "interval":
+            boundary["transaction_boundary_interval_ms"] = "500"
+        else:
+            running.config.pop("transaction.boundary.interval.ms", None)
+        try:
+            running.configure(**boundary)
+        except Refused as error:
+            raise ConfigError(f"workers refuse the config: {error.message}") from error
+        running.source.start(tuple(1 + each % 10 for each in round_.chance))
+        restarts = running.site.await_running()
+        self._await_flow(begun)
+        bring_about(round_, running)
+        restarts += running.site.await_running()
+        running.source.stop()
+        return restarts
+
+    def _await_flow(self, begun: int) -> None:
+        """Returns when a record of this round was delivered: what flows can be broken."""
+        running, end = self._running, monotonic() + FLOW_S
+        while len(running.records.records) <= begun:
+            if running.source.failure is not None or monotonic() > end:
+                raise TimedOut(f"no record was delivered within {FLOW_S:g} s")
+            running.records.follow(self._topics())
+            running.records.read()
+
+    def _topics(self) -> Sequence[str]:
+        return self._request.topics or self._running.site.topics()
+
+    def _drain(self) -> str:
+        """Returns when the source is drained: empty, or why that is not known.
+
+        What is missing while nothing comes is probed for: one more source record is written. If that one is delivered
+        and nothing more comes, what is missing is lost.
+        """
+        running, end = self._running, monotonic() + PATIENCE_S
+        expected = running.source.expected()
+        probes: frozenset[str] | None = None
+        quiet_since, settle = monotonic(), SETTLE_S if len(running.generations) == 1 else QUIET_S
+        while monotonic() < end:
+            running.records.follow(self._topics())
+            if running.records.read():
+                quiet_since = monotonic()
+            quiet = monotonic() - quiet_since
+            missing = frozenset() if expected is None else frozenset(expected.identities) - running.seen
+            if quiet >= settle and expected is not None and not missing:
+                return ""
+            if expected is None and (quiet >= QUIET_S or monotonic() > end - PATIENCE_S + 10):
+                return ""
+            if quiet >= QUIET_S and missing and probes is None and running.source.load is not None:
+                running.site.await_running()
+                running.source.write(1)
+                probed = running.source.expected()
+                probes = frozenset(() if probed is None else probed.identities) - frozenset(
+                    expected.identities if expected else ()
+                )
+                expected = probed
+            if probes is not None and quiet >= CONFIRM_S and not probes & missing:
+                return ""
+        return (
+            f"{pluralize(len(missing), 'source record')} not delivered within {PATIENCE_S:g} s, nor any written later"
+        )
+
+    def _judge(self, round_: Round, *, drained: bool) -> tuple[Anomaly, ...]:
+        running = self._running
+        running.read_all()
+        expected = running.source.expected()
+        self._count_partitions()
+        judgement = judge(
+            running.records.records, expected, running.generations, knows_lanes=not self._order_unjudged(expected)
+        )
+        found = [each for each in new_anomalies(judgement, self._known) if drained or each.harm is not Harm.LOST]
+        found = self._with_aborted(found)
+        self._known.extend(found)
+        if round_.boundary == "connector":
+            self._chosen = sum(each.aborted is not None for each in found)
+            found = [each for each in found if each.aborted is None]
+        for each in found[: MOST_WITNESSES - len(self._witnesses)]:
+            self._witnesses.append(self._witness(each, round_))
+        return tuple(found)
+
+    def _with_aborted(self, found: Sequence[Anomaly]) -> list[Anomaly]:
+        """The same; what is lost with its record in an aborted transaction, where there is one."""
+        if not any(each.harm is Harm.LOST for each in found):
+            return list(found)
+        wire, identity = self._running.session.wire, self._request.identity
+        aborted: dict[str, Place] = {}
+        for topic, partition in self._running.records.ends:
+            for each in read_log(wire, TopicPartition(topic, partition)):
+                if each.state is RecordState.ABORTED:
+                    name = selected(identity, each.key, each.value, (), partition)
+                    place = Place(topic, partition, each.offset, each.producer_id, each.producer_epoch)
+                    aborted |= {} if name is None else {name: place}
+        return [replace(each, aborted=aborted.get(each.identity)) if each.harm is Harm.LOST else each for each in found]
+
+    def _count_partitions(self) -> None:
+        """Notes the source partitions that have offsets by now."""
+        for each in self._running.site.offsets():
+            self._partitions.add(json.dumps(each.get("partition"), sort_keys=True))
+
+    def _order_unjudged(self, expected: Expected | None) -> str:
+        """Why the order of the records is not judged; empty: it is."""
+        request = self._request
+        if request.order is None and (expected is None or not expected.is_ordered):
+            return "the truth has no order"
+        if request.lane is None and len(self._partitions) != 1:
+            found = pluralize(len(self._partitions), "source partition has", "source partitions have")
+            return f"{found} offsets, and --source-partition does not say which one a record is from"
+        return ""
+
+    def _witness(self, anomaly: Anomaly, round_: Round) -> Witness:
+        told = replace(anomaly, before=self._placed(anomaly.before), after=self._placed(anomaly.after))
+        until = anomaly.after.timestamp if anomaly.after is not None else Session.now()
+        acts = [text for at, text in self._running.happened if at <= until] or [
+            text for _, text in self._running.happened[:1]
+        ]
+        return Witness(told, round_.number, round_.fault, acts[-1] if acts else "no fault")
+
+    def _placed(self, record: Delivered | None) -> Delivered | None:
+        """The same with the producer that wrote it, where its batch can be read."""
+        if record is None:
+            return None
+        place = record.place
+        try:
+            log = read_log(self._running.session.wire, TopicPartition(place.topic, place.partition), start=place.offset)
+            found = next((each for each in log if each.offset == place.offset), None)
+        except EosctlError:
+            return record
+        if found is None:
+            return record
+        return replace(record, place=place._replace(producer_id=found.producer_id, producer_epoch=found.producer_epoch))
+
+    def _reasons(self) -> tuple[str, ...]:
+        """Why the connector is not certified although nothing is wrong."""
+        return tuple(_reasons(self._request, self._claim, self._results, self._running.source))
+
+
+def _reasons(request: CertifyRequest, claim: Claim, results: Sequence[RoundResult], source: Source) -> Sequence[str]:
+    reasons = [f"round {each.round.number} ({each.round.fault}): {each.reason}" for each in results if each.reason]
+    held = {each.round.fault for each in results if each.verdict is RoundVerdict.HELD}
+    untried = [each.fault.value for each in FAULTS if each.is_needed and each.fault not in held]
+    if untried:
+        reasons.append(f"not tried: {', '.join(untried)}")
+    if isinstance(source.expected(), type(None)):
+        reasons.append("losses were not judged: nothing says what the source has")
+    if request.site.exactly_once != "enabled":
+        reasons.append(f"exactly-once is {request.site.exactly_once} on these workers")
+    if claim.exactly_once is not Support.SUPPORTED:
+        reasons.append(f"its support of exactly-once is {claim.exactly_once}")
+    return reasons
+
+
+def _certificate(
+    request: CertifyRequest,
+    claim: Claim,
+    results: Sequence[RoundResult],
+    witnesses: Sequence[Witness],
+    reasons: Sequence[str],
+    truth: str,
+    notes: Sequence[str] = (),
+) -> Certificate:
+    site = request.site
+    return Certificate(
+        as_of=Session.now(),
+        versions=Versions(site.kafka_version, site.connect_version or site.kafka_version, claim.plugin_version),
+        claim=claim,
+        seed=request.seed,
+        identity=str(request.identity),
+        truth=truth,
+        exactly_once=site.exactly_once,
+        rounds=tuple(results),
+        witnesses=tuple(witnesses),
+        reasons=tuple(reasons),
+        notes=tuple(notes),
+        repeat=request.command,
+    )

@@ -1,0 +1,265 @@
+"""The brokers and workers on which a connector is certified, and the connector there."""
+
+import shutil
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from eosctl.clients.deadline import Deadline
+from eosctl.clients.rest import NotFound, RestClient
+from eosctl.errors import ConfigError, EosctlError, Unreachable
+from eosctl.model.certification import Claim, Support
+from eosctl.model.connectors import connector_path
+from eosctl.model.versions import KafkaVersion
+from eosctl.model.workers import ConnectorStatus
+from eosctl.operations.session_options import Reporter
+from eosctl.sandbox.faulty_sandbox import ProxiedSandbox
+from eosctl.sandbox.jars import link_plugins, resolve_plugin
+from eosctl.sandbox.properties import SandboxSpec
+from eosctl.sources.connect_rest import read_connector, validated_values
+
+GROUP: Final = "certify"
+CONNECTOR: Final = "certified"
+ID_PREFIX: Final = f"{GROUP}-{CONNECTOR}-"
+PATIENCE_S: Final = 90.0
+REQUEST_S: Final = 20.0
+LOOK_S: Final = 0.2
+SERVICES: Final = "META-INF/services/org.apache.kafka.connect.source.SourceConnector"
+QUICK: Final = {
+    "session.timeout.ms": "6000",
+    "heartbeat.interval.ms": "1000",
+    "offset.storage.partitions": "3",
+    "status.storage.partitions": "1",
+    "offset.flush.interval.ms": "1000",
+    "task.shutdown.graceful.timeout.ms": "5000",
+}
+
+
+class SiteSpec(Struct, frozen=True, kw_only=True):
+    """Versions and numbers of brokers and workers; plugins are files, directories or GROUP:ARTIFACT:VERSION."""
+
+    plugins: tuple[str, ...]
+    kafka_version: str
+    connect_version: str | None = None
+    brokers: int = 1
+    workers: int = 2
+    exactly_once: str = "enabled"
+    worker_config: Mapping[str, str] = {}
+    postgres: bool = False
+
+
+class CertifiedSite:
+    """The sandbox with one connector, asked over whichever worker answers."""
+
+    def __init__(self, sandbox: ProxiedSandbox, directory: Path) -> None:
+        self.sandbox, self.directory = sandbox, directory
+        self.workers = list(range(1, sandbox.spec.workers + 1))
+        self.frozen: set[int] = set()
+        self._clients: dict[int, RestClient] = {}
+
+    @property
+    def living(self) -> list[int]:
+        """The workers that run and are not frozen."""
+        return [each for each in self.workers if each not in self.frozen and self.sandbox.worker_pid(each) is not None]
+
+    def ask(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, timeout_s: float = PATIENCE_S
+    ) -> object:
+        """The answer of the first worker that gives one. Raises what it refuses, TimedOut where none answers."""
+        deadline = Deadline(timeout_s)
+        while True:
+            for number in self.living:
+                with suppress(Unreachable):
+                    return self._client(number).request(method, path, body).body
+            deadline.pause_or_raise(LOOK_S, f"no worker answers {method} {path}")
+
+    def _client(self, number: int) -> RestClient:
+        if number not in self._clients:
+            self._clients[number] = RestClient(self.sandbox.connect_url(number), REQUEST_S)
+        return self._clients[number]
+
+    def request(self, method: str, what: str, body: Mapping[str, Any] | None = None) -> object:
+        """The answer to a request about the connector."""
+        return self.ask(method, f"{connector_path(CONNECTOR)}{what}", body)
+
+    def status(self) -> ConnectorStatus | None:
+        """The connector's; None while no worker answers."""
+        for number in self.living:
+            with suppress(EosctlError):
+                return read_connector(self._client(number), CONNECTOR)
+        return None
+
+    def task_workers(self) -> dict[int, int]:
+        """The worker of each task that runs."""
+        status = self.status()
+        numbers = {self.sandbox.connect_url(each).removeprefix("http://"): each for each in self.workers}
+        tasks = () if status is None else status.tasks
+        return {
+            each.task: numbers[each.worker_id]
+            for each in tasks
+            if each.state == "RUNNING" and each.worker_id in numbers
+        }
+
+    def topics(self) -> Sequence[str]:
+        """The topics that the connector has written to, as its workers keep them."""
+        with suppress(EosctlError):
+            found = self.request("GET", "/topics")
+            if isinstance(found, Mapping) and CONNECTOR in found:
+                return tuple(found[CONNECTOR].get("topics", ()))
+        return ()
+
+    def offsets(self) -> Sequence[Mapping[str, Any]]:
+        """The offsets as KIP-875 has them; workers before 3.6 do not answer."""
+        found = self.request("GET", "/offsets")
+        return tuple(found["offsets"]) if isinstance(found, Mapping) else ()
+
+    def await_running(self) -> int:
+        """Returns when all tasks run, and how often failed ones were restarted. Raises TimedOut with their errors."""
+        deadline, restarts, at = Deadline(PATIENCE_S), 0, 0.0
+        while True:
+            status = self.status()
+            tasks = () if status is None else status.tasks
+            if (
+                status is not None
+                and status.state == "RUNNING"
+                and tasks
+                and all(each.state == "RUNNING" for each in tasks)
+            ):
+                living = set(self.task_workers().values())
+                if living <= set(self.living):
+                    return restarts
+            failed = [each for each in tasks if each.state == "FAILED"]
+            if failed and time.monotonic() - at > 3:
+                at, restarts = time.monotonic(), restarts + len(failed)
+                with suppress(EosctlError):
+                    self.ask("POST", f"{connector_path(CONNECTOR)}/restart?includeTasks=true&onlyFailed=true")
+            deadline.pause_or_raise(LOOK_S, f"the connector's tasks do not run: {_states(status)}")
+
+    def await_stopped(self) -> None:
+        deadline = Deadline(PATIENCE_S)
+        while (status := self.status()) is None or status.tasks or status.state != "STOPPED":
+            deadline.pause_or_raise(LOOK_S, f"the connector does not stop: {_states(status)}")
+
+    def claim(self, config: Mapping[str, str]) -> Claim:
+        """What the worker says when exactly-once and the connector's own boundaries are required of this config."""
+        name = config["connector.class"]
+        path = f"/connector-plugins/{quote(name, safe='')}/config/validate"
+        asked = {**config, "exactly.once.support": "required", "transaction.boundary": "connector"}
+        url = self.sandbox.connect_url(1)
+        try:
+            values = validated_values(self.ask("PUT", path, asked), url)
+        except NotFound as error:
+            raise ConfigError(
+                f"no plugin of the workers has connector.class {name}", hint="give its plugin with --plugin"
+            ) from error
+        said = {value.get("name"): tuple(value["errors"]) for value in values}
+        others = [f"{key}: {text}" for key, texts in said.items() for text in texts if key not in PREFLIGHT]
+        return Claim(
+            connector_class=name,
+            exactly_once=_support(said.get("exactly.once.support", ())),
+            transaction_boundaries=_support(said.get("transaction.boundary", ())),
+            said=(*said.get("exactly.once.support", ()), *said.get("transaction.boundary", ()), *others),
+            plugin_version=self._version(name),
+        )
+
+    def _version(self, name: str) -> str:
+        found = self.ask("GET", "/connector-plugins")
+        plugins = found if isinstance(found, list) else []
+        matching = [
+            each.get("version")
+            for each in plugins
+            if name in {each.get("class"), str(each.get("class")).rpartition(".")[2]}
+        ]
+        return str(matching[0]) if matching else ""
+
+
+PREFLIGHT: Final = frozenset({"exactly.once.support", "transaction.boundary"})
+NOT_ENABLED: Final = "does not have exactly-once source support enabled"
+UNDECLARED: Final = "does not implement the API"
+UNSUPPORTED: Final = "does not support"
+
+
+def _support(errors: Sequence[str]) -> Support:
+    """By the words of DistributedHerder's preflight checks (KIP-618); about the worker itself they say nothing."""
+    texts = [each for each in errors if NOT_ENABLED not in each]
+    if not texts:
+        return Support.UNKNOWN if errors else Support.SUPPORTED
+    if any(UNDECLARED in each for each in texts):
+        return Support.UNDECLARED
+    return Support.UNSUPPORTED if any(UNSUPPORTED in each for each in texts) else Support.UNKNOWN
+
+
+def _states(status: ConnectorStatus | None) -> str:
+    if status is None:
+        return "no worker answers"
+    tasks = (f"task {each.task} {each.state} {each.cause or ''}".strip() for each in status.tasks)
+    return ", ".join((f"connector {status.state}", *tasks))
+
+
+@contextmanager
+def open_site(spec: SiteSpec, reporter: Reporter) -> Iterator[CertifiedSite]:
+    """Brokers and workers that have these plugins and no others."""
+    with ExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="eosctl-certify-")))
+        plugins = [_unpacked(each, directory, reporter.narrate) for each in spec.plugins]
+        settings: dict[str, str] = {}
+        if plugins:
+            home = directory / "plugins"
+            link_plugins(home, plugins)
+            settings["plugin.path"] = str(home)
+            newer = KafkaVersion.parse(spec.connect_version or spec.kafka_version) >= KafkaVersion(3, 6, 0)
+            if newer and not all(map(_has_manifest, plugins)):
+                settings["plugin.discovery"] = "hybrid_warn"
+        sandbox = ProxiedSandbox(
+            SandboxSpec(
+                kafka_version=spec.kafka_version,
+                connect_version=spec.connect_version,
+                brokers=spec.brokers,
+                workers=spec.workers,
+                exactly_once=spec.exactly_once,
+                group_id=GROUP,
+                postgres=spec.postgres,
+                worker_config={**QUICK, **settings, **spec.worker_config},
+            ),
+            reporter.narrate,
+        )
+        stack.enter_context(sandbox)
+        yield CertifiedSite(sandbox, directory)
+
+
+def _unpacked(plugin: str, directory: Path, narrate: Callable[[str], None]) -> Path:
+    """The directory with the plugin's jars: a jar is put into one, an archive is unpacked."""
+    file = Path(plugin)
+    if not file.is_file():
+        return resolve_plugin(plugin, narrate)
+    home = directory / "unpacked" / file.name
+    home.mkdir(parents=True)
+    try:
+        if file.suffix == ".jar":
+            shutil.copy(file, home)
+        else:
+            shutil.unpack_archive(file, home, filter=None if file.suffix == ".zip" else "data")
+    except (shutil.ReadError, OSError, ValueError) as error:
+        raise ConfigError(f"--plugin {plugin}: {error}", hint="give a jar, a zip, a tar.gz or a directory") from error
+    jars = sorted({each.parent for each in home.rglob("*.jar")}, key=lambda each: len(each.parts))
+    if not jars:
+        raise ConfigError(f"--plugin {plugin} holds no jar")
+    return jars[0]
+
+
+def _has_manifest(plugin: Path) -> bool:
+    """Whether the plugin names its connectors to the ServiceLoader, which workers from 3.6 on look for."""
+    if (plugin / SERVICES).is_file():
+        return True
+    for jar in plugin.rglob("*.jar"):
+        with suppress(zipfile.BadZipFile), zipfile.ZipFile(jar) as content:
+            if SERVICES in content.namelist():
+                return True
+    return False

@@ -1,0 +1,350 @@
+"""Faults of a round: each breaks something while records flow, and heals it."""
+
+from collections.abc import Callable, Mapping
+from time import sleep
+from typing import Any, Final
+
+from eosctl.clients.deadline import Deadline
+from eosctl.clients.librdkafka import TransactionalProducer
+from eosctl.errors import EosctlError, Refused
+from eosctl.model.certification import Fault, Generation, Round
+from eosctl.model.transactions import TransactionDescription
+from eosctl.operations.certified_site import ID_PREFIX, LOOK_S, PATIENCE_S, CertifiedSite
+from eosctl.operations.certified_source import Source
+from eosctl.operations.session import Session
+from eosctl.sandbox.kafka_proxy import Hold, Moment
+from eosctl.sandbox.properties import MOST_WORKERS
+from eosctl.sources.delivered_records import DeliveredRecords
+from eosctl.sources.kafka_transactions import describe_transactional_ids
+
+COMMIT_S: Final = 30.0
+TIMEOUT_MS: Final = 60_000
+MOST_TASKS: Final = 4
+EXPIRE: Final = {
+    "transactional.id.expiration.ms": "1000",
+    "transaction.remove.expired.transaction.cleanup.interval.ms": "500",
+}
+
+
+class FaultMissed(Exception):  # it is no error of the command: the round cannot tell
+    """The fault could not be brought about, with the reason."""
+
+
+class RunningConnector:
+    """The connector that is certified, all that its faults need, and the time at which each act happened."""
+
+    def __init__(
+        self,
+        site: CertifiedSite,
+        source: Source,
+        records: DeliveredRecords,
+        session: Session,
+        config: Mapping[str, str],
+    ) -> None:
+        self.site, self.source, self.records, self.session = site, source, records, session
+        self.config = dict(config)
+        self.happened: list[tuple[int, str]] = []
+        self.generations: list[Generation] = [Generation({})]
+
+    def note(self, act: str) -> None:
+        self.happened.append((Session.now(), act))
+
+    def configure(self, **changed: str) -> None:
+        self.config |= {key.replace("_", "."): value for key, value in changed.items()}
+        self.site.request("PUT", "/config", self.config)
+
+    def read_all(self) -> None:
+        """All records up to now, of all topics."""
+        self.records.follow(self.site.topics())
+        self.records.read_to_the_ends(PATIENCE_S)
+
+    @property
+    def seen(self) -> frozenset[str]:
+        return frozenset(each.identity for each in self.records.records if each.identity is not None)
+
+
+def bring_about(round_: Round, running: RunningConnector) -> None:
+    """The fault of the round, from its break to its healing. Raises FaultMissed, or what a request raises."""
+    sleep(round_.pick(0, 0, 800) / 1000)
+    ACTS[round_.fault](round_, running)
+
+
+def _none(_: Round, running: RunningConnector) -> None:
+    sleep(1.0)
+
+
+def _kill_at_commit(moment: Moment) -> Callable[[Round, RunningConnector], None]:
+    def act(round_: Round, running: RunningConnector) -> None:
+        site = running.site
+        transactional_id, hold = _held_commit(running, moment)
+        try:
+            victim = site.task_workers().get(_task_of(transactional_id))
+            if victim is None:
+                raise FaultMissed(f"no worker says that it runs the task of {transactional_id}")
+            site.sandbox.kill_worker(victim)
+        finally:
+            hold.end(passes=False)
+        running.note(f"SIGKILL worker {victim} {moment} the coordinator answered the commit of {transactional_id}")
+        site.sandbox.start_worker(victim, until_ready=False)
+        site.sandbox.await_worker(victim)
+
+    return act
+
+
+def _held_commit(running: RunningConnector, moment: Moment) -> tuple[str, Hold]:
+    hold = Hold(ID_PREFIX, moment)
+    running.site.sandbox.set_hold(hold)
+    transactional_id = hold.wait(COMMIT_S)
+    running.site.sandbox.set_hold(None)
+    if transactional_id is None:
+        hold.end(passes=True)
+        raise FaultMissed(f"no task committed a transaction within {COMMIT_S:g} s")
+    return transactional_id, hold
+
+
+def _task_of(transactional_id: str) -> int:
+    return int(transactional_id.rpartition("-")[2])
+
+
+def _victim(round_: Round, running: RunningConnector, which: int = 1) -> int:
+    """A worker that runs a task."""
+    deadline = Deadline(PATIENCE_S)
+    while not (workers := sorted(set(running.site.task_workers().values()) & set(running.site.living))):
+        deadline.pause_or_raise(LOOK_S, "no worker runs a task")
+    return workers[round_.pick(which, 0, len(workers) - 1)]
+
+
+def _kill_worker(round_: Round, running: RunningConnector) -> None:
+    victim = _victim(round_, running)
+    running.site.sandbox.kill_worker(victim)
+    running.note(f"SIGKILL worker {victim}")
+    running.site.sandbox.start_worker(victim)
+
+
+def _restart_worker(round_: Round, running: RunningConnector) -> None:
+    victim = _victim(round_, running)
+    running.note(f"stop worker {victim} in order")
+    running.site.sandbox.stop_worker(victim)
+    running.site.sandbox.start_worker(victim)
+
+
+def _freeze_worker(round_: Round, running: RunningConnector) -> None:
+    """In some rounds its commit is held meanwhile, and gets to the coordinator after another worker has its task."""
+    site = running.site
+    hold: Hold | None = None
+    if round_.pick(2, 0, 1) and site.sandbox.spec.exactly_once == "enabled":
+        transactional_id, hold = _held_commit(running, Moment.BEFORE_COMMIT)
+        victim = site.task_workers().get(_task_of(transactional_id)) or _victim(round_, running)
+    else:
+        victim = _victim(round_, running)
+    site.sandbox.pause_worker(victim)
+    site.frozen.add(victim)
+    running.note(f"SIGSTOP worker {victim}{' while its commit is in progress' if hold else ''}")
+    try:
+        _await_others(running, victim)
+        sleep(1.0)
+    finally:
+        site.sandbox.resume_worker(victim)
+        site.frozen.discard(victim)
+        running.note(f"SIGCONT worker {victim}, whose tasks run elsewhere")
+        if hold is not None:
+            hold.end(passes=True)
+    sleep(2.0)
+
+
+def _await_others(running: RunningConnector, victim: int) -> None:
+    deadline = Deadline(PATIENCE_S)
+    while not (places := set(running.site.task_workers().values())) or victim in places:
+        deadline.pause_or_raise(LOOK_S, f"the tasks of the frozen worker {victim} do not start elsewhere")
+
+
+def _join_worker(_: Round, running: RunningConnector) -> None:
+    site = running.site
+    number = max(site.workers) + 1
+    if number > MOST_WORKERS:
+        raise FaultMissed(f"there are {MOST_WORKERS} workers already")
+    site.workers.append(number)
+    try:
+        site.sandbox.start_worker(number)
+        running.note(f"worker {number} joins")
+        sleep(2.0)
+    finally:
+        running.note(f"worker {number} leaves")
+        site.workers.remove(number)
+        site.sandbox.stop_worker(number)
+
+
+def _kill_broker(round_: Round, running: RunningConnector) -> None:
+    node = round_.pick(1, 1, running.site.sandbox.spec.brokers)
+    running.site.sandbox.kill_broker(node)
+    running.note(f"SIGKILL broker {node}")
+    sleep(round_.pick(2, 0, 1500) / 1000)
+    running.site.sandbox.start_broker(node)
+
+
+def _move_coordinator(_: Round, running: RunningConnector) -> None:
+    [transactional_id] = _task_ids(running)[:1]
+    found = describe_transactional_ids(running.session.wire, [transactional_id])[transactional_id]
+    if not isinstance(found, TransactionDescription):
+        raise FaultMissed(f"no coordinator describes {transactional_id}")
+    running.note(f"stop broker {found.coordinator}, the coordinator of {transactional_id}")
+    running.site.sandbox.stop_broker(found.coordinator)
+    sleep(2.0)
+    running.site.sandbox.start_broker(found.coordinator)
+
+
+def _task_ids(running: RunningConnector) -> list[str]:
+    deadline = Deadline(PATIENCE_S)
+    while not (tasks := sorted(running.site.task_workers())):
+        deadline.pause_or_raise(LOOK_S, "no task runs")
+    return [f"{ID_PREFIX}{task}" for task in tasks]
+
+
+def _cut_connections(round_: Round, running: RunningConnector) -> None:
+    for turn in range(round_.pick(1, 3, 6)):
+        count = running.site.sandbox.cut_connections()
+        running.note(f"cut {count} connections to brokers")
+        sleep(round_.pick(2 + turn, 300, 1500) / 1000)
+
+
+def _restart_connector(round_: Round, running: RunningConnector) -> None:
+    for turn in range(2):
+        running.site.request("POST", "/restart?includeTasks=true")
+        running.note("restart the connector and its tasks")
+        sleep(round_.pick(1 + turn, 300, 1500) / 1000)
+        running.site.await_running()
+
+
+def _stop_connector(round_: Round, running: RunningConnector) -> None:
+    _stop(running)
+    running.note("stop the connector")
+    sleep(round_.pick(1, 200, 1500) / 1000)
+    running.site.request("PUT", "/resume")
+    running.note("resume it")
+
+
+def _stop(running: RunningConnector) -> None:
+    running.site.request("PUT", "/stop")
+    running.site.await_stopped()
+
+
+def _pause_connector(round_: Round, running: RunningConnector) -> None:
+    running.site.request("PUT", "/pause")
+    running.note("pause the connector")
+    sleep(round_.pick(1, 500, 2000) / 1000)
+    running.site.request("PUT", "/resume")
+    running.note("resume it")
+
+
+def _change_tasks(round_: Round, running: RunningConnector) -> None:
+    for turn in range(2):
+        now = int(running.config.get("tasks.max", "1"))
+        others = [each for each in range(1, MOST_TASKS + 1) if each != now]
+        wanted = others[round_.pick(1 + turn, 0, len(others) - 1)]
+        running.configure(tasks_max=str(wanted))
+        running.note(f"tasks.max from {now} to {wanted}")
+        running.site.await_running()
+        sleep(1.0)
+
+
+def _change_config(round_: Round, running: RunningConnector) -> None:
+    running.configure(eosctl_certify_round=str(round_.number))
+    running.note("change a setting that the connector does not read")
+    running.site.await_running()
+
+
+def _fence(round_: Round, running: RunningConnector) -> None:
+    properties = running.session.client_properties
+    for turn in range(2):
+        for transactional_id in _task_ids(running):
+            with TransactionalProducer(
+                properties, transactional_id, transaction_timeout_ms=TIMEOUT_MS, timeout_s=COMMIT_S
+            ) as producer:
+                producer.initialise()
+            running.note(f"fence {transactional_id}")
+        sleep(round_.pick(1 + turn, 500, 1500) / 1000)
+        running.site.await_running()
+
+
+def _expire_ids(_: Round, running: RunningConnector) -> None:
+    ids = _task_ids(running)
+    running.source.stop()
+    nodes = range(1, running.site.sandbox.spec.brokers + 1)
+    for node in nodes:
+        running.site.sandbox.stop_broker(node)
+        running.site.sandbox.start_broker(node, EXPIRE)
+    deadline = Deadline(PATIENCE_S)
+    while left := [each for each in ids if _is_known(running, each)]:
+        if not deadline.pause(LOOK_S):
+            raise FaultMissed(f"coordinators do not forget {', '.join(left)}: their tasks write all the time")
+    running.note(f"coordinators have forgotten {', '.join(ids)}")
+    for node in nodes:
+        running.site.sandbox.stop_broker(node)
+        running.site.sandbox.start_broker(node)
+    running.source.start((3,))
+    sleep(1.0)
+
+
+def _is_known(running: RunningConnector, transactional_id: str) -> bool:
+    found = describe_transactional_ids(running.session.wire, [transactional_id])[transactional_id]
+    return isinstance(found, TransactionDescription | EosctlError)
+
+
+def _alter_offsets(_: Round, running: RunningConnector) -> None:
+    """To where they were some records before: all behind that may come once more, and nothing that was before."""
+    _stop(running)
+    running.read_all()
+    kept, before = running.site.offsets(), running.seen
+    if not kept:
+        running.site.request("PUT", "/resume")
+        raise FaultMissed("the connector has no offsets")
+    running.site.request("PUT", "/resume")
+    running.site.await_running()
+    sleep(2.0)
+    _stop(running)
+    running.read_all()
+    again = running.seen - before
+    _rewind(running, "PATCH", {"offsets": list(kept)}, again, f"set the offsets back by {len(again)} records")
+
+
+def _reset_offsets(_: Round, running: RunningConnector) -> None:
+    _stop(running)
+    running.read_all()
+    _rewind(running, "DELETE", None, None, "delete the offsets")
+
+
+def _rewind(
+    running: RunningConnector, method: str, body: Mapping[str, Any] | None, again: frozenset[str] | None, act: str
+) -> None:
+    """Begins a generation where the connector takes other offsets; where it refuses them, nothing has changed."""
+    try:
+        running.site.request(method, "/offsets", body)
+        running.generations.append(Generation(running.records.ends, again))
+        running.note(act)
+    except Refused as error:
+        running.note(f"{act}: refused: {error.message}")
+    finally:
+        running.site.request("PUT", "/resume")
+
+
+ACTS: Final[Mapping[Fault, Callable[[Round, RunningConnector], None]]] = {
+    Fault.NONE: _none,
+    Fault.KILL_BEFORE_COMMIT: _kill_at_commit(Moment.BEFORE_COMMIT),
+    Fault.KILL_AFTER_COMMIT: _kill_at_commit(Moment.AFTER_COMMIT),
+    Fault.KILL_WORKER: _kill_worker,
+    Fault.FREEZE_WORKER: _freeze_worker,
+    Fault.RESTART_WORKER: _restart_worker,
+    Fault.JOIN_WORKER: _join_worker,
+    Fault.KILL_BROKER: _kill_broker,
+    Fault.MOVE_COORDINATOR: _move_coordinator,
+    Fault.CUT_CONNECTIONS: _cut_connections,
+    Fault.RESTART_CONNECTOR: _restart_connector,
+    Fault.STOP_CONNECTOR: _stop_connector,
+    Fault.PAUSE_CONNECTOR: _pause_connector,
+    Fault.CHANGE_TASKS: _change_tasks,
+    Fault.CHANGE_CONFIG: _change_config,
+    Fault.FENCE: _fence,
+    Fault.EXPIRE_IDS: _expire_ids,
+    Fault.ALTER_OFFSETS: _alter_offsets,
+    Fault.RESET_OFFSETS: _reset_offsets,
+}

@@ -1,0 +1,138 @@
+"""What is lost, doubled and out of order, in records made by hand and in any that hypothesis makes."""
+
+from collections.abc import Iterable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosctl.analysis.certification import Expected, by_harm, judge, new_anomalies
+from eosctl.model.certification import Delivered, Generation, Harm, Place
+
+TOPIC = "out"
+
+
+def delivered(*identities: str | None, lane: str = "", partition: int = 0, first: int = 0) -> list[Delivered]:
+    """Records at consecutive offsets."""
+    places = (Place(TOPIC, partition, first + offset) for offset in range(len(identities)))
+    return [Delivered(place, place.offset, each, lane) for place, each in zip(places, identities, strict=True)]
+
+
+def ordered(*identities: str) -> Expected:
+    return Expected(identities, is_ordered=True)
+
+
+def harms(records: Iterable[Delivered], expected: Expected | None, *generations: Generation) -> list[tuple[Harm, str]]:
+    made = (Generation({}), *generations)
+    return [(each.harm, each.identity) for each in judge(records, expected, made).anomalies]
+
+
+def test_records_that_are_as_the_source_has_them_are_fine():
+    assert harms(delivered("a", "b", "c"), ordered("a", "b", "c")) == []
+
+
+def test_a_source_record_that_nobody_got_is_lost_between_its_neighbours():
+    [lost] = judge(delivered("a", "d"), ordered("a", "b", "d")).anomalies
+    assert (lost.harm, lost.identity) == (Harm.LOST, "b")
+    assert lost.before is not None
+    assert lost.after is not None
+    assert (lost.before.identity, lost.after.identity) == ("a", "d")
+
+
+def test_the_last_of_the_source_has_no_neighbour_behind_it():
+    [lost] = judge(delivered("a"), ordered("a", "b")).anomalies
+    assert (lost.identity, lost.after) == ("b", None)
+
+
+def test_a_record_that_comes_again_is_doubled_and_both_places_are_told():
+    [doubled] = judge(delivered("a", "b", "a"), ordered("a", "b")).anomalies
+    assert (doubled.harm, doubled.identity) == (Harm.DOUBLED, "a")
+    assert doubled.before is not None
+    assert doubled.after is not None
+    assert (doubled.before.place.offset, doubled.after.place.offset) == (0, 2)
+
+
+def test_the_source_may_have_a_record_twice():
+    assert harms(delivered("a", "a", "b"), ordered("a", "a", "b")) == []
+    assert harms(delivered("a", "a", "a", "b"), ordered("a", "a", "b")) == [(Harm.DOUBLED, "a")]
+
+
+def test_repeats_are_seen_without_any_truth_and_losses_are_not():
+    assert harms(delivered("a", "c", "c"), None) == [(Harm.DOUBLED, "c")]
+
+
+def test_records_without_an_identity_count_for_nothing():
+    assert harms(delivered("a", None, None, "b"), ordered("a", "b")) == []
+
+
+def test_a_record_behind_a_later_one_is_out_of_order():
+    assert harms(delivered("b", "a", "c"), ordered("a", "b", "c")) == [(Harm.REORDERED, "a")]
+
+
+def test_a_repeat_of_earlier_records_is_not_out_of_order_as_well():
+    assert harms(delivered("a", "b", "a", "c"), ordered("a", "b", "c")) == [(Harm.DOUBLED, "a")]
+
+
+def test_order_holds_within_a_source_partition_and_an_output_partition_only():
+    lanes = [*delivered("b", lane="1"), *delivered("a", lane="2", first=1)]
+    partitions = [*delivered("b"), *delivered("a", partition=1)]
+    truth = ordered("a", "b")
+    assert harms(lanes, truth) == []
+    assert harms(partitions, truth) == []
+
+
+def test_a_truth_without_order_says_nothing_about_order():
+    assert harms(delivered("b", "a"), Expected(("a", "b"), is_ordered=False)) == []
+
+
+def test_order_is_not_judged_where_source_partitions_are_not_known():
+    assert judge(delivered("b", "a"), ordered("a", "b"), knows_lanes=False).anomalies == ()
+
+
+def test_a_number_in_the_records_gives_an_order_without_any_truth():
+    records = [Delivered(Place(TOPIC, 0, at), at, str(at), "", order) for at, order in enumerate((1, 3, 2))]
+    assert harms(records, None) == [(Harm.REORDERED, "2")]
+
+
+def test_behind_offsets_that_were_set_back_records_may_come_once_more():
+    """At offset 3 the offsets were set back to where `a` alone had been read."""
+    again = Generation({(TOPIC, 0): 3}, frozenset({"b", "c"}))
+    truth = ordered("a", "b", "c", "d")
+    assert harms(delivered("a", "b", "c", "b", "c", "d"), truth, again) == []
+    assert harms(delivered("a", "b", "c", "a", "b", "c", "d"), truth, again) == [(Harm.DOUBLED, "a")]
+    assert harms(delivered("a", "b", "c", "b", "b", "c", "d"), truth, again) == [(Harm.DOUBLED, "b")]
+
+
+def test_what_comes_again_comes_without_gaps():
+    again = Generation({(TOPIC, 0): 3}, frozenset({"b", "c"}))
+    assert harms(delivered("a", "b", "c", "b", "d"), ordered("a", "b", "c", "d"), again) == [(Harm.LOST, "c")]
+
+
+def test_a_source_that_goes_on_elsewhere_is_not_made_to_repeat():
+    """A replication slot goes on from what was confirmed, whatever the offsets say."""
+    again = Generation({(TOPIC, 0): 3}, frozenset({"b", "c"}))
+    assert harms(delivered("a", "b", "c", "d"), ordered("a", "b", "c", "d"), again) == []
+
+
+def test_behind_deleted_offsets_all_may_come_once_more():
+    reset = Generation({(TOPIC, 0): 2}, None)
+    assert harms(delivered("a", "b", "a", "b", "c"), ordered("a", "b", "c"), reset) == []
+    assert harms(delivered("a", "b", "a", "c"), ordered("a", "b", "c"), reset) == [(Harm.LOST, "b")]
+
+
+def test_an_anomaly_is_new_once():
+    truth = ordered("a", "b", "c")
+    first = judge(delivered("a", "a"), truth)
+    second = judge(delivered("a", "a", "c", "c"), truth)
+    assert [(each.harm, each.identity) for each in new_anomalies(second, first.anomalies)] == [(Harm.DOUBLED, "c")]
+
+
+@given(st.lists(st.integers(0, 30), unique=True), st.data())
+def test_each_harm_is_counted_as_it_was_done(numbers: list[int], data: st.DataObject):
+    """Some are left out, some come twice at the end: exactly these are found."""
+    source = [str(each) for each in sorted(numbers)]
+    lost = set(data.draw(st.lists(st.sampled_from(source), unique=True)) if source else ())
+    kept = [each for each in source if each not in lost]
+    repeated = data.draw(st.lists(st.sampled_from(kept), unique=True)) if kept else []
+    found = judge(delivered(*kept, *repeated), ordered(*source)).anomalies
+    counts = by_harm(found)
+    assert (counts[Harm.LOST], counts[Harm.DOUBLED], counts[Harm.REORDERED]) == (len(lost), len(repeated), 0)

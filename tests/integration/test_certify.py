@@ -1,0 +1,58 @@
+"""`eosctl certify` on real brokers and workers: a lying connector fails with the right witness."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.commands.conftest import Ran
+from tests.connector_plugin import plugin_path
+
+pytestmark = pytest.mark.kafka
+
+SOURCE = Path(__file__).with_name("LyingSource.java")
+LOAD = ("--load", "file:${certify:directory}/lines.txt", "--source-partition", "header:lane")
+Eosctl = Callable[..., Ran]
+
+
+@pytest.fixture(scope="module")
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a plugin with connectors that lie."""
+    directory = tmp_path_factory.mktemp("lying")
+    plugin_path("4.3.1", SOURCE, directory)
+    return directory / SOURCE.stem
+
+
+def lying(directory: Path, lie: str, **more: str) -> Path:
+    """The file of its config."""
+    file = directory / f"{lie}.json"
+    settings = {"file": "${certify:directory}/lines.txt", "topic": "lines", "lie": lie, **more}
+    file.write_text(json.dumps({"name": lie, "connector.class": "LyingSource", "tasks.max": "1", **settings}))
+    return file
+
+
+def certified(eosctl: Eosctl, *arguments: object) -> tuple[int, Any]:
+    """The exit code and the data of its answer."""
+    ran = eosctl("certify", *arguments, "-o", "json")
+    assert ran.exit_code in {0, 1, 3}, ran.stderr
+    return ran.exit_code, json.loads(ran.stdout)["data"]
+
+
+def test_offsets_one_behind_repeat_a_record_when_the_connector_restarts(
+    eosctl: Eosctl, plugin: Path, tmp_path: Path
+) -> None:
+    config = lying(tmp_path, "behind")
+    faults = ("--faults", "restart-connector", "--rounds", 1, "--workers", 1, "--seed", 1)
+    code, data = certified(eosctl, "--plugin", plugin, "--config", config, *LOAD, *faults)
+    assert (code, data["verdict"]) == (1, "failed")
+    calm, broken = data["rounds"]
+    assert (calm["verdict"], calm["doubled"]) == ("held", 0)
+    assert (broken["fault"], broken["verdict"]) == ("restart-connector", "failed")
+    assert (broken["lost"], broken["reordered"]) == (0, 0)
+    witness = data["witness"]
+    assert (witness["harm"], witness["fault_act"]) == ("doubled", "restart the connector and its tasks")
+    assert witness["before"]["identity"] == witness["after"]["identity"] == witness["identity"]
+    assert witness["before"]["offset"] < witness["after"]["offset"]
+    assert data["claim"]["exactly_once_support"] == "supported"
