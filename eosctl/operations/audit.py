@@ -2,22 +2,20 @@
 
 import os
 import shlex
-import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from itertools import chain, groupby
+from itertools import chain
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import Final, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from eosctl import __version__
 from eosctl.atomic_write import write_atomic_file
 from eosctl.codecs.ledger import decode_earlier_audit
 from eosctl.engines.auditing import AuditResult, CarriedRows, Engine, Progress, no_prior_state, run_audit
 from eosctl.engines.local import LocalEngine
-from eosctl.errors import Refused, StaleRange
+from eosctl.errors import Refused
 from eosctl.executors.audit_export import export_audit
 from eosctl.executors.files import write_spark_bundle
 from eosctl.ledger.ledger import Ledger
@@ -25,23 +23,21 @@ from eosctl.model.audit import (
     AuditedTopic,
     AuditPlan,
     AuditReport,
-    EarlierAudit,
     SparkBundle,
     StateKind,
     StateRow,
     TopicRole,
     TransactionLogHistory,
 )
-from eosctl.model.ledger import Advance, CarriedBucket, JobState, LedgerRun
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Coverage, Skipped, Unread
-from eosctl.operations.audit_history import open_job_ledger
+from eosctl.operations.audit_history import JobRun, open_job_ledger, until_committed
 from eosctl.operations.audit_request import AuditInput, AuditRequest
 from eosctl.operations.audit_topics import ClusterInput, LogDirectoryInput
 from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import SessionOptions
-from eosctl.planning.audit import advance, newly_read, plan_ranges, resume
+from eosctl.planning.audit import advances, plan_ranges, resume
 from eosctl.sandbox.cache import cache_directory
 from eosctl.sandbox.java import find_java
 from eosctl.spark.starting import spark_engine
@@ -86,9 +82,6 @@ def _given(options: SessionOptions, request: AuditRequest) -> Iterator[tuple[str
         yield from ((name, str(value)) for value in values if value is not None)
 
 
-T = TypeVar("T")
-
-ATTEMPTS: Final = 10
 ROLES: Final = ((StateKind.KEYS, TopicRole.OFFSETS), (StateKind.CONFIG, TopicRole.CONFIG))
 """What a topic is of which a ledger holds such state; any other one is an output topic."""
 
@@ -113,86 +106,44 @@ def run_incrementally(auditor: Auditor, ledger: Ledger, job: str, as_json: Calla
     return until_committed(lambda: _Attempt(auditor, ledger, job).report(as_json))
 
 
-def until_committed(attempt: Callable[[], T]) -> T:
-    """Plans and reads again where another auditor of the job was faster, ATTEMPTS times at most."""
-    for number in range(1, ATTEMPTS + 1):
-        try:
-            return attempt()
-        except StaleRange:
-            if number == ATTEMPTS:
-                raise
-    raise AssertionError
-
-
 class _Attempt:
-    """One run, from the state that it was planned from to its commit."""
+    """One run of the job."""
 
     def __init__(self, auditor: Auditor, ledger: Ledger, job: str) -> None:
-        self._auditor, self._ledger = auditor, ledger
+        self._auditor = auditor
         bounds = auditor.bounds()
-        self._state: JobState = ledger.state(job, bounds.cluster_id)
-        if self._state.run_number and any(ledger.carried(self._state, StateKind.MIRROR)):
+        self._run = JobRun(ledger, job, bounds.cluster_id)
+        if any(self._run.carried(StateKind.MIRROR)):
             raise Refused(f"job {job} is that of a mirror's audit", hint="use another job")
-        self._resumptions = resume(self._state.cursors, bounds.topics, bounds.bounds)
-        begins = self._begins()
+        self._resumptions = resume(self._run.state.cursors, bounds.topics, bounds.bounds)
+        begins = {TopicPartition(row.topic, row.partition): row.start for row in self._run.carried(StateKind.LOG)}
         former = self._former({each.topic for each in begins} - {each.name for each in bounds.topics})
         known = replace(bounds, topics=(*bounds.topics, *former))
         self._plan = plan_ranges(known, self._resumptions, begins, auditor.processes)
 
-    def _begins(self) -> Mapping[TopicPartition, int]:
-        rows = self._ledger.carried(self._state, StateKind.LOG) if self._state.run_number else ()
-        return {TopicPartition(row.topic, row.partition): row.start for row in rows}
-
     def _former(self, names: Collection[str]) -> Iterator[AuditedTopic]:
         """Topics of earlier runs outside this one's request, which are judged with the rest."""
         kinds = ROLES if names else ()
-        roles = {row.topic: role for kind, role in kinds for row in self._ledger.carried(self._state, kind)}
+        roles = {row.topic: role for kind, role in kinds for row in self._run.carried(kind)}
         for name in sorted(names):
             role = roles.get(name, TopicRole.OUTPUT)
             yield AuditedTopic(name, role, own=role is TopicRole.OFFSETS)
 
     def report(self, as_json: Callable[[AuditReport], str]) -> AuditReport:
-        result = self._auditor.run(self._plan, self._carried)
-        advances = tuple(self._advances(result.report))
-        self._ledger.commit(
-            LedgerRun(
-                run_id=str(uuid.uuid4()),
-                state=self._state,
-                as_of=self._plan.as_of,
-                verdict=result.report.verdict.value,
-                findings=len(result.report.findings),
-                report=as_json(result.report),
-                eosctl_version=__version__,
-                advances=advances,
-                carried=buckets_of(result.carried),
-            )
-        )
-        read = sum(each.records for step in advances for each in step.ranges)
-        return replace(result.report, earlier=self._earlier(), newly_read=read if self._state.run_number else None)
-
-    def _earlier(self) -> EarlierAudit | None:
-        """The previous run's conclusions; the ledger keeps each report without them."""
-        kept = self._ledger.report(self._state.job, self._state.run_id) if self._state.run_number else None
-        return None if kept is None else decode_earlier_audit(kept, self._state.run_number)
+        run, (report, carried) = self._run, self._auditor.run(self._plan, self._carried)
+        ends = {TopicPartition(each.topic, each.partition): each.last_stable_offset for each in self._plan.bounds}
+        done = tuple(advances(self._resumptions, ends, report.ranges, run.ledger.ranges(run.state.job)))
+        run.commit(report, as_json, done, carried)
+        if not run.goes_on:
+            return report
+        # The ledger keeps each report without the conclusions of the one before.
+        kept = run.ledger.report(run.state.job, run.state.run_id)
+        earlier = None if kept is None else decode_earlier_audit(kept, run.state.run_number)
+        return replace(report, earlier=earlier, newly_read=sum(each.records for step in done for each in step.ranges))
 
     def _carried(self, kind: StateKind) -> Iterator[StateRow]:
         recreated = {each.topic for each in self._resumptions if each.is_recreated}
-        if self._state.run_number:
-            yield from (row for row in self._ledger.carried(self._state, kind) if row.topic not in recreated)
-
-    def _advances(self, report: AuditReport) -> Iterator[Advance]:
-        ends = {TopicPartition(each.topic, each.partition): each.last_stable_offset for each in self._plan.bounds}
-        read = newly_read(report.ranges, self._ledger.ranges(self._state.job), self._resumptions)
-        for each in self._resumptions:
-            end = max(each.start, ends.get(each.topic_partition, each.start))
-            yield advance(each, end, read.get(each.topic_partition))
-
-
-def buckets_of(rows: Iterable[StateRow]) -> Iterator[CarriedBucket]:
-    """Carried rows, bucket by bucket."""
-    ordered = sorted(rows, key=lambda row: (row.kind, row.bucket, row.topic, row.partition, row.start))
-    for (kind, bucket), group in groupby(ordered, key=lambda row: (row.kind, row.bucket)):
-        yield CarriedBucket(kind, bucket, tuple(group))
+        return (row for row in self._run.carried(kind) if row.topic not in recreated)
 
 
 class ReportFormats(Struct, frozen=True):

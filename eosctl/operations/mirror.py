@@ -1,12 +1,10 @@
 """Auditing a mirror: two clusters, read together."""
 
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from typing import Final, NamedTuple, Protocol
 
-from eosctl import __version__
 from eosctl.analysis.catalogue.index import MIRRORS
 from eosctl.analysis.mirror.verdict import Circumstances, judge_pair, judge_unpaired
 from eosctl.codecs.groups import decode_checkpoint
@@ -25,7 +23,7 @@ from eosctl.model.audit import (
     StateRow,
     TopicRole,
 )
-from eosctl.model.ledger import Advance, LedgerRun
+from eosctl.model.ledger import Advance
 from eosctl.model.mirror import (
     Again,
     Checkpoint,
@@ -41,13 +39,12 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.report import worst_first
 from eosctl.model.skipped import Coverage, Skipped, Unread, not_asked
 from eosctl.model.topics import TopicDescription
-from eosctl.operations.audit import buckets_of, until_committed
-from eosctl.operations.audit_history import open_job_ledger
+from eosctl.operations.audit_history import JobRun, open_job_ledger, until_committed
 from eosctl.operations.audit_request import MirrorRequest, topic_pairs
 from eosctl.operations.audit_topics import SETTINGS, log_bounds, with_settings
 from eosctl.operations.mirror_positions import Positions, read_isolation, read_positions, source_session
 from eosctl.operations.session import Session
-from eosctl.planning.audit import advance, newly_read, resume
+from eosctl.planning.audit import advances, resume
 from eosctl.sandbox.cache import cache_directory
 from eosctl.sandbox.java import find_java
 from eosctl.sources.audit_log import DataBatch, OpenSource
@@ -239,20 +236,19 @@ def run_incrementally(
 
 
 class _Attempt:
-    """One run, from the state that it was planned from to its commit."""
+    """One run of the job."""
 
     def __init__(self, auditor: Auditor, ledger: Ledger, job: str) -> None:
-        self._auditor, self._ledger = auditor, ledger
-        self._planned = auditor.plan()
-        self._state = ledger.state(job, self._planned.plan.target_cluster)
-        rows = tuple(ledger.carried(self._state, StateKind.MIRROR)) if self._state.run_number else ()
+        self._auditor, self._planned = auditor, auditor.plan()
+        self._run = JobRun(ledger, job, self._planned.plan.target_cluster)
+        rows = tuple(self._run.carried(StateKind.MIRROR))
         self._source = self._source_cluster([each for each in rows if each.topic == NO_PAIR])
         found = [decode_audit_state(each.payload, MirrorProgress) for each in rows if each.topic != NO_PAIR]
         self._earlier: Earlier = {(each.topics, each.partition): each for each in found}
 
     def _source_cluster(self, kept: Sequence[StateRow]) -> str:
-        now, job = self._planned.plan.source_cluster or "", self._state.job
-        if not self._state.run_number:
+        now, job = self._planned.plan.source_cluster or "", self._run.state.job
+        if not self._run.goes_on:
             return now
         if not kept:
             raise Refused(f"job {job} is that of an audit of connectors", hint="use another job")
@@ -263,19 +259,7 @@ class _Attempt:
 
     def report(self, as_json: Callable[[MirrorReport], str]) -> MirrorReport:
         report, progress = self._auditor.run(self._planned, self._earlier)
-        self._ledger.commit(
-            LedgerRun(
-                run_id=str(uuid.uuid4()),
-                state=self._state,
-                as_of=self._planned.plan.as_of,
-                verdict=report.verdict.value,
-                findings=len(report.findings),
-                report=as_json(report),
-                eosctl_version=__version__,
-                advances=tuple(self._advances(report, progress)),
-                carried=buckets_of(self._carried(progress)),
-            )
-        )
+        self._run.commit(report, as_json, self._advances(report, progress), self._carried(progress))
         return report
 
     def _carried(self, progress: Sequence[MirrorProgress]) -> Iterator[StateRow]:
@@ -296,20 +280,17 @@ class _Attempt:
             if each.alignment.continued is not None
         }
         bounds = [each.target for each in self._planned.plan.pairs]
-        resumptions = resume(self._state.cursors, self._planned.target.topics, bounds)
+        cursors = self._run.state.cursors
+        resumptions = resume(cursors, self._planned.target.topics, bounds)
         evidence = [
             RangeEvidence(
                 place.topic, place.partition, 0, each.kept.target_next, each.kept.target_place + each.target.aborted
             )
             for place, each in found.items()
-            if place in continued or place not in self._state.cursors
+            if place in continued or place not in cursors
         ]
-        read = newly_read(evidence, self._ledger.ranges(self._state.job), resumptions)
-        for each in resumptions:
-            place = each.topic_partition
-            yield advance(
-                each, max(each.start, found[place].kept.target_next if place in found else 0), read.get(place)
-            )
+        ends = {place: each.kept.target_next for place, each in found.items()}
+        return advances(resumptions, ends, evidence, self._run.ledger.ranges(self._run.state.job))
 
 
 def audit_mirror(session: Session, request: MirrorRequest, as_json: Callable[[MirrorReport], str]) -> MirrorReport:

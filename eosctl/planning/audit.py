@@ -145,6 +145,22 @@ def newly_read(
     return found
 
 
+def advances(
+    resumptions: Sequence[Resumption],
+    ends: Mapping[TopicPartition, int],
+    evidence: Iterable[RangeEvidence],
+    earlier: Iterable[CommittedRange],
+) -> Iterator[Advance]:
+    """What the run does to each cursor: its partition was read for good up to its end, if it has one.
+
+    evidence is that of all runs together, of which earlier ones committed `earlier`.
+    """
+    read = newly_read(evidence, earlier, resumptions)
+    for each in resumptions:
+        place = each.topic_partition
+        yield advance(each, max(each.start, ends.get(place, each.start)), read.get(place))
+
+
 SMALLEST_RANGE: Final = 250_000
 LARGEST_RANGE: Final = 5_000_000
 RANGES_A_PROCESS: Final = 3
