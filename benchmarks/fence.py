@@ -16,7 +16,7 @@ from benchmarks.measure import write_result
 from eosctl.clients.wire import Wire
 from eosctl.executors.fencing import FencingRun
 from eosctl.model.client_properties import ClientProperties
-from eosctl.model.fencing import Candidate, FenceOutcome, FenceStep, FencingPlan
+from eosctl.model.fencing import Candidate, FenceOutcome, FenceStep
 from eosctl.sandbox.jars import resolve_jars
 from eosctl.sandbox.java import compile_java, java_version
 from eosctl.sandbox.properties import SandboxSpec
@@ -93,7 +93,7 @@ class Contest:
         """FindCoordinator and InitProducerId in a window."""
         steps = tuple(FenceStep(Candidate(f"{prefix}-{i}", named=True), None) for i in range(count))
         with Wire(ClientProperties((self._sandbox.bootstrap_servers,))) as wire:
-            outcome = FencingRun(wire, FencingPlan(steps, (), (), (), 60_000), 300.0, lambda _: None).run()
+            outcome = FencingRun(wire, steps, 60_000, 300.0).run()
         if outcome.count(FenceOutcome.FENCED) != count:
             raise RuntimeError(f"only {outcome.count(FenceOutcome.FENCED)} of {count} IDs were fenced")
         return outcome.elapsed_ms / 1000

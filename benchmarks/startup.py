@@ -21,7 +21,7 @@ from benchmarks.transactions import make_ids
 from eosctl.clients.wire import Wire
 from eosctl.executors.fencing import FencingRun, challenge_old_producers
 from eosctl.model.client_properties import ClientProperties
-from eosctl.model.fencing import Candidate, FenceStep, FencingPlan
+from eosctl.model.fencing import Candidate, FenceStep
 from eosctl.model.transactions import TransactionDescription
 from eosctl.sandbox.jars import resolve_jars
 from eosctl.sandbox.java import java_version
@@ -139,7 +139,7 @@ def _requests(servers: str, ids: Path) -> tuple[float, float]:
             start, cpu = time.perf_counter(), _cpu_s()
             described = describe_transactional_ids(wire, names)
             steps = tuple(FenceStep(Candidate(name, named=True), _described(described[name])) for name in names)
-            outcome = FencingRun(wire, FencingPlan(steps, (), (), (), 60_000), 300.0, lambda _: None).run()
+            outcome = FencingRun(wire, steps, 60_000, 300.0).run()
             challenge_old_producers(wire, outcome, 300.0)
             describe_transactional_ids(wire, names)
             taken.append((time.perf_counter() - start, _cpu_s() - cpu))

@@ -30,7 +30,6 @@ from eosctl.model.fencing import (
     FenceResult,
     FenceStep,
     FencingOutcome,
-    FencingPlan,
     failure_of,
 )
 from eosctl.model.names import ProducerIdAndEpoch
@@ -92,17 +91,25 @@ class StepProgress:
 
 
 class FencingRun:
-    """One plan being carried out over one window of requests; gives up when no ID was fenced for `timeout_s`."""
+    """Steps being carried out over one window of requests; gives up when no ID was fenced for `timeout_s`.
+
+    transaction_timeout_ms is the one that every ID is left with.
+    """
 
     def __init__(
-        self, wire: Wire, plan: FencingPlan, timeout_s: float, on_result: Callable[[FenceResult], None]
+        self,
+        wire: Wire,
+        steps: Sequence[FenceStep],
+        transaction_timeout_ms: int,
+        timeout_s: float,
+        on_result: Callable[[FenceResult], object] = lambda _: None,
     ) -> None:
         self._wire = wire
-        self._timeout_ms = plan.transaction_timeout_ms
+        self._timeout_ms = transaction_timeout_ms
         self._on_result = on_result
-        self._steps = {step.transactional_id: StepProgress(step) for step in plan.steps}
+        self._steps = {step.transactional_id: StepProgress(step) for step in steps}
         self._refreshed = 0.0
-        lanes = min(MOST_LANES, 1 + len(plan.steps) // IDS_PER_LANE)
+        lanes = min(MOST_LANES, 1 + len(steps) // IDS_PER_LANE)
         self._window: Window[Item] = wire.window(in_flight=IN_FLIGHT, lanes=lanes, timeout_s=timeout_s)
 
     def run(self) -> FencingOutcome:
@@ -282,8 +289,7 @@ def fence_producers(step: FenceProducers, _: Recheck, *, access: ClusterAccess, 
     )
     missing = len(step.transactional_ids) - len(steps)
     if steps:
-        plan = FencingPlan(steps, (), (), (), step.transaction_timeout_ms)
-        outcome = FencingRun(access.wire, plan, access.timeout_s, lambda _: None).run()
+        outcome = FencingRun(access.wire, steps, step.transaction_timeout_ms, access.timeout_s).run()
         failure = failure_of(outcome, access.wire.principal)
         if failure is not None:
             raise failure

@@ -215,7 +215,9 @@ def fence_and_prove(session: Session, planned: PlannedFencing) -> Fenced:
         error.hint = "\n".join(filter(None, (error.hint, "nothing was fenced: run the same command again")))
         raise
     with console.progress("fencing", len(plan.steps), unit="IDs") as advance:
-        outcome = FencingRun(session.wire, plan, session.options.timeout_s, lambda _: advance(1)).run()
+        outcome = FencingRun(
+            session.wire, plan.steps, plan.transaction_timeout_ms, session.timeout_s, lambda _: advance(1)
+        ).run()
     proofs: tuple[Proof, ...] = ()
     try:
         proofs = () if outcome.interrupted else _prove(session, outcome)

@@ -119,6 +119,10 @@ class LiveCluster(CoverageLog):
         self._connections, self._progress, self._new_fold = connections, progress, new_fold
         self._group_id, self._discovery = group_id, discovery
 
+    @property
+    def _wire(self) -> Wire:
+        return self._connections.wire
+
     def _find_workers(self) -> FoundWorkers:
         group_id, discovery = self.group_id, self._discovery
         if group_id is None or discovery is None:
@@ -315,14 +319,14 @@ class LiveCluster(CoverageLog):
     @asked("topics")
     def topic_names(self) -> frozenset[str]:
         """By their metadata."""
-        facts = kafka_topics.topic_facts(self._connections.wire)
-        self.note(ALL_TOPICS, hidden_topics(self._connections.wire, facts))
+        facts = kafka_topics.topic_facts(self._wire)
+        self.note(ALL_TOPICS, hidden_topics(self._wire, facts))
         return frozenset(name for name, each in facts.items() if each)
 
     @asked("topics")
     def topics(self, names: Collection[str], settings: Collection[str]) -> ReadTopics:
         """One request for each topic's settings."""
-        wire = self._connections.wire
+        wire = self._wire
         ids, facts = kafka_topics.topic_ids(wire, names), kafka_topics.topic_facts(wire, names)
         return {
             name: TopicDescription(
@@ -335,7 +339,7 @@ class LiveCluster(CoverageLog):
     @asked("keys of topic {0}")
     def first_keys(self, topic: str) -> Sequence[bytes | None]:
         """Those of the first records after the log start offset."""
-        return tuple(kafka_log.first_keys(self._connections.wire, [TopicPartition(topic, 0)]))
+        return tuple(kafka_log.first_keys(self._wire, [TopicPartition(topic, 0)]))
 
     @asked("records of topic {0}")
     def records_digest(self, topic: str, most: int | None = None) -> RecordsDigest | Skipped:
@@ -353,8 +357,8 @@ class LiveCluster(CoverageLog):
     @asked("offsets of")
     def bounds(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets]:
         """Last stable offsets of all partitions are asked before the first high watermark is."""
-        before = kafka_log.partition_offsets(self._connections.wire, partitions)
-        after = kafka_log.partition_offsets(self._connections.wire, partitions)
+        before = kafka_log.partition_offsets(self._wire, partitions)
+        after = kafka_log.partition_offsets(self._wire, partitions)
         return {
             place: PartitionOffsets(place, each.log_start_offset, each.last_stable_offset, after[place].high_watermark)
             for place, each in before.items()
@@ -363,31 +367,31 @@ class LiveCluster(CoverageLog):
     @asked("record batches")
     def record_batches(self) -> OpenSource | Skipped:
         """Fetched with the same identity."""
-        return OpenCluster(self._connections.wire.properties, self._connections.timeout_s)
+        return OpenCluster(self._wire.properties, self._connections.timeout_s)
 
     def clock(self) -> ClusterClock | Skipped:
         """By one request; it is no gap where it fails, for what needs it says so."""
-        return read_or_skip(lambda: kafka_evidence.read_clock(self._connections.wire, self._connections.now))
+        return read_or_skip(lambda: kafka_evidence.read_clock(self._wire, self._connections.now))
 
     @asked("broker releases")
     def broker_releases(self) -> Mapping[int, Release | Skipped] | Skipped:
         """Of every live broker, from the first answer on each connection."""
-        return read_or_skip(lambda: kafka_evidence.read_broker_releases(self._connections.wire))
+        return read_or_skip(lambda: kafka_evidence.read_broker_releases(self._wire))
 
     @asked("finalized features")
     def finalized_features(self) -> Mapping[str, int] | Skipped:
         """From the broker that answers first."""
-        return read_or_skip(lambda: kafka_evidence.read_finalized_features(self._connections.wire))
+        return read_or_skip(lambda: kafka_evidence.read_finalized_features(self._wire))
 
     @asked("share group")
     def share_groups(self, group_ids: Collection[str]) -> ShareGroups | Skipped:
         """Three requests for each, one after the other."""
-        return kafka_groups.read_share_groups(self._connections.wire, group_ids)
+        return kafka_groups.read_share_groups(self._wire, group_ids)
 
     @asked("partitions")
     def partitions(self, wanted: Wanted, broker: int | None = None) -> Mapping[TopicPartition, int]:
         """Internal topics are among them. Brokers leave out what may not be described."""
-        wire = self._connections.wire
+        wire = self._wire
         topics = kafka_topics.listed_topics(wire, wanted)
         if not wanted:
             self.note(ALL_TOPICS, hidden_topics(wire, topics))
@@ -398,10 +402,10 @@ class LiveCluster(CoverageLog):
         """All leaders are asked at once; a partition without leader is among the unanswered."""
         led = {place: leader for place, leader in leaders.items() if leader != NO_LEADER}
         if quiet:
-            found = kafka_transactions.answering_producers(self._connections.wire, led)
+            found = kafka_transactions.answering_producers(self._wire, led)
         else:
             with self._progress("asking leaders", len(led), unit="partitions") as advance:
-                found = kafka_transactions.answering_producers(self._connections.wire, led, on_answer=advance)
+                found = kafka_transactions.answering_producers(self._wire, led, on_answer=advance)
         silent = tuple(sorted({*(leaders.keys() - led.keys()), *found.unanswered}))
         self.note(
             "producers of", {place: Skipped(f"no leader answered for {place}", Cause.UNREACHABLE) for place in silent}
@@ -411,13 +415,13 @@ class LiveCluster(CoverageLog):
     @asked("offsets of")
     def offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets | Skipped]:
         """From the partition leaders."""
-        return kafka_log.offsets_or_skipped(self._connections.wire, partitions) if partitions else {}
+        return kafka_log.offsets_or_skipped(self._wire, partitions) if partitions else {}
 
     def first_timestamps(
         self, offsets: Mapping[TopicPartition, int], leaders: Mapping[TopicPartition, int]
     ) -> Mapping[TopicPartition, int]:
         """One small Fetch for each."""
-        found = kafka_log.first_timestamps(self._connections.wire, offsets, leaders)
+        found = kafka_log.first_timestamps(self._wire, offsets, leaders)
         with self.adding():
             self.note("time of the first batch in", {each: NO_TIME for each in offsets if each not in found})
         return found
@@ -432,7 +436,7 @@ class LiveCluster(CoverageLog):
             return groups
         states = {each.group_id: each.state for each in groups.values() if not each.is_connect}
         consumers = [each for each in states if not groups[each].is_share]
-        committed = read_or_skip(lambda: kafka_groups.committed_offsets(self._connections.wire, consumers, offsets))
+        committed = read_or_skip(lambda: kafka_groups.committed_offsets(self._wire, consumers, offsets))
         if isinstance(committed, Skipped):
             return committed
         self.note("committed offsets of group", committed)
@@ -444,7 +448,7 @@ class LiveCluster(CoverageLog):
     @asked("committed offsets of group {}")
     def committed_offsets(self, group_id: str) -> Mapping[TopicPartition, int] | Skipped:
         """From the group's coordinator, which leaves out topics that may not be described."""
-        wire, groups = self._connections.wire, self.groups()
+        wire, groups = self._wire, self.groups()
         if not isinstance(groups, Skipped) and group_id in groups and groups[group_id].is_share:
             return kafka_groups.read_share_groups(wire, [group_id])[group_id].starts
         self.note(ALL_TOPICS, hidden_topics(wire))
@@ -456,7 +460,7 @@ class LiveCluster(CoverageLog):
     ) -> Mapping[CommitPlace, tuple[PendingCommit, ...] | Skipped]:
         """From `__consumer_offsets`; needs Read on it."""
         try:
-            return kafka_groups.pending_commits(self._connections.wire, transactions)
+            return kafka_groups.pending_commits(self._wire, transactions)
         except EosctlError as error:
             return {each.place: Skipped.of(error) for each in transactions}
 
@@ -477,29 +481,25 @@ class LiveCluster(CoverageLog):
     @asked("members of group {0}", once=True)
     def _member_ids(self, group_id: str) -> frozenset[str] | None:
         """None where the group has no members, or does not show them."""
-        group = read_or_skip(lambda: kafka_groups.read_connect_group(self._connections.wire, group_id))
+        group = read_or_skip(lambda: kafka_groups.read_connect_group(self._wire, group_id))
         return None if isinstance(group, Skipped) else frozenset(each.member_id for each in group.members) or None
 
     def connect_group(self, group_id: str) -> ConnectGroup | Skipped:
         """As its coordinator describes it. The coverage names the group that may be meant, where there is no such."""
-        found = read_or_skip(lambda: kafka_groups.read_connect_group(self._connections.wire, group_id))
+        found = read_or_skip(lambda: kafka_groups.read_connect_group(self._wire, group_id))
         absent = isinstance(found, ConnectGroup) and found.lacking
         self.note(f"group {group_id}", self._absent(group_id) if absent else found)
         return found
 
     def _absent(self, group_id: str) -> Skipped:
-        groups = read_or_skip(lambda: listed_groups(self._connections.wire))
+        groups = read_or_skip(lambda: listed_groups(self._wire))
         known = [] if isinstance(groups, Skipped) else [each.group_id for each in groups.values() if each.is_connect]
         return no_such_group(group_id, known)
 
     @asked("Connect groups")
     def connect_groups(self, group_ids: Collection[str]) -> Groups | Skipped:
         """In one round, however many they are."""
-        return read_or_skip(lambda: kafka_groups.read_connect_groups(self._connections.wire, group_ids))
-
-    @property
-    def _wire(self) -> Wire:
-        return self._connections.wire
+        return read_or_skip(lambda: kafka_groups.read_connect_groups(self._wire, group_ids))
 
     @cached_property
     def _others(self) -> OtherClusters:
@@ -512,15 +512,12 @@ class LiveCluster(CoverageLog):
 
     @property
     def principal(self) -> str:
-        """Who reads, as the brokers name the user."""
         return self._wire.principal
 
     def ask_cluster_id(self) -> str:
-        """As a broker answers now."""
         return self._wire.ask_cluster_id()
 
     def now(self) -> int:
-        """The clock, in ms since the epoch."""
         return self._connections.now()
 
     def every(self, seconds: float) -> Iterator[None]:
@@ -562,7 +559,6 @@ class LiveCluster(CoverageLog):
 
     @asked("the transaction log's partitions")
     def transaction_log_topic(self) -> TransactionLog | Skipped | None:
-        """None before the first transactional ID is used."""
         return read_or_skip(lambda: kafka_evidence.read_transaction_log(self._wire))
 
     @asked("groups", once=True)

@@ -1,6 +1,6 @@
 """A cluster as a snapshot keeps it, and the files of snapshots and records."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Final, TypeVar
@@ -12,20 +12,19 @@ from eosctl.errors import EosctlError, Undecodable, Unreachable, Unsupported, Us
 from eosctl.files import RECORDS, SNAPSHOT, open_lines
 from eosctl.model.acl_plan import ClusterAcls
 from eosctl.model.client_roles import ConnectorConfig
-from eosctl.model.config_topic import ClusterFacts, ConfigRecord, ConfigTopicLog
-from eosctl.model.evidence import ClusterEvidence, InternalTopic, Preflight, Snapshot, TransactionLog, WorkerEvidence
-from eosctl.model.groups import ConnectGroup, Groups, ListedGroup, ShareGroups
+from eosctl.model.config_topic import ConfigRecord, ConfigTopicLog
+from eosctl.model.evidence import ClusterEvidence, InternalTopic, Preflight, Snapshot
+from eosctl.model.groups import ConnectGroup, Groups, ShareGroups
 from eosctl.model.hanging import (
     NO_LEADER,
     OpenTransaction,
     PartitionProducers,
     PendingCommit,
     ProducersFacts,
-    TransactionalIdAccess,
     WaitingGroup,
 )
 from eosctl.model.names import TopicPartition, coordinator_partition
-from eosctl.model.offsets import ConnectorOffset, OffsetsFacts, OffsetsTopic, SourceSupport, StorePlace, WorkerSettings
+from eosctl.model.offsets import ConnectorOffset, OffsetsFacts, OffsetsTopic, StorePlace, WorkerSettings
 from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import PartitionOffsets, RecordsDigest, TopicDescription, TopicFacts
@@ -39,8 +38,7 @@ from eosctl.model.transactions import (
     TransactionState,
     why_undescribed,
 )
-from eosctl.model.versions import KafkaVersion, Release
-from eosctl.model.workers import ConnectFacts, ConnectorStatus, oldest_version
+from eosctl.model.workers import ConnectFacts, oldest_version
 from eosctl.sources.audit_log import OpenSource
 from eosctl.sources.cluster_reader import (
     CommitPlace,
@@ -65,9 +63,32 @@ def section_of(section: T | Skipped, noun: str) -> T:
     return section
 
 
-NO_BATCHES = Skipped("a snapshot holds no record batches", Cause.NOT_SAVED)
+def saved(what: str, fact: Callable[[Snapshot], T]) -> "Callable[[SavedCluster], T]":
+    """A question without arguments, whose answer the snapshot has; `what` is its name in the coverage."""
+
+    @asked(what)
+    def answer(reader: "SavedCluster") -> T:
+        return fact(reader.snapshot)
+
+    return answer
 
 
+def in_evidence(fact: Callable[[ClusterEvidence], T]) -> Callable[[Snapshot], T | Skipped]:
+    """A fact of the snapshot's evidence; Skipped where that was not read."""
+    return lambda it: it.evidence if isinstance(it.evidence, Skipped) else fact(it.evidence)
+
+
+def in_producers(fact: Callable[[ProducersFacts], T]) -> Callable[[Snapshot], T | Skipped]:
+    """The same of its producers of partitions."""
+    return lambda it: it.producers if isinstance(it.producers, Skipped) else fact(it.producers)
+
+
+def in_connect(fact: Callable[[ConnectFacts], T]) -> Callable[[Snapshot], T | Skipped]:
+    """The same of what its workers said."""
+    return lambda it: it.connect if isinstance(it.connect, Skipped) else fact(it.connect)
+
+
+NO_BATCHES: Final = Skipped("a snapshot holds no record batches", Cause.NOT_SAVED)
 WHOEVER_SAVED: Final = "whoever saved the snapshot"
 
 
@@ -76,32 +97,24 @@ class SavedCluster(CoverageLog):
 
     def __init__(self, snapshot: Snapshot, group_id: str | None = None) -> None:
         super().__init__()
-        self._snapshot = snapshot
+        self.snapshot = snapshot
         self.group_id = group_id or snapshot.group_id
 
     @property
     def _offsets(self) -> OffsetsFacts:
-        return section_of(self._snapshot.offsets, "offsets")
+        return section_of(self.snapshot.offsets, "offsets")
 
     @property
     def _evidence(self) -> ClusterEvidence | Skipped:
-        return self._snapshot.evidence
+        return self.snapshot.evidence
 
     @staticmethod
     def sparing_workers() -> AbstractContextManager[None]:
         """They answered when the snapshot was saved, or did not."""
         return nullcontext()
 
-    @asked("Connect workers")
-    def connect(self) -> ConnectFacts | Skipped:
-        """As they were saved."""
-        return self._snapshot.connect
-
-    @asked("the workers' version")
-    def connect_version(self) -> KafkaVersion | Skipped:
-        """The oldest that a worker named then."""
-        connect = self._snapshot.connect
-        return connect if isinstance(connect, Skipped) else oldest_version(connect.workers.values())
+    connect = saved("Connect workers", lambda it: it.connect)
+    connect_version = saved("the workers' version", in_connect(lambda it: oldest_version(it.workers.values())))
 
     def connector_configs(self) -> Configs | Skipped | None:
         """The config topic has them."""
@@ -111,16 +124,8 @@ class SavedCluster(CoverageLog):
         """No snapshot holds secrets."""
         return None
 
-    @asked("worker")
-    def worker_evidence(self) -> Mapping[str, WorkerEvidence | Skipped] | Skipped:
-        """As it was saved."""
-        return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.workers
-
-    @asked("connector statuses")
-    def connector_statuses(self) -> Mapping[str, ConnectorStatus] | Skipped:
-        """As they were saved."""
-        connect = self._snapshot.connect
-        return connect if isinstance(connect, Skipped) else connect.connectors
+    worker_evidence = saved("worker", in_evidence(lambda it: it.workers))
+    connector_statuses = saved("connector statuses", in_connect(lambda it: it.connectors))
 
     def ending_tasks(self, connector: str) -> tuple[str, ...]:
         """They ended, or did not, after the snapshot was saved."""
@@ -131,34 +136,29 @@ class SavedCluster(CoverageLog):
         raise UsageError(f"a snapshot does not hold the whole config of connector {connector}: ask the cluster")
 
     def connector_offsets(self, connectors: Collection[str]) -> Mapping[str, tuple[ConnectorOffset, ...] | Skipped]:
-        """No snapshot holds them."""
         return dict.fromkeys(connectors, NOT_SAVED)
 
     @asked("preflight of connectors")
     def preflight(self, connectors: Collection[str] | None = None) -> Mapping[str, Preflight] | Skipped:
-        """No snapshot holds it."""
         return NOT_SAVED
 
     @property
     def _worker(self) -> WorkerSettings:
         return self._offsets.worker
 
-    @asked("the workers' exactly.once.source.support")
-    def source_support(self) -> SourceSupport | Skipped:
-        """As it was saved."""
-        return self._worker.exactly_once
+    source_support = saved(
+        "the workers' exactly.once.source.support", lambda it: section_of(it.offsets, "offsets").worker.exactly_once
+    )
 
     def worker_offsets_topic(self) -> str | None:
         """The one that was saved; None where no offsets were."""
-        offsets = self._snapshot.offsets
+        offsets = self.snapshot.offsets
         return None if isinstance(offsets, Skipped) else offsets.worker.offsets_topic
 
     def worker_servers(self) -> Servers | Skipped:
-        """As they were saved."""
         return self._worker.bootstrap_servers
 
     def worker_clients(self) -> Mapping[str, str]:
-        """As they were saved."""
         return self._worker.clients
 
     @asked("topics")
@@ -167,19 +167,19 @@ class SavedCluster(CoverageLog):
         return frozenset(self._partition_counts())
 
     def _partition_counts(self) -> Mapping[str, int]:
-        producers = self._snapshot.producers
+        producers = self.snapshot.producers
         counts = {name: each.partitions for name, each in self._facts().items()}
         for place in () if isinstance(producers, Skipped) else producers.partitions:
             counts[place.topic] = max(counts.get(place.topic, 0), place.partition + 1)
         return counts
 
     def _facts(self) -> Mapping[str, TopicFacts]:
-        log = self._snapshot.config_topic
+        log = self.snapshot.config_topic
         found = [*(each.facts for each in self._offsets_topics()), *(() if isinstance(log, Skipped) else (log.facts,))]
         return {each.name: each for each in found if not isinstance(each, Skipped)}
 
     def _offsets_topics(self) -> Iterator[OffsetsTopic]:
-        offsets = self._snapshot.offsets
+        offsets = self.snapshot.offsets
         for place, topic in () if isinstance(offsets, Skipped) else offsets.topics.items():
             if place.bootstrap_servers is None and isinstance(topic, OffsetsTopic):
                 yield topic
@@ -201,8 +201,7 @@ class SavedCluster(CoverageLog):
         return known if isinstance(known, Skipped) else {name: known.get(name, NOT_SAVED) for name in names}
 
     @asked("share groups")
-    def share_groups(self, group_ids: Collection[str]) -> ShareGroups | Skipped:  # the port's signature
-        """As they were saved."""
+    def share_groups(self, group_ids: Collection[str]) -> ShareGroups | Skipped:
         return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.share_groups
 
     def first_keys(self, topic: str) -> Sequence[bytes | None]:
@@ -216,14 +215,12 @@ class SavedCluster(CoverageLog):
 
     @asked("active topics")
     def active_topics(self, connectors: Sequence[str]) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
-        """As they were saved."""
         known = NOT_SAVED if isinstance(self._evidence, Skipped) else self._evidence.active_topics
         return known if isinstance(known, Skipped) else {name: known.get(name, NOT_SAVED) for name in connectors}
 
     @asked("offsets of")
     def bounds(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets]:
-        """As they were saved; partitions whose offsets were not saved are omitted."""
-        producers = self._snapshot.producers
+        producers = self.snapshot.producers
         known = {} if isinstance(producers, Skipped) else producers.partitions
         return {
             place: each.offsets for place, each in known.items() if place in partitions and each.offsets is not None
@@ -231,13 +228,12 @@ class SavedCluster(CoverageLog):
 
     @asked("record batches")
     def record_batches(self) -> OpenSource | Skipped:
-        """None is saved."""
         return NO_BATCHES
 
     @property
     def cluster_id(self) -> str | None:
         """The cluster it was saved from; None where that was not read."""
-        cluster = self._snapshot.cluster
+        cluster = self.snapshot.cluster
         return None if isinstance(cluster, Skipped) else cluster.cluster_id
 
     @property
@@ -246,48 +242,31 @@ class SavedCluster(CoverageLog):
         return WHOEVER_SAVED
 
     def ask_cluster_id(self) -> str:
-        """The cluster it was saved from."""
-        return section_of(self._snapshot.cluster, "cluster").cluster_id
+        return section_of(self.snapshot.cluster, "cluster").cluster_id
 
     def now(self) -> int:
-        """When the snapshot was saved."""
-        return self._snapshot.as_of
+        return self.snapshot.as_of
 
-    def every(self, seconds: float) -> Iterator[None]:  # the port's signature
+    def every(self, seconds: float) -> Iterator[None]:
         """Raises UsageError."""
         raise UsageError("a snapshot does not change, so it cannot be watched")
 
     @property
     def _producers(self) -> ProducersFacts:
-        return section_of(self._snapshot.producers, "producers of partitions")
+        return section_of(self.snapshot.producers, "producers of partitions")
 
     @property
     def _described(self) -> Mapping[str, TransactionDescription | Skipped]:
-        return section_of(self._snapshot.transactions, "transactions")
+        return section_of(self.snapshot.transactions, "transactions")
 
-    @asked("the cluster")
-    def cluster(self) -> ClusterFacts | Skipped:
-        """As it was saved."""
-        return self._snapshot.cluster
+    cluster = saved("the cluster", lambda it: it.cluster)
 
     def clock(self) -> ClusterClock | Skipped:
-        """As it was measured when the snapshot was saved."""
-        return self._snapshot.clock
+        return self.snapshot.clock
 
-    @asked("broker settings")
-    def broker_settings(self) -> Mapping[int, Mapping[str, str] | Skipped] | Skipped:
-        """As they were saved."""
-        return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.brokers
-
-    @asked("broker releases")
-    def broker_releases(self) -> Mapping[int, Release | Skipped] | Skipped:
-        """As they were saved."""
-        return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.broker_releases
-
-    @asked("finalized features")
-    def finalized_features(self) -> Mapping[str, int] | Skipped:
-        """As they were saved."""
-        return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.finalized_features
+    broker_settings = saved("broker settings", in_evidence(lambda it: it.brokers))
+    broker_releases = saved("broker releases", in_evidence(lambda it: it.broker_releases))
+    finalized_features = saved("finalized features", in_evidence(lambda it: it.finalized_features))
 
     @asked("{0} topic {1}")
     def internal_topic(self, role: str, name: str) -> InternalTopic:
@@ -296,34 +275,24 @@ class SavedCluster(CoverageLog):
         found = (each for each in saved if (each.role, each.name) == (role, name))
         return next(found, InternalTopic(role, name, NOT_SAVED))
 
-    @asked("the transaction log's partitions")
-    def transaction_log_topic(self) -> TransactionLog | Skipped | None:
-        """As they were saved."""
-        return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.transaction_log
-
-    @asked("groups")
-    def groups(self) -> Mapping[str, ListedGroup] | Skipped:
-        """As they were saved."""
-        producers = self._snapshot.producers
-        return producers if isinstance(producers, Skipped) else producers.groups
+    transaction_log_topic = saved("the transaction log's partitions", in_evidence(lambda it: it.transaction_log))
+    groups = saved("groups", in_producers(lambda it: it.groups))
 
     @asked("ACLs")
-    def acls(self, topics: Collection[str]) -> ClusterAcls:  # the port's signature
-        """No snapshot holds them."""
+    def acls(self, topics: Collection[str]) -> ClusterAcls:
         return ClusterAcls(NOT_SAVED, self.cluster_id)
 
-    def config_topic(self, topic: str, *, principals: bool = False) -> ConfigTopicLog:  # the port's
+    def config_topic(self, topic: str, *, principals: bool = False) -> ConfigTopicLog:
         """The one that was saved, whatever its name. Coverage keeps why it was not read then."""
-        self.note("the config topic", self._snapshot.config_topic)
-        return section_of(self._snapshot.config_topic, "config topic")
+        self.note("the config topic", self.snapshot.config_topic)
+        return section_of(self.snapshot.config_topic, "config topic")
 
     @asked("group {0}")
-    def connect_group(self, group_id: str) -> ConnectGroup | Skipped:  # the port's signature
-        """The one that was saved."""
-        return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.group
+    def connect_group(self, group_id: str) -> ConnectGroup | Skipped:
+        return in_evidence(lambda it: it.group)(self.snapshot)
 
     @asked("Connect groups")
-    def connect_groups(self, group_ids: Collection[str]) -> Groups | Skipped:  # the port's signature
+    def connect_groups(self, group_ids: Collection[str]) -> Groups | Skipped:
         """The workers' own, and those that might have had an ID of their connectors' tasks."""
         others = self._evidence if isinstance(self._evidence, Skipped) else self._evidence.other_groups
         known = {} if isinstance(others, Skipped) else others
@@ -334,11 +303,9 @@ class SavedCluster(CoverageLog):
 
     @asked("the groups elsewhere")
     def groups_elsewhere(self, group_id: str, servers: Mapping[str, Servers]) -> Groups | Skipped:
-        """As they were saved."""
-        return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.groups_elsewhere
+        return in_evidence(lambda it: it.groups_elsewhere)(self.snapshot)
 
     def cluster_ids(self, places: Iterable[Servers | None]) -> Mapping[Servers, str | Skipped]:
-        """No snapshot holds them."""
         return {servers: NOT_SAVED for servers in places if servers is not None}
 
     @asked("offsets topic {0}")
@@ -365,7 +332,7 @@ class SavedCluster(CoverageLog):
     def _unlisted(self) -> tuple[str, ...]:
         """Why IDs may be missing or not described."""
         undescribed = why_undescribed(self._described)
-        return (*self._snapshot.unlisted, *(() if undescribed is None else (undescribed.reason,)))
+        return (*self.snapshot.unlisted, *(() if undescribed is None else (undescribed.reason,)))
 
     def describe(
         self, transactional_ids: Iterable[str], coordinators: Mapping[str, int] | None = None
@@ -388,11 +355,7 @@ class SavedCluster(CoverageLog):
         """It was not listed when the snapshot was saved."""
         return "the snapshot does not have it: no coordinator knew it, or whoever saved it might not see it"
 
-    @asked("access to transactional IDs")
-    def access(self) -> TransactionalIdAccess | Skipped:
-        """As it was tried by whoever saved the snapshot."""
-        producers = self._snapshot.producers
-        return producers if isinstance(producers, Skipped) else producers.access
+    access = saved("access to transactional IDs", in_producers(lambda it: it.access))
 
     def logged_ids(self) -> int | Skipped:
         """A snapshot keeps the last records of each ID only."""
@@ -401,9 +364,9 @@ class SavedCluster(CoverageLog):
     @asked("the transaction log")
     def transaction_log(
         self, transactional_ids: Collection[str] = (), after: Mapping[int, LogEnd] | None = None
-    ) -> TransactionLogRecords:  # the port's signature
+    ) -> TransactionLogRecords:
         """The last records of each ID."""
-        log = section_of(self._snapshot.transaction_log, "transaction log")
+        log = section_of(self.snapshot.transaction_log, "transaction log")
         wanted = {coordinator_partition(name, len(log.leaders)) for name in transactional_ids} if log.leaders else ()
         unread = {place: why for place, why in log.unread.items() if not transactional_ids or place in wanted}
         left_out = max(0, log.read - len(log.records))
@@ -432,9 +395,7 @@ class SavedCluster(CoverageLog):
         known = self._producers.partitions
         return {place: known[place] for place in places if place in known}
 
-    def producers(
-        self, leaders: Mapping[TopicPartition, int], *, quiet: bool = False
-    ) -> AnsweredProducers:  # the port's
+    def producers(self, leaders: Mapping[TopicPartition, int], *, quiet: bool = False) -> AnsweredProducers:
         """As the leaders remembered them when the snapshot was saved."""
         found = self._at(leaders)
         silent = tuple(place for place, each in found.items() if each.leader == NO_LEADER)
@@ -445,7 +406,6 @@ class SavedCluster(CoverageLog):
 
     @asked("offsets of")
     def offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets | Skipped]:
-        """As they were saved."""
         return {
             place: each.offsets or Skipped("its offsets were not read") for place, each in self._at(partitions).items()
         }
@@ -453,7 +413,7 @@ class SavedCluster(CoverageLog):
     def first_timestamps(
         self,
         offsets: Mapping[TopicPartition, int],
-        leaders: Mapping[TopicPartition, int],  # the port's
+        leaders: Mapping[TopicPartition, int],
     ) -> Mapping[TopicPartition, int]:
         """Those of the first batch behind the last stable offset."""
         return {place: each.since_ms for place, each in self._at(offsets).items() if each.since_ms is not None}
@@ -462,7 +422,6 @@ class SavedCluster(CoverageLog):
     def waiting_groups(
         self, offsets: Mapping[TopicPartition, PartitionOffsets]
     ) -> Mapping[TopicPartition, tuple[WaitingGroup, ...] | Skipped] | Skipped:
-        """As they were saved."""
         return {place: each.waiting for place, each in self._at(offsets).items()}
 
     def committed_offsets(self, group_id: str) -> Mapping[TopicPartition, int]:
@@ -473,7 +432,6 @@ class SavedCluster(CoverageLog):
     def pending_commits(
         self, transactions: Collection[OpenTransaction]
     ) -> Mapping[CommitPlace, tuple[PendingCommit, ...] | Skipped]:
-        """As they were saved."""
         known = self._at([each.topic_partition for each in transactions])
         commits = {each: known[each.topic_partition].commits for each in transactions if each.topic_partition in known}
         return {

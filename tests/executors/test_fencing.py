@@ -13,7 +13,7 @@ from eosctl.clients.messages import Request
 from eosctl.clients.wire import Reply
 from eosctl.errors import EosctlError, TimedOut, Unreachable
 from eosctl.executors.fencing import Fence, FencingRun, Lookup
-from eosctl.model.fencing import Candidate, FenceOutcome, FenceResult, FenceStep, FencingOutcome, FencingPlan
+from eosctl.model.fencing import Candidate, FenceOutcome, FenceResult, FenceStep, FencingOutcome
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.transactions import TransactionDescription, TransactionState
 
@@ -92,9 +92,9 @@ def fence(
     over: bool = False,
 ) -> tuple[FencingOutcome, Script]:
     script = Script({"Fence": deque(fences), "Lookup": deque([found()] if lookups is None else lookups)}, over=over)
-    plan = FencingPlan((FenceStep(Candidate(ID, named=True), before),), (), (), (), 45_000)
+    steps = [FenceStep(Candidate(ID, named=True), before)]
     told: list[FenceResult] = []
-    outcome = FencingRun(script, plan, 10.0, told.append).run()  # type: ignore[arg-type]  # the script stands in
+    outcome = FencingRun(script, steps, 45_000, 10.0, told.append).run()  # type: ignore[arg-type]  # the script stands in
     assert told == [each for each in outcome.results if each.outcome is not FenceOutcome.SKIPPED] or outcome.interrupted
     return outcome, script
 
