@@ -21,7 +21,7 @@ int32 coordinator epoch.
 
 import warnings
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from functools import cache
 from struct import Struct
@@ -376,6 +376,16 @@ def decode_entries(
 ) -> list[Entry]:
     """The records of a batch as the decoder gives them: for who keeps few of many. Raises as decode_records does."""
     return _checked(batch, lambda data: list(_decoder()(data)), check_crc, topic_partition)
+
+
+def decode_entries_with(batch: Batch, words: Sequence[bytes]) -> list[Any] | None:
+    """The records of a batch, with headers, if any of the words is in its bytes. Raises as decode_records does."""
+
+    def take(data: Bytes) -> list[Any] | None:
+        whole = bytes(data)
+        return list(_decoder()(whole)) if any(word in whole for word in words) else None
+
+    return _checked(batch, take)
 
 
 def plain_records(batch: Batch) -> memoryview:

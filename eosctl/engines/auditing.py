@@ -15,6 +15,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from eosctl.analysis.audit.conclusion import conclude
+from eosctl.analysis.audit.event_judgement import add_events, judge_events
+from eosctl.analysis.audit.event_scan import join_writers
 from eosctl.analysis.audit.findings import AuditSummaries, PartitionLog, all_beginnings
 from eosctl.analysis.audit.history import summarize_config
 from eosctl.analysis.audit.key_judgement import (
@@ -52,6 +54,7 @@ from eosctl.model.audit import (
     TransactionSummary,
 )
 from eosctl.model.audit_states import ConfigEvent, KeyState, LogState, ProducerItems, ReadKey, Write
+from eosctl.model.events import EventItem, EventSummary, EventWriter, PartitionWriters
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.sources.audit_log import DataBatch, OpenSource
@@ -102,7 +105,19 @@ class TransactionReduction(Struct, frozen=True):
     kind = StateKind.TRANSACTIONS
 
 
-Reduction = LogReduction | ConfigReduction | KeyReduction | TransactionReduction
+class EventReduction(Struct, frozen=True):
+    """Gives EventSummary."""
+
+    kind = StateKind.EVENTS
+
+
+class EventWriterReduction(Struct, frozen=True):
+    """Gives tuple[PartitionWriters, ...], of settled ranges."""
+
+    kind = StateKind.EVENT_WRITERS
+
+
+Reduction = LogReduction | ConfigReduction | KeyReduction | TransactionReduction | EventReduction | EventWriterReduction
 
 
 def reduce_bucket(reduction: Reduction, bucket: int, rows: Iterable[StateRow]) -> Reduced:
@@ -117,6 +132,10 @@ def reduce_bucket(reduction: Reduction, bucket: int, rows: Iterable[StateRow]) -
             return _reduce_keys(reduction, bucket, ordered)
         case TransactionReduction():
             return _reduce_transactions(reduction, bucket, ordered)
+        case EventReduction():
+            return _reduce_events(bucket, ordered)
+        case EventWriterReduction():
+            return _reduce_event_writers(bucket, ordered)
 
 
 def _by_partition(rows: Iterable[StateRow]) -> Iterator[tuple[TopicPartition, list[StateRow]]]:
@@ -204,6 +223,36 @@ def _reduce_transactions(reduction: TransactionReduction, bucket: int, rows: Ite
     carried = [_carried(kind, bucket, TopicPartition(SUMMARY_TOPIC, 0), 0, closed)]
     carried += [_carried(kind, bucket, place, 0, items) for place, items in left.items() if items]
     return Reduced(bucket, encode_audit_state(summary), tuple(carried))
+
+
+def _reduce_events(bucket: int, rows: Iterable[StateRow]) -> Reduced:
+    before = EventSummary()
+    settled: dict[TopicPartition, list[EventItem]] = {}
+    tails: dict[TopicPartition, list[EventItem]] = {}
+    for place, group in _by_partition(rows):
+        for row in group:
+            if place.topic == SUMMARY_TOPIC:
+                before = decode_audit_state(row.payload, EventSummary)
+                continue
+            into = settled if row.settled else tails
+            into.setdefault(place, []).extend(decode_audit_state(row.payload, list[EventItem]))
+    summary, left = judge_events(settled, tails, before)
+    carried = [_carried(StateKind.EVENTS, bucket, TopicPartition(SUMMARY_TOPIC, 0), 0, summary._replace(events=()))]
+    carried += [_carried(StateKind.EVENTS, bucket, place, 0, items) for place, items in left.items()]
+    return Reduced(bucket, encode_audit_state(summary), tuple(carried))
+
+
+def _reduce_event_writers(bucket: int, rows: Iterable[StateRow]) -> Reduced:
+    found: list[PartitionWriters] = []
+    carried: list[StateRow] = []
+    for place, group in _by_partition(rows):
+        writers: tuple[EventWriter, ...] = ()
+        for row in group:
+            if row.settled:
+                writers = join_writers(writers, decode_audit_state(row.payload, tuple[EventWriter, ...]))
+        found.append(PartitionWriters(place.topic, place.partition, writers))
+        carried.append(_carried(StateKind.EVENT_WRITERS, bucket, place, 0, writers))
+    return Reduced(bucket, encode_audit_state(found), tuple(carried))
 
 
 class Progress(NamedTuple):
@@ -463,9 +512,29 @@ class _Run:
             writers = find_writers(self._plan, keys, found, history.holders)
             inputs = self._inputs(writers, whole_since)._replace(logged=_by_producer(history.transactions))
             transactions = self._transactions(keys, inputs)
-        evidence = AuditSummaries(self._plan, logs, found, keys, transactions, writers.owners, whole_since)
+        events, event_writers = self._events()
+        evidence = AuditSummaries(
+            self._plan,
+            logs,
+            found,
+            keys,
+            transactions,
+            writers.owners,
+            whole_since,
+            events=events,
+            event_writers=event_writers,
+        )
         evidence = replace(evidence, changes=self._changes(evidence, inputs))
         return AuditResult(conclude(evidence), tuple(chain.from_iterable(self._left.values())))
+
+    def _events(self) -> tuple[EventSummary, tuple[PartitionWriters, ...]]:
+        events = add_events(decode_audit_state(each.result, EventSummary) for each in self._reduce(EventReduction()))
+        writers = [
+            found
+            for each in self._reduce(EventWriterReduction())
+            for found in decode_audit_state(each.result, list[PartitionWriters])
+        ]
+        return events, tuple(writers)
 
     def _changes(self, evidence: AuditSummaries, inputs: JudgementInputs) -> tuple[OffsetsChange, ...]:
         """Effects of changed source offsets, by the remaining logs and by earlier runs."""

@@ -7,15 +7,28 @@ from typing import Final
 from zlib import crc32
 
 from eosctl.analysis.audit.batches import Entry
+from eosctl.analysis.audit.event_scan import EventScan
 from eosctl.analysis.audit.history import config_event
 from eosctl.analysis.audit.key_scan import Tracked
 from eosctl.analysis.audit.scan import GapKind, RangeScan
+from eosctl.analysis.grammars.grammar import Readers
+from eosctl.analysis.grammars.registry import BY_NAME
 from eosctl.codecs.config_topic import decode_config_records
 from eosctl.codecs.ledger import decode_json, encode_audit_state, read_offsets_key
-from eosctl.codecs.record_batches import Batch, DamagedOffsets, MarkerType, decode_entries, decode_records, iter_entries
+from eosctl.codecs.record_batches import (
+    Batch,
+    DamagedOffsets,
+    MarkerType,
+    decode_entries,
+    decode_entries_with,
+    decode_records,
+    iter_entries,
+)
+from eosctl.codecs.record_keys import read_keys
 from eosctl.errors import Undecodable
 from eosctl.model.audit import BUCKETS, AuditedTopic, AuditPlan, OffsetRange, StateKind, StateRow, TopicRole
 from eosctl.model.audit_states import ConfigEvent, KeyState, ProducerItems
+from eosctl.model.events import EventItem
 from eosctl.model.skipped import Skipped
 from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem, LogSource
 
@@ -65,6 +78,11 @@ def key_bucket(key: bytes | None) -> int:
     return crc32(read_offsets_key(key).text.encode()) % BUCKETS
 
 
+def event_bucket(start: str) -> int:
+    """The bucket of all events that leave the same key."""
+    return crc32(start.encode()) % BUCKETS
+
+
 def producer_bucket(producer_id: int) -> int:
     """The bucket of a producer ID's transactions."""
     return producer_id % BUCKETS
@@ -81,7 +99,10 @@ class _Scan:
             each.audited_from for each in plan.bounds if (each.topic, each.partition) == offsets[:2]
         )
         self._scan = RangeScan(offsets, topic.role, _gap_kind(topic), decode_json, _tracked(plan))
-        self._events: list[ConfigEvent] | None = [] if topic.role is TopicRole.CONFIG and offsets.settled else None
+        self._config: list[ConfigEvent] | None = [] if topic.role is TopicRole.CONFIG and offsets.settled else None
+        grammar = BY_NAME.get(topic.grammar or "")
+        self._events = None if grammar is None else EventScan(grammar, Readers(read_keys, decode_json))
+        self._words = () if grammar is None else grammar.words
 
     def take(self, item: LogItem) -> None:
         match item:
@@ -97,9 +118,11 @@ class _Scan:
     def _take_data(self, item: DataBatch) -> None:
         header = item.batch.header
         try:
-            if self._events is not None and not item.aborted:
+            if self._config is not None and not item.aborted:
                 records = decode_records(item.batch)
-                self._events += map(config_event, decode_config_records(records))
+                self._config += map(config_event, decode_config_records(records))
+            if self._events is not None and not item.aborted:
+                self._take_events(self._events, item.batch)
             self._scan.add_data(header, lambda: self._entries(item.batch), aborted=item.aborted)
         except Undecodable as error:
             self._scan.add_damage(header.base_offset, header.next_offset, error.reason)
@@ -114,12 +137,20 @@ class _Scan:
             return entries
         return [entry for entry in entries if entry.offset >= self._audited_from]
 
+    def _take_events(self, events: EventScan, batch: Batch) -> None:
+        header = batch.header
+        words = (b"",) if events.needs_records(header) else self._words
+        records = decode_entries_with(batch, words)
+        if records is not None and header.base_offset < self._audited_from:
+            records = [each for each in records if each.offset >= self._audited_from]
+        events.add_batch(header, records)
+
     def rows(self) -> Iterator[StateRow]:
-        """One row for the log, one for the config topic, and one for each bucket of keys and transactions."""
+        """One row for the log, one for the config topic, and one for each bucket of keys, transactions and events."""
         result = self._scan.result()
         yield self._row(StateKind.LOG, 0, result.log)
-        if self._events is not None:
-            yield self._row(StateKind.CONFIG, 0, self._events)
+        if self._config is not None:
+            yield self._row(StateKind.CONFIG, 0, self._config)
         keys: dict[int, list[KeyState]] = {}
         for state in result.keys:
             keys.setdefault(key_bucket(state.key), []).append(state)
@@ -130,6 +161,17 @@ class _Scan:
             transactions.setdefault(producer_bucket(items.producer_id), []).append(items)
         for bucket in sorted(transactions):
             yield self._row(StateKind.TRANSACTIONS, bucket, transactions[bucket])
+
+        if self._events is not None:
+            yield from self._event_rows(self._events)
+
+    def _event_rows(self, events: EventScan) -> Iterator[StateRow]:
+        yield self._row(StateKind.EVENT_WRITERS, 0, tuple(events.writers()))
+        buckets: dict[int, list[EventItem]] = {}
+        for item in events.items:
+            buckets.setdefault(event_bucket(item.start), []).append(item)
+        for bucket in sorted(buckets):
+            yield self._row(StateKind.EVENTS, bucket, buckets[bucket])
 
     def _row(self, kind: StateKind, bucket: int, state: object) -> StateRow:
         topic, partition, start, _, settled = self._offsets

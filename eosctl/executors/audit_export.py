@@ -34,6 +34,8 @@ TABLES: Final[dict[str, Columns]] = {
         ("repeated_by_change_at_most", INTEGER),
         ("left_out_by_change_at_least", INTEGER),
         ("left_out_by_change_at_most", INTEGER),
+        ("covers", WORDS),
+        ("not_covered", WORDS),
     ),
     "findings": (
         ("id", TEXT),
@@ -169,7 +171,8 @@ def _rows(report: AuditReport) -> dict[str, Iterable[Sequence[object]]]:
 
 def _connector(judged: ConnectorVerdict) -> Sequence[object]:
     what = judged.name, judged.verdict.value, judged.evidence, judged.reasons
-    return (*what, *judged.repeated_by_change, *judged.left_out_by_change)
+    counts = (*judged.repeated_by_change, *judged.left_out_by_change)
+    return (*what, *counts, judged.covers, judged.not_covered)
 
 
 def _range(evidence: RangeEvidence) -> Sequence[object]:

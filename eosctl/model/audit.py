@@ -44,7 +44,9 @@ class AuditedTopic(Struct, frozen=True):
     cleanup_policy is the topic setting; retention_ms how old records grow at least before Kafka deletes them (None: it
     is not known, or their size decides; -1: for ever). connectors are those known to use it: the one whose own
     offsets topic it is, or those that write their records to it; none for the worker's own topics. own is an offsets
-    topic that is not the worker's: only connectors that name it keep offsets there, known or not.
+    topic that is not the worker's: only connectors that name it keep offsets there, known or not. grammar names how the
+    records of an output topic say what belongs together (None: it is not known, batch headers are read); kept_back are
+    the reasons for which a connector leaves out parts of that.
     """
 
     name: str
@@ -54,6 +56,8 @@ class AuditedTopic(Struct, frozen=True):
     connectors: tuple[str, ...] = ()
     retention_ms: int | None = None
     own: bool = False
+    grammar: str | None = None
+    kept_back: tuple[str, ...] = ()
 
 
 class OffsetRange(NamedTuple):
@@ -178,7 +182,8 @@ class AuditPlan(Result, frozen=True):
 class StateKind(StrEnum):
     """The subject of a state row: a partition's log, keys of an offsets topic, transactions, or the config topic.
 
-    changes are the consequences of source offsets that were altered.
+    changes are the consequences of source offsets that were altered. events are parts of what connectors wrote as
+    several records, event-writers the producers that wrote them.
     mirror is how far a mirrored pair of partitions was compared: only a mirror's audit carries it.
     """
 
@@ -187,6 +192,8 @@ class StateKind(StrEnum):
     TRANSACTIONS = "transactions"
     CONFIG = "config"
     CHANGES = "changes"
+    EVENTS = "events"
+    EVENT_WRITERS = "event-writers"
     MIRROR = "mirror"
 
 
@@ -313,7 +320,8 @@ class ConnectorVerdict(Struct, frozen=True):
     """The verdict on one connector: the IDs of the findings behind it, and in words what it rests on.
 
     repeated_by_change are records that its topics have once more because source offsets were altered,
-    left_out_by_change those that were never read for the same reason.
+    left_out_by_change those that were never read for the same reason. covers says what the verdict is about,
+    not_covered what it says nothing of.
     """
 
     name: str
@@ -322,6 +330,8 @@ class ConnectorVerdict(Struct, frozen=True):
     reasons: tuple[str, ...] = ()
     repeated_by_change: RecordCount = NO_RECORDS
     left_out_by_change: RecordCount = NO_RECORDS
+    covers: tuple[str, ...] = ()
+    not_covered: tuple[str, ...] = ()
 
 
 class Gap(NamedTuple):

@@ -15,7 +15,7 @@ from eosctl.model.audit import StateKind, StateRow
 from eosctl.model.names import TopicPartition
 from eosctl.model.report import Result
 
-STATE_VERSION: Final = 2
+STATE_VERSION: Final = 3
 """The layout of carried payloads and the number of buckets: raised when this eosctl cannot go on with older ones."""
 
 

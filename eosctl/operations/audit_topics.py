@@ -8,6 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from eosctl.analysis.audit.history import config_event, fold_transaction_log_history
+from eosctl.analysis.grammars.registry import grammar_of
 from eosctl.analysis.offsets_report import Connectors
 from eosctl.analysis.output_topics import output_topics
 from eosctl.codecs.ledger import encode_audit_state, read_offsets_key
@@ -234,7 +235,7 @@ class FoundTopics:
 
     @property
     def topics(self) -> tuple[AuditedTopic, ...]:
-        return tuple(self._topics[name] for name in sorted(self._topics))
+        return tuple(self._with_grammar(self._topics[name]) for name in sorted(self._topics))
 
     @property
     def connectors(self) -> tuple[str, ...] | Skipped:
@@ -266,6 +267,17 @@ class FoundTopics:
             self._lack(f"topic {name}", "it does not exist, or Describe on it is missing", users)
         elif known is None or known.role is role:
             self._topics[name] = AuditedTopic(name, role, connectors=users, own=own)
+
+    def _with_grammar(self, topic: AuditedTopic) -> AuditedTopic:
+        """An output topic with the grammar of its connectors, if they have one in common."""
+        configs = {} if isinstance(self._connectors.configs, Skipped) else self._connectors.configs
+        users = [_connector_config(name, configs[name]) for name in topic.connectors if name in configs]
+        grammars = [grammar_of(each) for each in users]
+        known = grammars[0] if grammars and len(users) == len(topic.connectors) else None
+        if topic.role is not TopicRole.OUTPUT or known is None or any(each is not known for each in grammars):
+            return topic
+        kept_back = tuple(sorted({reason for each in users for reason in known.kept_back(each)}))
+        return replace(topic, grammar=known.name, kept_back=kept_back)
 
     def _lack(self, what: str, reason: str, users: Iterable[str]) -> None:
         self.unread[what] = Skipped(reason)
@@ -342,13 +354,17 @@ class FoundTopics:
         return found
 
     def _configured(self, name: str, config: Mapping[str, object]) -> Iterator[str]:
-        properties = {key: Property(str(value), "config") for key, value in config.items() if value is not None}
-        for pattern in output_topics(ConnectorConfig(name, properties)):
+        for pattern in output_topics(_connector_config(name, config)):
             if pattern.pattern_type is PatternType.LITERAL and pattern.name != "*":
                 yield pattern.name
             else:
                 prefix = "" if pattern.name == "*" else pattern.name
                 yield from (topic for topic in self._existing if prefix and topic.startswith(prefix))
+
+
+def _connector_config(name: str, config: Mapping[str, object]) -> ConnectorConfig:
+    properties = {key: Property(str(value), "config") for key, value in config.items() if value is not None}
+    return ConnectorConfig(name, properties)
 
 
 def _scope(connectors: Iterable[str], named: Iterable[str], written: Mapping[str, set[str]]) -> frozenset[str] | None:

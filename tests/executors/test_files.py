@@ -128,6 +128,8 @@ def test_verdicts_come_back_with_their_lists(exported):
         "repeated_by_change_at_most": 0,
         "left_out_by_change_at_least": 0,
         "left_out_by_change_at_most": 0,
+        "covers": [],
+        "not_covered": [],
     }
 
 

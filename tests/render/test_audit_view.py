@@ -96,6 +96,8 @@ def test_programs_get_the_same_connectors_as_people():
         "words": "its tasks started at 09:14 without a round of fencing, and two producers wrote at once",
         "repeated_by_change": {"at_least": 0, "at_most": 0},
         "left_out_by_change": {"at_least": 0, "at_most": 0},
+        "covers": [],
+        "not_covered": [],
     }
     fields = {"id", "name", "severity", "subject", "message", "cure", "evidence", "waiver", "new"}
     assert set(data["findings"][0]) == fields

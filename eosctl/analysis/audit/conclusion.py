@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from eosctl.analysis.audit.event_findings import event_findings, verdict_coverage
 from eosctl.analysis.audit.findings import (
     ALTERED,
     BESIDE,
@@ -81,6 +82,7 @@ def _all_findings(evidence: AuditSummaries) -> Iterator[Finding]:
     yield from unfenced_findings(evidence)
     yield from orphan_findings(evidence)
     yield from removed_findings(evidence)
+    yield from event_findings(evidence)
 
 
 def _worst_first(finding: Finding) -> tuple[int, str, str, str]:
@@ -102,20 +104,23 @@ def _verdict(name: str, findings: Sequence[Finding], evidence: AuditSummaries) -
     altered = [each for each in mine if each.counts and each.kind in ALTERED]
     unclear = [each for each in mine if each.counts and each.kind not in ALTERED]
     missing = [*evidence.missing(name), *(each.message for each in unclear)]
-    coverage = evidence.coverage(name)
+    limits = tuple(evidence.coverage(name))
     changed = [each.message for each in altered]
     if broken:
         said = [each.message for each in mine if each.id in broken]
-        verdict = ConnectorVerdict(name, AuditVerdict.BROKEN, broken, _once(*said, *changed, *coverage))
+        verdict = ConnectorVerdict(name, AuditVerdict.BROKEN, broken, _once(*said, *changed, *limits))
     elif missing:
         verdict = ConnectorVerdict(name, AuditVerdict.CANNOT_TELL, _ids(unclear), _once(*missing, *changed))
     elif altered:
-        verdict = ConnectorVerdict(name, AuditVerdict.ALTERED, _ids(altered), _once(*changed, *coverage))
+        verdict = ConnectorVerdict(name, AuditVerdict.ALTERED, _ids(altered), _once(*changed, *limits))
     else:
-        verdict = ConnectorVerdict(name, AuditVerdict.HELD, (), _once(*coverage))
+        verdict = ConnectorVerdict(name, AuditVerdict.HELD, (), _once(*limits))
     changes = [each for each in altered_offsets(evidence) if each.connector == name]
+    coverage = verdict_coverage(name, evidence)
     return replace(
         verdict,
+        covers=coverage.covers,
+        not_covered=coverage.not_covered,
         repeated_by_change=total_records(each.repeated for each in changes),
         left_out_by_change=total_records(each.left_out for each in changes),
     )

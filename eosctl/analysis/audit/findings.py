@@ -37,6 +37,7 @@ from eosctl.model.audit import (
     total_records,
 )
 from eosctl.model.audit_states import KEPT_PLACES, LogState, ProducerState, SessionStart
+from eosctl.model.events import EventSummary, PartitionWriters
 from eosctl.model.report import Finding, FindingKind, Severity
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import pluralize
@@ -54,9 +55,10 @@ BROKEN: Final = frozenset(
         audit.DATA_OUTSIDE_TRANSACTION,
         audit.HANGING_TRANSACTION,
         audit.START_WITHOUT_FENCING,
+        audit.HALF_EVENT,
     }
 )
-"""Findings that exactly-once rules out."""
+"""Findings that exactly-once rules out, or that a connector has lost records by."""
 
 BESIDE: Final = frozenset({audit.OTHER_WRITER, audit.SNAPSHOT_BEGUN_AGAIN})
 """Findings that count and say nothing about the connectors whose topics they are in."""
@@ -245,6 +247,8 @@ class AuditSummaries(Struct, frozen=True, dict=True):
     owners: Mapping[int, tuple[str, ...]]
     whole_since: int | None
     changes: tuple[OffsetsChange, ...] = ()
+    events: EventSummary = EventSummary()
+    event_writers: tuple[PartitionWriters, ...] = ()
 
     @cached_property
     def topics(self) -> Mapping[str, AuditedTopic]:

@@ -105,6 +105,21 @@ SNAPSHOT_UNCLEAR: Final = FindingKind(
     source="Debezium's snapshot offsets",
     commands=("audit",),
 )
+HALF_EVENT: Final = FindingKind(
+    id="EOS209",
+    name="half-event",
+    title="change that is there in part",
+    severity=Severity.ERROR,
+    cause="A connector writes some changes as several records with one source offset, as Debezium does a change of a "
+    "primary key: delete, tombstone, create. It was stopped or killed between them, and went on behind them. Kafka "
+    "kept its promise; readers miss a row, or keep one that was deleted. A warning where it was not stopped there: "
+    "then a transformation, a setting or a tolerated error left the rest out.",
+    fix="compare the row with the source, and write it there once more (an update that changes nothing, or an "
+    "incremental snapshot of the table): the connector then writes it again. For a deletion write a tombstone of the "
+    "key to the topic",
+    source="Debezium's RelationalChangeRecordEmitter and EventDispatcher; debezium#7945",
+    commands=("audit",),
+)
 DATA_WITHOUT_OFFSETS: Final = FindingKind(
     id="EOS210",
     name="data-without-offsets",

@@ -59,6 +59,8 @@ from eosctl.render.document import (
 # What `audit`, `audit status` and `audit history` answer.
 
 
+NAMED: Final = 5
+"""Connectors that a note names."""
 VERDICTS = {"held": Tone.GOOD, "altered": Tone.WARN, "broken": Tone.BAD, "cannot-tell": Tone.WARN}
 
 
@@ -111,7 +113,8 @@ class VerdictRow(Struct, frozen=True):
     """The verdict on a connector: evidence are IDs of findings, words are its reasons as one text.
 
     repeated_by_change counts records that were written once more because somebody changed source offsets,
-    left_out_by_change those that were never read; at_most is null where no upper bound is known.
+    left_out_by_change those that were never read; at_most is null where no upper bound is known. covers says what the
+    verdict is about, not_covered what it says nothing of.
     """
 
     name: Annotated[str, col("the connector's name", "CONNECTOR")]
@@ -123,6 +126,8 @@ class VerdictRow(Struct, frozen=True):
     words: Annotated[str | None, col("what the verdict rests on", "REASON")]
     repeated_by_change: RecordCount
     left_out_by_change: RecordCount
+    covers: list[str]
+    not_covered: list[str]
 
 
 class ReadRangeRow(Struct, frozen=True):
@@ -407,8 +412,27 @@ def view_audit(report: AuditReport) -> Document:
         ),
         prose=(summary(report),),
         concludes=True,
-        notes=tuple(f"not read: {name}: {each.reason}" for name, each in sorted(plan.unread.items())),
+        notes=(
+            *(f"not read: {name}: {each.reason}" for name, each in sorted(plan.unread.items())),
+            *coverage_notes(report),
+        ),
     )
+
+
+def coverage_notes(report: AuditReport) -> tuple[str, ...]:
+    """What the verdicts cover, and what they do not, with the connectors of which that is said."""
+    said: dict[str, list[str]] = {}
+    for each in report.connectors:
+        for name, words in (("covered", each.covers), ("not covered", each.not_covered)):
+            for sentence in words:
+                said.setdefault(f"{name}: {sentence}", []).append(each.name)
+    everyone = len(report.connectors)
+    ordered = sorted(said.items(), key=lambda each: each[0].startswith("not"))
+    return tuple(words + ("" if len(names) == everyone else f" ({_named(names)})") for words, names in ordered)
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= NAMED else f"{', '.join(names[:NAMED])} and {len(names) - NAMED:,} more"
 
 
 def summary(report: AuditReport) -> str:

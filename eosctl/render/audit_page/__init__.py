@@ -14,7 +14,14 @@ from eosctl.model.audit import WORST_FIRST, AuditPlan, AuditReport, TopicRole
 from eosctl.model.report import Finding
 from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
-from eosctl.render.answers.audit import at_most_words, connector_rows, range_row, statistics_row, summary
+from eosctl.render.answers.audit import (
+    at_most_words,
+    connector_rows,
+    coverage_notes,
+    range_row,
+    statistics_row,
+    summary,
+)
 from eosctl.render.audit_page.plots import (
     NONE,
     Figure,
@@ -89,7 +96,8 @@ VERDICT_WORDS: Final = {
     "altered": "There is nothing that exactly-once rules out, and source offsets were changed while the connector "
     "was stopped. Kafka kept its promise. Because of the change the topics have records once more, or lack some: the "
     "reason says how many, as far as that is known.",
-    "broken": "Something was found that exactly-once rules out. The findings name topic, partition and offsets.",
+    "broken": "Something was found that exactly-once rules out, or a change that the connector wrote in part. The "
+    "findings name topic, partition and offsets.",
     "cannot-tell": "Nothing of that kind was found, but evidence is missing, expired or unclear, or the connector "
     "never committed offsets in a transaction. It is not a yes.",
 }
@@ -148,6 +156,7 @@ def _facts(report: AuditReport) -> dict[str, Any]:
         "findings": [_finding(each, report) for each in report.reported],
         "window": None if report.window is None else tuple(map(rfc3339, report.window)),
         "verdict_words": VERDICT_WORDS,
+        "coverage": coverage_notes(report),
         "severities": Counter(each.severity.value for each in report.findings),
         "ranges": [range_row(each) for each in report.ranges],
         "transactions": [statistics_row(each) for each in report.transactions],

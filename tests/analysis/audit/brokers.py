@@ -28,6 +28,7 @@ class Written(NamedTuple):
     timestamp: int
     key: bytes | None
     value: bytes | None
+    headers: tuple[tuple[str, bytes], ...] = ()
 
 
 class Writer(NamedTuple):
@@ -50,8 +51,8 @@ def data_batch(
     builder = DefaultRecordBatchBuilder(
         2, int(codec), int(writer.transactional), writer.producer_id, writer.producer_epoch, sequence, 1 << 24
     )
-    for delta, timestamp, key, value in records:
-        builder.append(delta, timestamp, key, value, [])
+    for delta, timestamp, key, value, headers in records:
+        builder.append(delta, timestamp, key, value, list(headers))
     data = bytearray(builder.build())
     if last_delta is not None:
         struct.pack_into(">i", data, LAST_OFFSET_DELTA_AT, last_delta)
@@ -80,7 +81,8 @@ def _finished(data: bytearray, base_offset: int) -> bytes:
 
 
 BEGIN = 1_767_225_600_000  # 2026-01-01T00:00:00Z
-Rows = Iterable[tuple[bytes | None, bytes | None]]
+Headers = tuple[tuple[str, bytes], ...]
+Rows = Iterable[tuple[bytes | None, bytes | None] | tuple[bytes | None, bytes | None, Headers]]
 
 
 class Stored(NamedTuple):
@@ -172,7 +174,7 @@ class Brokers:
     ) -> int:
         """A data batch; returns its first offset."""
         time = self.tick() if timestamp is None else timestamp
-        records = tuple(Written(delta, time, key, value) for delta, (key, value) in enumerate(rows))
+        records = tuple(Written(delta, time, *row) for delta, row in enumerate(rows))
         log = self.logs[place]
         return log.add(data_batch(log.next, records, writer, codec), records, writer, None)
 
@@ -353,11 +355,12 @@ class ConnectCluster:
         self.leader = brokers.init("connect-cluster-group")
         self.connectors: dict[str, Connector] = {}
 
-    def connector(self, name: str, tasks: int = 2, *, own: str | None = None) -> "Connector":
-        """A new connector, running."""
-        self.brokers.create(
-            AuditedTopic(name, TopicRole.OUTPUT, cleanup_policy="delete", connectors=(name,)), PARTITIONS
-        )
+    def connector(
+        self, name: str, tasks: int = 2, *, own: str | None = None, grammar: str | None = None, policy: str = "delete"
+    ) -> "Connector":
+        """A new connector, running; policy is its topic's cleanup policy."""
+        topic = AuditedTopic(name, TopicRole.OUTPUT, cleanup_policy=policy, connectors=(name,), grammar=grammar)
+        self.brokers.create(topic, PARTITIONS)
         self.brokers.connectors.append(name)
         made = self.connectors[name] = Connector(self, name)
         made.own = own

@@ -1,0 +1,229 @@
+"""Findings of events that are not whole, and what a verdict covers.
+
+1. An event whose closing record is missing is not whole once its producer has gone on: a later committed record of it
+   lies in the same partition, or one that is younger by SLACK_MS in another.
+2. Connectors write an event's records one behind the other. So one that a stop or a crash has cut is the last one of
+   its session. Where one is missing in the middle of a session, or several in one, something between the connector and
+   the topic left records out: a transformation, a setting, a tolerated error.
+3. What compaction removed, or retention deleted, may be the missing record: only younger events are judged.
+4. A deletion needs a tombstone where the topic's other deletions have one. Where one in the middle of a session has
+   none, tombstones are off, or were.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from eosctl.analysis.audit.findings import SLACK_MS, AuditSummaries, all_beginnings
+from eosctl.analysis.audit.scan import GapKind
+from eosctl.analysis.catalogue import audit as kinds
+from eosctl.analysis.grammars.registry import BY_NAME
+from eosctl.model.audit import AuditedTopic
+from eosctl.model.audit_states import KEPT_PLACES
+from eosctl.model.events import EventWriter, FollowedDeletion, OpenEvent, TopicEvents
+from eosctl.model.report import Finding, Severity
+from eosctl.model.text import pluralize
+
+PROMISE: Final = "Kafka's promise: what the connector produced was committed once, whole, with its source offsets"
+NEVER_PRODUCED: Final = "records that the connector never produced"
+NO_GRAMMAR: Final = "events of several records: nothing is known of what this connector's records say of them"
+MIRRORED: Final = "whether both clusters hold the same records: `eosctl mirror audit` compares them"
+
+
+class VerdictCoverage(NamedTuple):
+    """What a verdict rests on, and what it says nothing of, in words."""
+
+    covers: tuple[str, ...]
+    not_covered: tuple[str, ...]
+
+
+def verdict_coverage(connector: str, evidence: AuditSummaries) -> VerdictCoverage:
+    topics = [evidence.topics[name] for name in evidence.outputs(connector)]
+    grammars = {each.grammar for each in topics if each.grammar is not None}
+    covers = [PROMISE, *(BY_NAME[name].covers for name in sorted(grammars))]
+    beyond = [NEVER_PRODUCED]
+    if not topics or any(each.grammar is None for each in topics):
+        beyond.append(NO_GRAMMAR)
+    beyond += [BY_NAME[name].beyond for name in sorted(grammars)]
+    judgement = _Judgement(evidence)
+    for topic in topics:
+        reason = judgement.unjudged(topic)
+        if topic.grammar is not None and reason is not None:
+            beyond.append(f"events of several records in {topic.name}: {reason}")
+    return VerdictCoverage(tuple(covers), tuple(beyond))
+
+
+def event_findings(evidence: AuditSummaries) -> Iterator[Finding]:
+    """For each topic: events that a stop has cut, and those that lack records for another reason."""
+    judgement = _Judgement(evidence)
+    cut, left_out = judgement.unfinished()
+    for topic in sorted(evidence.topics.values(), key=lambda each: each.name):
+        if topic.grammar is None:
+            continue
+        bare = list(judgement.bare_deletions(topic, cut))
+        places = [*(judgement.event_place(each) for each in cut if each.topic == topic.name), *bare]
+        if places:
+            yield _finding(topic, places, _cut_words(len(places) - len(bare), len(bare)), Severity.ERROR)
+        places = [judgement.event_place(each) for each in left_out if each.topic == topic.name]
+        if places:
+            words = (
+                f"{pluralize(len(places), 'change')} of a key without the record of the new key, in the middle of a "
+                "session: a transformation, a setting or a tolerated error left it out"
+            )
+            yield _finding(topic, places, words, Severity.WARNING)
+
+
+def _cut_words(changes: int, deletions: int) -> str:
+    said = []
+    if changes:
+        said.append(
+            f"{pluralize(changes, 'change')} of a key {'is' if changes == 1 else 'are'} half there: the old key was "
+            "deleted, and the connector went on without the record of the new key"
+        )
+    if deletions:
+        said.append(
+            f"{pluralize(deletions, 'deletion')} {'has' if deletions == 1 else 'have'} no tombstone: the connector was "
+            "stopped between both"
+        )
+    return "; ".join(said)
+
+
+def _finding(topic: AuditedTopic, places: Sequence[dict[str, object]], words: str, severity: Severity) -> Finding:
+    facts: dict[str, object] = {
+        "count": len(places),
+        "connectors": list(topic.connectors),
+        "topic": topic.name,
+        "places": list(places[:KEPT_PLACES]),
+    }
+    return kinds.HALF_EVENT.finding(", ".join(topic.connectors) or topic.name, words, facts, severity=severity)
+
+
+class _Judgement:
+    """What the whole audit shows of each topic and producer."""
+
+    def __init__(self, evidence: AuditSummaries) -> None:
+        self._evidence = evidence
+        self._writers: dict[str, dict[int, list[EventWriter]]] = {}
+        for place in evidence.event_writers:
+            self._writers.setdefault(place.topic, {})[place.partition] = list(place.writers)
+        self._counts: Mapping[str, TopicEvents] = {each.topic: each for each in evidence.events.topics}
+
+    @cached_property
+    def _sessions(self) -> Mapping[int, list[int]]:
+        """Epochs with which sessions of each producer ID began, in order."""
+        found: dict[int, set[int]] = {}
+        for _, _, producer, start in all_beginnings(self._evidence.logs):
+            found.setdefault(producer.producer_id, set()).add(start.producer_epoch)
+        return {each: sorted(epochs) for each, epochs in found.items()}
+
+    def unfinished(self) -> tuple[list[OpenEvent], list[OpenEvent]]:
+        """Events that a stop has cut, and others, by rules 1 to 3."""
+        gone_on = [each for each in self._evidence.events.events if self._is_judged(each) and self._went_on(each)]
+        of_session = Counter(self._session(each) for each in gone_on)
+        cut = [each for each in gone_on if of_session[self._session(each)] == 1 and self._began_again(each)]
+        return cut, [each for each in gone_on if each not in set(cut)]
+
+    def unjudged(self, topic: AuditedTopic) -> str | None:
+        """Why no event of the topic is judged; None if all that are young enough are."""
+        counts = self._counts.get(topic.name)
+        unreadable = sum(each.unreadable for each in self._all_writers(topic.name))
+        if topic.kept_back:
+            return ", ".join(topic.kept_back)
+        if unreadable:
+            return f"the keys of {pluralize(unreadable, 'record')} and those in their headers cannot be compared"
+        if counts is not None and counts.open and counts.unopened and not counts.whole:
+            return "the keys of its records and those in their headers are never the same"
+        states = [log.settled for log in self._evidence.logs if log.topic == topic.name and log.settled is not None]
+        unclear = {GapKind.LOST, GapKind.UNCLEAR, GapKind.EXPIRED}
+        if any(state.damages or any(gap.kind in unclear for gap in state.gaps) for state in states):
+            return "offsets in the middle of its log are missing"
+        return None
+
+    def bare_deletions(self, topic: AuditedTopic, cut: Sequence[OpenEvent]) -> Iterator[dict[str, object]]:
+        """Deletions that a stop has cut from their tombstones (rule 4); those of half changes are reported as such."""
+        known = {(each.topic, each.partition, each.offset) for each in cut}
+        writers = self._all_writers(topic.name)
+        followed = [(each, deletion) for each in writers for deletion in each.followed]
+        within = [deletion for each, deletion in followed if not self._began(each.producer_id, *_epochs(deletion))]
+        tombstones = sum(each.tombstones for each in writers)
+        if not tombstones or within or any(each.bare_deletions for each in writers) or self.unjudged(topic):
+            return
+        for partition, mine in sorted(self._writers.get(topic.name, {}).items()):
+            for writer in mine:
+                for each in writer.followed:
+                    if (topic.name, partition, each.offset) not in known:
+                        yield {
+                            "topic": topic.name,
+                            "partition": partition,
+                            "offset": each.offset,
+                            "last_offset": each.offset,
+                            "timestamp": each.timestamp,
+                            "producer_id": writer.producer_id,
+                            "producer_epoch": each.producer_epoch,
+                            "next_offset": each.next_offset,
+                            "next_epoch": each.next_epoch,
+                            "missing": ["tombstone"],
+                        }
+
+    def event_place(self, event: OpenEvent) -> dict[str, object]:
+        tombstones = sum(each.tombstones for each in self._all_writers(event.topic))
+        return {
+            "topic": event.topic,
+            "partition": event.partition,
+            "offset": event.offset,
+            "last_offset": event.last,
+            "timestamp": event.timestamp,
+            "producer_id": event.producer_id,
+            "producer_epoch": event.producer_epoch,
+            "old_key": event.start,
+            "new_key": event.goal,
+            "missing": [*(["tombstone"] if tombstones and event.last == event.offset else []), "create"],
+        }
+
+    def _all_writers(self, topic: str) -> list[EventWriter]:
+        return [each for mine in self._writers.get(topic, {}).values() for each in mine]
+
+    def _is_judged(self, event: OpenEvent) -> bool:
+        topic = self._evidence.topics[event.topic]
+        return self.unjudged(topic) is None and event.timestamp > self.whole_since(topic)
+
+    def whole_since(self, topic: AuditedTopic) -> int:
+        """From when on nothing was compacted or deleted in the topic, in ms since the epoch; -1: always."""
+        cut = {each.partition for each in self._evidence.plan.bounds if each.topic == topic.name and each.audited_from}
+        since = [-1]
+        for log in self._evidence.logs:
+            if log.topic == topic.name and log.settled is not None:
+                since.append(-1 if log.settled.cleaned_until is None else log.settled.cleaned_until)
+                if log.partition in cut and log.settled.first_batch is not None:
+                    since.append(log.settled.first_batch)
+        return max(since)
+
+    def _went_on(self, event: OpenEvent) -> bool:
+        for topic, partitions in self._writers.items():
+            for partition, writers in partitions.items():
+                for each in writers:
+                    if each.producer_id != event.producer_id:
+                        continue
+                    behind = (topic, partition) == (event.topic, event.partition) and each.last_offset > event.last
+                    if behind or each.last_timestamp > event.timestamp + SLACK_MS:
+                        return True
+        return False
+
+    def _session(self, event: OpenEvent) -> tuple[int, int]:
+        epochs = self._sessions.get(event.producer_id, [])
+        return event.producer_id, bisect_right(epochs, event.producer_epoch)
+
+    def _began_again(self, event: OpenEvent) -> bool:
+        """Whether the producer ID began a session later."""
+        return self._session(event)[1] < len(self._sessions.get(event.producer_id, ()))
+
+    def _began(self, producer_id: int, after: int, until: int) -> bool:
+        epochs = self._sessions.get(producer_id, [])
+        place = bisect_right(epochs, after)
+        return place < len(epochs) and epochs[place] <= until
+
+
+def _epochs(deletion: FollowedDeletion) -> tuple[int, int]:
+    return deletion.producer_epoch, deletion.next_epoch

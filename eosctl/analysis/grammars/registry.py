@@ -1,0 +1,15 @@
+"""Every grammar that the audit knows."""
+
+from typing import Final
+
+from eosctl.analysis.grammars.debezium import DEBEZIUM
+from eosctl.analysis.grammars.grammar import Grammar
+from eosctl.model.client_roles import ConnectorConfig
+
+GRAMMARS: Final = (DEBEZIUM,)
+BY_NAME: Final = {each.name: each for each in GRAMMARS}
+
+
+def grammar_of(connector: ConnectorConfig) -> Grammar | None:
+    """The grammar of its records; None where none is known."""
+    return next((each for each in GRAMMARS if each.is_of(connector)), None)

@@ -1,0 +1,126 @@
+"""Events that a source connector writes as several records, and what the records of a topic show of them.
+
+All states merge with those of the next range of the partition. Offsets are of one partition, which the StateRow names.
+"""
+
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+KEPT_OPEN: Final = 1_000
+"""Unfinished events that are kept of each bucket and topic; all are counted."""
+
+
+class EventRole(IntEnum):
+    """What a record is to its event.
+
+    RETURNS is no record of the event: it writes the key anew that events of this start have left.
+    """
+
+    OPENS = 0
+    CONTINUES = 1
+    CLOSES = 2
+    RETURNS = 3
+
+
+class EventPart(NamedTuple):
+    """What one record says of its event: the event leads from the key `start` to the key `goal`, as canonical text."""
+
+    role: EventRole
+    start: str
+    goal: str
+
+
+class EventItem(NamedTuple):
+    """A part of an event with its place; last is the offset of the event's last record that lies in this partition."""
+
+    role: EventRole
+    start: str
+    goal: str
+    offset: int
+    last: int
+    timestamp: int
+    producer_id: int
+    producer_epoch: int
+
+
+class Deletion(NamedTuple):
+    """A record that says that a row was deleted; key is a digest."""
+
+    offset: int
+    timestamp: int
+    producer_epoch: int
+    key: bytes
+
+
+class FollowedDeletion(NamedTuple):
+    """A deletion without its tombstone, and the next record of its producer in the partition."""
+
+    offset: int
+    timestamp: int
+    producer_epoch: int
+    next_offset: int
+    next_epoch: int
+
+
+class FirstRecord(NamedTuple):
+    """The first record of a producer in a range; tombstone_of is the digest of its key where it is a tombstone."""
+
+    offset: int
+    producer_epoch: int
+    tombstone_of: bytes | None
+
+
+class EventWriter(NamedTuple):
+    """The committed records of one producer ID in one partition.
+
+    unfinished is a deletion that nothing follows yet. tombstones counts deletions with a tombstone behind them,
+    bare_deletions those without one that are followed by a record of the same epoch, followed are those that are
+    followed by a record of another epoch. unreadable counts parts of events whose keys cannot be compared.
+    """
+
+    producer_id: int
+    first: FirstRecord
+    last_offset: int
+    last_epoch: int
+    last_timestamp: int
+    unfinished: Deletion | None
+    tombstones: int
+    bare_deletions: int
+    followed: tuple[FollowedDeletion, ...]
+    unreadable: int
+
+
+class PartitionWriters(NamedTuple):
+    topic: str
+    partition: int
+    writers: tuple[EventWriter, ...]
+
+
+class OpenEvent(NamedTuple):
+    """An event whose closing record is not there; see EventItem."""
+
+    topic: str
+    partition: int
+    start: str
+    goal: str
+    offset: int
+    last: int
+    timestamp: int
+    producer_id: int
+    producer_epoch: int
+
+
+class TopicEvents(NamedTuple):
+    """Events of one topic: how many are whole, unfinished, and closed by a record without one that opens."""
+
+    topic: str
+    whole: int
+    open: int
+    unopened: int
+
+
+class EventSummary(NamedTuple):
+    """What the buckets of events show together; events has the earliest unfinished ones of each topic."""
+
+    topics: tuple[TopicEvents, ...] = ()
+    events: tuple[OpenEvent, ...] = ()

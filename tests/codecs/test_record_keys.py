@@ -1,0 +1,107 @@
+"""A key and the same key in a header become one text, whatever converters wrote them."""
+
+import json
+import struct
+
+import pytest
+
+from eosctl.codecs.record_keys import read_keys
+
+KEY, HEADER = {"id": 1039}, b'{"id":1039}'
+
+
+def varint(number: int) -> bytes:
+    found = bytearray()
+    while number > 0x7F:
+        found.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*found, number])
+
+
+def zigzag(number: int) -> bytes:
+    return varint(number << 1 if number >= 0 else (-number << 1) - 1)
+
+
+def avro(*values: object) -> bytes:
+    """Avro's binary encoding of a record without unions."""
+    found = b""
+    for value in values:
+        if isinstance(value, bool):
+            found += bytes([value])
+        elif isinstance(value, int):
+            found += zigzag(value)
+        else:
+            text = str(value).encode()
+            found += zigzag(len(text)) + text
+    return found
+
+
+def protobuf(*values: object) -> bytes:
+    """The first message of a schema, fields numbered from 1, defaults left out."""
+    found = b"\0"
+    for number, value in enumerate(values, 1):
+        if isinstance(value, int) and value:
+            found += varint(number << 3) + varint(value & (1 << 64) - 1)
+        elif isinstance(value, str) and value:
+            found += varint(number << 3 | 2) + varint(len(value.encode())) + value.encode()
+    return found
+
+
+CONFLUENT, APICURIO = b"\0" + struct.pack(">i", 7), b"\0" + struct.pack(">q", 7)
+
+
+@pytest.mark.parametrize(
+    ("key", "header"),
+    [
+        (b'{"id":1039}', HEADER),
+        (b'{"schema":{"type":"struct"},"payload":{"id":1039}}', HEADER),
+        (b'{"id":1039}', b'{"schema":{"type":"struct"},"payload":{"id":1039}}'),
+        (b"1039", HEADER),
+        (struct.pack(">q", 1039), HEADER),
+        (struct.pack(">i", 1039), HEADER),
+        (b'{"renamed":1039}', HEADER),
+        (b'{"id":1039,"__dbz__physicalTableIdentifier":"a.b"}', HEADER),
+        (CONFLUENT + avro(1039), HEADER),
+        (APICURIO + avro(1039), HEADER),
+        (CONFLUENT + avro(-5, "x y", True), b'{"id":-5,"name":"x y","new":true}'),
+        (CONFLUENT + protobuf(1039), HEADER),
+        (CONFLUENT + protobuf(-5, "x y", 0), b'{"id":-5,"name":"x y","more":0}'),
+        (CONFLUENT + avro(1039), b"\0" + struct.pack(">i", 9) + avro(1039)),
+        (b"a-b", b'{"id":"a-b"}'),
+        (b'{"id":"12"}', b'{"id":"12"}'),
+        (b"12", b'{"id":"12"}'),
+        (b'{"id":"a\\nb"}', b'{"id":"a\nb"}'),
+        (b'{"id":1039,"name":"a,b=c"}', b"Struct{id=1039,name=a,b=c}"),
+    ],
+)
+def test_the_same_key_in_two_forms(key, header):
+    found = read_keys(key, header)
+    assert found is not None
+    assert found.key == found.header
+
+
+@pytest.mark.parametrize(
+    ("key", "header"),
+    [
+        (b'{"id":"AGQ="}', b'{"id":1.00}'),
+        (b'{"id":19000}', b'{"id":"2022-01-08"}'),
+        (None, HEADER),
+        (b'{"id":1}', None),
+        (b'{"id":1}', b""),
+        (CONFLUENT + b"\x80\x80", HEADER),
+        (CONFLUENT + avro(1, 2), HEADER),
+        (b'{"id":1}', b'{"id":1,"more":2}'),
+        (b'{"id":1}', b"Struct{other=1}"),
+        (b"[[[[[", HEADER),
+    ],
+)
+def test_what_cannot_be_compared_is_nothing(key, header):
+    assert read_keys(key, header) is None
+
+
+@pytest.mark.parametrize("number", [0, 1, -1, 63, 64, 2**31, -(2**63), 2**63 - 1])
+@pytest.mark.parametrize("encode", [avro, protobuf])
+def test_every_long_is_read_from_both_binary_forms(encode, number):
+    found = read_keys(CONFLUENT + encode(number), json.dumps({"id": 5}).encode())
+    assert found is not None
+    assert (found.key, found.header) == (json.dumps([number]), "[5]")
