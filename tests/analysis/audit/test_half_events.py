@@ -3,13 +3,12 @@
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eosctl.model.audit import AuditReport, AuditVerdict
 from eosctl.model.report import Severity
-from tests.analysis.audit.changed_rows import NAME, ChangedRows, places
+from tests.analysis.audit.changed_rows import ChangedRows, places
 from tests.analysis.audit.histories import audit, audit_by_runs, everywhere, text_of
 
 HALF = "half-event"
