@@ -15,8 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from eosctl.analysis.audit.conclusion import conclude
-from eosctl.analysis.audit.event_judgement import add_events, judge_events
-from eosctl.analysis.audit.event_scan import join_writers
+from eosctl.analysis.audit.events import add_events, join_writers, judge_events
 from eosctl.analysis.audit.findings import AuditSummaries, PartitionLog, all_beginnings
 from eosctl.analysis.audit.history import summarize_config
 from eosctl.analysis.audit.key_judgement import (

@@ -7,12 +7,12 @@ from typing import Final
 from zlib import crc32
 
 from eosctl.analysis.audit.batches import Entry
-from eosctl.analysis.audit.event_scan import EventScan
+from eosctl.analysis.audit.events import EventScan
 from eosctl.analysis.audit.history import config_event
 from eosctl.analysis.audit.key_scan import Tracked
 from eosctl.analysis.audit.scan import GapKind, RangeScan
+from eosctl.analysis.grammars import BY_NAME
 from eosctl.analysis.grammars.grammar import Readers
-from eosctl.analysis.grammars.registry import BY_NAME
 from eosctl.codecs.config_topic import decode_config_records
 from eosctl.codecs.ledger import decode_json, encode_audit_state, read_offsets_key
 from eosctl.codecs.record_batches import (

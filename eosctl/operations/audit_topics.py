@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from eosctl.analysis.audit.history import config_event, fold_transaction_log_history
-from eosctl.analysis.grammars.registry import grammar_of
+from eosctl.analysis.grammars import grammar_of
 from eosctl.analysis.offsets_report import Connectors
 from eosctl.analysis.output_topics import output_topics
 from eosctl.codecs.ledger import encode_audit_state, read_offsets_key

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 from eosctl.analysis.audit.findings import SLACK_MS, AuditSummaries, all_beginnings
 from eosctl.analysis.audit.scan import GapKind
 from eosctl.analysis.catalogue import audit as kinds
-from eosctl.analysis.grammars.registry import BY_NAME
+from eosctl.analysis.grammars import BY_NAME
 from eosctl.model.audit import AuditedTopic
 from eosctl.model.audit_states import KEPT_PLACES
 from eosctl.model.events import EventWriter, FollowedDeletion, OpenEvent, TopicEvents

@@ -1,1 +1,15 @@
 """What the records of a source connector say belongs together: one file for each family of connectors."""
+
+from typing import Final
+
+from eosctl.analysis.grammars.debezium import DEBEZIUM
+from eosctl.analysis.grammars.grammar import Grammar
+from eosctl.model.client_roles import ConnectorConfig
+
+GRAMMARS: Final = (DEBEZIUM,)
+BY_NAME: Final = {each.name: each for each in GRAMMARS}
+
+
+def grammar_of(connector: ConnectorConfig) -> Grammar | None:
+    """The grammar of its records; None where none is known."""
+    return next((each for each in GRAMMARS if each.is_of(connector)), None)
