@@ -13,7 +13,7 @@ KEPT_OPEN: Final = 1_000
 class EventRole(IntEnum):
     """What a record is to its event.
 
-    RETURNS is no record of the event: it writes the key anew that events of this start have left.
+    RETURNS is no record of the event: it writes a key again that events of this start have left.
     """
 
     OPENS = 0

@@ -11,6 +11,8 @@ from eosctl.model.records import Entry
 
 
 class RecordWithHeaders(Entry, Protocol):
+    """A record as the decoder of batches gives it."""
+
     @property
     def headers(self) -> Sequence[tuple[str, bytes | None]]:
         """Names and values, in order."""
