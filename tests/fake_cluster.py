@@ -31,6 +31,13 @@ class FakeCluster(CoverageLog):
     def now(self) -> int:
         return self._as_of
 
+    def require_workers(self, group_id: str) -> None:
+        """None is of another group."""
+
+    def require_topic(self, role: str, topic: str) -> None:
+        if error := self._facts.get("require_topic"):
+            raise error  # type: ignore[misc]  # the test gives an error
+
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name not in QUESTIONS:
             raise AttributeError(name)

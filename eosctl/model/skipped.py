@@ -24,6 +24,7 @@ class Cause(StrEnum):
     THROTTLED = "throttled"
     UNDECODABLE = "undecodable"
     UNSUPPORTED = "unsupported"
+    OTHER_GROUP = "other-group"
     UNKNOWN = "unknown"
 
     @property

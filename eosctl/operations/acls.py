@@ -99,6 +99,13 @@ class AclInputs(Struct, frozen=True):
     cluster: str | None = None
 
 
+TOPIC_ROLES: Final = {
+    "config.storage.topic": "config",
+    "offset.storage.topic": "offsets",
+    "status.storage.topic": "status",
+}
+
+
 def internal_topics(config: str, offsets: str, status: str) -> dict[str, str]:
     """The settings with which a worker names its three internal topics."""
     return {"config.storage.topic": config, "offset.storage.topic": offsets, "status.storage.topic": status}
@@ -161,6 +168,8 @@ def _together(one: ConnectCluster, other: ConnectCluster) -> ConnectCluster:
 def _worker_by_flags(session: Session, inputs: AclInputs) -> WorkerConfig:
     """A worker known by its names only; no config names its principals, so the user has to."""
     group_id = session.need_group_id("give --worker-config FILE, or --group-id")
+    for key, topic in inputs.internal_topics.items():
+        session.reader.require_topic(TOPIC_ROLES[key], topic)
     settings = {"group.id": group_id, **inputs.internal_topics}
     worker = worker_of(settings, "the command line")
     unknown = Property("SASL_SSL", "no --worker-config was given, so")

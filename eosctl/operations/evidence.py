@@ -73,12 +73,12 @@ from eosctl.operations.session_options import PlannedServers
 from eosctl.planning.acl_difference import compare_acls
 from eosctl.planning.acls import plan_acls
 from eosctl.sources.cluster_reader import ClusterReader
+from eosctl.sources.group_belongings import SAMPLE_TOPICS
 
 NO_GROUP = not_asked("no --group-id was given")
 NO_FILES = not_asked("no --worker-config was given")
 NO_SOURCE = not_asked("only source connectors have source offsets")
 NOT_KEPT = not_asked("the offsets of all connectors are not kept")
-ROLES = {"config": "connect-configs", "offsets": "connect-offsets", "status": "connect-status"}
 
 
 class EvidenceRequest(Struct, frozen=True):
@@ -137,7 +137,7 @@ def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
 def topics_of(request: EvidenceRequest, known: Evidence, offsets_topic: str | None) -> dict[str, str]:
     """Name of each internal topic: by the user, a worker's file, the reader, or Kafka's samples."""
     keys = {"config": "config.storage.topic", "offsets": "offset.storage.topic", "status": "status.storage.topic"}
-    names = ROLES if offsets_topic is None else {**ROLES, "offsets": offsets_topic}
+    names = SAMPLE_TOPICS if offsets_topic is None else {**SAMPLE_TOPICS, "offsets": offsets_topic}
     return {
         role: request.topics.get(role) or next(iter(known.configured(keys[role]).values()), name)
         for role, name in names.items()

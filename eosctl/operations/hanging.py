@@ -170,7 +170,15 @@ def _connect_topics(reader: ClusterReader, connect: ConnectNames, request: Hangi
     connectors = {} if isinstance(connect.connectors, Skipped) else connect.connectors
     known = request.worker_offsets_topic or read_or_skip(reader.worker_offsets_topic)
     offsets_topic = known if isinstance(known, str) else DEFAULT_OFFSETS_TOPIC
-    return ConnectTopics(group_id, connect.config_topic, offsets_topic, connectors)
+    with reader.adding():
+        config_topic = _own(reader, "config", connect.config_topic)
+        offsets_topic = _own(reader, "offsets", offsets_topic)
+    return ConnectTopics(group_id, config_topic, offsets_topic, connectors)
+
+
+def _own(reader: ClusterReader, role: str, topic: str) -> str:
+    """The topic; "", which no topic is called, where it is not known to be this Connect cluster's."""
+    return "" if isinstance(read_or_skip(lambda: reader.require_topic(role, topic)), Skipped) else topic
 
 
 def _read_held_back(

@@ -53,13 +53,17 @@ class OffsetsRequest(Struct, frozen=True):
 def worker_settings(reader: ClusterReader, request: OffsetsRequest, version: KafkaVersion) -> WorkerSettings:
     """The workers' settings: as given, otherwise from their properties file, then from the reader.
 
-    The reader is asked only for what neither gives. UsageError for a value in the file that no worker accepts.
+    The reader is asked only for what neither gives. UsageError for a value in the file that no worker accepts, and
+    where the offsets topic is another group's.
     """
     file = _properties_in(request.worker_config)
     servers = request.worker_bootstrap_servers or file.get(SERVERS)
     given_topic = request.worker_offsets_topic or file.get(WORKER_OFFSETS_TOPIC)
+    offsets_topic = given_topic or reader.worker_offsets_topic() or DEFAULT_OFFSETS_TOPIC
+    if not servers:
+        reader.require_topic("offsets", offsets_topic)
     return WorkerSettings(
-        offsets_topic=given_topic or reader.worker_offsets_topic() or DEFAULT_OFFSETS_TOPIC,
+        offsets_topic=offsets_topic,
         exactly_once=request.exactly_once or _source_support_in(file, request.worker_config) or reader.source_support(),
         bootstrap_servers=server_set(servers) if servers else reader.worker_servers(),
         version=version,

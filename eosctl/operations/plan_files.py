@@ -30,6 +30,7 @@ from eosctl.model.skipped import Skipped
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import PlannedServers, SessionOptions, state_directory
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+from eosctl.sources.group_belongings import SAMPLE_TOPICS
 
 JOURNAL_SUFFIX: Final = ".journal"
 UNDO_SUFFIX: Final = ".undo"
@@ -143,9 +144,6 @@ def last_undo_file() -> Path:
     )
 
 
-DEFAULT_CONFIG_TOPIC = "connect-configs"
-
-
 class PlanPlaces:
     """Session and clusters for a plan, which supplies unset options.
 
@@ -163,11 +161,12 @@ class PlanPlaces:
                 options,
                 planned=_servers(source, named_by),
                 connect_urls=options.connect_urls or _urls(source, named_by),
+                named_topics=frozenset(SAMPLE_TOPICS),
             )
         )
         self.clusters = SourceAndTarget(
             self.session,
-            config_topic or source.config_topic or DEFAULT_CONFIG_TOPIC,
+            config_topic or source.config_topic or SAMPLE_TOPICS["config"],
             replace(
                 target,
                 connect_urls=target.connect_urls or _urls(other, named_by),

@@ -186,7 +186,15 @@ class Session:
                 self, options.console.narrate, opted_in=opted_in, requests=self._worker_requests
             )
         found = None if options.writes else self._discovery  # a command that writes asks for it: `need_group_id`
-        return live_cluster.LiveCluster(self, options.group_id, options.console.progress, _new_fold, found, self.kept)
+        return live_cluster.LiveCluster(
+            self,
+            options.group_id,
+            options.console.progress,
+            _new_fold,
+            found,
+            self.kept,
+            named_topics=options.named_topics,
+        )
 
     def fresh_reader(self, connect_urls: tuple[str, ...] | None = None) -> "ClusterReader":
         """A live reader that keeps no fact of another one: for facts that must be known at the moment of writing.
@@ -196,12 +204,20 @@ class Session:
         group_id = self.options.group_id if connect_urls is None else None
         from eosctl.sources import live_cluster
 
-        return live_cluster.LiveCluster(self, group_id, _no_progress, _new_fold, connect_urls=connect_urls)
+        return live_cluster.LiveCluster(
+            self,
+            group_id,
+            _no_progress,
+            _new_fold,
+            connect_urls=connect_urls,
+            named_topics=self.options.named_topics,
+        )
 
     def need_group_id(self, hint: str | None = None) -> str:
         """The Connect cluster's group.id: as it was named, otherwise the only one of the Kafka cluster.
 
-        UsageError where there is none, or one of several. Refused where the user would not see which one is written to.
+        UsageError where there is none, or one of several, or a named worker is of another. Refused where the user
+        would not see which one is written to.
         """
         options = self.options
         known = options.group_id or self.reader.group_id
@@ -216,6 +232,7 @@ class Session:
                 hint=f"give --group-id {found} too, or leave --yes out and answer",
             )
         self.found_group_id = None if known is not None else found
+        self.reader.require_workers(found)
         return found
 
     def advertised_workers(self) -> tuple[str, ...]:

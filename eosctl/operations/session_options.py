@@ -59,7 +59,8 @@ class SessionOptions(Struct, frozen=True):
     each request; snapshot is the file to read instead of the cluster, records a file of config topic records. sources
     says where a value that a profile can give came from. writes: the command changes the cluster, unless dry_run.
     worker_configs are workers' properties files; planned are the brokers where the user names none. named_servers are
-    brokers that the user names beside those of the cluster at hand.
+    brokers that the user names beside those of the cluster at hand. named_topics are the workers' internal topics, by
+    role (config, offsets, status), of which an option, a variable or a worker's file gives the name.
     max_answer_bytes is the limit of an answer of a Connect worker. triage is how findings are treated.
     """
 
@@ -80,6 +81,7 @@ class SessionOptions(Struct, frozen=True):
     worker_configs: tuple[Path, ...] = ()
     planned: "PlannedServers | None" = None
     named_servers: tuple[str, ...] = ()
+    named_topics: frozenset[str] = frozenset()
     max_answer_bytes: int = MAX_ANSWER_BYTES
     triage: Triage = field(default_factory=Triage)
 

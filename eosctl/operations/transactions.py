@@ -93,12 +93,14 @@ def read_connect_names(reader: ClusterReader, config_topic: str, *, needed: bool
 
 
 def require_group(reader: ClusterReader, connect: ConnectFacts | Skipped) -> None:
-    """UsageError (EOS020) where workers answer, and the group that was named has none or is not one of workers.
+    """UsageError (EOS020) where workers answer, and the group that was named has none or is not one of workers, or a
+    named worker is of another one.
 
     Where none answers they may all be stopped: the coverage says that there is no such group.
     """
     if reader.group_id is None:
         return
+    reader.require_workers(reader.group_id)
     group = reader.connect_group(reader.group_id)
     workers = () if isinstance(connect, Skipped) else connect.workers.values()
     answer = any(isinstance(each, WorkerFacts) for each in workers)

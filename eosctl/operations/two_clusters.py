@@ -139,5 +139,8 @@ class SourceAndTarget:
         return tuple(found)
 
     def connector_states(self, side: Side) -> States:
-        """The connectors of one side's Connect cluster, as its config topic has them."""
-        return read_connector_states(self.reading(side))
+        """The connectors of one side's Connect cluster, as its config topic has them. UsageError for another's."""
+        found = self.reading(side)
+        if found.config_topic is not None:
+            found.reader.require_topic("config", found.config_topic)
+        return read_connector_states(found)

@@ -33,7 +33,7 @@ from eosctl.model.transactions import Selection
 from eosctl.model.watch import Answers, Cycle, Emitted, Observation, WatchFile
 from eosctl.operations.audit_history import read_last_runs
 from eosctl.operations.diagnosis import diagnose_cluster
-from eosctl.operations.evidence import ROLES, EvidenceRequest
+from eosctl.operations.evidence import EvidenceRequest
 from eosctl.operations.hanging import HangingRequest, StabilityRequest, find_hanging, last_stable_offsets
 from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.operations.offsets import show_offsets
@@ -42,6 +42,7 @@ from eosctl.operations.session import Session
 from eosctl.operations.session_options import Advance, Reporter, SessionOptions
 from eosctl.operations.transactions import list_transactions
 from eosctl.sources.cluster_reader import KeptFacts
+from eosctl.sources.group_belongings import SAMPLE_TOPICS
 
 T = TypeVar("T")
 LONGEST_TRANSACTION_MS: Final = 15 * 60_000
@@ -110,7 +111,7 @@ def _of_profile(name: str, options: SessionOptions, evidence: EvidenceRequest) -
         max_answer_bytes=options.max_answer_bytes,
         worker_configs=files,
     )
-    topics = {role: settings.get(f"{'offset' if role == 'offsets' else role}.storage.topic") for role in ROLES}
+    topics = {role: settings.get(f"{'offset' if role == 'offsets' else role}.storage.topic") for role in SAMPLE_TOPICS}
     return Watched(own, replace(evidence, topics=topics, worker_files=files), profile.audit_store)
 
 

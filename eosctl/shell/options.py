@@ -53,6 +53,8 @@ TOPICS: Final = {
     "status_topic": "status.storage.topic",
 }
 """Options of commands, by parameter, and the worker's setting that each repeats."""
+ROLES: Final = {"config_topic": "config", "worker_offsets_topic": "offsets", "status_topic": "status"}
+"""The same options, and the role of the topic that each names."""
 
 
 FLAGS: Final[Mapping[str, str]] = {
@@ -123,9 +125,12 @@ def _source(ctx: "typer.Context", name: str) -> str | None:
 def with_worker_files(ctx: "typer.Context", values: Mapping[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     """The shared options with the worker's group ID; `own`, the command's options, gets topics, files and store.
 
-    values are as `with_profile` left them. Raises ConfigError for a file that cannot be read.
+    values are as `with_profile` left them; `named_topics` are added, see SessionOptions. Raises ConfigError for a file
+    that cannot be read.
     """
     from eosctl.operations.profiles import worker_settings_in
+
+    values = {**values, "named_topics": frozenset(role for name, role in ROLES.items() if not _is_default(ctx, name))}
 
     profile: Profile | None = values["profile"]
     if profile is not None:
@@ -138,6 +143,7 @@ def with_worker_files(ctx: "typer.Context", values: Mapping[str, Any], own: dict
         return dict(values)
     file = named[0] if isinstance(named, list) else named
     settings = worker_settings_in(file)
+    values["named_topics"] |= {role for name, role in ROLES.items() if TOPICS[name] in settings}
     for parameter, key in TOPICS.items():
         if _offer(ctx, own, parameter, settings.get(key)):
             _require_value(settings, key, file, f"--{parameter.replace('_', '-')}")
@@ -157,11 +163,15 @@ def _require_value(settings: Mapping[str, str], key: str, file: Path, flag: str)
 
 def _offer(ctx: "typer.Context", own: dict[str, Any], parameter: str, value: object) -> bool:
     """Give the command's option `value`, where the command has it and no other source set it; True if it was set."""
-    source = ctx.get_parameter_source(parameter)
-    is_taken = bool(value) and parameter in own and (source is None or source.name.startswith("DEFAULT"))
+    is_taken = bool(value) and parameter in own and _is_default(ctx, parameter)
     if is_taken:
         own[parameter] = value
     return is_taken
+
+
+def _is_default(ctx: "typer.Context", parameter: str) -> bool:
+    source = ctx.get_parameter_source(parameter)
+    return source is None or source.name.startswith("DEFAULT")
 
 
 def _is_repeated(ctx: "typer.Context", parameter: str) -> bool:
@@ -289,6 +299,7 @@ def global_options(holder: ConsoleHolder, values: Mapping[str, Any]) -> GlobalOp
         writes="yes" in values,
         worker_configs=tuple(values.get(WORKER_CONFIG) or ()),
         triage=values.get("triage", Triage()),
+        named_topics=values.get("named_topics", frozenset()),
     )
 
 

@@ -153,6 +153,14 @@ class ClusterReader(TopicReader, Protocol):
 
     # -- Connect ------------------------------------------------------------------------------------------------------
 
+    def require_topic(self, role: str, topic: str) -> None:
+        """Raises UsageError where this topic for `role` (config, offsets or status) is known to be another Connect
+        group's, or is a default that nothing shows to be this group's.
+        """
+
+    def require_workers(self, group_id: str) -> None:
+        """Raises UsageError where a named worker is known to be of another Connect group than this one."""
+
     def config_topic(self, topic: str, *, principals: bool = False) -> ConfigTopicLog:
         """The config topic with its records, a stream that can be read once.
 

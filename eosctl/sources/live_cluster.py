@@ -48,6 +48,7 @@ from eosctl.sources.cluster_reader import (
     trusting,
     wanted_of,
 )
+from eosctl.sources.group_belongings import SAMPLE_TOPICS, GroupBelongings
 from eosctl.sources.kafka_groups import hidden_groups, hidden_topics, listed_groups
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ class LiveCluster(CoverageLog):
 
     `progress` shows how far long reads have come; `new_fold` makes what a partition of an offsets topic is folded with;
     `discovery` finds group and workers that nobody named, None: they are not looked for; `kept` are facts that other
-    readers share with it; connect_urls are other workers than those of the connections.
+    readers share with it; connect_urls are other workers than those of the connections; named_topics are the roles
+    (config, offsets, status) whose topic was named for this group.
     """
 
     def __init__(
@@ -109,9 +111,11 @@ class LiveCluster(CoverageLog):
         discovery: Discovery | None = None,
         kept: KeptFacts | None = None,
         connect_urls: tuple[str, ...] | None = None,
+        named_topics: Collection[str] = (),
     ) -> None:
         super().__init__(kept)
-        self._urls = connections.connect_urls if connect_urls is None else connect_urls
+        self._belongings = GroupBelongings(lambda: connections.wire, named_topics)
+        self._given = connections.connect_urls if connect_urls is None else connect_urls
         self._timeout_s = connections.timeout_s
         self._silent = {} if kept is None else kept.silent
         self._are_spared = False
@@ -161,6 +165,28 @@ class LiveCluster(CoverageLog):
     def _keep(self, answers: Mapping[str, bool | Skipped]) -> None:
         self._probed.update((url, each) for url, each in answers.items() if isinstance(each, bool))
 
+    @cached_property
+    def _strangers(self) -> Mapping[str, Skipped]:
+        """Named workers of other Connect groups: none of them is asked."""
+        if not self._given or not self._connections.client_properties.bootstrap_servers:
+            return {}
+        with self.adding():
+            group_id = self.group_id
+        if group_id is None:
+            return {}
+        found = self._belongings.strangers(self._given, group_id, self._timeout_s)
+        self.note("worker", found)
+        return found
+
+    def require_workers(self, group_id: str) -> None:
+        """By the members of all Connect groups, and by where the connectors run that each worker shows."""
+        for url, each in self._belongings.strangers(self._given, group_id, self._timeout_s).items():
+            raise UsageError(f"{url}: {each.reason}", hint="leave it out, or give the --group-id that is its own")
+
+    @property
+    def _urls(self) -> tuple[str, ...]:
+        return tuple(url for url in self._given if url not in self._strangers)
+
     @property
     def _named(self) -> tuple[str, ...]:
         return tuple(url for url in self._urls if url not in self._silent)
@@ -181,13 +207,13 @@ class LiveCluster(CoverageLog):
     @property
     def _nobody(self) -> Skipped:
         """Why there is no worker to ask: none was named, or none answered before."""
-        return next(iter(self._silent.values()), NO_WORKERS)
+        return next(iter((self._silent or self._strangers).values()), NO_WORKERS)
 
     def _with_silent(self, workers: Mapping[str, F | Skipped]) -> Mapping[str, F | Skipped]:
         """The same with the workers that did not answer before, in the order given."""
         self._silent.update((url, each) for url, each in workers.items() if isinstance(each, Skipped))
-        known = {**workers, **self._silent}
-        return {url: known[url] for url in self._all}
+        known = {**workers, **self._silent, **self._strangers}
+        return {url: known[url] for url in (*self._given, *self._unnamed.reached)}
 
     @contextmanager
     def sparing_workers(self) -> Iterator[None]:
@@ -549,7 +575,8 @@ class LiveCluster(CoverageLog):
 
     @asked("{0} topic {1}")
     def internal_topic(self, role: str, name: str) -> InternalTopic:
-        """Its settings are Skipped where DescribeConfigs is missing."""
+        """Its settings are Skipped where DescribeConfigs is missing. Raises UsageError for another group's topic."""
+        self.require_topic(role, name)
         return kafka_evidence.read_internal_topic(self._wire, role, name)
 
     @asked("settings of topic")
@@ -576,7 +603,10 @@ class LiveCluster(CoverageLog):
 
     @asked("the config topic", once=True)
     def config_topic(self, topic: str, *, principals: bool = False) -> ConfigTopicLog:
-        """Raises UsageError where the topic does not exist. Records are decoded as they are fetched, unless shared."""
+        """Raises UsageError for a topic that does not exist or is another group's. Records are decoded as they are
+        fetched, unless shared.
+        """
+        self.require_topic("config", topic)
         place = TopicPartition(topic, 0)
         offsets = kafka_log.partition_offsets(self._wire, [place])[place]
         records = self._counted(kafka_log.read_log(self._wire, place, offsets=offsets), offsets)
@@ -584,6 +614,12 @@ class LiveCluster(CoverageLog):
         facts = kafka_topics.topic_facts_or_skipped(self._wire, topic)
         decoded = self.noted("the config topic", decode_config_records(records, mask))
         return ConfigTopicLog(topic, facts, offsets, decoded if self._kept is None else tuple(decoded))
+
+    def require_topic(self, role: str, topic: str) -> None:
+        """By who wrote to it last."""
+        with self.adding():
+            group_id = self.group_id
+        self._belongings.require(role, topic, group_id)
 
     def _counted(self, records: Iterator[Record], offsets: PartitionOffsets) -> Iterator[Record]:
         total = offsets.high_watermark - offsets.log_start_offset
@@ -619,6 +655,8 @@ class LiveCluster(CoverageLog):
     def offsets_topic(self, place: StorePlace) -> OffsetsTopic | None:
         """Read from the cluster at hand, or from the one that its bootstrap.servers lead to."""
         if place.bootstrap_servers is None:
+            if place.topic == SAMPLE_TOPICS["offsets"]:
+                self.require_topic("offsets", place.topic)
             return kafka_log.read_offsets_topic(self._wire, place.topic, self._new_fold, self._progress)
         with self._others.wire_to(place.bootstrap_servers) as wire:
             return kafka_log.read_offsets_topic(wire, place.topic, self._new_fold, self._progress)

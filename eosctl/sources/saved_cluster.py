@@ -282,6 +282,12 @@ class SavedCluster(CoverageLog):
     def acls(self, topics: Collection[str]) -> ClusterAcls:
         return ClusterAcls(NOT_SAVED, self.cluster_id)
 
+    def require_topic(self, role: str, topic: str) -> None:
+        """It was asked as the snapshot was saved."""
+
+    def require_workers(self, group_id: str) -> None:
+        """None is asked."""
+
     def config_topic(self, topic: str, *, principals: bool = False) -> ConfigTopicLog:
         """The one that was saved, whatever its name. Coverage keeps why it was not read then."""
         self.note("the config topic", self.snapshot.config_topic)

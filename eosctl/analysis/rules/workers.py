@@ -16,7 +16,7 @@ from eosctl.model.groups import ConnectGroup
 from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule
-from eosctl.model.skipped import Skipped
+from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.versions import EXACTLY_ONCE_SOURCES, SEVERAL_PLUGIN_VERSIONS, KafkaVersion, Release
 from eosctl.model.workers import TaskStatus, host_port, is_loopback
 
@@ -36,7 +36,8 @@ STANDALONE_OFFSETS: Final = "offset.storage.file.filename"
 
 def _silent(evidence: Evidence) -> Iterator[Finding]:
     for url, reason in evidence.silent.items():
-        yield kinds.SILENT.finding(url, f"the worker does not answer: {reason.reason}")
+        if reason.cause is not Cause.OTHER_GROUP:
+            yield kinds.SILENT.finding(url, f"the worker does not answer: {reason.reason}")
 
 
 def _other_kafka(evidence: Evidence) -> Iterator[Finding]:
@@ -268,6 +269,9 @@ def _unnamed(evidence: Evidence) -> Iterator[Finding | Skipped]:
 
 
 def _stranger(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    for url, reason in evidence.silent.items():
+        if reason.cause is Cause.OTHER_GROUP:
+            yield kinds.STRANGER.finding(url, reason.reason, {})
     yield from (each.connectors for each in evidence.answering if isinstance(each.connectors, Skipped))
     reported = {each.url: each.connectors for each in evidence.answering if not isinstance(each.connectors, Skipped)}
     if len(reported) > 1:

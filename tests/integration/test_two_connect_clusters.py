@@ -1,0 +1,110 @@
+"""Two Connect clusters on one Kafka, with connectors of equal names: no answer about one is made of the other."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from eosctl.sandbox.properties import SandboxSpec
+from tests.commands.conftest import Eosctl
+from tests.faulty_sandbox import Sandbox
+from tests.integration.doctoring import Rest, file_source
+from tests.integration.producers import create_topic
+
+pytestmark = [pytest.mark.kafka, pytest.mark.usefixtures("own_state")]
+TWO = {"group.id": "two", **{f"{role}.storage.topic": f"two-{role}" for role in ("config", "offset", "status")}}
+TOPICS_OF_TWO = ("--config-topic", "two-config", "--worker-offsets-topic", "two-offset")
+OFFSETS = "connect-offsets is not the offsets topic of Connect group two: transactional ID one-orders-0 writes to it"
+CONFIGS = (
+    "connect-configs is not the config topic of Connect group two: transactional ID connect-cluster-one writes to it"
+)
+PRINCIPALS = ("--principal", "worker=User:w", "--principal", "connector=User:c", "--phase", "enabled")
+
+
+@pytest.fixture(scope="module")
+def clusters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """Worker 1 is of group one, with the topics of Kafka's sample; worker 2 of group two, with others."""
+    directory = tmp_path_factory.mktemp("lines")
+    with Sandbox(SandboxSpec(group_id="one")) as started:
+        started.start_worker(1, until_ready=False)
+        started.start_worker(2, TWO)
+        for number, topic in ((1, "of-one"), (2, "of-two")):
+            create_topic(started.bootstrap_servers, topic)
+            rest = Rest(started.connect_url(number))
+            rest.put("orders", file_source(directory, "orders") | {"topic": topic})
+            rest.await_tasks("orders")
+        yield started
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("audit",), OFFSETS),
+        (("offsets", "show"), OFFSETS),
+        (("inspect-config",), CONFIGS),
+        (("doctor", "--no-preflight"), CONFIGS),
+        (("fence", "--connector", "orders", "--yes", "--force"), CONFIGS),
+        (("acl-plan", *PRINCIPALS), CONFIGS),
+        (("acl-plan", *PRINCIPALS, *TOPICS_OF_TWO), "the status topic of Connect group two is not known"),
+        (("upgrade-check", "--to", "enabled"), CONFIGS),
+        (("migrate-offsets", "--connector", "orders", "--rename-to", "b", "--force", "--yes"), CONFIGS),
+        (("audit", "--worker-offsets-topic", "connect-offsets"), OFFSETS),
+        (("inspect-config", "--config-topic", "connect-configs"), CONFIGS),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_the_other_clusters_topics_are_refused_by_name(
+    clusters: Sandbox, eosctl: Eosctl, command: tuple[str, ...], said: str
+) -> None:
+    ran = eosctl(*command, "-b", clusters.bootstrap_servers, "--group-id", "two")
+    assert ran.exit_code == 2, ran.stdout
+    assert said in ran.stderr
+
+
+def test_owners_of_transactions_are_not_taken_from_the_other_cluster(clusters: Sandbox, eosctl: Eosctl) -> None:
+    ran = eosctl("transactions", "list", "-b", clusters.bootstrap_servers, "--group-id", "two", "-o", "json")
+    rows = {each["transactional_id"]: each["owner"] for each in json.loads(ran.stdout)["data"]["transactions"]}
+    assert "unknown" in rows["one-orders-0"]
+    assert CONFIGS in ran.stdout
+
+
+@pytest.mark.parametrize(("group_id", "topics"), [("one", ()), ("two", TOPICS_OF_TWO)])
+def test_each_is_audited_by_its_own_topics(
+    clusters: Sandbox, eosctl: Eosctl, group_id: str, topics: tuple[str, ...]
+) -> None:
+    """Group one has the topics that are read without a name, and nobody has to name them."""
+    ran = eosctl("audit", "-b", clusters.bootstrap_servers, "--group-id", group_id, *topics, "-o", "json")
+    data = json.loads(ran.stdout)["data"]
+    assert [(each["name"], each["verdict"]) for each in data["connectors"]] == [("orders", "held")], ran.stdout
+    assert {each for each in ("of-one", "of-two") if f'"{each}"' in ran.stdout} == {f"of-{group_id}"}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("audit",),
+        ("offsets", "show"),
+        ("fence", "--connector", "orders", "--yes"),
+        ("acl-plan", *PRINCIPALS),
+        ("migrate-offsets", "--connector", "orders", "--rename-to", "b", "--stop", "--yes"),
+    ],
+    ids=lambda value: value[0],
+)
+def test_a_worker_of_the_other_cluster_is_not_asked(
+    clusters: Sandbox, eosctl: Eosctl, command: tuple[str, ...]
+) -> None:
+    other = clusters.connect_url(2)
+    ran = eosctl(*command, "-b", clusters.bootstrap_servers, "--group-id", "one", "--connect-url", other)
+    assert ran.exit_code == 2, ran.stdout
+    assert f"{other}: it is a worker of Connect group two, not of one" in ran.stderr
+    assert Rest(other).ask("GET", "/connectors/orders/status")["connector"]["state"] == "RUNNING"
+
+
+def test_doctor_says_that_a_worker_is_of_the_other_cluster(clusters: Sandbox, eosctl: Eosctl) -> None:
+    """And not that tasks run nowhere (EOS024), as the other cluster's statuses would have it."""
+    other = clusters.connect_url(2)
+    ran = eosctl("doctor", "-b", clusters.bootstrap_servers, "--group-id", "one", "--connect-url", other, "-o", "json")
+    found = {each["id"]: each for each in json.loads(ran.stdout)["data"]["findings"] if each["severity"] != "info"}
+    assert set(found) == {"EOS022"}
+    assert found["EOS022"]["message"] == "it is a worker of Connect group two, not of one"
+    assert ran.exit_code == 1
