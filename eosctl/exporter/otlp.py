@@ -29,7 +29,7 @@ from eosctl.model.watch import Metric, Observation, Sample
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.metrics.export import MetricsData, NumberDataPoint
-    from requests import Response, Session
+    from requests import PreparedRequest, Response, Session
     from requests.adapters import HTTPAdapter
 
 
@@ -189,7 +189,18 @@ def _session(bounds: PushBounds) -> "Session":
 
             return bounds.exchange(send)
 
-    return Bounded()
+    session = Bounded()
+    session.auth = _by_url
+    return session
+
+
+def _by_url(request: "PreparedRequest") -> "PreparedRequest":
+    """With user and password of the URL. Without any `auth`, `requests` sends what ~/.netrc has for the host."""
+    from requests.auth import HTTPBasicAuth
+    from requests.utils import get_auth_from_url
+
+    user, password = get_auth_from_url(request.url or "")
+    return HTTPBasicAuth(user, password)(request) if user or password else request
 
 
 ENVIRONMENT: Final = "env"

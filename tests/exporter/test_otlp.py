@@ -58,6 +58,19 @@ def scraped(published):
     return found
 
 
+@pytest.mark.parametrize(("user", "sent"), [("", None), ("ops:word@", "Basic b3BzOndvcmQ=")])
+def test_a_collector_gets_no_password_but_that_of_its_url(user, sent, tmp_path, monkeypatch):
+    """And none of ~/.netrc, which `requests` sends to any host that it names."""
+    file = tmp_path / ".netrc"
+    file.write_text("machine 127.0.0.1 login ops password other\n")
+    file.chmod(0o600)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with collecting() as collector:
+        url = collector.url.replace("http://", f"http://{user}")
+        assert OtlpPush(url, TABLE).push(board(east=(Sample(LAG, ("orders", "0"), 5),)).latest()) is None
+        assert [each.get("authorization") for each in collector.headers] == [sent]
+
+
 def test_a_collector_gets_the_values_that_metrics_shows():
     odd = Sample(LAG, ('a "quoted"\nname, \udce4', "1"), 0)
     published = board(
