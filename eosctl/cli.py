@@ -125,6 +125,7 @@ COMMANDS: Final = (
     Entry("connector", "Show connectors, with what to do next.", "Diagnose"),
     Entry("upgrade-check", "Check whether the next rolling restart may start.", "Diagnose", "eosctl.commands.doctor"),
     Entry("inspect-config", "Read the config topic exactly as a worker does.", "Diagnose"),
+    Entry("timeline", "Show what happened to connectors, in order of time.", "Diagnose"),
     Entry("watch", "Export findings as Prometheus metrics.", "Diagnose"),
     Entry("explain", "Explain an error message or a finding.", "Diagnose"),
     Entry("snapshot", "Save the facts that the reading commands need in a file.", "Diagnose"),

@@ -496,7 +496,7 @@ def timeline(
             record.origin,
             record.kind,
             name,
-            _words(record, effect, missing),
+            record_words(record, effect, missing),
             effect,
             None if name is None else replay.is_pending_fencing(name),
             None if name is None else bool(missing),
@@ -510,7 +510,7 @@ def connector_of(record: ConfigRecord) -> str | None:
     return record.connector
 
 
-def _words(record: ConfigRecord, effect: Effect, missing: tuple[int, ...]) -> str:
+def record_words(record: ConfigRecord, effect: Effect, missing: tuple[int, ...]) -> str:
     words = _summary(record)
     if effect is Effect.APPLIED and isinstance(record, TaskCommitRecord):
         words += "; fencing pending"

@@ -90,13 +90,13 @@ def split_key(key: str) -> tuple[RecordKind, str, int]:
 def _split_task_key(key: str) -> tuple[RecordKind, str, int]:
     """String.split drops empty pieces at the end, so trailing dashes do no harm: `task-a-1--` is task 1 of `a`."""
     pieces = key.rstrip("-").split("-")
-    task = _parse_int(pieces[-1])
+    task = parse_task_number(pieces[-1])
     if len(pieces) < 3 or task is None:
         return RecordKind.INVALID_KEY, "", 0
     return RecordKind.TASK_CONFIG, "-".join(pieces[1:-1]), task
 
 
-def _parse_int(text: str) -> int | None:
+def parse_task_number(text: str) -> int | None:
     """Integer.parseInt without a minus sign: an optional plus, then decimal digits of any script outside surrogates."""
     digits = text.removeprefix("+")
     if not digits or any(digit > "\uffff" or unicodedata.decimal(digit, None) is None for digit in digits):

@@ -1,9 +1,20 @@
-"""What groups keep: keys of `__consumer_offsets`, and what Connect workers exchange through their coordinator.
+"""What groups keep: records of `__consumer_offsets`, and what Connect workers exchange through their coordinator.
 
-A key (OffsetCommitKey.json of Kafka):
+A key (OffsetCommitKey.json, GroupMetadataKey.json of Kafka):
 
-    int16 version 0 or 1: an offset commit; 2 and above: something else about a group (its members, and newer kinds)
-    string group ID, string topic, int32 partition
+    int16 version 0 or 1: an offset commit; 2: a generation of a group; above: newer kinds
+    string group ID; of an offset commit string topic, int32 partition
+
+A generation (GroupMetadataValue.json):
+
+    int16 version 0 to 4
+    string protocol type, int32 generation, nullable string protocol, nullable string leader
+    from version 2 on int64 time of the state
+    array of { string member ID, from version 3 on nullable string group instance ID, string client ID,
+    string client host, from version 1 on int32 rebalance timeout, int32 session timeout,
+    bytes subscription, bytes assignment }
+
+In version 4 its strings, bytes and arrays are compact, and each structure ends with tagged fields.
 
 Workers (ConnectProtocol; KIP-415), as far as eosctl needs it: member metadata and assignment begin with a version
 (int16): 0 eager, 1 compatible, 2 sessioned. Then, lists as int32 count (-1: null):
@@ -21,7 +32,9 @@ from struct import Struct
 from struct import error as StructError
 from typing import Final, NamedTuple
 
+from eosctl.codecs.transaction_log import MessageBytes
 from eosctl.errors import Undecodable
+from eosctl.model.groups import CONNECT_PROTOCOL, ConnectGroup, GroupGeneration, GroupMember
 from eosctl.model.mirror import Checkpoint
 from eosctl.model.names import ConnectorTaskId, TopicPartition
 
@@ -70,6 +83,69 @@ def decode_committed_offset(value: bytes | None) -> int | None:
     if len(value) < INT16.size + INT64.size:
         raise Undecodable(f"{len(value)} bytes are no value of an offset commit")
     return int(INT64.unpack_from(value, INT16.size)[0])
+
+
+# Generations of groups.
+
+
+GROUP_METADATA: Final = 2
+NEWEST_GENERATION: Final = 4
+COMPACT: Final = 4
+EMPTY_GROUP: Final = "Empty"
+STABLE_GROUP: Final = "Stable"
+
+
+def group_of_generation(key: bytes) -> str | None:
+    """The group whose generation a record with this key holds; None for another record. Raises Undecodable."""
+    data = MessageBytes(key)
+    if data.take(INT16) != GROUP_METADATA:
+        return None
+    return data.text(data.take(INT16))
+
+
+def decode_group_generation(value: bytes) -> GroupGeneration | None:
+    """The generation; None where the group is no Connect cluster. Raises Undecodable."""
+    data = MessageBytes(value)
+    version = data.take(INT16)
+    if not 0 <= version <= NEWEST_GENERATION:
+        raise Undecodable(f"version {version} of a group's metadata is not known (0 to {NEWEST_GENERATION} are)")
+    compact = version >= COMPACT
+    protocol_type = data.nullable_text(compact=compact)
+    generation = data.take(INT32)
+    protocol, leader = data.nullable_text(compact=compact), data.nullable_text(compact=compact)
+    if version >= 2:
+        data.take(INT64)
+    members = [_member(data, version) for _ in range(data.count(compact))]
+    if compact:
+        data.tagged_fields()
+    data.end()
+    if protocol_type != CONNECT_PROTOCOL:
+        return None
+    leader_url = next((url for _, url in members if url), None)
+    state = STABLE_GROUP if members else EMPTY_GROUP
+    found = tuple(member for member, _ in members)
+    return GroupGeneration(generation, leader, ConnectGroup(state, protocol_type, protocol or "", found, leader_url))
+
+
+def _member(data: MessageBytes, version: int) -> tuple[GroupMember, str | None]:
+    """The member, and the leader's address by its assignment."""
+    compact = version >= COMPACT
+    member_id = data.nullable_text(compact=compact) or ""
+    if version >= 3:
+        data.nullable_text(compact=compact)
+    for _ in ("client ID", "client host"):
+        data.nullable_text(compact=compact)
+    if version >= 1:
+        data.take(INT32)
+    data.take(INT32)
+    metadata, assignment = data.raw(compact=compact), data.raw(compact=compact)
+    if compact:
+        data.tagged_fields()
+    try:
+        tasks = decode_tasks(metadata, assignment)
+        return GroupMember(member_id, decode_member_url(metadata), tasks), decode_leader_url(assignment)
+    except Undecodable:  # a member that is no Connect worker, as the protocol type says
+        return GroupMember(member_id, None), None
 
 
 # Records of MirrorMaker's checkpoints topic: where a consumer group of the source would go on in the target.

@@ -10,6 +10,8 @@
     {"log_record": {…}}               after the transaction log a line for each record
     {"producers": {…}}
     {"partition": {…}}                after the producers a line for each partition
+    {"timeline": {…}}
+    {"event": {…}}                    after the timeline a line for each event
     {"end": 7}                        the number of lines before this one
 
 Secrets are never in a snapshot: they end where the topic's bytes are decoded.
@@ -30,8 +32,11 @@ from eosctl.model.evidence import Snapshot
 from eosctl.model.hanging import PartitionProducers, ProducersFacts
 from eosctl.model.offsets import KeyRecords, OffsetsFacts, OffsetsPartition, OffsetsTopic
 from eosctl.model.records import Record
+from eosctl.model.skipped import Cause, Skipped
+from eosctl.model.timeline import Event, TimelineFacts
 from eosctl.model.transaction_log import LogRecord, TransactionLogFacts
 
+OLDER: Final = Skipped("the snapshot is from an eosctl that saved none", Cause.NOT_SAVED)
 KIND: Final = "eosctl.snapshot"
 VERSION: Final = 1
 
@@ -60,6 +65,7 @@ LINES: Final[Mapping[type, tuple[str, JsonNoun[Any]]]] = {
     OffsetsFacts: ("offsets_key", JsonNoun(OffsetsKey)),
     TransactionLogFacts: ("log_record", JsonNoun(LogRecord)),
     ProducersFacts: ("partition", JsonNoun(PartitionProducers)),
+    TimelineFacts: ("event", JsonNoun(Event)),
 }
 """Sections that are followed by a line for each of their items: the name of such a line and what it holds."""
 
@@ -68,6 +74,7 @@ IN_LINES: Final[Mapping[type, Mapping[str, object]]] = {
     OffsetsPartition: {"keys": {}},
     TransactionLogFacts: {"records": ()},
     ProducersFacts: {"partitions": {}},
+    TimelineFacts: {"events": ()},
 }
 """The fields that these lines hold."""
 
@@ -106,6 +113,8 @@ def _taken_apart(section: object) -> Iterable[object]:
             return section.records
         case ProducersFacts():
             return section.partitions.values()
+        case TimelineFacts():
+            return section.events
         case OffsetsFacts():
             return (
                 OffsetsKey(number, part.topic_partition.partition, *records[1:])
@@ -125,6 +134,8 @@ def _put_together(section: Any, items: Iterator[Any]) -> object:  # noqa: ANN401
             return replace(section, records=tuple(items))
         case ProducersFacts():
             return replace(section, partitions={each.topic_partition: each for each in items})
+        case TimelineFacts():
+            return replace(section, events=tuple(items))
     return _with_keys(section, items)
 
 
@@ -182,6 +193,7 @@ def decode_snapshot(lines: Iterable[str]) -> Snapshot:
             raise _no_part(next(group)[0])
     else:
         raise Undecodable("the snapshot is cut: its last line is missing", hint="save it again, or copy it whole")
+    found.setdefault("timeline", OLDER)
     for name in SECTIONS:
         if name not in found:
             raise Undecodable(f"the snapshot lacks its {name} line")

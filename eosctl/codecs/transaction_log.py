@@ -54,12 +54,12 @@ STATES: Final = (
 
 def version_of(data: bytes) -> int:
     """The version of a record's key or value; raises Undecodable for one too short to have a version."""
-    return _Bytes(data).take(INT16)
+    return MessageBytes(data).take(INT16)
 
 
 def decode_transaction_log_key(key: bytes) -> str:
     """The transactional ID. Raises Undecodable for every other key, one of another version included."""
-    data = _Bytes(key)
+    data = MessageBytes(key)
     version = data.take(INT16)
     if version != KEY_VERSION:
         raise Undecodable(f"key version {version} of the transaction log is not known (0 is)")
@@ -75,7 +75,7 @@ def encode_transaction_log_key(transactional_id: str) -> bytes:
 
 def decode_transaction_log_value(value: bytes) -> TransactionLogValue:
     """The logged state of a transactional ID. Raises Undecodable with the reason, and nothing else, for other bytes."""
-    data = _Bytes(value)
+    data = MessageBytes(value)
     version = data.take(INT16)
     if not 0 <= version <= NEWEST_VALUE:
         raise Undecodable(f"value version {version} of the transaction log is not known (0 and 1 are)")
@@ -104,14 +104,14 @@ def decode_transaction_log_value(value: bytes) -> TransactionLogValue:
 def _tagged(fields: dict[int, bytes], tag: int, form: Struct, default: int) -> int:
     if tag not in fields:
         return default
-    data = _Bytes(fields[tag])
+    data = MessageBytes(fields[tag])
     value = data.take(form)
     data.end()
     return value
 
 
-class _Bytes:
-    """Bytes read from front to end; whatever is not there is Undecodable."""
+class MessageBytes:
+    """Fields of Kafka's messages, read from front to end; whatever is not there is Undecodable."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -140,6 +140,13 @@ class _Bytes:
             return self._cut(size).decode("utf-8")
         except UnicodeDecodeError as error:
             raise Undecodable(f"text that is not UTF-8 before byte {self._place}") from error
+
+    def nullable_text(self, *, compact: bool = False) -> str | None:
+        size = self.varint() - 1 if compact else self.take(INT16)
+        return None if size < 0 else self.text(size)
+
+    def raw(self, *, compact: bool = False) -> bytes:
+        return self._cut(self.varint() - 1 if compact else self.take(INT32))
 
     def varint(self) -> int:
         """An unsigned varint, as a signed int32 the way Java has it."""

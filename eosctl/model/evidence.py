@@ -13,6 +13,7 @@ from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.model.offsets import SOURCE_SUPPORT, OffsetsFacts, OffsetsReport, SourceSupport
 from eosctl.model.report import Finding, Result
 from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, not_asked, unread_in
+from eosctl.model.timeline import TimelineFacts
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import MirroredPartition, TopicFacts
 from eosctl.model.transaction_log import CommitHistory, LogReading, TransactionLogFacts, TransactionLogValue
@@ -246,7 +247,7 @@ def declared_support(properties: Properties) -> SourceSupport | None:
 
 
 NOT_ASKED: Final = not_asked("not asked")
-NO_SECTIONS: Final = frozenset({"as_of", "group_id", "unlisted", "clock"})
+NO_SECTIONS: Final = frozenset({"as_of", "group_id", "unlisted", "clock", "timeline"})
 
 
 class Snapshot(Struct, frozen=True):
@@ -256,7 +257,7 @@ class Snapshot(Struct, frozen=True):
     transactional ID that was asked for and that its coordinator knows, Skipped where the coordinator did not answer;
     unlisted the reasons why IDs or topics may be missing; offsets the offsets of source connectors; transaction_log the
     last records of each ID; producers the producers of all partitions; clock the cluster's clock beside the one of
-    as_of.
+    as_of; timeline the events of the last days.
     """
 
     as_of: int
@@ -270,6 +271,7 @@ class Snapshot(Struct, frozen=True):
     producers: ProducersFacts | Skipped = NOT_ASKED
     evidence: ClusterEvidence | Skipped = NOT_ASKED
     clock: ClusterClock | Skipped = NOT_ASKED
+    timeline: TimelineFacts | Skipped = NOT_ASKED
     unlisted: tuple[str, ...] = ()
 
     @property

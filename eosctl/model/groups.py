@@ -92,6 +92,17 @@ class ConnectGroup(Struct, frozen=True):
 Groups = Mapping[str, ConnectGroup | Skipped]
 
 
+class GroupGeneration(Struct, frozen=True):
+    """One generation of the workers' group as its coordinator logged it in `__consumer_offsets`.
+
+    leader is the leader's member ID, None where the group is empty.
+    """
+
+    generation: int
+    leader: str | None
+    group: ConnectGroup
+
+
 def no_such_group(group_id: str, known: Iterable[str]) -> Skipped:
     meant = did_you_mean(group_id, known)
     return NO_SUCH_GROUP if meant is None else replace(NO_SUCH_GROUP, reason=f"{NO_SUCH_GROUP.reason}; {meant}")

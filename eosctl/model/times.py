@@ -1,5 +1,6 @@
 """Times as eosctl shows them: UTC, to the millisecond; and how long something lasted."""
 
+import re
 from datetime import UTC, datetime
 from typing import Final
 
@@ -24,6 +25,16 @@ def lasting(duration_ms: float) -> str:
             count = duration_ms / unit
             return f"{count:.1f} {name}" if count < 10 else f"{count:.0f} {name}"
     return f"{duration_ms:.0f} ms"
+
+
+_DURATION: Final = re.compile(r"(?P<count>\d{1,9})(?P<unit>ms|s|m|min|h|d|w)")
+_UNIT_MS: Final = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+
+
+def duration_ms(text: str) -> int | None:
+    """`90s`, `30m`, `2h` or `7d` in ms; None for another text."""
+    found = _DURATION.fullmatch(text.strip())
+    return None if found is None else int(found["count"]) * _UNIT_MS[found["unit"]]
 
 
 TOLERANCE_MS: Final = 60_000

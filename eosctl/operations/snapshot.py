@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,20 +12,24 @@ from eosctl.analysis.transaction_log import last_records
 from eosctl.codecs.snapshot import encode_snapshot
 from eosctl.executors.files import write_snapshot_file
 from eosctl.model.config_topic import ConfigTopicLog
-from eosctl.model.evidence import Snapshot, SnapshotFile
+from eosctl.model.evidence import ClusterEvidence, Snapshot, SnapshotFile
 from eosctl.model.hanging import NO_LEADER, PartitionProducers, PendingCommit, ProducersFacts, join_open_transactions
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import OffsetsFacts
 from eosctl.model.skipped import Skipped, read_or_skip
+from eosctl.model.timeline import TimelineFacts
 from eosctl.model.transaction_log import TransactionLogFacts
 from eosctl.model.transactions import ActiveProducer
 from eosctl.operations.evidence import EvidenceRequest, descriptions, read_cluster_evidence
 from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.operations.offsets import read_offsets_facts
 from eosctl.operations.session import Session
+from eosctl.operations.timeline import TimelineRequest, cluster_of, read_events
 from eosctl.sources.cluster_reader import ALL_TOPICS, ClusterReader
 from eosctl.sources.saved_cluster import read_snapshot_file
 
+KEPT_MS: Final = 7 * 86_400_000
+KEPT_EVENTS: Final = 10_000
 Commits = Mapping[TopicPartition, Mapping[int, tuple[PendingCommit, ...]] | Skipped]
 
 
@@ -66,6 +71,7 @@ def take_snapshot(session: Session, request: SnapshotRequest) -> Snapshot:
     producers = first if isinstance(first, Skipped) else read_or_skip(lambda: _producers_facts(reader, first))
     files = () if request.worker_config is None else (request.worker_config,)
     topics = {"config": request.config_topic, "offsets": request.worker_offsets_topic}
+    evidence = read_or_skip(lambda: read_cluster_evidence(reader, EvidenceRequest(topics, files), transactions))
     return Snapshot(
         as_of=as_of,
         cluster=cluster,
@@ -76,10 +82,31 @@ def take_snapshot(session: Session, request: SnapshotRequest) -> Snapshot:
         offsets=read_or_skip(lambda: _offsets_facts(reader, request)),
         transaction_log=read_or_skip(lambda: _log_facts(reader)),
         producers=producers,
-        evidence=read_or_skip(lambda: read_cluster_evidence(reader, EvidenceRequest(topics, files), transactions)),
+        evidence=evidence,
         clock=reader.clock(),
+        timeline=read_or_skip(lambda: _last_days(reader, evidence, request, as_of)),
         unlisted=(*(() if isinstance(listed, Skipped) else listed.unlisted), *_hidden_topics(reader)),
     )
+
+
+def _last_days(
+    reader: ClusterReader, evidence: ClusterEvidence | Skipped, request: SnapshotRequest, as_of: int
+) -> TimelineFacts | Skipped:
+    """The events of the last KEPT_MS, without the ones of output topics; few enough that the file stays small."""
+    log = reader.timeline()
+    if isinstance(log, Skipped | TimelineFacts):
+        return log
+    topics = () if isinstance(evidence, Skipped) else evidence.internal_topics
+    names = {each.role: each.name for each in topics}
+    wanted = TimelineRequest(
+        since=as_of - KEPT_MS,
+        config_topic=names.get("config", request.config_topic),
+        status_topic=names.get("status"),
+        worker_offsets_topic=names.get("offsets", request.worker_offsets_topic),
+        outputs=False,
+    )
+    with reader.adding():
+        return read_events(log, wanted, cluster_of(reader), KEPT_EVENTS)
 
 
 def _config_topic(reader: ClusterReader, topic: str) -> ConfigTopicLog | Skipped:

@@ -41,8 +41,8 @@ from eosctl.model.transaction_log import LogRecord
 from eosctl.model.transactions import NO_OWNER, transactional_ids_by_producer
 from eosctl.operations.session import Session
 from eosctl.operations.transactions import ConnectNames, read_connect_names
-from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem
-from eosctl.sources.log_directories import LiveLog, RecordLog, SegmentLog
+from eosctl.sources.audit_log import ControlBatch, DataBatch, LiveLog, LogItem, RecordLog
+from eosctl.sources.log_directories import SegmentLog
 
 FIRST_WINDOW: Final = 1_000
 """Offsets of the first step back; each further one is twice as long."""

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
 from msgspec import Struct
 
+from eosctl.clients.errors import protocol_error
+from eosctl.clients.leaders import NO_LEADER, partition_leaders
+from eosctl.clients.messages import list_offsets
 from eosctl.clients.wire import Wire
 from eosctl.codecs.record_batches import (
     HEADER,
@@ -27,7 +30,7 @@ from eosctl.codecs.record_batches import (
     decode_marker,
     next_batch,
 )
-from eosctl.errors import EosctlError, Refused, Undecodable, UsageError
+from eosctl.errors import EosctlError, Refused, Undecodable, Unreachable, UsageError
 from eosctl.model.records import IsolationLevel
 from eosctl.sources.kafka_log import MOST_BYTES, LogReader, RecordsDeleted, are_in_order, partition_offsets
 from eosctl.sources.kafka_topics import topic_ids
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
     from eosctl.clients.messages import Response
     from eosctl.model.audit import AuditPlan, OffsetRange
     from eosctl.model.client_properties import ClientProperties
+    from eosctl.model.names import TopicPartition
+    from eosctl.model.topics import PartitionOffsets
 
 
 # A partition's batches for who has to go on behind damage: what could not be read is passed over, and kept.
@@ -291,3 +296,57 @@ def _control(batch: Batch, reader: LogReader) -> ControlBatch | DamagedOffsets:
         return ControlBatch(batch, decode_marker(batch, topic_partition=reader.topic_partition))
     except Undecodable as error:
         return DamagedOffsets(batch.header.base_offset, batch.header.next_offset, error.reason)
+
+
+class RecordLog(Protocol):
+    """Partitions that can be read in ranges of offsets."""
+
+    def partitions(self, topic: str) -> Sequence[TopicPartition]:
+        """The partitions of the topic. Raises UsageError where there is none."""
+
+    def bounds(self, place: TopicPartition) -> PartitionOffsets:
+        """Its log start offset, last stable offset and high watermark."""
+
+    def cut_bytes(self, place: TopicPartition) -> int:
+        """How many bytes behind the high watermark are no whole batch."""
+
+    def read(self, offsets: OffsetRange) -> Iterator[LogItem]:
+        """Everything in the range, in offset order; batches of a settled range say whether they were aborted."""
+
+    def offset_at(self, place: TopicPartition, time_ms: int) -> tuple[int, int] | None:
+        """Offset and timestamp of the first record whose timestamp is that or later; None where there is none."""
+
+
+class LiveLog:
+    """Partitions of a cluster, read from their leaders."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    def partitions(self, topic: str) -> Sequence[TopicPartition]:
+        return sorted(partition_leaders(self._wire, [topic]))
+
+    def bounds(self, place: TopicPartition) -> PartitionOffsets:
+        """As its leader answers; raises UsageError for a partition that does not exist."""
+        return partition_offsets(self._wire, [place])[place]
+
+    def cut_bytes(self, place: TopicPartition) -> int:
+        """None: a broker cuts them off when it starts."""
+        return 0
+
+    def read(self, offsets: OffsetRange) -> Iterator[LogItem]:
+        return read_range(self._wire, offsets, None) if offsets.size > 0 else iter(())
+
+    def offset_at(self, place: TopicPartition, time_ms: int) -> tuple[int, int] | None:
+        """ListOffsets by timestamp (KIP-79)."""
+        leader = partition_leaders(self._wire, [place.topic]).get(place, NO_LEADER)
+        if leader == NO_LEADER:
+            raise Unreachable(f"{place} has no leader")
+        request = list_offsets([place], max(0, time_ms), IsolationLevel.READ_UNCOMMITTED)
+        part = self._wire.request(leader, request).topics[0].partitions[0]
+        if part.error_code:
+            resource = f"Topic {place.topic}"
+            raise protocol_error(
+                part.error_code, principal=self._wire.principal, operation="Describe", resource=resource
+            )
+        return None if part.offset < 0 else (int(part.offset), int(part.timestamp))

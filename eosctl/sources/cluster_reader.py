@@ -31,12 +31,13 @@ if TYPE_CHECKING:
     from eosctl.model.groups import ConnectGroup, Groups, ListedGroup, ShareGroups
     from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
     from eosctl.model.offsets import ConnectorOffset, OffsetsTopic, SourceSupport, StorePlace
+    from eosctl.model.timeline import TimelineFacts
     from eosctl.model.times import ClusterClock
     from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
     from eosctl.model.transactions import AnsweredProducers, Described, ListedTransactions, TransactionState
     from eosctl.model.versions import KafkaVersion, Release
     from eosctl.model.workers import ConnectFacts, ConnectorStatus
-    from eosctl.sources.audit_log import OpenSource
+    from eosctl.sources.audit_log import OpenSource, RecordLog
 
 
 # What can be asked of topics and of the record batches in them: a part of ClusterReader.
@@ -72,6 +73,9 @@ class TopicReader(Protocol):
 
     def record_batches(self) -> OpenSource | Skipped:
         """What opens the record batches of partitions, in this process and in others."""
+
+    def timeline(self) -> RecordLog | TimelineFacts | Skipped:
+        """The partitions to read events from, or the events that were saved."""
 
 
 Configs = Mapping[str, Mapping[str, object]]

@@ -36,7 +36,7 @@ from eosctl.sources import (
     kafka_topics,
     kafka_transactions,
 )
-from eosctl.sources.audit_log import OpenCluster, OpenSource
+from eosctl.sources.audit_log import LiveLog, OpenCluster, OpenSource, RecordLog
 from eosctl.sources.cluster_reader import (
     ALL_TOPICS,
     CommitPlace,
@@ -394,6 +394,10 @@ class LiveCluster(CoverageLog):
     def record_batches(self) -> OpenSource | Skipped:
         """Fetched with the same identity."""
         return OpenCluster(self._wire.properties, self._connections.timeout_s)
+
+    def timeline(self) -> RecordLog:
+        """From the partitions' leaders."""
+        return LiveLog(self._wire)
 
     def clock(self) -> ClusterClock | Skipped:
         """By one request; it is no gap where it fails, for what needs it says so."""

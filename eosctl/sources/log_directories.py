@@ -24,15 +24,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol, Self
+from typing import Final, NamedTuple, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from eosctl.clients.errors import protocol_error
-from eosctl.clients.leaders import NO_LEADER, partition_leaders
-from eosctl.clients.messages import list_offsets
-from eosctl.clients.wire import Wire
 from eosctl.codecs.record_batches import (
     HEADER,
     LENGTH_AT,
@@ -51,14 +47,13 @@ from eosctl.codecs.record_batches import (
     next_batch,
 )
 from eosctl.codecs.transaction_log import decode_log_record
-from eosctl.errors import ConfigError, Undecodable, Unreachable, UsageError
+from eosctl.errors import ConfigError, Undecodable, UsageError
 from eosctl.model.audit import AuditPlan, OffsetRange
 from eosctl.model.names import TRANSACTION_LOG, TopicPartition
-from eosctl.model.records import IsolationLevel, Record
+from eosctl.model.records import Record
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transaction_log import LogRecord
-from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem, LogSource, read_range
-from eosctl.sources.kafka_log import partition_offsets
+from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem, LogSource
 
 # Checkpoint files of a broker's log directory: what it keeps about partitions beside their segments.
 #
@@ -494,60 +489,6 @@ class OpenSegments(Struct, frozen=True):
 
     def __call__(self) -> SegmentSource:
         return SegmentSource(self.segments)
-
-
-class RecordLog(Protocol):
-    """Partitions that can be read in ranges of offsets."""
-
-    def partitions(self, topic: str) -> Sequence[TopicPartition]:
-        """The partitions of the topic. Raises UsageError where there is none."""
-
-    def bounds(self, place: TopicPartition) -> PartitionOffsets:
-        """Its log start offset, last stable offset and high watermark."""
-
-    def cut_bytes(self, place: TopicPartition) -> int:
-        """How many bytes behind the high watermark are no whole batch."""
-
-    def read(self, offsets: OffsetRange) -> Iterator[LogItem]:
-        """Everything in the range, in offset order; batches of a settled range say whether they were aborted."""
-
-    def offset_at(self, place: TopicPartition, time_ms: int) -> tuple[int, int] | None:
-        """Offset and timestamp of the first record whose timestamp is that or later; None where there is none."""
-
-
-class LiveLog:
-    """Partitions of a cluster, read from their leaders."""
-
-    def __init__(self, wire: Wire) -> None:
-        self._wire = wire
-
-    def partitions(self, topic: str) -> Sequence[TopicPartition]:
-        return sorted(partition_leaders(self._wire, [topic]))
-
-    def bounds(self, place: TopicPartition) -> PartitionOffsets:
-        """As its leader answers; raises UsageError for a partition that does not exist."""
-        return partition_offsets(self._wire, [place])[place]
-
-    def cut_bytes(self, place: TopicPartition) -> int:
-        """None: a broker cuts them off when it starts."""
-        return 0
-
-    def read(self, offsets: OffsetRange) -> Iterator[LogItem]:
-        return read_range(self._wire, offsets, None) if offsets.size > 0 else iter(())
-
-    def offset_at(self, place: TopicPartition, time_ms: int) -> tuple[int, int] | None:
-        """ListOffsets by timestamp (KIP-79)."""
-        leader = partition_leaders(self._wire, [place.topic]).get(place, NO_LEADER)
-        if leader == NO_LEADER:
-            raise Unreachable(f"{place} has no leader")
-        request = list_offsets([place], max(0, time_ms), IsolationLevel.READ_UNCOMMITTED)
-        part = self._wire.request(leader, request).topics[0].partitions[0]
-        if part.error_code:
-            resource = f"Topic {place.topic}"
-            raise protocol_error(
-                part.error_code, principal=self._wire.principal, operation="Describe", resource=resource
-            )
-        return None if part.offset < 0 else (int(part.offset), int(part.timestamp))
 
 
 class SegmentLog:

@@ -26,6 +26,7 @@ from eosctl.model.hanging import (
 from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.model.offsets import ConnectorOffset, OffsetsFacts, OffsetsTopic, StorePlace, WorkerSettings
 from eosctl.model.skipped import Cause, Skipped, not_asked
+from eosctl.model.timeline import TimelineFacts
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import PartitionOffsets, RecordsDigest, TopicDescription, TopicFacts
 from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
@@ -229,6 +230,11 @@ class SavedCluster(CoverageLog):
     @asked("record batches")
     def record_batches(self) -> OpenSource | Skipped:
         return NO_BATCHES
+
+    @asked("the timeline")
+    def timeline(self) -> TimelineFacts | Skipped:
+        """The events of the days before it was saved."""
+        return self._snapshot.timeline
 
     @property
     def cluster_id(self) -> str | None:

@@ -26,6 +26,7 @@ CONNECTING |= {
     "eosctl profile check": "profile check -b {mute}",
     "eosctl snapshot save": "snapshot save site.snapshot -b {mute}",
     "eosctl inspect-config": "inspect-config -b {mute}",
+    "eosctl timeline": "timeline -b {mute}",
     "eosctl offsets show": "offsets show -b {mute}",
     "eosctl offsets export": "offsets export offsets.json -b {mute}",
     "eosctl offsets diff": "offsets diff live offsets.json -b {mute}",

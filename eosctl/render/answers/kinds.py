@@ -35,6 +35,7 @@ from eosctl.render.answers.plan import AppliedData, KeptPlansData, PlanData
 from eosctl.render.answers.probe import ProbeData, ProbePlanData
 from eosctl.render.answers.profile import ConnectionCheckData, ProfileData, ProfilesData, SettingsData
 from eosctl.render.answers.sandbox import EnvironmentData, StartedData, StatusData, StoppedData
+from eosctl.render.answers.timeline import TimelineData
 from eosctl.render.answers.tracing import TraceData
 from eosctl.render.answers.transaction_log import LogHistoryData, TransactionLogData
 from eosctl.render.answers.transactions import DescriptionsData, ProducersData, StabilityData, TransactionsData
@@ -300,6 +301,7 @@ KINDS: Final = (
     DocumentKind("connector.list", ConnectorListData, ("connector list",)),
     DocumentKind("inspect-config", InspectionData, ("inspect-config",)),
     DocumentKind("inspect-config.history", ConfigHistoryData, ("inspect-config",)),
+    DocumentKind("timeline", TimelineData, ("timeline",)),
     DocumentKind("watch", WatchData, ("watch",)),
     DocumentKind("explain", ExplanationsData, ("explain",)),
     DocumentKind("explain.list", KnownData, ("explain",)),
