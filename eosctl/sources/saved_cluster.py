@@ -234,7 +234,7 @@ class SavedCluster(CoverageLog):
     @asked("the timeline")
     def timeline(self) -> TimelineFacts | Skipped:
         """The events of the days before it was saved."""
-        return self._snapshot.timeline
+        return self.snapshot.timeline
 
     @property
     def cluster_id(self) -> str | None:
