@@ -24,7 +24,7 @@ from eosctl.model.client_properties import ClientProperties, Property
 from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.groups import ConnectGroup, GroupMember, ListedGroup
 from eosctl.model.skipped import Skipped
-from eosctl.sources import discovery
+from eosctl.sources import discovery, group_belongings
 from eosctl.sources.config_providers import read_subject
 from eosctl.sources.connect_rest import read_worker
 from eosctl.sources.discovery import Discovery
@@ -59,6 +59,7 @@ def members(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return {"ours": ConnectGroup("Stable", "connect", "sessioned", members)}
 
     monkeypatch.setattr(discovery, "read_connect_groups", described)
+    monkeypatch.setattr(group_belongings, "listed_groups", lambda _: {})  # no other Connect group
     return urls
 
 
