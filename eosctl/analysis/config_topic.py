@@ -127,6 +127,7 @@ class _Connector:
     commit_offset: int | None = None
     task_count_offset: int | None = None
     unclaimed_commit_offset: int | None = None
+    commit_timestamp: int | None = None
 
     def freeze(self, name: str) -> ConnectorState:
         """A copy that later records do not change."""
@@ -147,6 +148,7 @@ class _Connector:
             self.commit_offset,
             self.task_count_offset,
             self.unclaimed_commit_offset,
+            self.commit_timestamp,
         )
 
 
@@ -269,6 +271,7 @@ class ConfigTopicReplay:
         connector.task_count = record.tasks
         connector.pending_fencing = True
         connector.commit_offset = record.origin.offset
+        connector.commit_timestamp = record.origin.timestamp
         return Effect.APPLIED
 
     def _disown(self, connector: _Connector, offset: int) -> bool:

@@ -1,7 +1,8 @@
 """Derives the answer of inspect-config from the config topic, read once."""
 
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import chain
 from typing import Final
 
 from msgspec import Struct
@@ -27,6 +28,7 @@ from eosctl.model.names import ConnectorTaskId, is_topic_name, task_transactiona
 from eosctl.model.report import Finding, FindingKind, Severity, worst_first
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.text import pluralize
+from eosctl.model.times import rfc3339
 from eosctl.model.topics import PartitionOffsets, TopicFacts
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.whole_numbers import MOST_TASKS, whole
@@ -36,6 +38,7 @@ class _Case(Struct, frozen=True):
     connector: InspectedConnector
     cluster_has_records: bool
     version: KafkaVersion
+    as_of: int = 0
 
     def finding(
         self, kind: FindingKind, message: str, *, cure: str | None = None, severity: Severity | None = None
@@ -62,13 +65,13 @@ class _Case(Struct, frozen=True):
 
 
 def connector_findings(
-    connector: InspectedConnector, cluster_has_records: bool, version: KafkaVersion
+    connector: InspectedConnector, cluster_has_records: bool, version: KafkaVersion, as_of: int = 0
 ) -> Iterator[Finding]:
     """All that is found about one connector, with the fixes for workers of this version.
 
-    cluster_has_records shows whether any task count record exists at all.
+    cluster_has_records shows whether any task count record exists at all. as_of is in ms since the epoch, 0 if unknown.
     """
-    case = _Case(connector, cluster_has_records, version)
+    case = _Case(connector, cluster_has_records, version, as_of)
     for rule in _RULES:
         finding = rule(case)
         if finding is not None:
@@ -91,19 +94,42 @@ def _pending_with_running_tasks(case: _Case) -> Finding | None:
     starts = state.target_state is TargetState.STARTED and state.task_count != 0
     if case.connector.type is not ConnectorType.SOURCE or not fencing or not starts or not case.running:
         return None
-    return case.finding(
+    return _start_in_progress(case) or case.finding(
         kinds.PENDING_FENCING_WITH_RUNNING_TASKS,
-        f"{pluralize(case.running, 'task runs', 'tasks run')} although the task commit at offset {state.commit_offset} "
-        "was not followed by a task count record: they started without a round of fencing, so older tasks may still "
-        "write",
+        f"{_unfenced(case)}: they started without a round of fencing, so older tasks may still write",
         cure="make sure that every worker has exactly.once.source.support=enabled (`eosctl upgrade-check --to "
         f"enabled`), then restart the tasks: {_restart(case)}",
     )
 
 
-def may_be_starting(findings: Iterable[Finding]) -> bool:
-    """True if a start in progress would look the same for some seconds: old tasks run beside the new commit."""
-    return any(each.kind == kinds.PENDING_FENCING_WITH_RUNNING_TASKS for each in findings)
+def _unfenced(case: _Case) -> str:
+    return (
+        f"{pluralize(case.running, 'task runs', 'tasks run')} although the task commit at offset "
+        f"{case.connector.state.commit_offset} was not followed by a task count record"
+    )
+
+
+FENCING_ROUND_MS: Final = 90_000
+"""How long a worker waits for the leader's round of fencing (DistributedHerder, the request's timeout)."""
+
+
+def _start_in_progress(case: _Case) -> Finding | None:
+    """The finding while the commit is young: tasks from before it run until the round of fencing has ended."""
+    committed = case.connector.state.commit_timestamp
+    if committed is None or not case.as_of or case.as_of - committed >= FENCING_ROUND_MS:
+        return None
+    until = rfc3339(committed + FENCING_ROUND_MS)
+    if committed - case.as_of >= FENCING_ROUND_MS:
+        reason = f"the commit has a time in the future, {rfc3339(committed)}, so its age is unknown"
+        cure = "compare the clocks of the workers with this machine's, and look again"
+        return _unknown_start(case, reason, cure, Severity.WARNING)
+    reason = f"a start may be in progress, with tasks from before it: a round of fencing may take until {until}"
+    return _unknown_start(case, reason, f"nothing yet; look again after {until}", Severity.INFO)
+
+
+def _unknown_start(case: _Case, reason: str, cure: str, severity: Severity) -> Finding:
+    kind = kinds.PENDING_FENCING_WITH_RUNNING_TASKS
+    return case.finding(kind, f"{_unfenced(case)}; {reason}", cure=cure, severity=severity)
 
 
 def _count_mismatch(case: _Case) -> Finding | None:
@@ -455,25 +481,37 @@ def _rewrite(malformed: MalformedKey) -> str:
 NOT_ASKED = not_asked("not asked")
 
 
+class ReportedConnectors(Struct, frozen=True):
+    """What Connect REST says: types is name to "source" or "sink", running_tasks name to number of RUNNING tasks.
+
+    A name missing from running_tasks has none. as_of is the time of reading in ms since the epoch, 0 if it is unknown.
+    """
+
+    types: Mapping[str, str] | Skipped = NOT_ASKED
+    running_tasks: Mapping[str, int] | Skipped = NOT_ASKED
+    as_of: int = 0
+
+
+NOTHING_REPORTED: Final = ReportedConnectors()
+
+
 def inspect(
     survey: Survey,
     *,
     topic: str,
     topic_facts: TopicFacts | Skipped = NOT_ASKED,
     offsets: PartitionOffsets | Skipped = NOT_ASKED,
-    types: Mapping[str, str] | Skipped = NOT_ASKED,
-    running_tasks: Mapping[str, int] | Skipped = NOT_ASKED,
+    reported: ReportedConnectors = NOTHING_REPORTED,
     group_id: str | None = None,
     selected: Collection[str] = (),
 ) -> Inspection:
     """Connectors with their next start, and findings, of all connectors or of those `selected`.
 
-    types and running_tasks are those of Connect REST (name to "source" or "sink", name to number of RUNNING tasks); a
-    name missing from running_tasks has none. Where types were skipped, a task count record still proves a source.
+    Where types were skipped, a task count record still proves a source.
     """
     names = [name for name in sorted(survey.state.states) if _is_relevant(survey.state.state(name))]
     chosen = [name for name in names if not selected or name in selected]
-    connectors = tuple(_inspected(survey.state.state(name), types, running_tasks, group_id) for name in chosen)
+    connectors = tuple(_inspected(survey.state.state(name), reported, group_id) for name in chosen)
     has_records = any(state.task_count_record is not None for state in survey.state.states.values())
     version = survey.state.reader.version
     other = not_a_config_topic(topic, survey)
@@ -484,7 +522,7 @@ def inspect(
             *topic_findings(topic, topic_facts),
             *open_transaction(topic, group_id, survey, offsets),
             *record_findings(topic, survey),
-            *(finding for connector in connectors for finding in connector_findings(connector, has_records, version)),
+            *chain.from_iterable(connector_findings(each, has_records, version, reported.as_of) for each in connectors),
         )
     )
     return Inspection(
@@ -495,7 +533,9 @@ def inspect(
         connectors=connectors,
         findings=worst_first(findings),
         absent=tuple(sorted(set(selected) - set(names))),
-        skipped=dict(_skipped(topic_facts, offsets=offsets, types=types, running_tasks=running_tasks)),
+        skipped=dict(
+            _skipped(topic_facts, offsets=offsets, types=reported.types, running_tasks=reported.running_tasks)
+        ),
     )
 
 
@@ -507,11 +547,10 @@ def _is_relevant(state: ConnectorState) -> bool:
 
 def _inspected(
     state: ConnectorState,
-    types: Mapping[str, str] | Skipped,
-    running_tasks: Mapping[str, int] | Skipped,
+    reported: ReportedConnectors,
     group_id: str | None,
 ) -> InspectedConnector:
-    connector_type = _type_of(state, types)
+    running_tasks, connector_type = reported.running_tasks, _type_of(state, reported.types)
     running = running_tasks if isinstance(running_tasks, Skipped) else running_tasks.get(state.name, 0)
     return InspectedConnector(state, connector_type, running, next_start(state, connector_type, group_id))
 

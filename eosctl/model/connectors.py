@@ -92,7 +92,8 @@ class ConnectorState(Struct, frozen=True):
     generation is counted). generation counts applied sets of task configs from 0 and lives in the worker's memory only.
     missing_tasks are the task numbers that the last, incomplete commit lacked. The offsets belong to the last
     record of each kind that was applied; unclaimed_commit_offset is the last task commit ignored because the
-    connector's config was unknown when it was read (KAFKA-16838).
+    connector's config was unknown when it was read (KAFKA-16838). commit_timestamp is the time of the record at
+    commit_offset, in ms since the epoch.
     """
 
     name: str
@@ -111,6 +112,7 @@ class ConnectorState(Struct, frozen=True):
     commit_offset: int | None = None
     task_count_offset: int | None = None
     unclaimed_commit_offset: int | None = None
+    commit_timestamp: int | None = None
 
     @property
     def known(self) -> bool:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from eosctl.analysis.config_topic import connector_of, of_a_config_topic, survey_config_topic, timeline
-from eosctl.analysis.inspection import inspect, may_be_starting
-from eosctl.errors import UsageError
+from eosctl.analysis.inspection import ReportedConnectors, inspect
 from eosctl.model.config_topic import ConfigTopicHistory, InspectedConfigTopic, Inspection, TimelineEntry
 from eosctl.model.connectors import Reader
 from eosctl.model.names import not_in_config_topic
@@ -21,14 +19,8 @@ from eosctl.operations.offset_stores import worker_version
 from eosctl.operations.transactions import require_group
 
 if TYPE_CHECKING:
-    from eosctl.model.config_topic import ConfigRecord, ConfigTopicLog
-    from eosctl.model.workers import ConnectFacts
+    from eosctl.model.config_topic import ConfigRecord
     from eosctl.operations.session import Session
-    from eosctl.sources.cluster_reader import ClusterReader
-
-
-PAUSE_S: Final = 0.5
-LOOKS: Final = 20
 
 
 class ConfigTopicRequest(Struct, frozen=True):
@@ -51,23 +43,17 @@ def inspect_config_topic(session: Session, request: ConfigTopicRequest) -> Inspe
         connect, worker = reader.connect(), worker_version(reader, request.worker_version)
     require_group(reader, connect)  # the transactional IDs of the next start follow from it
     read_as = Reader(worker.version, request.isolation_level)
-
-    def look(log: ConfigTopicLog, connect: ConnectFacts | Skipped) -> Inspection:
-        return inspect(
-            survey_config_topic(log.records, read_as),
-            topic=log.topic,
-            topic_facts=log.facts,
-            offsets=log.offsets,
-            types=connect if isinstance(connect, Skipped) else connect.types,
-            running_tasks=connect if isinstance(connect, Skipped) else connect.running_tasks,
-            group_id=reader.group_id,
-            selected=request.connectors,
-        )
-
-    def look_again() -> Inspection:
-        return look(reader.config_topic(request.config_topic), reader.connect())
-
-    inspection = settled(reader, look(log, connect), look_again)
+    inspection = inspect(
+        survey_config_topic(log.records, read_as),
+        topic=log.topic,
+        topic_facts=log.facts,
+        offsets=log.offsets,
+        reported=ReportedConnectors(connect, connect, as_of)
+        if isinstance(connect, Skipped)
+        else ReportedConnectors(connect.types, connect.running_tasks, as_of),
+        group_id=reader.group_id,
+        selected=request.connectors,
+    )
     _require(inspection)
     return InspectedConfigTopic(
         inspection,
@@ -78,20 +64,6 @@ def inspect_config_topic(session: Session, request: ConfigTopicRequest) -> Inspe
         worker.notes,
         coverage=reader.coverage,
     )
-
-
-def settled(reader: ClusterReader, inspection: Inspection, look: Callable[[], Inspection]) -> Inspection:
-    """The inspection; `look` repeats it while tasks from before their last commit may still run.
-
-    After a change of a config, a restart and in a rebalance, tasks of before run for some seconds beside a commit that
-    is not followed by a round of fencing yet. A snapshot does not change.
-    """
-    looks = LOOKS
-    with suppress(UsageError):
-        while looks and may_be_starting(inspection.findings):
-            next(reader.every(PAUSE_S))
-            inspection, looks = look(), looks - 1
-    return inspection
 
 
 def config_topic_history(session: Session, request: ConfigTopicRequest) -> ConfigTopicHistory:

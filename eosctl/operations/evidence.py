@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from eosctl.analysis.client_configs import connector_config, servers_elsewhere
 from eosctl.analysis.config_topic import survey_config_topic
-from eosctl.analysis.inspection import inspect
+from eosctl.analysis.inspection import ReportedConnectors, inspect
 from eosctl.analysis.output_topics import bootstrap_addresses, output_topics
 from eosctl.analysis.output_topics import topics_of as output_topics_of
 from eosctl.analysis.phases import Workers
@@ -64,7 +64,6 @@ from eosctl.operations.acls import (
     require_known,
 )
 from eosctl.operations.audit_topics import CLEANUP_POLICY, RETENTION_BYTES, RETENTION_MS, SETTINGS
-from eosctl.operations.config_topic import settled
 from eosctl.operations.mirror_positions import is_mirror_source, source_partition, source_session
 from eosctl.operations.offset_stores import DECIDING, OffsetsRequest
 from eosctl.operations.offsets import read_offsets, report_of
@@ -152,12 +151,13 @@ def inspection_of(log: ConfigTopicLog, known: Evidence, version: KafkaVersion | 
         topic=log.topic,
         topic_facts=log.facts,
         offsets=log.offsets,
-        types=statuses
+        reported=ReportedConnectors(statuses, statuses, known.as_of)
         if isinstance(statuses, Skipped)
-        else {name: each.type for name, each in statuses.items() if each.type is not None},
-        running_tasks=statuses
-        if isinstance(statuses, Skipped)
-        else {name: len(each.running_tasks) for name, each in statuses.items()},
+        else ReportedConnectors(
+            {name: each.type for name, each in statuses.items() if each.type is not None},
+            {name: len(each.running_tasks) for name, each in statuses.items()},
+            known.as_of,
+        ),
         group_id=None if isinstance(group_id, Skipped) else group_id,
     )
 
@@ -643,13 +643,7 @@ def _read_workers(reader: ClusterReader, request: EvidenceRequest) -> _Workers:
 def _with_brokers(
     reader: ClusterReader, known: Evidence, topics: dict[str, str], version: KafkaVersion | Skipped
 ) -> Evidence:
-    def look(evidence: Evidence) -> Inspection:
-        return inspection_of(reader.config_topic(topics["config"]), evidence, version)
-
-    def look_again() -> Inspection:
-        return look(replace(known, statuses=reader.connector_statuses()))
-
-    inspection = read_or_skip(lambda: settled(reader, look(known), look_again))
+    inspection = read_or_skip(lambda: inspection_of(reader.config_topic(topics["config"]), known, version))
     if not isinstance(inspection, Skipped):
         topics = {**topics, "config": inspection.topic}
     listed, groups = read_or_skip(reader.transactional_ids), reader.groups()

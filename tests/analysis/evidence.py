@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from eosctl.analysis.inspection import inspect
+from eosctl.analysis.inspection import ReportedConnectors, inspect
 from eosctl.analysis.rules.registry import RULES, ask
 from eosctl.model.acl_plan import AclDifference, BindingStatus, ComparedBinding, PlannedBinding, Reason
 from eosctl.model.acls import AclBinding, Operation, ResourcePattern, ResourceType
@@ -54,8 +54,7 @@ def inspection(log=None, *, running=2, **config):
         log.survey(),
         topic="connect-configs",
         topic_facts=TopicFacts("connect-configs", 1, 3, COMPACT),
-        types={"x": "source"},
-        running_tasks={"x": running},
+        reported=ReportedConnectors({"x": "source"}, {"x": running}),
         group_id="g",
     )
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from eosctl.analysis.client_configs import connector_client, refused_by_producer, refused_overrides
 from eosctl.analysis.connect_requests import for_connector, put_config, restart_tasks
-from eosctl.analysis.inspection import inspect
+from eosctl.analysis.inspection import ReportedConnectors, inspect
 from eosctl.model.client_roles import ClientRole, ConnectorConfig, WorkerConfig, as_properties
 from eosctl.model.connectors import ConnectorType, Reader, connector_path
 from eosctl.model.names import TopicPartition
@@ -23,7 +23,10 @@ COMPACT = TopicFacts("connect-configs", 1, 3, {"cleanup.policy": "compact"})
 
 
 def inspected(log, reader=LATEST, **given):
-    return inspect(log.survey(reader), topic="connect-configs", **{"topic_facts": COMPACT, **given})
+    reported = ReportedConnectors(
+        **{each: given.pop(each) for each in ("types", "running_tasks", "as_of") if each in given}
+    )
+    return inspect(log.survey(reader), topic="connect-configs", reported=reported, **{"topic_facts": COMPACT, **given})
 
 
 def found(log, **given):
@@ -51,6 +54,24 @@ class TestConnectors:
         assert found(log, running_tasks={}) == {}
         assert found(log, running_tasks=Skipped("no Connect URL")) == {}
         assert found(log, running_tasks={"x": 2}, types={"x": "sink"}) == {}
+
+    @pytest.mark.parametrize(
+        ("age_ms", "severity", "words"),
+        [
+            (0, Severity.INFO, "a round of fencing may take until 2026-09-21T14:14:50.008Z"),
+            (89_999, Severity.INFO, "a start may be in progress, with tasks from before it"),
+            (90_000, Severity.ERROR, "they started without a round of fencing, so older tasks may still write"),
+            (-89_999, Severity.INFO, "a start may be in progress"),
+            (-90_000, Severity.WARNING, "the commit has a time in the future, 2026-09-21T14:13:20.008Z"),
+        ],
+    )
+    def test_the_age_of_the_commit_tells_a_start_in_progress_from_one_without_fencing(self, age_ms, severity, words):
+        log = healthy().writer(7).tasks("x", 0, 1).commit("x", 2)
+        committed = log.records[-1].timestamp
+        finding = found(log, running_tasks={"x": 2}, as_of=committed + age_ms)["pending-fencing-with-running-tasks"]
+        assert finding.severity == severity
+        assert words in finding.message
+        assert ("/restart" in finding.cure) is (severity is Severity.ERROR)
 
     def test_tasks_that_a_stop_is_about_to_end_are_no_error(self):
         stopped = healthy().writer(7).commit("x", 0).target("x", "STOPPED")

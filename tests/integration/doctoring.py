@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -169,9 +170,12 @@ def alter_topic(sandbox: Sandbox, topic: str, **settings: str) -> None:
         future.result(30)
 
 
-def write(sandbox: Sandbox, topic: str, *records: tuple[bytes | None, bytes | None], partition: int = 0) -> None:
-    """Plain records into one partition."""
+def write(
+    sandbox: Sandbox, topic: str, *records: tuple[bytes | None, bytes | None], partition: int = 0, age_s: int = 0
+) -> None:
+    """Plain records into one partition, written so long ago."""
+    at = int(1000 * (time.time() - age_s))  # noqa: TID251  # the time of the records
     producer = Producer({"bootstrap.servers": sandbox.bootstrap_servers})
     for key, value in records:
-        producer.produce(topic, value, key, partition=partition)
+        producer.produce(topic, value, key, partition=partition, timestamp=at)
     assert producer.flush(30) == 0

@@ -203,8 +203,8 @@ def phases(site: Site, eosctl: Any, store: str, watch: ExitStack, start: Callabl
         ("EosctlConsumersHeldBack", holds, lambda: kept["writer"].commit_transaction(30)),
         # zombies of an earlier generation may be there until a round of fencing has succeeded
         ("EosctlFencingPending", lambda: site.commit(1), lambda: site.fence(1)),
-        # tasks of the new generation run, those of the one before were not fenced
-        ("EosctlFindings EOS068", lambda: site.commit(1), lambda: site.fence(1)),
+        # tasks of the new generation run for two minutes, those of the one before were not fenced
+        ("EosctlFindings EOS068", lambda: site.commit(1, age_s=120), lambda: site.fence(1)),
         # what the connector's own topic lacks hides what the workers' topic has
         ("EosctlNullShadow", lambda: site.offset(TOPICS["offsets"], "/n"), lambda: site.offset(OWN_TOPIC, "/n")),
         ("EosctlConnectorInconsistent", lambda: site.commit(2, published=1), lambda: (site.commit(2), site.fence(2))),

@@ -92,15 +92,15 @@ class Site:
             producer.produce(TRANSACTION_LOG, value, encode_transaction_log_key(name), partition=place)
         assert producer.flush(60) == 0
 
-    def put(self, key: str, value: object) -> None:
-        """A record of the config topic."""
-        self._write(TOPICS["config"], key.encode(), json.dumps(value).encode())
+    def put(self, key: str, value: object, age_s: int = 0) -> None:
+        """A record of the config topic, written so long ago."""
+        self._write(TOPICS["config"], key.encode(), json.dumps(value).encode(), age_s)
 
-    def commit(self, tasks: int, published: int | None = None) -> None:
+    def commit(self, tasks: int, published: int | None = None, age_s: int = 0) -> None:
         """The configs of the tasks, or of `published` of them, and their commit."""
         for task in range(tasks if published is None else published):
             self.put(f"task-{CONNECTOR}-{task}", {"properties": {**self.config, "task.class": "T"}})
-        self.put(f"commit-{CONNECTOR}", {"tasks": tasks})
+        self.put(f"commit-{CONNECTOR}", {"tasks": tasks}, age_s)
 
     def fence(self, tasks: int) -> None:
         """What the leader writes after a round of zombie fencing."""
@@ -110,8 +110,9 @@ class Site:
         """An offset of one of the connector's source partitions."""
         self._write(topic, encode_offsets_key(CONNECTOR, {"filename": file}), b'{"position":1}')
 
-    def _write(self, topic: str, key: bytes, value: bytes) -> None:
-        self._producer.produce(topic, value, key, partition=0)
+    def _write(self, topic: str, key: bytes, value: bytes, age_s: int = 0) -> None:
+        at = int(1000 * (time.time() - age_s))  # noqa: TID251  # the time of the record
+        self._producer.produce(topic, value, key, partition=0, timestamp=at)
         assert self._producer.flush(60) == 0
 
     def allow(self, *, all_ids: bool = True) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from eosctl.analysis.catalogue.internal_topics import ORPHAN_OFFSETS, SHADOWED_OFFSET
-from eosctl.analysis.inspection import inspect
+from eosctl.analysis.inspection import ReportedConnectors, inspect
 from eosctl.analysis.rules.registry import RULES, diagnose
 from eosctl.model.config_topic import InspectedConfigTopic
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
@@ -115,8 +115,9 @@ def inspection() -> InspectedConfigTopic:
         log.survey(),
         topic="connect-configs",
         topic_facts=TopicFacts("connect-configs", 1, 3, {"cleanup.policy": "compact"}),
-        types=dict.fromkeys(CONNECTORS, "source"),
-        running_tasks={name: number for number, name in enumerate(CONNECTORS, 1)},
+        reported=ReportedConnectors(
+            dict.fromkeys(CONNECTORS, "source"), {name: number for number, name in enumerate(CONNECTORS, 1)}
+        ),
         group_id="connect-commerce",
     )
     return InspectedConfigTopic(inspection=found, reader=LATEST, group_id="g", as_of=AS_OF, cluster_id="K")

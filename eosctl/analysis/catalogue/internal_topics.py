@@ -126,7 +126,7 @@ PENDING_FENCING_WITH_RUNNING_TASKS: Final = FindingKind(
     title="tasks run that were not fenced",
     severity=Severity.ERROR,
     cause="Tasks of workers that are not enabled start without a round of fencing; older tasks may still write. A "
-    "round in progress looks the same for up to 90 s.",
+    "start in progress looks the same for up to 90 s after its task commit: until then it is only info.",
     fix="make sure that every worker has exactly.once.source.support=enabled (`eosctl upgrade-check --to enabled`), "
     f"then restart its tasks one by one: POST /connectors/<connector>/tasks/<task>/restart; {ONCE_MORE}",
     source="KIP-618; DistributedHerder.fenceZombieSourceTasks, ClusterConfigState.pendingFencing",
