@@ -24,6 +24,7 @@ from eosctl.model.offsets import (
     ByPhase,
     ConnectorOffsets,
     KeyRecords,
+    KnownPhase,
     MalformedKey,
     MalformedValue,
     MergedOffset,
@@ -31,7 +32,6 @@ from eosctl.model.offsets import (
     OffsetsReport,
     OffsetsTopic,
     OffsetStores,
-    SourceSupport,
     StoredOffset,
     StorePlace,
     WorkerSettings,
@@ -405,7 +405,7 @@ PhaseStores = tuple[OffsetStores, ...]
 SHOWN: Final = 10
 
 
-def in_phase(worker: WorkerSettings, support: SourceSupport) -> WorkerSettings:
+def in_phase(worker: WorkerSettings, support: KnownPhase) -> WorkerSettings:
     """The same workers with this exactly.once.source.support."""
     return replace(worker, exactly_once=support)
 
@@ -452,7 +452,7 @@ def uncommitted_offsets(connector: ConnectorOffsets, worker: WorkerSettings) -> 
     found = [(each, each.by_phase) for each in connector.offsets if each.by_phase and each.by_phase.uncommitted]
     if not found:
         return
-    severity = Severity.INFO if worker.exactly_once is SourceSupport.ENABLED else None
+    severity = Severity.INFO if worker.exactly_once is KnownPhase.ENABLED else None
     severity = Severity.WARNING if isinstance(worker.exactly_once, Skipped) else severity
     gone, cure = "", UNCOMMITTED_OFFSET.fix_for(worker.version)
     if connector.known is False:
@@ -539,7 +539,7 @@ def _finding(name: str, stores: OffsetStores, servers: frozenset[str], clusters:
     )
 
 
-PHASES: Final = (SourceSupport.ENABLED, SourceSupport.PREPARING)
+PHASES: Final = (KnownPhase.ENABLED, KnownPhase.NOT_ENABLED)
 """Preparing and disabled workers read offsets alike."""
 Configs = Mapping[str, Mapping[str, object]]
 Topics = Mapping[StorePlace, OffsetsTopic | Skipped | None]
@@ -712,7 +712,7 @@ def _merged(
 
 def _is_read_committed(place: StorePlace, worker: WorkerSettings, connectors: Connectors) -> bool:
     """True if a starting worker or task reads this topic with read_committed, or if that is unknown."""
-    off = worker.exactly_once in {SourceSupport.DISABLED, SourceSupport.PREPARING}
+    off = worker.exactly_once in {KnownPhase.DISABLED, KnownPhase.PREPARING, KnownPhase.NOT_ENABLED}
     if not off or place != StorePlace(worker.offsets_topic) or isinstance(connectors.configs, Skipped):
         return True
     stores = map(connectors.stores(worker), connectors.configs)
@@ -747,5 +747,7 @@ def _skipped(topics: Topics, worker: WorkerSettings, connectors: Connectors) -> 
                 yield f"cleanup.policy of {place}", policy
     if isinstance(worker.exactly_once, Skipped):
         yield "exactly.once.source.support", worker.exactly_once
+    if isinstance(worker.clients, Skipped):
+        yield "the workers' settings of producers and consumers", worker.clients
     if isinstance(connectors.configs, Skipped):
         yield "connectors", connectors.configs

@@ -38,7 +38,7 @@ from eosctl.model.client_roles import (
 )
 from eosctl.model.connectors import OFFSETS_TOPIC
 from eosctl.model.names import is_topic_name
-from eosctl.model.offsets import OffsetStore, OffsetStores, SourceSupport, StorePlace, WorkerSettings
+from eosctl.model.offsets import KnownPhase, OffsetStore, OffsetStores, StorePlace, WorkerSettings
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import EXACTLY_ONCE_SOURCES
@@ -66,7 +66,7 @@ def stores_of(worker: WorkerSettings, config: Mapping[str, object]) -> tuple[Off
     if worker.version < EXACTLY_ONCE_SOURCES:
         return (_worker_only(worker, "workers before 3.3 know no other store"),)
     if not isinstance(worker.exactly_once, Skipped):
-        return _stores(worker, config, own, worker.exactly_once is SourceSupport.ENABLED)
+        return _stores(worker, config, own, worker.exactly_once is KnownPhase.ENABLED)
     answers = [_stores(worker, config, own, enabled) for enabled in (False, True)]
     found: list[OffsetStores] = []
     for answer in answers:
@@ -105,7 +105,7 @@ def _stores(
 
 
 def _client(worker: WorkerSettings, config: Mapping[str, object], role: ClientRole, enabled: bool) -> ClientConfig:
-    known = WorkerConfig(as_properties(worker.clients), worker.version)
+    known = WorkerConfig(as_properties(worker.known_clients), worker.version)
     return connector_client(known, ConnectorConfig("", as_properties(config)), role, exactly_once=enabled)
 
 
@@ -115,7 +115,7 @@ def _worker_only(worker: WorkerSettings, words: str) -> OffsetStores:
 
 
 def _worker_level(worker: WorkerSettings, *, enabled: bool) -> IsolationLevel:
-    committed = enabled or worker.clients.get(ISOLATION_LEVEL) == IsolationLevel.READ_COMMITTED.value
+    committed = enabled or worker.known_clients.get(ISOLATION_LEVEL) == IsolationLevel.READ_COMMITTED.value
     return IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
 
 
@@ -165,7 +165,7 @@ def uses_worker_store(worker: WorkerConfig, connector: ConnectorConfig, *, exact
 def _stores_for(worker: WorkerConfig, connector: ConnectorConfig, *, exactly_once: bool) -> OffsetStores | Skipped:
     settings = WorkerSettings(
         worker.offsets_topic,
-        SourceSupport.ENABLED if exactly_once else SourceSupport.DISABLED,
+        KnownPhase.ENABLED if exactly_once else KnownPhase.NOT_ENABLED,
         server_set(worker.get("bootstrap.servers")),
         clients={key: each.value for key, each in worker.properties.items()},
     )

@@ -6,7 +6,7 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from eosctl.model.names import ConnectorTaskId, Side, task_transactional_id
-from eosctl.model.offsets import ConnectorOffset, OffsetsTopic, SourceSupport
+from eosctl.model.offsets import ConnectorOffset, KnownPhase, OffsetsTopic
 from eosctl.model.preconditions import ConnectorFacts, ConnectorStopped, TopicNow
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.versions import KafkaVersion
@@ -139,7 +139,7 @@ class ConnectClusters(Struct, frozen=True):
     workers: str | Skipped = field(default_factory=lambda: not_asked("not asked"))
     producers: Mapping[str, str | Skipped] = field(default_factory=dict)
     servers: Mapping[str, str] = field(default_factory=dict)
-    exactly_once: SourceSupport | Skipped = field(default_factory=lambda: not_asked("not asked"))
+    exactly_once: KnownPhase | Skipped = field(default_factory=lambda: not_asked("not asked"))
     group_state: str | Skipped = field(default_factory=lambda: not_asked("not asked"))
 
 

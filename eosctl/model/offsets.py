@@ -117,6 +117,18 @@ class SourceSupport(StrEnum):
     ENABLED = "enabled"
 
 
+class KnownPhase(StrEnum):
+    """How workers are set, as far as it is known.
+
+    `not enabled` is disabled or preparing: a worker that is asked says only whether it is enabled.
+    """
+
+    DISABLED = "disabled"
+    PREPARING = "preparing"
+    ENABLED = "enabled"
+    NOT_ENABLED = "not enabled"
+
+
 class WorkerSettings(Struct, frozen=True):
     """Settings of a Connect cluster's workers that decide where offsets are kept.
 
@@ -125,10 +137,15 @@ class WorkerSettings(Struct, frozen=True):
     """
 
     offsets_topic: str
-    exactly_once: SourceSupport | Skipped
+    exactly_once: KnownPhase | Skipped
     bootstrap_servers: frozenset[str] | Skipped
     version: KafkaVersion = NEWEST
-    clients: Mapping[str, str] = field(default_factory=dict)
+    clients: Mapping[str, str] | Skipped = field(default_factory=dict)
+
+    @property
+    def known_clients(self) -> Mapping[str, str]:
+        """The settings of clients; none where they were not read, as of workers that set none."""
+        return {} if isinstance(self.clients, Skipped) else self.clients
 
 
 class StorePlace(Struct, frozen=True):

@@ -37,7 +37,7 @@ from eosctl.model.evidence import (
 )
 from eosctl.model.groups import CONNECT_PROTOCOL, Groups, ListedGroup, ShareGroups
 from eosctl.model.names import ConnectorTaskId, TopicPartition, leader_transactional_id, task_transactional_id
-from eosctl.model.offsets import OffsetsReport, SourceSupport, StoredOffset
+from eosctl.model.offsets import KnownPhase, OffsetsReport, SourceSupport, StoredOffset
 from eosctl.model.skipped import Cause, Skipped, not_asked, read_or_skip
 from eosctl.model.strimzi import StrimziResource
 from eosctl.model.text import first_few, pluralize
@@ -164,7 +164,7 @@ def inspection_of(log: ConfigTopicLog, known: Evidence, version: KafkaVersion | 
 
 def offsets_request(known: Evidence, topics: Mapping[str, str], version: KafkaVersion | Skipped) -> OffsetsRequest:
     enabled, others, unknown = probes(known)
-    agreed = None if (enabled and others) or unknown else SourceSupport.ENABLED if enabled else SourceSupport.DISABLED
+    agreed = None if (enabled and others) or unknown else KnownPhase.ENABLED if enabled else KnownPhase.NOT_ENABLED
     servers = set(known.configured("bootstrap.servers").values())
     return OffsetsRequest(
         config_topic=topics["config"],

@@ -22,7 +22,7 @@ from eosctl.model.connectors import SchemaHistory, keeps_history_in_a_file, sche
 from eosctl.model.fencing import FencingRequest
 from eosctl.model.migration import ConnectClusters, KeptHistory, MigrationFacts, MigrationRequest
 from eosctl.model.names import Side, did_you_mean
-from eosctl.model.offsets import SourceSupport
+from eosctl.model.offsets import KnownPhase
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.preconditions import ConnectorFacts, ConnectorStopped
 from eosctl.model.skipped import Skipped, not_asked, read_or_skip
@@ -105,7 +105,7 @@ def _group_state(session: Session, group_id: str) -> str | Skipped:
     return group if isinstance(group, Skipped) else group.state
 
 
-def _source_support(session: Session) -> SourceSupport | Skipped:
+def _source_support(session: Session) -> KnownPhase | Skipped:
     return session.reader.source_support() if session.connect_urls else not_asked("no worker's address was given")
 
 

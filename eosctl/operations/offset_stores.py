@@ -18,7 +18,7 @@ from eosctl.files import WORKER_CONFIG, read_text
 from eosctl.model.client_roles import SERVERS, server_set
 from eosctl.model.config_topic import ConfigRecord, ConfigTopicLog, ConnectorConfigRecord
 from eosctl.model.connectors import OFFSETS_TOPIC, Reader
-from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport, WorkerSettings
+from eosctl.model.offsets import SOURCE_SUPPORT, KnownPhase, SourceSupport, WorkerSettings
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import NEWEST, KafkaVersion
@@ -43,7 +43,7 @@ class OffsetsRequest(Struct, frozen=True):
     offsets_topic: str | None = None
     config_topic: str = "connect-configs"
     worker_offsets_topic: str | None = None
-    exactly_once: SourceSupport | None = None
+    exactly_once: KnownPhase | None = None
     worker_version: str | None = None
     worker_bootstrap_servers: str | None = None
     worker_config: Path | None = None
@@ -64,7 +64,7 @@ def worker_settings(reader: ClusterReader, request: OffsetsRequest, version: Kaf
         reader.require_topic("offsets", offsets_topic)
     return WorkerSettings(
         offsets_topic=offsets_topic,
-        exactly_once=request.exactly_once or _source_support_in(file, request.worker_config) or reader.source_support(),
+        exactly_once=_given_phase(request, file) or reader.source_support(),
         bootstrap_servers=server_set(servers) if servers else reader.worker_servers(),
         version=version,
         clients={key: value for key, value in file.items() if key in DECIDING}
@@ -77,14 +77,15 @@ def _properties_in(file: Path | None) -> Mapping[str, str]:
     return {} if file is None else decode_worker_settings(read_text(file, WORKER_CONFIG), str(file))
 
 
-def _source_support_in(properties: Mapping[str, str], file: Path | None) -> SourceSupport | None:
-    """The file's value; disabled, the default, if the file does not set it; None without a file."""
-    if file is None:
-        return None
+def _given_phase(request: OffsetsRequest, properties: Mapping[str, str]) -> KnownPhase | None:
+    """As given, else the file's value; disabled, the default, if the file does not set it; None without a file."""
+    file = request.worker_config
+    if request.exactly_once is not None or file is None:
+        return request.exactly_once
     text = properties.get(SOURCE_SUPPORT, SourceSupport.DISABLED.value).lower()
     if text not in set(SourceSupport):
         raise UsageError(f"{file}: {SOURCE_SUPPORT} is {text!r}, which no worker accepts")
-    return SourceSupport(text)
+    return KnownPhase(text)
 
 
 def source_connectors(reader: ClusterReader, request: OffsetsRequest, version: KafkaVersion) -> Connectors:

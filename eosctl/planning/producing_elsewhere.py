@@ -15,7 +15,7 @@ from eosctl.analysis.catalogue.connect import NO_GROUP, OTHER_KAFKA
 from eosctl.analysis.catalogue.internal_topics import PRODUCES_ELSEWHERE
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.names import Side
-from eosctl.model.offsets import SourceSupport
+from eosctl.model.offsets import KnownPhase
 from eosctl.model.preconditions import ConnectorFacts
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
@@ -92,14 +92,14 @@ def _sent_to(move: Move, producer: str, request: MigrationRequest, facts: Migrat
             "--connect-url lets eosctl ask the workers",
         )
         return
-    home = producer if own or support is SourceSupport.ENABLED else workers
+    home = producer if own or support is KnownPhase.ENABLED else workers
     if not isinstance(home, Skipped) and home != source:
         yield _finding(
             move,
             facts,
             Severity.ERROR,
             f"its offsets are in cluster {home}, not in {source}"
-            + (", and so are its transactional IDs" if support is SourceSupport.ENABLED else ""),
+            + (", and so are its transactional IDs" if support is KnownPhase.ENABLED else ""),
             f"give the brokers of that cluster with -b{_servers(move, facts) if home == producer else ''}, and the "
             "workers with --connect-url",
         )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from eosctl.model.evidence import InternalTopic, Preflight, Topics, TransactionLog, WorkerEvidence
     from eosctl.model.groups import ConnectGroup, Groups, ListedGroup, ShareGroups
     from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
-    from eosctl.model.offsets import ConnectorOffset, OffsetsTopic, SourceSupport, StorePlace
+    from eosctl.model.offsets import ConnectorOffset, KnownPhase, OffsetsTopic, StorePlace
     from eosctl.model.timeline import TimelineFacts
     from eosctl.model.times import ClusterClock
     from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
@@ -220,7 +220,7 @@ class ClusterReader(TopicReader, Protocol):
 
     # -- offsets ------------------------------------------------------------------------------------------------------
 
-    def source_support(self) -> SourceSupport | Skipped:
+    def source_support(self) -> KnownPhase | Skipped:
         """Whether the workers have exactly-once source support enabled."""
 
     def worker_offsets_topic(self) -> str | None:
@@ -229,7 +229,7 @@ class ClusterReader(TopicReader, Protocol):
     def worker_servers(self) -> Servers | Skipped:
         """The workers' bootstrap.servers."""
 
-    def worker_clients(self) -> Mapping[str, str]:
+    def worker_clients(self) -> Mapping[str, str] | Skipped:
         """What of the workers' own settings decides where offsets lie and how they are read: WorkerSettings.clients."""
 
     def cluster_ids(self, places: Iterable[Servers | None]) -> Mapping[Servers, str | Skipped]:

@@ -30,7 +30,7 @@ from eosctl.errors import EosctlError, Undecodable, Unreachable
 from eosctl.model.client_roles import class_name
 from eosctl.model.connectors import connector_path
 from eosctl.model.evidence import Preflight, WorkerEvidence
-from eosctl.model.offsets import SourceSupport
+from eosctl.model.offsets import KnownPhase
 from eosctl.model.skipped import Cause, Skipped, read_or_skip
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, TaskStatus, WorkerFacts, version_of
 
@@ -299,7 +299,7 @@ def probe_source_support(url: str, timeout_s: float) -> bool | Skipped:
         return Skipped.of(error)
 
 
-def common_support(enabled: Mapping[str, bool | Skipped]) -> SourceSupport | Skipped:
+def common_support(enabled: Mapping[str, bool | Skipped]) -> KnownPhase | Skipped:
     """What the answers of workers to that are together: Skipped where one gave none, or they differ."""
     for each in enabled.values():
         if isinstance(each, Skipped):
@@ -307,7 +307,7 @@ def common_support(enabled: Mapping[str, bool | Skipped]) -> SourceSupport | Ski
     if len(set(enabled.values())) > 1:
         without = ", ".join(url for url, each in enabled.items() if not each)
         return Skipped(f"the workers differ: {without} has it not enabled", Cause.MIXED)
-    return SourceSupport.ENABLED if all(enabled.values()) else SourceSupport.DISABLED
+    return KnownPhase.ENABLED if all(enabled.values()) else KnownPhase.NOT_ENABLED
 
 
 def _is_enabled(rest: RestClient) -> bool | Skipped:

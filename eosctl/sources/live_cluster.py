@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from eosctl.model.evidence import InternalTopic, Preflight, Topics, TransactionLog
     from eosctl.model.groups import ListedGroup, ShareGroups
     from eosctl.model.hanging import OpenTransaction, PendingCommit, TransactionalIdAccess, WaitingGroup
-    from eosctl.model.offsets import ConnectorOffset, OffsetsTopic, SourceSupport, StorePlace
+    from eosctl.model.offsets import ConnectorOffset, KnownPhase, OffsetsTopic, StorePlace
     from eosctl.model.records import Record
     from eosctl.model.times import ClusterClock
     from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
@@ -313,7 +313,7 @@ class LiveCluster(CoverageLog):
         return read_or_skip(lambda: connect_rest.read_preflight(urls, timeout_s, connectors)) if urls else self._nobody
 
     @asked("the workers' exactly.once.source.support", once=True)
-    def source_support(self) -> SourceSupport | Skipped:
+    def source_support(self) -> KnownPhase | Skipped:
         """By the validate probe, at every named worker."""
         urls = self._named
         if self._urls and not urls:
@@ -338,9 +338,9 @@ class LiveCluster(CoverageLog):
         """No worker reports them."""
         return not_asked("give --worker-bootstrap-servers")
 
-    def worker_clients(self) -> Mapping[str, str]:
+    def worker_clients(self) -> Mapping[str, str] | Skipped:
         """No worker reports them."""
-        return {}
+        return not_asked("without --worker-config, addresses and isolation levels that its file sets are not seen")
 
     @asked("topics")
     def topic_names(self) -> frozenset[str]:

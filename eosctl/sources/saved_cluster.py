@@ -159,7 +159,7 @@ class SavedCluster(CoverageLog):
     def worker_servers(self) -> Servers | Skipped:
         return self._worker.bootstrap_servers
 
-    def worker_clients(self) -> Mapping[str, str]:
+    def worker_clients(self) -> Mapping[str, str] | Skipped:
         return self._worker.clients
 
     @asked("topics")

@@ -6,7 +6,7 @@ from eosctl.analysis.offsets import fold_offsets
 from eosctl.analysis.offsets_report import Connectors, OffsetsReading, report_offsets
 from eosctl.codecs.offsets_topic import canonical, decode_offsets_key, decode_offsets_value
 from eosctl.model.names import TopicPartition
-from eosctl.model.offsets import OffsetsReport, OffsetsTopic, SourceSupport, StorePlace, WorkerSettings
+from eosctl.model.offsets import KnownPhase, OffsetsReport, OffsetsTopic, StorePlace, WorkerSettings
 from eosctl.model.records import Record, RecordState
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets, TopicFacts
@@ -16,7 +16,7 @@ SERVERS = frozenset({"a:9092", "b:9092"})
 AS_OF = 1_790_000_000_000
 
 
-def worker(exactly_once: SourceSupport | Skipped = SourceSupport.ENABLED, **more: object) -> WorkerSettings:
+def worker(exactly_once: KnownPhase | Skipped = KnownPhase.ENABLED, **more: object) -> WorkerSettings:
     settings: dict[str, object] = {"bootstrap_servers": SERVERS, **more}
     return WorkerSettings("global", exactly_once, **settings)  # type: ignore[arg-type]
 

@@ -12,11 +12,11 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import (
     Change,
     KeyRecords,
+    KnownPhase,
     MergedOffset,
     OffsetId,
     OffsetsById,
     Order,
-    SourceSupport,
     StoredOffset,
 )
 from eosctl.model.records import IsolationLevel, Record, RecordState
@@ -110,8 +110,8 @@ def test_the_offset_that_a_task_starts_from_is_said_in_the_connector_s_own_terms
     assert merged(topic("global", [record(0, KEY, '{"position":1}')]), configs={"c": {}}).position is None
 
 
-@pytest.mark.parametrize("mode", list(SourceSupport))
-def test_nothing_in_the_own_topic_hides_the_worker_s_offset(mode: SourceSupport) -> None:
+@pytest.mark.parametrize("mode", list(KnownPhase))
+def test_nothing_in_the_own_topic_hides_the_worker_s_offset(mode: KnownPhase) -> None:
     row = merged(topic("global", [record(0, KEY, '{"p":1}')]), topic("own"), configs=OWN, settings=worker(mode))
     assert row.kafka_effective is None
     assert value(row.kip618_effective) == {"p": 1}
@@ -134,8 +134,8 @@ def test_a_tombstone_in_the_own_topic_is_a_reset_and_no_shadow() -> None:
 
 def test_a_worker_without_exactly_once_reads_what_was_aborted() -> None:
     log = topic("global", [record(0, KEY, '{"p":1}'), record(1, KEY, '{"p":2}', ABORTED)])
-    plain = merged(log, configs={"c": {}}, settings=worker(SourceSupport.DISABLED))
-    exactly = merged(log, configs={"c": {}}, settings=worker(SourceSupport.ENABLED))
+    plain = merged(log, configs={"c": {}}, settings=worker(KnownPhase.DISABLED))
+    exactly = merged(log, configs={"c": {}}, settings=worker(KnownPhase.ENABLED))
     assert (value(plain.kafka_effective), value(exactly.kafka_effective)) == ({"p": 2}, {"p": 1})
 
 
@@ -285,7 +285,7 @@ def values(merged: MergedOffset) -> object:
         ((ABORTED,), (None, {"p": 0})),
     ],
 )
-@pytest.mark.parametrize("support", list(SourceSupport))
+@pytest.mark.parametrize("support", list(KnownPhase))
 def test_each_phase_begins_from_the_last_record_that_it_sees(states, by_phase, support) -> None:
     assert values(row(log(*states), configs=ONE, settings=worker(support))) == by_phase
 
@@ -309,9 +309,9 @@ def test_workers_before_3_3_have_no_phases() -> None:
 @pytest.mark.parametrize(
     ("support", "severity"),
     [
-        (SourceSupport.ENABLED, Severity.INFO),
-        (SourceSupport.PREPARING, Severity.ERROR),
-        (SourceSupport.DISABLED, Severity.ERROR),
+        (KnownPhase.ENABLED, Severity.INFO),
+        (KnownPhase.PREPARING, Severity.ERROR),
+        (KnownPhase.DISABLED, Severity.ERROR),
         (Skipped("not asked"), Severity.WARNING),
     ],
 )
@@ -323,9 +323,7 @@ def test_it_is_an_error_where_workers_read_it_and_an_info_where_they_may_later(s
     assert "eosctl offsets export c.json --connector c --exactly-once enabled" in found.cure
 
 
-@pytest.mark.parametrize(
-    ("support", "severity"), [(SourceSupport.ENABLED, "info"), (SourceSupport.DISABLED, "warning")]
-)
+@pytest.mark.parametrize(("support", "severity"), [(KnownPhase.ENABLED, "info"), (KnownPhase.DISABLED, "warning")])
 def test_a_deleted_connector_is_named_for_one_of_its_name_begins_there(support, severity) -> None:
     findings = report(log(COMMITTED, ABORTED), configs={}, settings=worker(support)).findings
     [found] = [each for each in findings if each.id == "EOS092"]

@@ -9,7 +9,7 @@ from eosctl.analysis.catalogue.internal_topics import SHADOWED_OFFSET
 from eosctl.analysis.offsets_report import as_what_if
 from eosctl.analysis.source_stores import stores_of
 from eosctl.model.client_roles import server_set
-from eosctl.model.offsets import OffsetsTopic, OffsetStore, OffsetStores, SourceSupport, StorePlace, WorkerSettings
+from eosctl.model.offsets import KnownPhase, OffsetsTopic, OffsetStore, OffsetStores, StorePlace, WorkerSettings
 from eosctl.model.records import IsolationLevel, RecordState
 from eosctl.model.report import Finding, Severity, exit_code
 from eosctl.model.skipped import Skipped
@@ -116,7 +116,7 @@ def test_an_open_transaction_is_worth_a_warning_once_it_is_old() -> None:
 OPEN_FOR_LONG = topic("global", [record(0, KEY, '{"p":1}', RecordState.OPEN, AS_OF - 61_000)], held_back=1)
 
 
-@pytest.mark.parametrize("support", [SourceSupport.DISABLED, SourceSupport.PREPARING])
+@pytest.mark.parametrize("support", [KnownPhase.DISABLED, KnownPhase.PREPARING])
 def test_an_open_transaction_of_the_workers_topic_holds_up_nobody_while_no_worker_is_enabled(support) -> None:
     finding = found(OPEN_FOR_LONG, configs={"c": {}}, settings=worker(support))["open-transaction"]
     assert (finding.severity, "no worker and no task waits for it" in finding.message) == (Severity.INFO, True)
@@ -125,8 +125,8 @@ def test_an_open_transaction_of_the_workers_topic_holds_up_nobody_while_no_worke
 @pytest.mark.parametrize(
     ("support", "configs"),
     [
-        (SourceSupport.DISABLED, {"c": {"offsets.storage.topic": "global"}}),
-        (SourceSupport.DISABLED, Skipped("not read")),
+        (KnownPhase.DISABLED, {"c": {"offsets.storage.topic": "global"}}),
+        (KnownPhase.DISABLED, Skipped("not read")),
         (Skipped("not asked"), {"c": {}}),
     ],
 )
@@ -168,7 +168,7 @@ def test_what_would_be_is_said_as_that_and_undoes_nothing_that_was_not_done() ->
     assert len(view_offsets(now).prose) == 1
 
 
-DISABLED, PREPARING, ENABLED = SourceSupport.DISABLED, SourceSupport.PREPARING, SourceSupport.ENABLED
+DISABLED, PREPARING, ENABLED = KnownPhase.DISABLED, KnownPhase.PREPARING, KnownPhase.ENABLED
 COMMITTED, UNCOMMITTED = IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED
 ALL_CLIENTS = ("producer", "consumer", "admin")
 
@@ -232,7 +232,7 @@ THERE = frozenset({"c:9092"})
     ],
 )
 def test_each_row_has_its_stores(
-    mode: SourceSupport, config: dict[str, object], general: OffsetStore | None, specific: OffsetStore | None
+    mode: KnownPhase, config: dict[str, object], general: OffsetStore | None, specific: OffsetStore | None
 ) -> None:
     stores = only(worker(mode), config)
     assert (stores.worker_global, stores.connector_specific) == (general, specific)
@@ -248,7 +248,7 @@ def test_each_row_has_its_stores(
     ],
 )
 def test_a_worker_reads_its_own_topic_as_its_isolation_level_says_unless_it_is_enabled(
-    mode: SourceSupport, level: str, read: IsolationLevel
+    mode: KnownPhase, level: str, read: IsolationLevel
 ) -> None:
     settings = worker(mode, clients={"isolation.level": level})
     assert only(settings, {"offsets.storage.topic": "own"}).worker_global == OffsetStore(GLOBAL, read)

@@ -33,7 +33,7 @@ from eosctl.model.evidence import ClusterEvidence, InternalTopic, Snapshot, Tran
 from eosctl.model.groups import ConnectGroup, GroupMember, ListedGroup
 from eosctl.model.hanging import PartitionProducers, PendingCommit, ProducersFacts, TransactionalIdAccess, WaitingGroup
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.offsets import OffsetsFacts, OffsetsPartition, OffsetsTopic, SourceSupport, StorePlace, WorkerSettings
+from eosctl.model.offsets import KnownPhase, OffsetsFacts, OffsetsPartition, OffsetsTopic, StorePlace, WorkerSettings
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import ClusterClock
@@ -258,7 +258,7 @@ LOG = topic(
 )
 PLAIN = OffsetsTopic("plain", NOT_READ, (OffsetsPartition(TopicPartition("plain", 0), NOT_READ, {}),))
 FACTS = OffsetsFacts(
-    WorkerSettings("offsets", SourceSupport.PREPARING, frozenset({"a:1"}), KafkaVersion(3, 9, 2), {"producer.x": "y"}),
+    WorkerSettings("offsets", KnownPhase.PREPARING, frozenset({"a:1"}), KafkaVersion(3, 9, 2), {"producer.x": "y"}),
     {
         StorePlace("offsets"): LOG,
         StorePlace("plain", frozenset({"b:2"})): PLAIN,
@@ -278,7 +278,7 @@ def lines_of(facts: OffsetsFacts | Skipped = FACTS) -> list[str]:
 
 @pytest.mark.parametrize(
     "facts",
-    [FACTS, NOT_READ, OffsetsFacts(WorkerSettings("offsets", NOT_READ, NOT_READ), {})],
+    [FACTS, NOT_READ, OffsetsFacts(WorkerSettings("offsets", NOT_READ, NOT_READ, clients=NOT_READ), {})],
     ids=["full", "skipped", "none"],
 )
 def test_what_is_written_is_read_back(facts: OffsetsFacts | Skipped) -> None:
@@ -292,7 +292,8 @@ def test_what_is_written_is_read_back(facts: OffsetsFacts | Skipped) -> None:
         (
             '"exactly_once":"preparing"',
             '"exactly_once":"perhaps"',
-            "line 6 of the snapshot: offsets.worker.exactly_once is 'perhaps', not disabled, preparing or enabled",
+            "line 6 of the snapshot: offsets.worker.exactly_once is 'perhaps', not disabled, preparing, enabled or "
+            "not enabled",
         ),
         ('"partition":1,"committed"', '"partition":7,"committed"', "offsets_key line without record or partition"),
         ('"open":{', '"open":null,"more":{', "line 7 of the snapshot: offsets_key has a member 'more' that does not"),

@@ -20,7 +20,7 @@ from eosctl.model.config_topic import (
 from eosctl.model.evidence import Snapshot
 from eosctl.model.hanging import PartitionProducers, ProducersFacts, TransactionalIdAccess
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.offsets import OffsetsFacts, SourceSupport, StorePlace, WorkerSettings
+from eosctl.model.offsets import KnownPhase, OffsetsFacts, StorePlace, WorkerSettings
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets, TopicFacts
@@ -74,7 +74,7 @@ def site(*records: Any) -> Snapshot:
         transactions={task.transactional_id: task},
         connect=ConnectFacts({}, {"orders": ConnectorStatus("orders", "source", "RUNNING", ())}),
         offsets=OffsetsFacts(
-            WorkerSettings("connect-offsets", SourceSupport.ENABLED, frozenset({"b:9092"})),
+            WorkerSettings("connect-offsets", KnownPhase.ENABLED, frozenset({"b:9092"})),
             {StorePlace("connect-offsets"): topic("connect-offsets", [record(0, '["orders",{}]', '{"p":1}')])},
         ),
         producers=ProducersFacts(partitions, TransactionalIdAccess((), None), {}),

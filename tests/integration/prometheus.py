@@ -121,7 +121,8 @@ def test_each_alert_fires_once_and_resolves(make_sandbox, eosctl, tmp_path):
         identity = tmp_path / "tool.properties"
         identity.write_text(sandbox.client_properties("tool"))
         topics = ("--config-topic", TOPICS["config"], "--worker-offsets-topic", TOPICS["offsets"])
-        args = ("--command-config", identity, "--group-id", GROUP, "--connect-url", url, *topics,
+        args = ("--command-config", identity, "--group-id", GROUP, "--connect-url", url,
+                "--connect-url", sandbox.connect_url(1), *topics,
                 "--status-topic", TOPICS["status"], "--store", store, "--every", 1, "--timeout", 40,
                 "--listen", f"127.0.0.1:{port}")  # fmt: skip
         server = stack.enter_context(prometheus(tmp_path, shortened(rules), ports.take(), port))
@@ -157,10 +158,10 @@ def _firing(server: Prometheus, site: Site, wanted: str | None = None) -> Any:
     return firing if wanted is None else wanted in firing
 
 
-Phase = tuple[str, Callable[[], Any], Callable[[], Any]]
+KnownPhase = tuple[str, Callable[[], Any], Callable[[], Any]]
 
 
-def phases(site: Site, eosctl: Any, store: str, watch: ExitStack, start: Callable[[], object]) -> list[Phase]:
+def phases(site: Site, eosctl: Any, store: str, watch: ExitStack, start: Callable[[], object]) -> list[KnownPhase]:
     """Each alert with what causes it and what removes the cause."""
     kept: dict[str, Any] = {}
 

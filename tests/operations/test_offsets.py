@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from eosctl.errors import Unreachable, UsageError
 from eosctl.model.config_topic import ConfigTopicLog, ConnectorConfigRecord, Origin
-from eosctl.model.offsets import OffsetsTopic, SourceSupport, StorePlace
+from eosctl.model.offsets import KnownPhase, OffsetsTopic, StorePlace
 from eosctl.model.report import exit_code
 from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.versions import NEWEST, KafkaVersion
@@ -28,7 +28,7 @@ def cluster(**facts: Any) -> FakeCluster:
     topics = {"global": topic("global", [record(0, '["orders",{}]', '{"p":1}')]), "own": topic("own")}
     known: dict[str, Any] = {
         "connect_version": KafkaVersion(4, 0, 0),
-        "source_support": SourceSupport.ENABLED,
+        "source_support": KnownPhase.ENABLED,
         "worker_offsets_topic": "global",
         "worker_servers": SERVERS,
         "worker_clients": {},
@@ -53,7 +53,7 @@ def test_a_cluster_says_what_nobody_else_does():
     worker = worker_settings(cluster(), OffsetsRequest(), NEWEST)
     assert (worker.offsets_topic, worker.exactly_once, worker.bootstrap_servers) == (
         "global",
-        SourceSupport.ENABLED,
+        KnownPhase.ENABLED,
         SERVERS,
     )
 
@@ -63,11 +63,11 @@ def test_a_worker_s_file_wins_over_the_cluster_and_the_user_over_both(tmp_path: 
     file.write_text("offset.storage.topic=of-file\nbootstrap.servers=f:1\nproducer.bootstrap.servers=p:1\nacks=1\n")
     reader = cluster(source_support=Unreachable("nobody may ask"))
     worker = worker_settings(reader, OffsetsRequest(worker_config=file), NEWEST)
-    assert (worker.offsets_topic, worker.exactly_once) == ("of-file", SourceSupport.DISABLED)
+    assert (worker.offsets_topic, worker.exactly_once) == ("of-file", KnownPhase.DISABLED)
     assert (worker.bootstrap_servers, worker.clients) == (frozenset({"f:1"}), {"producer.bootstrap.servers": "p:1"})
-    said = OffsetsRequest(worker_config=file, worker_offsets_topic="said", exactly_once=SourceSupport.ENABLED)
+    said = OffsetsRequest(worker_config=file, worker_offsets_topic="said", exactly_once=KnownPhase.ENABLED)
     worker = worker_settings(reader, said, NEWEST)
-    assert (worker.offsets_topic, worker.exactly_once) == ("said", SourceSupport.ENABLED)
+    assert (worker.offsets_topic, worker.exactly_once) == ("said", KnownPhase.ENABLED)
     assert reader.coverage.asked == ()
 
 
@@ -75,7 +75,7 @@ def test_a_worker_s_file_says_how_it_reads_its_offsets_topic(tmp_path: Path):
     file = tmp_path / "worker.properties"
     file.write_text("isolation.level=read_committed\n")
     worker = worker_settings(cluster(), OffsetsRequest(worker_config=file), NEWEST)
-    assert (worker.exactly_once, worker.clients) == (SourceSupport.DISABLED, {"isolation.level": "read_committed"})
+    assert (worker.exactly_once, worker.clients) == (KnownPhase.DISABLED, {"isolation.level": "read_committed"})
 
 
 def test_a_setting_that_no_worker_accepts_is_a_usage_error(tmp_path: Path):
@@ -95,7 +95,7 @@ def test_workers_that_name_no_version_are_taken_for_the_newest_and_said():
 
 def test_while_workers_differ_no_store_is_decided_and_the_answer_is_incomplete_unless_the_user_says_which():
     reader = cluster(source_support=Skipped("the workers differ", Cause.MIXED))
-    for request, code in ((OffsetsRequest(), 3), (OffsetsRequest(exactly_once=SourceSupport.ENABLED), 0)):
+    for request, code in ((OffsetsRequest(), 3), (OffsetsRequest(exactly_once=KnownPhase.ENABLED), 0)):
         report = report_of(read_offsets(reader, request), request)
         assert exit_code(replace(report, findings=()).covering(reader.coverage)) == code
 

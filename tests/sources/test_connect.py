@@ -14,7 +14,7 @@ from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.errors import NotAuthorized, OtherCluster, Refused, TimedOut, Undecodable, Unreachable, UsageError
 from eosctl.model.evidence import Preflight, WorkerEvidence
-from eosctl.model.offsets import SourceSupport
+from eosctl.model.offsets import KnownPhase
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import ConnectorStatus, TaskStatus, WorkerFacts
@@ -311,19 +311,19 @@ def test_readers_that_share_facts_probe_a_worker_once_until_the_group_has_anothe
         return answer, sum(path.endswith("validate") for _, path, _ in worker.requests)
 
     with serve(worker) as [url]:
-        assert session(url, frozenset({"connect-1"})) == (SourceSupport.ENABLED, 1)
-        assert session(url, frozenset({"connect-1"})) == (SourceSupport.ENABLED, 0)
+        assert session(url, frozenset({"connect-1"})) == (KnownPhase.ENABLED, 1)
+        assert session(url, frozenset({"connect-1"})) == (KnownPhase.ENABLED, 0)
         worker.enabled = False
-        assert session(url, frozenset({"connect-2"})) == (SourceSupport.DISABLED, 1)
-        assert session(url, None) == (SourceSupport.DISABLED, 1), "nobody knows whether it is the same process"
-        assert session(url, None) == (SourceSupport.DISABLED, 1)
+        assert session(url, frozenset({"connect-2"})) == (KnownPhase.NOT_ENABLED, 1)
+        assert session(url, None) == (KnownPhase.NOT_ENABLED, 1), "nobody knows whether it is the same process"
+        assert session(url, None) == (KnownPhase.NOT_ENABLED, 1)
 
 
 def test_one_reader_probes_a_worker_once():
     worker = FakeWorker()
     with serve(worker) as [url]:
         reader = live((url,), 30)
-        assert reader.source_support() is SourceSupport.ENABLED
+        assert reader.source_support() is KnownPhase.ENABLED
         assert reader.worker_evidence()[url].enabled is True
     assert sum(path.endswith("validate") for _, path, _ in worker.requests) == 1
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from eosctl.commands.options import ConfigTopic, ConnectorNames, WorkerConfig, WorkerOffsetsTopic
 from eosctl.model.client_properties import split_list
-from eosctl.model.offsets import SourceSupport, Store
+from eosctl.model.offsets import KnownPhase, SourceSupport, Store
 from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.shell.options import GlobalOptions
 
@@ -91,7 +91,9 @@ def about_offsets(
     def with_request(options: GlobalOptions, **values: Any) -> int:  # noqa: ANN401  # what the options say
 
         given = {name: values.pop(name) for name in names}
-        request = OffsetsRequest(tuple(given.pop("connector") or ()), **given)
+        support = given.pop("exactly_once", None)
+        phase = None if support is None else KnownPhase(support)
+        request = OffsetsRequest(tuple(given.pop("connector") or ()), exactly_once=phase, **given)
         named = tuple(split_list(request.worker_bootstrap_servers or ""))
         return run(replace(options, named_servers=named), request, **values)
 

@@ -12,6 +12,7 @@ from eosctl.model.offsets import (
     AtSource,
     Change,
     ConnectorOffsets,
+    KnownPhase,
     MalformedValue,
     MergedOffset,
     OffsetChange,
@@ -22,7 +23,6 @@ from eosctl.model.offsets import (
     OffsetStores,
     Order,
     SourceOffset,
-    SourceSupport,
     Store,
     StoredOffset,
     StorePlace,
@@ -79,7 +79,7 @@ class OffsetsWorkerRow(Struct, frozen=True):
     """How the workers are taken to be set."""
 
     offsets_topic: str | Skipped | None
-    exactly_once: SourceSupport | Skipped
+    exactly_once: KnownPhase | Skipped
     kafka_version: str
     bootstrap_servers: list[str] | Skipped
 
