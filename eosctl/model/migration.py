@@ -133,14 +133,13 @@ class ConnectClusters(Struct, frozen=True):
     """IDs of Kafka clusters: where the source's workers keep their topics, and where connectors produce to.
 
     producers holds the connectors whose config sends their producer somewhere (producer.override.bootstrap.servers);
-    exactly_once is the setting of the source's workers; group_state is their group's state, as brokers report it.
+    exactly_once is the setting of the source's workers.
     """
 
     workers: str | Skipped = field(default_factory=lambda: not_asked("not asked"))
     producers: Mapping[str, str | Skipped] = field(default_factory=dict)
     servers: Mapping[str, str] = field(default_factory=dict)
     exactly_once: KnownPhase | Skipped = field(default_factory=lambda: not_asked("not asked"))
-    group_state: str | Skipped = field(default_factory=lambda: not_asked("not asked"))
 
 
 class MigrationFacts(Struct, frozen=True):

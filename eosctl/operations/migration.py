@@ -41,6 +41,7 @@ from eosctl.operations.plan_facts import (
 from eosctl.operations.plan_files import own_plans, short_name, unfinished_plan
 from eosctl.operations.plan_flow import plan_and_apply
 from eosctl.operations.session import Session
+from eosctl.operations.transactions import require_group
 from eosctl.operations.two_clusters import SourceAndTarget
 from eosctl.planning.fencing import choose_transaction_timeout, select_candidates
 from eosctl.planning.migration import KIND, plan_migration, unused_ids
@@ -64,8 +65,11 @@ def known_or_former_configs(
     return {**former, **configs}
 
 
-def read_clusters(session: Session, clusters: SourceAndTarget, configs: Configs, group_id: str) -> ConnectClusters:
-    """The clusters of the workers and of the producers that a config sends elsewhere, and the workers' group."""
+def read_clusters(session: Session, clusters: SourceAndTarget, configs: Configs) -> ConnectClusters:
+    """The clusters of the workers and of the producers that a config sends elsewhere.
+
+    UsageError (EOS020) where the workers' brokers are asked, and the group is not that of the workers.
+    """
     source = clusters.reading(Side.SOURCE).reader
     clients = {name: _producer(name, config) for name, config in configs.items()}
     elsewhere = {name: client.setting(SERVERS) for name, client in clients.items() if client.servers_of_its_own}
@@ -76,12 +80,13 @@ def read_clusters(session: Session, clusters: SourceAndTarget, configs: Configs,
         for name, servers in elsewhere.items()
     }
     workers = read_worker_cluster(source)
+    if workers == source.cluster_id:
+        require_group(source, source.connect())
     return ConnectClusters(
         workers=workers,
         producers=producers,
         servers={name: str(clients[name].get(SERVERS)) for name in producers},
         exactly_once=_source_support(session) if producers else not_asked("not asked"),
-        group_state=_group_state(session, group_id) if workers == source.cluster_id else not_asked("not asked"),
     )
 
 
@@ -98,11 +103,6 @@ def _producer(name: str, config: Mapping[str, object]) -> ClientConfig:
     worker = WorkerConfig({}, unread=not_asked("no worker reports its settings"))
     connector = ConnectorConfig(name, as_properties(config))
     return connector_client(worker, connector, ClientRole.PRODUCER, exactly_once=False)
-
-
-def _group_state(session: Session, group_id: str) -> str | Skipped:
-    group = session.reader.connect_group(group_id)
-    return group if isinstance(group, Skipped) else group.state
 
 
 def _source_support(session: Session) -> KnownPhase | Skipped:
@@ -158,7 +158,7 @@ def read_and_plan(
     )
     request = replace(migration_request(options, group_id, configs), just_stopped=just_stopped)
     moving = {move.connector: configs.get(move.connector, {}) for move in request.moves}
-    places = read_clusters(session, clusters, moving, group_id)
+    places = read_clusters(session, clusters, moving)
     request = replace(request, stays=stays_in_its_connect_cluster(clusters, options, request, places))
     histories = read_histories(clusters, request, configs)
     facts = replace(_read_facts(session, clusters, request, states), clusters=places, histories=histories)

@@ -78,7 +78,7 @@ def _properties_in(file: Path | None) -> Mapping[str, str]:
 
 
 def _given_phase(request: OffsetsRequest, properties: Mapping[str, str]) -> KnownPhase | None:
-    """As given, else the file's value; disabled, the default, if the file does not set it; None without a file."""
+    """As given, otherwise the file's value; disabled, the default, if the file does not set it; None without a file."""
     file = request.worker_config
     if request.exactly_once is not None or file is None:
         return request.exactly_once

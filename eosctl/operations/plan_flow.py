@@ -314,14 +314,17 @@ def _apply_with_found(session: Session, clusters: SourceAndTarget, planned: Plan
 def _checked(
     clusters: SourceAndTarget, planned: Planned, *, done: Collection[int] = (), replanned: bool = False
 ) -> Planned:
-    """The plan with its preconditions as they are now, and as an objection each that would end a run."""
+    """The plan with its preconditions as they are now.
+
+    Each that would end a run is an objection, unless the plan has one already, which says the same in fewer words.
+    """
     read = partial(read_plan_facts, clusters.reading)
     checks, error = check_plan(planned.plan, done, read, words=clusters.words, replanned=replanned)
     failing = (each.reason for each in checks if each.standing is Standing.FAILS)
     return replace(
         planned,
         checks=checks,
-        objections=tuple(dict.fromkeys((*planned.objections, *failing))),
+        objections=planned.objections or tuple(dict.fromkeys(failing)),
         hint=planned.hint or (None if error is None else error.hint),
         error=planned.error or error,
     )

@@ -124,7 +124,7 @@ def _read_and_plan(
     states = clusters.connector_states(Side.SOURCE)
     config = options.config or _known_config(session, clusters, options.connector, states)
     own = options.offsets_topic or config.get(OFFSETS_TOPIC)
-    places = read_clusters(session, clusters, {options.connector: config}, group_id)
+    places = read_clusters(session, clusters, {options.connector: config})
     topics = _topics(options, own, places, cluster_id)
     request = RestoreRequest(
         options.connector,

@@ -11,7 +11,7 @@
 
 from collections.abc import Iterator
 
-from eosctl.analysis.catalogue.connect import NO_GROUP, OTHER_KAFKA
+from eosctl.analysis.catalogue.connect import OTHER_KAFKA
 from eosctl.analysis.catalogue.internal_topics import PRODUCES_ELSEWHERE
 from eosctl.model.migration import MigrationFacts, MigrationRequest, Move
 from eosctl.model.names import Side
@@ -20,14 +20,11 @@ from eosctl.model.preconditions import ConnectorFacts
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
 
-NO_MEMBERS = frozenset({"Dead", "Empty"})
 SETTING = "producer.override.bootstrap.servers"
 
 
 def find_clusters(request: MigrationRequest, facts: MigrationFacts) -> Iterator[Finding]:
     """What is wrong, or not known, about the clusters that each move reads and writes."""
-    if facts.clusters.group_state in NO_MEMBERS:
-        yield _no_group(request)
     for move in request.moves:
         producer = facts.clusters.producers.get(move.connector)
         if isinstance(producer, Skipped):
@@ -36,15 +33,6 @@ def find_clusters(request: MigrationRequest, facts: MigrationFacts) -> Iterator[
             yield from _among_the_workers(move, facts)
         else:
             yield from _sent_to(move, producer, request, facts)
-
-
-def _no_group(request: MigrationRequest) -> Finding:
-    return NO_GROUP.finding(
-        request.source_group_id,
-        f"workers answer over REST, and no worker is in group {request.source_group_id}: their group.id is another "
-        "one, and so are the transactional IDs of their tasks",
-        cure="--group-id is the workers' group.id",
-    )
 
 
 def _among_the_workers(move: Move, facts: MigrationFacts) -> Iterator[Finding]:

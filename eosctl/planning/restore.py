@@ -137,9 +137,9 @@ def objections_to(
     for topic, held in entries.items():
         left = _left(held, wanted)
         if left and not new.overwrite:
-            what = pluralize(left, "offset that is", "offsets that are")
             yield (
-                f"topic {topic} holds {what} not those of the file, of a connector {new.name} that was deleted",
+                f"a deleted connector {new.name} left {pluralize(left, 'offset')} in topic {topic} that the file does "
+                "not have, or has with another value",
                 "`eosctl offsets show` shows them; --force writes over those that the file names and keeps the others; "
                 "an offset of null in the file deletes one",
             )

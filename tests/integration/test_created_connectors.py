@@ -84,7 +84,7 @@ def test_a_new_connector_copies_from_where_it_was_told_to(ground: Ground, own: b
     ground.home.delete(ground.name)
     left = ground.create("--resume")
     assert left.exit_code == 8
-    assert "1 offset that is not those of the file" in left.stderr
+    assert "left 1 offset in topic" in left.stderr
 
 
 def test_one_that_did_not_go_on_is_undone_and_leaves_nothing(ground: Ground):

@@ -388,11 +388,13 @@ def test_a_workers_topic_that_does_not_exist_is_not_made():
         ),
         (
             left({OTHER: b'{"lsn":3}'}),
-            "topic offsets holds 1 offset that is not those of the file, of a connector orders that was deleted",
+            "a deleted connector orders left 1 offset in topic offsets that the file does not have, or has with "
+            "another value",
         ),
         (
             left({ORDERS_KEY: b'{"lsn":3}', OTHER: b'{"lsn":3}'}),
-            "topic offsets holds 2 offsets that are not those of the file, of a connector orders that was deleted",
+            "a deleted connector orders left 2 offsets in topic offsets that the file does not have, or has with "
+            "another value",
         ),
     ],
 )
