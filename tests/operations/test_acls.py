@@ -1,7 +1,7 @@
 """ACLs: inputs, phases, and the check."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from pathlib import PurePath
 from typing import NamedTuple
@@ -245,20 +245,21 @@ def evidence_of(world: World, allowed: frozenset[AclBinding]) -> Evidence:
     return but(workers=workers, worker_files={}, acl_differences=found.by_phase, acl_in_force=found.in_force)
 
 
-def demanded(evidence: Evidence) -> set[tuple[str, str]]:
-    """Principal and subject of each finding; of tasks every ID."""
+def demanded(evidence: Evidence) -> set[tuple[str, str, str]]:
+    """Principal, operation and resource of each finding; of tasks every ID."""
     found = set()
     for rule in RULES:
         for each in answer(rule, evidence).findings:
             ids = each.evidence.get("transactional_ids")
             names = [f"TransactionalId {name}" for name in ids] if isinstance(ids, list) else [each.subject]
             names = [f"TransactionalId {each.subject}"] if rule == "EOS130" else names
-            found |= {(str(each.evidence["principal"]), name) for name in names}
+            operation = each.message.partition(" has no ")[2].partition(" on ")[0]
+            found |= {(str(each.evidence["principal"]), operation, name) for name in names}
     return found
 
 
-def named(missing: tuple[PlannedBinding, ...]) -> set[tuple[str, str]]:
-    return {(each.binding.principal, str(each.binding.pattern)) for each in missing}
+def named(missing: Iterable[AclBinding]) -> set[tuple[str, str, str]]:
+    return {(each.principal, str(each.operation), str(each.pattern)) for each in missing}
 
 
 def allowed_in(world: World) -> frozenset[AclBinding]:
@@ -277,7 +278,7 @@ def test_doctor_demands_what_acl_plan_plans(world: World) -> None:
     allowed = allowed_in(world)
     wanted, evidence = planned(world, allowed), evidence_of(world, allowed)
     if wanted is not None:
-        assert demanded(evidence) == named(wanted)
+        assert demanded(evidence) == named(each.binding for each in wanted)
         granted = allowed | {each.binding for each in wanted}
         assert demanded(evidence_of(world, granted)) == set()
         assert all(answer(rule, evidence_of(world, granted)).outcome == "fine" for rule in RULES)
@@ -286,7 +287,7 @@ def test_doctor_demands_what_acl_plan_plans(world: World) -> None:
     missing = [planned(world, allowed, phase) or () for phase in possible_phases(workers_of(world))]
     possible = [{each.binding for each in bindings} for bindings in missing]
     surely = set.intersection(*possible)
-    assert demanded(evidence) == {(each.principal, str(each.pattern)) for each in surely}
+    assert demanded(evidence) == named(surely)
     unsure = any(answer(rule, evidence).cannot_tell for rule in RULES)
     assert unsure is any(each != surely for each in possible)
 
