@@ -198,7 +198,7 @@ def _object_to_missing(missing: Sequence[str]) -> list[Objection]:
     return [
         Objection(
             f"{pluralize(len(missing), 'transactional ID')} not known to any coordinator: {first_few(missing)}",
-            "`eosctl transactions list` shows the IDs that coordinators know; --create-missing fences these all the same, "
+            "`eosctl transactions list` shows those that coordinators know; --create-missing fences them all the same, "
             "which creates each in state Empty for transactional.id.expiration.ms (7 days by default)",
         )
     ]
