@@ -402,6 +402,10 @@ class PlannedStep(Struct, frozen=True):
     preconditions: tuple[Precondition, ...] = ()
 
 
+UNDO: Final = "undo"
+"""The kind of plans that lead back."""
+
+
 class Plan(Struct, frozen=True):
     """Steps in their order. kind says which command made it, as_of (ms since the epoch) when its facts were read;
     places are where it was made, and where it is applied by default. operated says which of its
@@ -536,11 +540,25 @@ def _cure(violated: Precondition, facts: PlanFacts, plan: Plan | None, words: Se
             return f"{violated.how_to_stop(facts)}; then run the plan again"
         case ConnectorStopped(_, connector) if plan is not None and plan.operated and plan.operated.has(connector):
             return f"{STOP_BY_RESOURCE}; then run the plan again"
-        case OffsetsUnchanged(_, _, connector) if plan is not None and (again := moved_again(plan, words)) is not None:
-            return (
-                f"connector {connector} has gone on; `{again}` moves its present position, without repeating a record"
-            )
+        case OffsetsUnchanged(_, _, connector) if plan is not None:
+            return _gone_on(connector, plan, words)
     return None
+
+
+def _gone_on(connector: str, plan: Plan, words: Sequence[str]) -> str | None:
+    """What to do with a connector that has committed offsets since; None: the plan is made again."""
+    again = moved_again(plan, words)
+    if again is not None:
+        return f"connector {connector} has gone on; `{again}` moves its present position, without repeating a record"
+    if plan.kind != UNDO:
+        return None
+    name = [*words, "--connector", connector]
+    export = shlex.join(["eosctl", "offsets", "export", *name, "offsets.json"])
+    restore = shlex.join(["eosctl", "offsets", "restore", *name, "--stop", "--resume", "offsets.json"])
+    return (
+        f"connector {connector} has gone on, and the offsets of before would come back over its present ones. To place "
+        f"it elsewhere: `{export}`, change that file, then `{restore}`"
+    )
 
 
 def moved_again(plan: Plan, words: Sequence[str] = ()) -> str | None:

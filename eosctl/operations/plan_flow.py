@@ -29,7 +29,7 @@ from eosctl.files import RESTORED_CONFIG, read_text
 from eosctl.model.connectors import connector_path
 from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.names import Side
-from eosctl.model.plan import AwaitOperator, ManualStep, Plan, Standing, StopConnector, lacking, moved_again
+from eosctl.model.plan import UNDO, AwaitOperator, ManualStep, Plan, Standing, StopConnector, lacking, moved_again
 from eosctl.model.planned import Applied, ApplyOutcome, Planned
 from eosctl.model.preconditions import ClusterIs, ConnectorStopped, TransactionNow
 from eosctl.model.skipped import Skipped, read_or_skip
@@ -242,7 +242,7 @@ def undo_file(
 ) -> Planned | Applied:
     """`eosctl undo`: the same for an undo file; UsageError for another plan."""
     path, kind = file.path, file.plan.kind
-    if kind != undoing.KIND:
+    if kind != UNDO:
         raise UsageError(f"{path} is a plan of kind {kind}", hint=f"`{clusters.command('apply', path)}` applies it")
     by_hand = [each.step.instruction for each in file.plan.steps if isinstance(each.step, ManualStep)]
     if by_hand and len(by_hand) == len(file.plan.steps):

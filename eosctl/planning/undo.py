@@ -16,11 +16,12 @@ never done is undone by doing nothing.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from eosctl.model.plan import (
+    UNDO,
     AbortTransaction,
     AwaitOperator,
     CommitTransaction,
@@ -44,8 +45,6 @@ from eosctl.model.plan import (
 from eosctl.model.preconditions import AclsPresent, ClusterIs, ConnectorStopped, OffsetsUnchanged, Precondition
 from eosctl.planning.operated import in_terms_of_resources, resumed_by_hand
 
-KIND: Final = "undo"
-
 S = TypeVar("S", bound=Step)
 
 
@@ -65,7 +64,7 @@ def undo_plan(plan: Plan) -> Plan:
         *_resumed_again(plan),
         *(PlannedStep(each) for each in _left_over(plan)),
     )
-    return in_terms_of_resources(Plan(KIND, plan.as_of, steps, plan.places, plan.operated))
+    return in_terms_of_resources(Plan(UNDO, plan.as_of, steps, plan.places, plan.operated))
 
 
 def _stopped_again(plan: Plan) -> Iterator[PlannedStep]:

@@ -89,6 +89,14 @@ def test_an_open_transaction_is_waited_for_or_ended_because_a_new_plan_would_mee
     assert cure([changed, open_now], offsets()) == "make the plan again: it is made for what was there then"
 
 
+def test_an_undo_of_a_connector_that_went_on_names_the_way_to_place_it_by_hand():
+    wanted, undo = OffsetsUnchanged(T, "t", "c", "x"), Plan("undo", 1, ())
+    told = cure([wanted], offsets(), undo, ("-b", "b:9092"))
+    assert told.startswith("connector c has gone on")
+    assert "`eosctl offsets export -b b:9092 --connector c offsets.json`" in told
+    assert "`eosctl offsets restore -b b:9092 --connector c --stop --resume offsets.json`" in told
+
+
 def test_a_connector_that_shows_tasks_although_it_is_stopped_is_to_be_stopped_again():
     wanted = ConnectorStopped(S, "c")
     told = cure([wanted], connector(ConnectorFacts("STOPPED", 1)))
