@@ -44,7 +44,7 @@ from eosctl.operations.offset_stores import DEFAULT_OFFSETS_TOPIC, source_connec
 from eosctl.operations.session import Session
 from eosctl.operations.transactions import require_workers_group
 from eosctl.sources.audit_log import DataBatch, OpenSource
-from eosctl.sources.cluster_reader import ClusterReader
+from eosctl.sources.cluster_reader import ClusterReader, read_task_states, require_sources
 from eosctl.sources.log_directories import (
     OpenSegments,
     PartitionSegments,
@@ -399,6 +399,7 @@ class ClusterInput:
     def __init__(self, reader: ClusterReader, request: AuditRequest) -> None:
         self._reader = reader
         require_workers_group(reader)  # another one's tasks are not the producers of these connectors
+        require_sources(read_task_states(reader), request.offsets.connectors)
         found = FoundTopics(reader, request)
         self._scope = AuditScope(
             found.topics,

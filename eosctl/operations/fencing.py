@@ -21,7 +21,7 @@ from eosctl.model.whole_numbers import MOST_TASKS
 from eosctl.operations.agreement import Show, agree
 from eosctl.operations.session import Session
 from eosctl.planning.fencing import choose_transaction_timeout, find_unproved, plan_fencing, prove, select_candidates
-from eosctl.sources.cluster_reader import read_live_owners, read_task_states
+from eosctl.sources.cluster_reader import read_live_owners, read_task_states, require_sources
 
 
 def fence(
@@ -84,6 +84,7 @@ def read_and_plan(session: Session, request: FencingRequest, config_topic: str) 
     beyond = _beyond_belief(request, counts)
     counts |= dict.fromkeys(beyond, 0)
     states = read_task_states(reader)
+    require_sources(states, request.connectors)
     if isinstance(states, Skipped) and states.cause.is_gap:
         session.options.console.warn(f"which tasks are FAILED is not known: {states.reason}")
     running = None if isinstance(states, Skipped) else states

@@ -57,7 +57,7 @@ from eosctl.model.skipped import Coverage, Skipped, read_or_skip, unread_in
 from eosctl.operations.offset_stores import OffsetsRequest, source_connectors, worker_settings, worker_version
 from eosctl.operations.session import Session
 from eosctl.operations.transactions import require_workers_group
-from eosctl.sources.cluster_reader import ClusterReader, Servers
+from eosctl.sources.cluster_reader import ClusterReader, Servers, read_task_states, require_sources
 from eosctl.sources.config_providers import look_up
 from eosctl.sources.replication_slots import read_slots
 
@@ -113,6 +113,7 @@ def show_offsets(session: Session, request: OffsetsRequest) -> OffsetsReport:
     """All offsets merged, with findings. Raises as read_offsets, report_of and require_workers_group do."""
     reader = session.reader
     require_workers_group(reader)
+    require_sources(read_task_states(reader), request.connectors)
     return report_of(read_offsets(reader, request), request).covering(reader.coverage)
 
 

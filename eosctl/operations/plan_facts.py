@@ -39,7 +39,7 @@ from eosctl.model.transaction_log import TransactionLogRecord, TransactionLogVal
 from eosctl.model.transactions import ActiveProducer, AnsweredProducers, TransactionDescription, TransactionState
 from eosctl.model.workers import LiveOwners
 from eosctl.operations.hanging import join_with_coordinators
-from eosctl.sources.cluster_reader import ClusterReader, read_live_owners, read_task_states
+from eosctl.sources.cluster_reader import ClusterReader, read_live_owners, read_task_states, require_sources
 
 States = Mapping[str, ConnectorState] | Skipped
 """Every connector that a config topic mentions; Skipped where it was not read."""
@@ -149,7 +149,7 @@ def read_connector_facts(
     wanted, connect = list(names), side.reader.connect()
     if not isinstance(connect, Skipped):
         known = connect.connectors
-        _require_sources([name for name in wanted if name in known and known[name].type == "sink"])
+        require_sources(known, wanted)
         return {
             name: ConnectorFacts(known[name].state, len(known[name].tasks)) if name in known else _ended(side, name)
             for name in wanted
@@ -166,14 +166,6 @@ def read_connector_facts(
             ),
         )
     return {name: _from_config_topic(states.get(name)) for name in wanted}
-
-
-def _require_sources(sinks: Sequence[str]) -> None:
-    if sinks:
-        raise UsageError(
-            f"connector {sinks[0]} is a sink: it has no source offsets",
-            hint=f"its position is the offsets of consumer group connect-{sinks[0]}: kafka-consumer-groups.sh",
-        )
 
 
 def _ended(side: ReadSide, name: str) -> ConnectorFacts | Skipped:

@@ -337,6 +337,17 @@ def read_task_states(reader: ClusterReader) -> Mapping[str, ConnectorStatus] | S
     return connect if isinstance(connect, Skipped) else connect.connectors
 
 
+def require_sources(statuses: Mapping[str, ConnectorStatus] | Skipped, names: Iterable[str]) -> None:
+    """UsageError for a connector that workers call a sink: its position is its consumer group's."""
+    known = {} if isinstance(statuses, Skipped) else statuses
+    for name in names:
+        if name in known and known[name].type == "sink":
+            raise UsageError(
+                f"connector {name} is a sink: it has no source offsets and no transactional IDs",
+                hint=f"its position is the offsets of consumer group connect-{name}: kafka-consumer-groups.sh",
+            )
+
+
 # What readers were asked for and did not read, and what several readers of one session ask once.
 
 

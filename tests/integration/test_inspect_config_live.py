@@ -86,6 +86,21 @@ def test_a_start_in_progress_is_no_finding(mirror: Mirror, worker: Worker, inspe
     worker.wait_for_tasks(name, 1)
 
 
+def test_a_sink_is_no_connector_that_does_not_exist_and_none_without_zombies(
+    worker: Worker, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path
+) -> None:
+    name, servers = fresh_name("sunk"), worker.sandbox.bootstrap_servers
+    sink = {"connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector", "topics": name}
+    worker.ask("PUT", f"/connectors/{name}/config", {**sink, "file": str(tmp_path / "out")})
+    here = ("-b", servers, "--group-id", "connect-cluster", "--connect-url", worker.url, "--connector", name)
+    for words in (("offsets", "show"), ("fence", "--dry-run"), ("audit",), ("migrate-offsets", "--to-topic", "x")):
+        ran = eosctl(*words, *here)
+        assert (ran.exit_code, ran.stdout) == (2, ""), words
+        assert f"connector {name} is a sink: it has no source offsets and no transactional IDs" in ran.stderr
+        assert f"consumer group connect-{name}" in ran.stderr
+    worker.ask("DELETE", f"/connectors/{name}")
+
+
 def test_a_topic_with_data_is_that_finding_alone_and_no_change_of_it_is_advised(
     worker: Worker, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path
 ) -> None:
