@@ -335,9 +335,9 @@ def _probing_config(rest: RestClient, sources: Sequence[str]) -> Mapping[str, st
     required = {"tasks.max": "1", "exactly.once.support": "required"}
     if HEARTBEAT in sources:
         return {"name": "eosctl", "connector.class": HEARTBEAT, **required}
-    for each in expanded_connectors(rest, "info").values():
+    for each in expanded_connectors(rest, "info", "status").values():
         info = object_of(each.get("info", {}))
-        if info.get("type") == "source":
+        if info.get("type") == "source" and not _has_failed(each):
             config = {key: value for key, value in object_of(info["config"]).items() if isinstance(value, str)}
             if "connector.class" in config:
                 return {**config, "exactly.once.support": "required"}
@@ -425,10 +425,11 @@ def read_preflight(
     """What each of these source connectors (None: all) says when exactly-once is required of it.
 
     Configs are read from the first worker; they are not kept. Each is validated by one worker of every set of versions
-    of its plugin, these in turn. What a worker says about itself is left out.
+    of its plugin, these in turn. What a worker says about itself is left out. A connector that is FAILED is not asked:
+    it did not start with its config, and a worker that validates such a config logs an error.
     """
     with RestClient(urls[0], timeout_s) as rest:
-        body = expanded_connectors(rest, "info")
+        body = expanded_connectors(rest, "info", "status")
     if not all("info" in each for each in body.values()):
         raise Undecodable(f"{urls[0]}/connectors answered something else than connectors with their configs")
     entries = {name: entry for name, entry in sorted(body.items()) if connectors is None or name in connectors}
@@ -441,12 +442,24 @@ def read_preflight(
             asked = [
                 (name, url, pool.submit(read_or_skip, lambda rest=clients[url], config=config: _messages(rest, config)))
                 for number, (name, config) in enumerate(configs.items())
+                if not _has_failed(entries[name])
                 for url in _unlike(plugins, str(config.get("connector.class", "")), number) or urls
             ]
     finally:
         for client in clients.values():
             client.__exit__()
-    return {name: Preflight({url: each.result() for of, url, each in asked if of == name}) for name in configs}
+    answers = {name: {url: each.result() for of, url, each in asked if of == name} for name in configs}
+    return {
+        name: Preflight(each or {urls[0]: Skipped(f"connector {name} is FAILED, and its config is not validated")})
+        for name, each in answers.items()
+    }
+
+
+def _has_failed(entry: Mapping[str, Any]) -> bool:
+    """Whether the connector itself, not a task of it, is FAILED."""
+    status = entry.get("status")
+    connector = status.get("connector") if isinstance(status, dict) else None
+    return isinstance(connector, dict) and connector.get("state") == "FAILED"
 
 
 def _unlike(plugins: Mapping[str, Plugins | Skipped], connector_class: str, turn: int) -> list[str]:

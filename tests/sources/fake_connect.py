@@ -27,6 +27,7 @@ class FakeWorker:
     version: str = "4.3.1"
     cluster_id: str = "K"
     connectors: dict[str, str | None] = field(default_factory=dict)
+    failed: frozenset[str] = frozenset()
     busy: int = 0
     waits_for: Barrier | None = None
     hangs: bool = False
@@ -63,7 +64,11 @@ class FakeWorker:
         tasks = [{"id": 0, "state": "RUNNING", "worker_id": "w"}]
         return {
             "info": {"type": "source", "config": {"name": name, "connector.class": PLUGIN, "password": "p"}},
-            "status": {"connector": {"state": "RUNNING", "worker_id": "w"}, "tasks": tasks, "type": "source"},
+            "status": {
+                "connector": {"state": "FAILED" if name in self.failed else "RUNNING", "worker_id": "w"},
+                "tasks": tasks,
+                "type": "source",
+            },
         }
 
 

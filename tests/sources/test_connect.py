@@ -428,6 +428,16 @@ def test_of_a_worker_that_names_no_version_the_rest_is_known() -> None:
     assert found.enabled is True
 
 
+def test_a_connector_that_is_failed_is_not_validated_as_its_worker_would_log_an_error() -> None:
+    failed = FakeWorker(connectors={"w": None, "x": None}, failed=frozenset({"w"}))
+    with serve(failed) as [url]:
+        found = read_preflight([url], 5)
+        assert found["x"] == Preflight({url: ()})
+        assert found["w"] == Preflight({url: Skipped("connector w is FAILED, and its config is not validated")})
+        assert live((url,), 30).source_support() is SourceSupport.ENABLED
+    assert {body["name"] for method, _, body in failed.requests if method == "PUT" and body} == {"x"}
+
+
 def test_connectors_are_validated_with_their_own_config_and_without_what_the_worker_says_of_itself() -> None:
     workers = [FakeWorker(enabled=False, connectors={"x": None, "y": "not supported"}) for _ in range(2)]
     with serve(*workers) as urls:
