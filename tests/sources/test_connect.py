@@ -434,7 +434,7 @@ def test_a_connector_that_is_failed_is_not_validated_as_its_worker_would_log_an_
         found = read_preflight([url], 5)
         assert found["x"] == Preflight({url: ()})
         assert found["w"] == Preflight({url: Skipped("connector w is FAILED, and its config is not validated")})
-        assert live((url,), 30).source_support() is SourceSupport.ENABLED
+        assert live((url,), 30).source_support() is KnownPhase.ENABLED
     assert {body["name"] for method, _, body in failed.requests if method == "PUT" and body} == {"x"}
 
 
