@@ -14,7 +14,7 @@ INSTALL := $(BIN)/python -m pip install -q --no-compile
 PROCESSES ?= 5
 SIDE_BY_SIDE := -n $(PROCESSES) --dist loadgroup
 
-.PHONY: demo test lint tests pure kafka matrix crash fuzz attack campaign mutants bench coverage docs shells kerberos mariadb spark emitted package ranges pictures lock advisories reference clean
+.PHONY: demo test lint tests pure kafka matrix crash fuzz attack campaign certify mutants bench coverage docs shells kerberos mariadb spark emitted package ranges pictures lock advisories reference clean
 
 demo: $(STAMPS)/sandbox
 	$(BIN)/eosctl demo
@@ -56,6 +56,12 @@ attack: $(STAMPS)/dev $(STAMPS)/sandbox
 SEEDS ?= 1 63
 campaign: $(STAMPS)/dev $(STAMPS)/sandbox
 	$(BIN)/python -m tests.campaign.run $(SEEDS)
+
+# Certificates of connectors of which the truth is known, for each seed. What has its result in build/certificates is not
+# run again; the Debezium connector is fetched.
+CERTIFIED ?= 1 30
+certify: $(STAMPS)/dev $(STAMPS)/sandbox
+	$(BIN)/python -m tests.campaign.certificates $(CERTIFIED)
 
 # Decisions of the pure rooms and the executors, changed one by one, and whether the pure tests notice.
 SEED ?= 1

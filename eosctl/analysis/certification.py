@@ -8,11 +8,45 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from eosctl.model.certification import Anomaly, Delivered, Generation, Harm, Judgement
+from eosctl.model.certification import Anomaly, ClassFile, Delivered, Generation, Harm, Judgement
 
-FIRST_GENERATION = Generation({})
+MOST_SUPERCLASSES: Final = 100
+FIRST_GENERATION: Final = Generation({})
+SOURCE_TASK: Final = "org/apache/kafka/connect/source/SourceTask"
+SOURCE_CONNECTOR: Final = "org/apache/kafka/connect/source/SourceConnector"
+OF_CONNECTORS: Final = ("exactlyOnceSupport", "canDefineTransactionBoundaries", "alterOffsets")
+OF_TASKS: Final = ("commit", "commitRecord")
+
+
+def overridden(connector_class: str, classes: Mapping[str, ClassFile]) -> Mapping[str, str]:
+    """Methods that matter to exactly-once, and the class of the plugin that has each: the connector's and its tasks'.
+
+    The tasks' classes are those that a connector's class names, or a class that it extends.
+    """
+    chain = _chain(connector_class.replace(".", "/"), classes)
+    found = _first_of(OF_CONNECTORS, chain)
+    for each in sorted({name for one in chain for name in one.mentioned}):
+        tasks = _chain(each, classes)
+        if tasks and tasks[-1].superclass == SOURCE_TASK:
+            found |= {name: owner for name, owner in _first_of(OF_TASKS, tasks).items() if name not in found}
+    return found
+
+
+def _chain(name: str, classes: Mapping[str, ClassFile]) -> list[ClassFile]:
+    """The class and those that it extends, up to Kafka Connect's own, which a plugin may carry too."""
+    found: list[ClassFile] = []
+    known: str | None = name
+    while known not in {None, SOURCE_CONNECTOR, SOURCE_TASK} and known in classes and len(found) < MOST_SUPERCLASSES:
+        found.append(classes[known])
+        known = classes[known].superclass
+    return found
+
+
+def _first_of(names: Iterable[str], chain: Sequence[ClassFile]) -> dict[str, str]:
+    owners = {name: next((each.name for each in chain if name in each.methods), None) for name in names}
+    return {name: owner.replace("/", ".") for name, owner in owners.items() if owner is not None}
 
 
 class Expected(NamedTuple):

@@ -2,18 +2,21 @@
 
 import shlex
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from secrets import randbelow
 from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.model.certification import FAULTS, Selector, selector_of
+from eosctl.atomic_write import write_atomic_file
+from eosctl.model.certification import FAULTS, Certificate, Selector, selector_of
 from eosctl.operations.certification import CertifyRequest
 from eosctl.operations.certification import certify as run_certification
 from eosctl.operations.certified_site import SiteSpec
 from eosctl.operations.certified_source import SourceOptions
 from eosctl.render.answers.certification import CLAIMS, ROUNDS, WITNESSES, view_certificate
+from eosctl.render.certificate_files import certificate_junit, certificate_page
 from eosctl.shell.options import GlobalOptions, answer, printing, showing
 
 MOST_SEEDS = 1_000_000
@@ -128,6 +131,15 @@ Faults: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+Report: TypeAlias = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the certificate there as an HTML page.", show_default=False)
+]
+JUnit: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--junit", metavar="FILE", help="Write the rounds there, as test cases in JUnit's XML.", show_default=False
+    ),
+]
 KafkaVersion: TypeAlias = Annotated[str, typer.Option(metavar="VERSION", help="Brokers of this version, and workers.")]
 ConnectVersion: TypeAlias = Annotated[
     str | None,
@@ -175,6 +187,8 @@ def certify(
     exactly_once: ExactlyOnce = "enabled",
     keep_going: KeepGoing = False,
     undeclared: Undeclared = False,
+    report: Report = None,
+    junit: JUnit = None,
 ) -> int:
     """Test a source connector's claim to exactly-once.
 
@@ -204,7 +218,15 @@ def certify(
         topics=tuple(topic or ()), faults=tuple(filter(None, (faults or "").split(","))), only=tuple(only or ()),
         keep_going=keep_going, undeclared=undeclared, command=_typed(chosen, named=seed is not None),
     )  # fmt: skip
-    return answer(options, run_certification(request, options.console), view_certificate)
+    certificate = run_certification(request, options.console)
+    _write(certificate, {report: certificate_page, junit: certificate_junit})
+    return answer(options, certificate, view_certificate)
+
+
+def _write(certificate: Certificate, files: Mapping[Path | None, Callable[[Certificate], str]]) -> None:
+    for file, text_of in files.items():
+        if file is not None:
+            write_atomic_file(file, text_of(certificate))
 
 
 def _selector(option: str, text: str | None) -> Selector | None:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from eosctl.errors import UsageError
 from eosctl.model.report import Result
 from eosctl.model.text import first_few, pluralize
+from eosctl.model.versions import KafkaVersion
 
 
 class Part(StrEnum):
@@ -77,6 +78,7 @@ class FaultKind(NamedTuple):
     is_needed: bool = False
     is_default: bool = True
     transactional: bool = False
+    since: KafkaVersion = KafkaVersion(3, 3)
     brokers: int = 1
     workers: int = 1
 
@@ -98,7 +100,9 @@ FAULTS: Final = (
     FaultKind(Fault.CHANGE_TASKS, "change tasks.max while records flow", is_needed=True),
     FaultKind(Fault.RESTART_CONNECTOR, "restart the connector and its tasks", is_needed=True),
     FaultKind(Fault.KILL_WORKER, "SIGKILL a worker at any moment, and start it again"),
-    FaultKind(Fault.STOP_CONNECTOR, "stop the connector while the source grows, and resume it"),
+    FaultKind(
+        Fault.STOP_CONNECTOR, "stop the connector while the source grows, and resume it", since=KafkaVersion(3, 5)
+    ),
     FaultKind(Fault.KILL_BROKER, "SIGKILL a broker, and start it again"),
     FaultKind(Fault.CUT_CONNECTIONS, "cut all connections between workers and brokers, several times"),
     FaultKind(Fault.FENCE, "fence a task's producer while it writes", transactional=True),
@@ -107,12 +111,24 @@ FAULTS: Final = (
     FaultKind(Fault.CHANGE_CONFIG, "change a setting that the connector does not read"),
     FaultKind(Fault.JOIN_WORKER, "a further worker joins the group, and leaves it"),
     FaultKind(Fault.EXPIRE_IDS, "let the coordinator forget the transactional IDs of the tasks", transactional=True),
-    FaultKind(Fault.ALTER_OFFSETS, "stop the connector, set its offsets back over REST, and resume it"),
+    FaultKind(
+        Fault.ALTER_OFFSETS,
+        "stop the connector, set its offsets back over REST, and resume it",
+        since=KafkaVersion(3, 6),
+    ),
     FaultKind(
         Fault.MOVE_COORDINATOR, "stop the broker that coordinates a task's transactions", transactional=True, brokers=2
     ),
-    FaultKind(Fault.RESET_OFFSETS, "stop the connector, delete its offsets over REST, and resume it", is_default=False),
+    FaultKind(
+        Fault.RESET_OFFSETS,
+        "stop the connector, delete its offsets over REST, and resume it",
+        is_default=False,
+        since=KafkaVersion(3, 6),
+    ),
 )
+
+
+FIRST_WITH_ALL: Final = KafkaVersion(3, 6)
 
 
 class Round(NamedTuple):
@@ -240,14 +256,28 @@ class Support(StrEnum):
     UNKNOWN = "unknown"
 
 
+class ClassFile(Struct, frozen=True):
+    """A Java class; mentioned are the classes that it names. Names have slashes, as `java/lang/Object`."""
+
+    name: str
+    superclass: str | None
+    methods: frozenset[str]
+    mentioned: frozenset[str]
+
+
 class Claim(Struct, frozen=True, kw_only=True):
-    """What the connector claims for this config, by the worker's own preflight; said are the worker's words."""
+    """What the connector claims for this config, by the worker's own preflight; said are the worker's words.
+
+    overridden are methods that matter to exactly-once, with the class of the plugin that has each: exactlyOnceSupport,
+    canDefineTransactionBoundaries and alterOffsets of the connector, commit and commitRecord of its tasks.
+    """
 
     connector_class: str
     exactly_once: Support
     transaction_boundaries: Support
     said: tuple[str, ...] = ()
     plugin_version: str = ""
+    overridden: Mapping[str, str] = {}
 
 
 class Witness(Struct, frozen=True):
@@ -298,7 +328,8 @@ class Certificate(Result, frozen=True, kw_only=True):
 
     @property
     def claim_fails(self) -> bool:
-        return self.claim.exactly_once in {Support.UNDECLARED, Support.UNSUPPORTED}
+        """Whether there is no claim, and so nothing was tried."""
+        return self.claim.exactly_once in {Support.UNDECLARED, Support.UNSUPPORTED} and not self.rounds
 
     @property
     def found(self) -> bool:
@@ -313,7 +344,7 @@ class Certificate(Result, frozen=True, kw_only=True):
         """The verdict in one sentence."""
         faults = [each for each in self.rounds if each.round.fault is not Fault.NONE]
         where = f"{pluralize(len(faults), 'round')} with faults, seed {self.seed}"
-        if self.claim_fails and not self.rounds:
+        if self.claim_fails:
             return f"failed: exactly-once is {self.claim.exactly_once} by {self.claim.connector_class}."
         if self.verdict is Verdict.FAILED:
             counted = ", ".join(f"{count} {harm}" for harm, count in self.harm.items() if count)
@@ -323,8 +354,13 @@ class Certificate(Result, frozen=True, kw_only=True):
         return f"certified: nothing lost, doubled or reordered ({where})."
 
 
-def fault_kinds(names: Sequence[str], brokers: int, workers: int) -> tuple[FaultKind, ...]:
-    """The faults of these names, or the default ones, in their order. Raises UsageError for one that is not known."""
+def fault_kinds(
+    names: Sequence[str], brokers: int, workers: int, version: KafkaVersion = FIRST_WITH_ALL
+) -> tuple[FaultKind, ...]:
+    """The faults of these names, or the default ones, in their order; version is that of the workers.
+
+    Raises UsageError for one that is not known, or not possible there.
+    """
     known = {each.fault.value: each for each in FAULTS}
     for name in names:
         if name not in known:
@@ -332,5 +368,11 @@ def fault_kinds(names: Sequence[str], brokers: int, workers: int) -> tuple[Fault
         if known[name].brokers > brokers or known[name].workers > workers:
             needs = f"--brokers {known[name].brokers} --workers {known[name].workers}"
             raise UsageError(f"--faults {name} needs more processes", hint=f"give {needs}")
-    possible = (each for each in FAULTS if each.brokers <= brokers and each.workers <= workers)
+        if version < known[name].since:
+            raise UsageError(
+                f"--faults {name}: workers of {version} cannot do that", hint=f"it needs {known[name].since}"
+            )
+    possible = (
+        each for each in FAULTS if each.brokers <= brokers and each.workers <= workers and each.since <= version
+    )
     return tuple(each for each in possible if (each.fault.value in names if names else each.is_default))

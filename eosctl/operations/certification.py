@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from typing import Final
@@ -12,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from eosctl.analysis.certification import Expected, by_harm, judge, new_anomalies
+from eosctl.clients.rest import NotFound
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.codecs.connector_files import decode_connector
 from eosctl.codecs.record_identity import selected
@@ -37,6 +39,7 @@ from eosctl.model.certification import (
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import RecordState
 from eosctl.model.text import pluralize
+from eosctl.model.versions import KafkaVersion
 from eosctl.operations.certified_site import GROUP, PATIENCE_S, CertifiedSite, SiteSpec, open_site
 from eosctl.operations.certified_source import Source, SourceOptions, open_source
 from eosctl.operations.connector_faults import FaultMissed, RunningConnector, bring_about
@@ -46,11 +49,12 @@ from eosctl.planning.certification import schedule
 from eosctl.sources.delivered_records import DeliveredRecords
 from eosctl.sources.kafka_log import read_log
 
-FLOW_S: Final = 60.0
+FLOW_S: Final = 120.0
 QUIET_S: Final = 4.0
 SETTLE_S: Final = 1.0
 CONFIRM_S: Final = 6.0
 MOST_WITNESSES: Final = 20
+HOOKS: Final = frozenset({"commit", "commitRecord"})
 PLACEHOLDER: Final = re.compile(r"\$\{certify:([^}]*)\}")
 JSON_CONVERTER: Final = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -80,7 +84,8 @@ class CertifyRequest(Struct, frozen=True, kw_only=True):
 
 def certify(request: CertifyRequest, reporter: Reporter) -> Certificate:
     """The verdict on the connector, from rounds that it ran on brokers and workers of its own."""
-    kinds = fault_kinds(request.faults, request.site.brokers, request.site.workers)
+    version = KafkaVersion.parse(request.site.connect_version or request.site.kafka_version)
+    kinds = fault_kinds(request.faults, request.site.brokers, request.site.workers, version)
     written = _connector_file(request.config)
     source = request.source
     with open_site(request.site, reporter) as site:
@@ -197,20 +202,29 @@ class _Certification:
             for number, each in enumerate(chosen):
                 result = self._round(each)
                 self._results.append(result)
-                self._tell(result, len(chosen) - number - 1)
+                self._narrate(result, len(chosen) - number - 1)
                 advance(1)
                 if result.verdict is RoundVerdict.FAILED and not request.keep_going:
                     break
-                if result.verdict is RoundVerdict.CANNOT_TELL and (not number or not request.keep_going):
+                if self._is_hopeless():
                     break
         truth = self._running.source.truth.description
         return _certificate(request, self._claim, self._results, self._witnesses, self._reasons(), truth, self._notes())
 
     def _notes(self) -> Sequence[str]:
         unjudged = self._order_unjudged(self._running.source.expected())
-        return (f"Order was not judged: {unjudged}.",) if unjudged else ()
+        notes = [f"Order was not judged: {unjudged}."] if unjudged else []
+        hooks = [f"{owner}.{name}" for name, owner in self._claim.overridden.items() if name in HOOKS]
+        if hooks:
+            notes.append(f"{', '.join(hooks)}: Kafka Connect calls it after the commit, so no state may rest on it.")
+        return notes
 
-    def _tell(self, result: RoundResult, left: int) -> None:
+    def _is_hopeless(self) -> bool:
+        """Whether the connector does not even run without faults, or two rounds in a row could not judge it."""
+        verdicts = [each.verdict for each in self._results]
+        return verdicts[:1] == [RoundVerdict.CANNOT_TELL] or verdicts[-2:] == [RoundVerdict.CANNOT_TELL] * 2
+
+    def _narrate(self, result: RoundResult, left: int) -> None:
         figures = (
             f"{result.delivered:,} records, {result.lost} lost, {result.doubled} doubled, {result.reordered} reordered"
         )
@@ -366,8 +380,9 @@ class _Certification:
 
     def _count_partitions(self) -> None:
         """Notes the source partitions that have offsets by now."""
-        for each in self._running.site.offsets():
-            self._partitions.add(json.dumps(each.get("partition"), sort_keys=True))
+        with suppress(NotFound):  # workers before 3.6
+            for each in self._running.site.offsets():
+                self._partitions.add(json.dumps(each.get("partition"), sort_keys=True))
 
     def _order_unjudged(self, expected: Expected | None) -> str:
         """Why the order of the records is not judged; empty: it is."""

@@ -12,23 +12,25 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
+from eosctl.analysis.certification import overridden
 from eosctl.clients.deadline import Deadline
 from eosctl.clients.rest import NotFound, RestClient
+from eosctl.codecs.class_files import decode_class
 from eosctl.errors import ConfigError, EosctlError, Unreachable
-from eosctl.model.certification import Claim, Support
+from eosctl.model.certification import Claim, ClassFile, Support
 from eosctl.model.connectors import connector_path
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import ConnectorStatus
 from eosctl.operations.session_options import Reporter
 from eosctl.sandbox.faulty_sandbox import ProxiedSandbox
-from eosctl.sandbox.jars import link_plugins, resolve_plugin
+from eosctl.sandbox.jars import link_plugins, resolve_jars, resolve_plugin
 from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sources.connect_rest import read_connector, validated_values
 
 GROUP: Final = "certify"
 CONNECTOR: Final = "certified"
 ID_PREFIX: Final = f"{GROUP}-{CONNECTOR}-"
-PATIENCE_S: Final = 90.0
+PATIENCE_S: Final = 180.0
 REQUEST_S: Final = 20.0
 LOOK_S: Final = 0.2
 SERVICES: Final = "META-INF/services/org.apache.kafka.connect.source.SourceConnector"
@@ -58,8 +60,9 @@ class SiteSpec(Struct, frozen=True, kw_only=True):
 class CertifiedSite:
     """The sandbox with one connector, asked over whichever worker answers."""
 
-    def __init__(self, sandbox: ProxiedSandbox, directory: Path) -> None:
+    def __init__(self, sandbox: ProxiedSandbox, directory: Path, plugins: Sequence[Path]) -> None:
         self.sandbox, self.directory = sandbox, directory
+        self._plugins = plugins
         self.workers = list(range(1, sandbox.spec.workers + 1))
         self.frozen: set[int] = set()
         self._clients: dict[int, RestClient] = {}
@@ -167,6 +170,7 @@ class CertifiedSite:
             transaction_boundaries=_support(said.get("transaction.boundary", ())),
             said=(*said.get("exactly.once.support", ()), *said.get("transaction.boundary", ()), *others),
             plugin_version=self._version(name),
+            overridden=overridden(name, PluginClasses(self._plugins)),
         )
 
     def _version(self, name: str) -> str:
@@ -180,6 +184,36 @@ class CertifiedSite:
         return str(matching[0]) if matching else ""
 
 
+class PluginClasses(Mapping[str, ClassFile]):
+    """The classes of some plugins by their names, decoded when they are asked for."""
+
+    def __init__(self, plugins: Sequence[Path]) -> None:
+        self._places: dict[str, Path] = {}
+        for plugin in plugins:
+            for jar in plugin.rglob("*.jar"):
+                with suppress(zipfile.BadZipFile, OSError), zipfile.ZipFile(jar) as content:
+                    names = (each for each in content.namelist() if each.endswith(CLASS_FILE))
+                    self._places |= {name.removesuffix(CLASS_FILE): jar for name in names}
+            for file in plugin.rglob(f"*{CLASS_FILE}"):
+                self._places[file.relative_to(plugin).as_posix().removesuffix(CLASS_FILE)] = file
+
+    def __getitem__(self, name: str) -> ClassFile:
+        place = self._places[name]
+        if place.suffix == CLASS_FILE:
+            found = decode_class(place.read_bytes())
+        else:
+            with zipfile.ZipFile(place) as content:
+                found = decode_class(content.read(f"{name}{CLASS_FILE}"))
+        return found or ClassFile(name, None, frozenset(), frozenset())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+CLASS_FILE: Final = ".class"
 PREFLIGHT: Final = frozenset({"exactly.once.support", "transaction.boundary"})
 NOT_ENABLED: Final = "does not have exactly-once source support enabled"
 UNDECLARED: Final = "does not implement the API"
@@ -231,7 +265,8 @@ def open_site(spec: SiteSpec, reporter: Reporter) -> Iterator[CertifiedSite]:
             reporter.narrate,
         )
         stack.enter_context(sandbox)
-        yield CertifiedSite(sandbox, directory)
+        own = resolve_jars(spec.connect_version or spec.kafka_version, reporter.narrate).plugin_path
+        yield CertifiedSite(sandbox, directory, plugins or [own])
 
 
 def _unpacked(plugin: str, directory: Path, narrate: Callable[[str], None]) -> Path:

@@ -17,7 +17,7 @@ from eosctl.sandbox.properties import MOST_WORKERS
 from eosctl.sources.delivered_records import DeliveredRecords
 from eosctl.sources.kafka_transactions import describe_transactional_ids
 
-COMMIT_S: Final = 30.0
+COMMIT_S: Final = 60.0
 TIMEOUT_MS: Final = 60_000
 MOST_TASKS: Final = 4
 EXPIRE: Final = {

@@ -99,7 +99,11 @@ def test_every_command_in_the_examples_parses(root):
         name: [line.strip() for line in text.replace("\\\n", "").splitlines() if line.strip().startswith("eosctl ")]
         for name, text in scripts.items()
     }
-    assert {name: len(found) for name, found in lines.items()} == {"github-actions.yml": 1, "gitlab-ci.yml": 1}
+    assert {name: len(found) for name, found in lines.items()} == {
+        "certify.yml": 1,
+        "github-actions.yml": 1,
+        "gitlab-ci.yml": 1,
+    }
     assert [said for found in lines.values() for line in found for said in _problems(line.replace('"$@"', ""))] == []
 
 

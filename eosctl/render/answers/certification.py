@@ -88,6 +88,8 @@ class ClaimRow(Struct, frozen=True):
     exactly_once_support: Annotated[Support, col("exactlyOnceSupport() for this config", "EXACTLY-ONCE", tones=SUPPORT)]
     transaction_boundaries: Annotated[Support, col("canDefineTransactionBoundaries() for this config", "BOUNDARIES")]
     said: Annotated[list[str], "the worker's own words"]
+    overridden: Annotated[dict[str, str], "methods that matter to exactly-once, and the class that has each"]
+    methods: Annotated[str, "methods of the plugin that matter to exactly-once"]
 
 
 class CertificateData(Struct, frozen=True):
@@ -112,7 +114,7 @@ class CertificateData(Struct, frozen=True):
 
 CLAIMS = Table(
     "claims",
-    columns(ClaimRow, "connector_class plugin_version exactly_once_support transaction_boundaries"),
+    columns(ClaimRow, "connector_class plugin_version exactly_once_support transaction_boundaries methods"),
     title="Claim",
 )
 ROUNDS = Table(
@@ -132,6 +134,8 @@ def view_certificate(certificate: Certificate) -> Document:
         exactly_once_support=claim.exactly_once,
         transaction_boundaries=claim.transaction_boundaries,
         said=list(claim.said),
+        overridden=dict(claim.overridden),
+        methods=", ".join(claim.overridden),
     )
     witnesses = [_witness_row(each) for each in certificate.witnesses]
     data = CertificateData(
