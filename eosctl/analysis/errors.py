@@ -59,6 +59,27 @@ CONNECT_ERRORS: Final = (
         "KIP-618; DistributedHerder.fenceZombieSourceTasks",
     ),
     ErrorPattern(
+        "stale-configuration",
+        (r"Cannot complete request momentarily due to (?:stale configuration|no known leader URL)",),
+        "The worker has not read the config topic to its end, or knows no leader yet (409)",
+        "It is so for a moment after a change of a config, and during a rebalance. The request can be sent again.",
+        (
+            "send the request again",
+            "where it stays: eosctl transactions lso --topic CONFIG-TOPIC",
+        ),
+        "DistributedHerder.checkRebalanceNeeded, DistributedHerder.doFenceZombieSourceTasks",
+    ),
+    ErrorPattern(
+        "worker-busy",
+        (r"The worker is currently (?!reclaiming)\w+", r"[Rr]equest timed out|timed out"),
+        "The worker did not answer a request in time, because its one thread for requests waits",
+        "The message names what the worker waits for. `ensuring membership in the cluster` is also what a leader does "
+        "that initializes its transactional ID: where it stays, the coordinator of connect-cluster-<group.id> does "
+        "not answer, or transaction.version was lowered to 0 (EOS047).",
+        ("eosctl transactions describe connect-cluster-{group} --group-id {group}", "eosctl doctor --group-id {group}"),
+        "KAFKA-15563; DistributedHerder.tick, HerderRequestHandler.completeRequest (from 3.8 on)",
+    ),
+    ErrorPattern(
         "reclaiming-write-privileges",
         (r"reclaiming write privileges for the config topic",),
         "The leader was fenced, and is initializing its transactional ID again",
@@ -306,6 +327,25 @@ TRANSACTION_ERRORS: Final = (
             RESTART,
         ),
         "KIP-890, KIP-1022; TransactionLog.valueToBytes, TransactionLogValue.write (from 4.0 on)",
+    ),
+    ErrorPattern(
+        "transactional-request-unsupported",
+        (
+            r"UnsupportedVersionException: The version of API is not supported",
+            r"transactionalId=|fatal error state|Failed to flush offsets and/or records|ExactlyOnceWorkerSourceTask",
+        ),
+        "A broker does not support a transactional request of the producer any more",
+        "Two causes are known. The feature transaction.version was lowered to 0 while the producer used version 2: "
+        "then the broker's log says `Attempted to write a non-default clientTransactionVersion`, and each new "
+        "producer of the ID waits for ever until the brokers are restarted. Or brokers of 4.2.0 run beside older ones "
+        "(KAFKA-20322, fixed in 4.2.1).",
+        (
+            "kafka-features.sh --bootstrap-server HOST:PORT describe",
+            "kafka-features.sh --bootstrap-server HOST:PORT upgrade --feature transaction.version=2",
+            "restart the brokers one by one, each once its partitions are back in sync",
+            RESTART,
+        ),
+        "KIP-890, KIP-1022; TransactionManager.maybeTransitionToErrorState",
     ),
     ErrorPattern(
         "timed-out-transaction-lost",

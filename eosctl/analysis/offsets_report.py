@@ -258,7 +258,19 @@ def _shadowed(
     connector: ConnectorOffsets, stores: tuple[OffsetStores, ...], version: KafkaVersion
 ) -> Iterator[Finding]:
     found = [each for each in connector.offsets if each.shadowed]
-    if found:
+    kept = sum(isinstance(each.connector_specific, StoredOffset) for each in connector.offsets)
+    if found and kept:
+        fix = kinds.STORES_DISAGREE.fix_for(version).replace(kinds.SEE_WHICH, kinds.IF_STILL_READ)
+        yield kinds.SHADOWED_OFFSET.finding(
+            connector.name,
+            f"{_have(found)} an offset in the worker's topic and none in the connector's own, which has {kept} of its "
+            "others: a task that still reads one of them begins from nothing there. Of a table or topic that it no "
+            "longer reads it does no harm",
+            _evidence(found),
+            cure=_with_topics(for_connector(fix.replace("keep-source", "keep-target"), connector.name), stores),
+            severity=Severity.WARNING,
+        )
+    elif found:
         yield kinds.SHADOWED_OFFSET.finding(
             connector.name,
             f"{_have(found)} an offset in the worker's topic and none in the connector's own: the next start of "

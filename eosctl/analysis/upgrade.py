@@ -21,6 +21,7 @@ from eosctl.analysis.catalogue.internal_topics import UNCOMMITTED_OFFSET
 from eosctl.analysis.client_configs import FLOWS, UNREAD, servers_elsewhere
 from eosctl.analysis.phases import worker_phases
 from eosctl.analysis.rules.registry import EXPECTED_WHILE_ROLLING, RULES, diagnose
+from eosctl.analysis.rules.settings import EPOCH_FOR_EACH, FEATURE
 from eosctl.model.connectors import OFFSETS_TOPIC
 from eosctl.model.evidence import Evidence
 from eosctl.model.offsets import SourceSupport
@@ -191,6 +192,12 @@ def _first_steps(workers: tuple[WorkerPhase, ...], target: Phase) -> Iterator[Ro
 def _consequences(evidence: Evidence, workers: tuple[WorkerPhase, ...], target: Phase) -> Iterator[str]:
     if not any(RANK.get(each.phase, -1) > RANK[target] for each in workers):
         return
+    features = evidence.finalized_features
+    if not isinstance(features, Skipped) and features.get(FEATURE, 0) >= EPOCH_FOR_EACH:
+        yield (
+            f"{FEATURE} is {features[FEATURE]}: do not lower it to 0, which kafka-features.sh accepts. Producers that "
+            "used it fail, and their IDs cannot be used until the brokers are restarted; 1 does no harm (EOS047)"
+        )
     yield (
         "tasks on workers that are no longer enabled write without transactions, and nothing fences them: a crash or a "
         "rebalance may repeat the records since the last offset flush"

@@ -220,7 +220,8 @@ Done = Callable[[Response | None, EosctlError | None], None]
 REQUEST_TIMEOUT_S: Final = 30.0
 AFTER_MUTE_S: Final = 0.005
 QUOTA_HINT: Final = (
-    "raise --timeout, or the quota: `kafka-configs.sh --describe --entity-type users --entity-type clients`"
+    "raise --timeout, or the quota: `kafka-configs.sh --bootstrap-server HOST:PORT --describe --entity-type users "
+    "--entity-type clients`"
 )
 GRACE_S: Final = 0.1
 """How long after its deadline a request may take to fail by itself."""

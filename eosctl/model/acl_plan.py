@@ -87,6 +87,17 @@ class ExtraBinding(Struct, frozen=True):
     why: str
 
 
+class OtherWriter(NamedTuple):
+    """An ACL by which a principal that does not need it may write what only Connect should, which is guarded.
+
+    expected are the principals that the plan gives this to.
+    """
+
+    binding: AclBinding
+    guarded: ResourcePattern
+    expected: frozenset[str]
+
+
 def same_cluster(one: frozenset[str], other: frozenset[str]) -> bool:
     """Whether two sets of bootstrap servers lead to one Kafka cluster, as far as addresses show: they share one."""
     return one == other or not one.isdisjoint(other)
@@ -118,11 +129,15 @@ class AclPlan(Struct, frozen=True):
 
 
 class AclDifference(Struct, frozen=True):
-    """The plan against the cluster's ACLs: every planned binding with its status, and what the cluster has beyond."""
+    """The plan against the cluster's ACLs: every planned binding with its status, and what the cluster has beyond.
+
+    others may write a config topic, or take a transactional ID of a leader or of a task.
+    """
 
     compared: tuple[ComparedBinding, ...]
     extra: tuple[ExtraBinding, ...]
     findings: tuple[Finding, ...]
+    others: tuple[OtherWriter, ...] = ()
 
     @property
     def missing(self) -> tuple[PlannedBinding, ...]:

@@ -23,10 +23,11 @@ from eosctl.model.acl_plan import (
     BindingStatus,
     ComparedBinding,
     ExtraBinding,
+    OtherWriter,
     PlannedBinding,
     same_cluster,
 )
-from eosctl.model.acls import WILDCARD, AclBinding, Operation, Permission, ResourceType
+from eosctl.model.acls import WILDCARD, AclBinding, Operation, Permission, ResourcePattern, ResourceType
 from eosctl.model.client_roles import ConnectCluster
 from eosctl.model.names import Side, leader_transactional_id
 from eosctl.model.plan import CreateAcls, DeleteAcls, Plan, PlannedStep
@@ -52,7 +53,9 @@ def compare_acls(
     found = _extras(request, planned, existing, {each for each in used if each is not None})
     extra = tuple(sorted(found, key=lambda each: each.binding))
     denials = tuple(_denied(compared))
-    return AclDifference(compared, extra, (*plan.findings, *denials, *_partly_denied(planned, existing)))
+    permitted = [each for each in existing if each.principal not in super_users]
+    others = tuple(_others(request, planned, permitted, authorizer))
+    return AclDifference(compared, extra, (*plan.findings, *denials, *_partly_denied(planned, existing)), others)
 
 
 def _compare(planned: PlannedBinding, authorizer: Authorizer, cluster: frozenset[str]) -> ComparedBinding:
@@ -109,6 +112,31 @@ def _extras(
         why = next((each for kind in kinds if (each := kind.why(binding)) is not None), None)
         if why is not None:
             yield ExtraBinding(binding, why)
+
+
+def _others(
+    request: AclRequest, planned: Iterable[PlannedBinding], existing: Iterable[AclBinding], authorizer: Authorizer
+) -> Iterator[OtherWriter]:
+    """One for each ACL, with the first resource that it is found for; what a denial takes back is none."""
+    config_topics = {worker.config_topic for cluster in request.clusters for worker in cluster.workers}
+    guarded: dict[ResourcePattern, set[str]] = {}
+    for each in planned:
+        principal, operation, pattern = each.binding.principal, each.binding.operation, each.binding.pattern
+        is_config = pattern.resource_type is ResourceType.TOPIC and pattern.name in config_topics
+        if operation is Operation.WRITE and (is_config or pattern.resource_type is ResourceType.TRANSACTIONAL_ID):
+            guarded.setdefault(pattern, set()).add(principal)
+    for binding in existing:
+        if binding.permission is not Permission.ALLOW or not allows(binding.operation, Operation.WRITE):
+            continue
+        for pattern, expected in guarded.items():
+            wanted = AclBinding(binding.principal, Operation.WRITE, pattern)
+            if (
+                binding.principal not in expected
+                and binding.pattern.overlaps(pattern)
+                and (not binding.pattern.covers(pattern) or authorizer.permits(wanted).allowed)
+            ):
+                yield OtherWriter(binding, pattern, frozenset(expected))
+                break
 
 
 class _Kinds:

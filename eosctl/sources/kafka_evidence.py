@@ -26,7 +26,7 @@ BROKER_KEYS: Final = (
     *("transaction.max.timeout.ms", "transactional.id.expiration.ms", "transaction.partition.verification.enable"),
     *("transaction.state.log.replication.factor", "transaction.state.log.min.isr"),
     "transaction.state.log.num.partitions",
-    "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+    *("transaction.abort.timed.out.transaction.cleanup.interval.ms", "producer.id.expiration.ms"),
 )
 
 STATUS: Final = b"status-"

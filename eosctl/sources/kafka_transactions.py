@@ -177,7 +177,8 @@ class _Describing:
         return {
             name: Unreachable(
                 f"{TRANSACTION_LOG}-{place} has no leader, so no broker coordinates its transactional IDs",
-                hint=f"start the brokers of its replicas: `kafka-topics.sh --describe --topic {TRANSACTION_LOG}`",
+                hint="start the brokers of its replicas: `kafka-topics.sh --bootstrap-server HOST:PORT --describe "
+                f"--topic {TRANSACTION_LOG}`",
             )
             for name, place in places.items()
             if place in partitions

@@ -27,6 +27,7 @@ BROKER = {
     "transaction.state.log.replication.factor": "3",
     "transaction.state.log.min.isr": "2",
     "transaction.state.log.num.partitions": "50",
+    "producer.id.expiration.ms": "86400000",
 }
 FILE = {"group.id": "g", "exactly.once.source.support": "enabled", "config.storage.topic": "connect-configs"}
 PLUGINS = {"org.example.Source": ("1",)}

@@ -199,6 +199,13 @@ ERRORS = "org.apache.kafka.common.errors."
          ["source-partition-not-serialized"]),
         (f"{ERRORS}UnsupportedVersionException: Attempted to write a non-default clientTransactionVersion at version 0",
          ["transaction-version-lowered", "UnsupportedVersionException"]),
+        ("INFO [Producer clientId=p, transactionalId=g-x-0] Transiting to fatal error state due to "
+         f"{ERRORS}UnsupportedVersionException: The version of API is not supported.",
+         ["transactional-request-unsupported", "UnsupportedVersionException"]),
+        ("Request timed out. The worker is currently ensuring membership in the cluster, which began at 2026-11-26",
+         ["worker-busy"]),
+        ("Cannot complete request momentarily due to stale configuration (typically caused by a concurrent config "
+         "change)", ["stale-configuration"]),
         ("Could not find transaction metadata when trying to timeout transaction for a",
          ["timed-out-transaction-lost"]),
         ("Cannot fence producer with epoch equal to Short.MaxValue since this would overflow", ["epoch-exhausted"]),

@@ -35,6 +35,16 @@ def test_a_shadowed_offset_is_an_error_of_its_connector() -> None:
     assert finding.evidence == {"offsets": 1, "keys_base64": [base64.b64encode(KEY.encode()).decode()]}
 
 
+def test_a_shadowed_offset_beside_others_of_its_connector_is_a_warning_and_the_setting_stays() -> None:
+    """A dropped table is in the workers' topic for ever. Where it is still read, the own topic gets its offset."""
+    other = record(1, KEY.replace("f", "g"), '{"p":5}')
+    finding = found(topic("global", [record(0, KEY, '{"p":1}')]), topic("own", [other]), configs=OWN)["shadowed-offset"]
+    assert finding.severity is Severity.WARNING
+    assert "which has 1 of its others" in finding.message
+    assert "--to-topic own --offsets-topic global --merge keep-target --stop --set-config --resume" in finding.cure
+    assert "take offsets.storage.topic out" not in finding.cure
+
+
 def test_no_fix_stops_a_connector_of_workers_that_cannot() -> None:
     old, new = record(0, KEY, '{"p":1}'), record(0, KEY, '{"p":2}', timestamp=AS_OF + 1)
     cases = {

@@ -9,7 +9,8 @@ from eosctl.analysis.rules import topics
 from eosctl.analysis.rules.connectors import SAYS_NOTHING
 from eosctl.analysis.rules.registry import RULES, commands_reporting, diagnose
 from eosctl.analysis.rules.workers import FIXED_BUGS
-from eosctl.model.acls import Operation
+from eosctl.model.acl_plan import AclDifference, OtherWriter
+from eosctl.model.acls import AclBinding, Operation
 from eosctl.model.acls import topic as topic_pattern
 from eosctl.model.client_roles import ClientRole
 from eosctl.model.evidence import UNKNOWN_PRINCIPAL, Evidence, Preflight
@@ -80,10 +81,22 @@ MIRRORED_TWICE = (
     .put("task-x-1", MIRRORED)
     .commit("x", 2)
 )
+TWO = inspection(Log().healthy("x", 2).healthy("y", 1))
+OFFSETS_TOPIC = topic_pattern("connect-offsets")
+TENANTS = [(f"User:{name}", ClientRole.PRODUCER, name, OFFSETS_TOPIC) for name in ("x", "y")]
+
+
+def other_writer(principal, topic, pattern=None, expected="User:worker"):
+    """ACLs in force in which this principal may write a config topic that the worker's principal is to write."""
+    binding = AclBinding(principal, Operation.WRITE, pattern or topic_pattern(topic))
+    return AclDifference((), (), (), (OtherWriter(binding, topic_pattern(topic), frozenset({expected})),))
+
+
 CONDITIONS = [
     ("EOS001", but(workers={A: worker(A, "3.2.3"), B: worker(B)}), A, "3.2.3"),
     ("EOS002", but(workers={A: worker(A, "3.9.2"), B: worker(B)}), "workers", "3.9.2, 4.3.1"),
     ("EOS003", but(workers={A: worker(A, "4.1.1"), B: worker(B)}), "4.1.1", "KAFKA-19012"),
+    ("EOS004", but(worker_files={A: FILE | {"metric.reporters": "a,"}}), A, "does not start with it"),
     ("EOS010", but(workers={A: Skipped("no answer in 3 s"), B: worker(B)}), A, "no answer in 3 s"),
     ("EOS011", but(workers={A: worker(A, cluster="L"), B: worker(B)}), A, "cluster L"),
     ("EOS011", but(workers={A: worker(A, cluster="L"), B: worker(B)}, cluster_id=UNREAD), "workers", "different"),
@@ -143,6 +156,8 @@ CONDITIONS = [
     ("EOS054", but(internal_topics=(topic(factor=2),)), "connect-config", "factor 2 on 3 brokers"),
     ("EOS056", but(internal_topics=(replace(topic("status"), is_another=True),)), "connect-status", "no"),
     ("EOS089", but(inspection=inspection(**{"offsets.storage.topic": "own"})), "x", "its offsets are in own"),
+    ("EOS089", but(inspection=inspection(**{"producer.override.bootstrap.servers": "o:1"})), "x",
+     "connect-offsets at o:1"),
     ("EOS100", but(preflight={"x": Preflight({A: (NOT_SUPPORTED,)})}), "x", "does not support"),
     ("EOS101", but(inspection=inspection(file="f")), "x", "not `required`"),
     ("EOS102", but(inspection=inspection(**{"producer.override.transactional.id": "mine"})), "x", "transactional.id"),
@@ -178,6 +193,20 @@ CONDITIONS = [
     ("EOS117", but(idle_since={"g-x-1": NOW - 604_800_000 + 86_400_000}), "x", "(g-x-1) expire in 24.0 h"),
     ("EOS115", but(transactional_ids=("g-x-0", "g-gone-0")), "g", "g-gone-0"),
     ("EOS160", but(commits={"g-x-0": commits(), "g-x-1": commits(silent_ms=3_600_000)}), "x", "task 1 is RUNNING and "),
+    ("EOS029", but(worker_files={"w": {"offset.storage.file.filename": "f"}}), "w", "of a standalone worker"),
+    ("EOS033", but(worker_files={A: FILE | {"worker.sync.timeout.ms": "100"}}), A, "fences no task"),
+    ("EOS033", but(worker_files={A: FILE | {"task.shutdown.graceful.timeout.ms": "60000"}}), A,
+     "is removed from the group"),
+    ("EOS047", but(finalized_features={"metadata.version": 25}), "transaction.version", "was lowered to 0, and 3 IDs"),
+    ("EOS048", but(brokers={0: BROKER | {"producer.id.expiration.ms": "899999"}}), "broker 0", "less than"),
+    ("EOS102", but(worker_files={A: FILE | {"producer.transactional.id": "mine"}}), A, "dead letter queues take it"),
+    ("EOS123", but(inspection=TWO, worker_files={A: FILE | {"producer.transaction.timeout.ms": "300001"}}), "x",
+     "tasks of y"),
+    ("EOS144", but(acl_in_force=other_writer("User:eve", "cfg")), "User:eve", "may write the config topic cfg"),
+    ("EOS145", but(acl_in_force=acls(*TENANTS)[SourceSupport.ENABLED]), "connect-offsets",
+     "connectors of 2 principals"),
+    ("EOS152", but(topics={"out": TopicFacts("out", 1, 3, {"diskless.enable": "true"})}), "out",
+     "connector x writes to it"),
     ("EOS170", but(inspection=inspection(**{"errors.tolerance": "all"})), "x", "are dropped for good"),
     ("EOS171", but(inspection=inspection(MIRRORED_TWICE)), "x", "t-0 in two tasks"),
     ("EOS172", but(inspection=inspection(**HISTORY), topics={"h": TopicFacts("h", 1, 3, {"retention.ms": "9"})}), "x",
@@ -268,10 +297,10 @@ def test_the_cures_of_missing_acls_name_the_principal_and_the_prefix_with_its_da
     )
     add = "kafka-acls.sh --bootstrap-server <broker> --add --allow-principal User"
     leader, task = (answer(rule, but(acl_differences=missing)).findings[0].cure for rule in ("EOS130", "EOS131"))
-    assert leader == f"{add}:w --operation Write --transactional-id connect-cluster-g"
-    assert task == f"{add}:c --operation Write --resource-pattern-type prefixed --transactional-id g-x-"
+    assert leader == f"`{add}:w --operation Write --transactional-id connect-cluster-g`"
+    assert task == f"`{add}:c --operation Write --resource-pattern-type prefixed --transactional-id g-x-`"
     [other] = answer("EOS132", but(acl_differences=missing)).findings
-    assert other.cure == f"{add}:c --operation Write --topic out"
+    assert other.cure == f"`{add}:c --operation Write --topic out`"
 
 
 @pytest.mark.parametrize(

@@ -100,9 +100,9 @@ def test_a_log_of_which_one_replica_may_hold_the_last_writes_is_thin(log, outcom
     ("factor", "min_isr", "brokers", "risk", "to"),
     [
         (1, "1", 2, "a broker that fails stops transactions", "to 2 with kafka-reassign-partitions.sh"),
-        (2, "1", 3, "what one broker alone has written is lost with it", "add-config min.insync.replicas=2"),
-        (2, "2", 3, "a broker that fails stops transactions", "add-config min.insync.replicas=2"),
-        (3, "1", 3, "what one broker alone has written is lost with it", "add-config min.insync.replicas=2"),
+        (2, "1", 3, "what one broker alone has written is lost with it", "add-config min.insync.replicas=2`"),
+        (2, "2", 3, "a broker that fails stops transactions", "add-config min.insync.replicas=2`"),
+        (3, "1", 3, "what one broker alone has written is lost with it", "add-config min.insync.replicas=2`"),
     ],
 )
 def test_a_thin_log_gets_two_replicas_in_sync_only_where_it_has_three(factor, min_isr, brokers, risk, to) -> None:

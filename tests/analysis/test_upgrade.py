@@ -287,3 +287,11 @@ def test_a_worker_is_at_what_it_answers_before_what_its_file_says() -> None:
 
 def test_the_file_of_a_dedicated_mirrormaker_says_it_for_each_of_its_clusters_alone() -> None:
     assert declared_support({"clusters": "a, b", "b.exactly.once.source.support": "enabled"}) is None
+
+
+def test_the_way_back_warns_of_lowering_transaction_version_before_somebody_does_it() -> None:
+    """kafka-features.sh accepts 0 without a warning; with it the tasks and the leader stop (EOS047)."""
+    for level, warned in ((2, True), (1, False), (0, False)):
+        evidence = cluster(*[Phase.ENABLED] * 3, finalized_features={"transaction.version": level})
+        said = check_upgrade(evidence, Phase.PREPARING).consequences
+        assert any("do not lower it to 0" in each for each in said) is warned, level

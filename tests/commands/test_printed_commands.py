@@ -13,8 +13,12 @@ from eosctl.analysis.catalogue.index import KINDS
 from eosctl.analysis.errors import ERROR_PATTERNS
 from eosctl.cli import PROGRAM, root_command
 from eosctl.shell.command_tree import walk
+from tests.analysis.evidence import answer
+from tests.analysis.test_rules import CONDITIONS
 
 PACKAGE = Path(eosctl.__file__).parent
+ROOT = PACKAGE.parent
+BLOCK = re.compile(r"^```(?:console|sh|bash|)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 QUOTED = re.compile(r"`(eosctl [^`]+)`")
 COMMANDS = {each.path for each in walk(root_command(), PROGRAM) if not each.is_group}
 BARE = re.compile(r"(?:^|: )(eosctl [a-z][^`;]* --[^`;]*)$")
@@ -45,6 +49,9 @@ def printed() -> Iterator[tuple[str, str]]:
     for kind in KINDS:
         for line in commands_in("; ".join(kind.fixes)):
             yield f"{kind.id}'s fix", line
+    yield from in_findings()
+    for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))):
+        yield from ((str(page.relative_to(ROOT)), line) for line in lines_of(page.read_text()))
     for pattern in ERROR_PATTERNS:
         for line in (found for each in pattern.commands for found in commands_in(each)):
             yield f"explanation {pattern.id}", line
@@ -55,6 +62,22 @@ def printed() -> Iterator[tuple[str, str]]:
         for number, text in texts(ast.parse(source)) if "eosctl " in source else ():
             for line in commands_in(text):
                 yield f"{path.relative_to(PACKAGE)}:{number}", line
+
+
+def in_findings() -> Iterator[tuple[str, str]]:
+    """Those of the findings of each rule, with the names of what was found."""
+    for rule_id, evidence, *_ in CONDITIONS:
+        for finding in answer(rule_id, evidence).findings:
+            yield from ((f"a finding of {rule_id}", line) for line in commands_in(finding.cure))
+
+
+def lines_of(page: str) -> Iterator[str]:
+    """The command lines in the code blocks of a page, without what a shell does with their output."""
+    for block in BLOCK.findall(page):
+        for line in block.replace("\\\n", " ").splitlines():
+            found = re.match(r"(?:\$ )?(eosctl [a-z].*)", line.strip())
+            if found is not None:
+                yield re.split(r" (?:[|>]|&&|#|2>) ?| \\$", found[1])[0].strip()
 
 
 def commands_in(text: str) -> list[str]:

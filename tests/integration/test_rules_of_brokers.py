@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from eosctl.model.versions import NEWEST
 from eosctl.sandbox.properties import SandboxSpec
+from tests.conftest import MakeSandbox
 from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import coordinator_of
 from tests.integration.doctoring import Doctor, Eosctl, Rest, alter_topic, arguments, file_source, write
@@ -106,10 +107,8 @@ def test_a_broker_is_gone_that_leads_the_transaction_log_and_a_partition_of_an_o
         untold = {each["id"]: each["reason"] for each in doctor.data()["unknown"]}
     finally:
         brokers.start_broker(2)
-    assert (
-        f"start the brokers that hold the replicas: kafka-topics.sh --describe --topic {LOG}"
-        in found[conditions[0]]["cure"]
-    )
+    assert "start the brokers that hold the replicas: `kafka-topics.sh --boot" in found[conditions[0]]["cure"]
+    assert f"--describe --topic {LOG}`" in found[conditions[0]]["cure"]
     assert "start the brokers that hold its replicas" in found[conditions[1]]["cure"]
     assert "start the brokers that hold the replicas" in found[conditions[2]]["cure"]
     assert "on-broker-2 (no leader of partition 0)" in found[conditions[2]]["message"]
@@ -276,3 +275,42 @@ def test_a_transaction_version_that_was_lowered_is_found_until_it_is_raised(make
     [printed] = re.findall(r"kafka-features\.sh .*?=2", found["cure"])
     run_kafka_tool(broker, printed)
     doctor.sees_no_more(low)
+
+
+@pytest.mark.variation
+@pytest.mark.proves("EOS047")
+def test_a_transaction_version_that_was_lowered_to_0_stops_connect_until_brokers_restart(
+    make_sandbox: MakeSandbox, eosctl: Eosctl, tmp_path: Path
+) -> None:
+    """Warned of before, found and explained after, and cured as printed: raised, then the broker is restarted."""
+    site = make_sandbox(kafka_version=str(NEWEST), workers=1)
+    doctor, rest = Doctor(eosctl, tuple(arguments(site))), Rest(site.connect_url(1))
+    lines, lowered = tmp_path / "early.txt", ("EOS047", "transaction.version")
+    rest.put("early", file_source(tmp_path, "early"))
+    rest.await_tasks("early")
+    warned = eosctl("upgrade-check", *arguments(site), "--to", "preparing")
+    assert "transaction.version is 2: do not lower it to 0" in warned.stdout + warned.stderr
+    run_kafka_tool(site, "kafka-features.sh --bootstrap-server <broker> downgrade --feature transaction.version=0")
+    lines.write_text(lines.read_text() + "3\n")
+    found = doctor.sees(lowered, ("EOS108", "early"))
+    assert "connect-cluster-early-0" in found[lowered]["evidence"]["transactional_ids"]
+    assert httpx.put(f"{rest.url}/connectors/early/stop", timeout=90, trust_env=False).status_code == 500
+    logs = {name: (site.directory / "logs" / f"{name}.log").read_text() for name in ("broker-1", "worker-1")}
+    lost = {name: next(line for line in log.splitlines() if "UnsupportedVer" in line) for name, log in logs.items()}
+    lost["worker-1"] = next(line for line in logs["worker-1"].splitlines() if "fatal error state" in line)
+    told = {name: eosctl("explain", text).stdout for name, text in lost.items()}
+    assert "The feature transaction.version was lowered to 0" in told["broker-1"]
+    assert "A broker does not support a transactional request of the producer any more" in told["worker-1"]
+    run_kafka_tool(site, found[lowered]["cure"])
+    doctor.sees_no_more(lowered)
+    assert rest.ask("GET", "/connectors/early/status")["tasks"][0]["state"] == "FAILED", "raising it is not enough"
+    site.stop_broker(1)
+    site.start_broker(1)
+
+    def restarted() -> bool:
+        path = f"{rest.url}/connectors/early/tasks/0/restart"
+        return httpx.post(path, timeout=90, trust_env=False).is_success
+
+    eventually(restarted, "the leader has its ID again, and takes the request", deadline_s=90)
+    rest.await_tasks("early")
+    doctor.sees_no_more(lowered, ("EOS108", "early"))

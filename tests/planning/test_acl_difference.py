@@ -354,3 +354,33 @@ def test_a_name_that_no_topic_can_have_is_told_where_only_the_connector_knows_wh
     [told] = [each for each in plan(template).findings if each.id == "EOS136"]
     assert "'rows of %t' is not a topic's name" in told.message
     assert not any("rows" in each for each in lines(plan(template)))
+
+
+# Who else may write what Connect alone should.
+
+
+@pytest.mark.parametrize(
+    ("principal", "operation", "pattern", "guarded"),
+    [
+        ("eve", Operation.WRITE, topic("configs"), "Topic configs"),
+        ("eve", Operation.ALL, topic("con", PREFIXED), "Topic configs"),
+        ("producer", Operation.WRITE, topic("configs"), "Topic configs"),  # a connector's principal is another
+        ("eve", Operation.WRITE, transactional_id("g-", PREFIXED), "TransactionalId g-c-0"),
+        ("eve", Operation.WRITE, transactional_id("connect-cluster-g"), "TransactionalId connect-cluster-g"),
+        ("*", Operation.WRITE, topic("*"), "Topic configs"),
+        ("eve", Operation.READ, topic("configs"), None),
+        ("eve", Operation.WRITE, topic("config"), None),
+        ("worker", Operation.WRITE, topic("*"), None),
+        ("eve", Operation.WRITE, topic("out"), None),
+    ],
+)
+def test_who_else_may_write_the_config_topic_or_take_an_id_is_named(principal, operation, pattern, guarded):
+    others = compare(NEEDED | {AclBinding(f"User:{principal}", operation, pattern)}).others
+    assert [str(each.guarded) for each in others] == ([guarded] if guarded else [])
+
+
+def test_what_is_denied_again_and_what_a_super_user_may_is_none_of_others():
+    granted = AclBinding("User:eve", Operation.WRITE, topic("configs"))
+    denied = AclBinding("User:eve", Operation.WRITE, topic("configs"), Permission.DENY)
+    assert compare(NEEDED | {granted, denied}).others == ()
+    assert compare(NEEDED | {granted}, super_users={"User:eve"}).others == ()

@@ -21,6 +21,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.matrix, pytest.mark.variation]
 
 HERE = Path(__file__).parent
 BACK_OFF, FORGETS, NULL_IS_LOST = KafkaVersion(3, 7), KafkaVersion(4, 3), KafkaVersion(4, 2)
+TRANSACTION_VERSION = KafkaVersion(4, 0)
 WITH_CONVERTER = KafkaVersion(3, 6)
 """From here on the stores that NullShadow makes take a converter; the program is for these."""
 TWO_BROKERS = {"transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1"}
@@ -91,3 +92,19 @@ def test_a_marker_for_a_partition_without_leader_is_forgotten(two_brokers: Sandb
     assert (process.returncode == 0) is forgets, lines
     assert any(("CompleteAbort" if forgets else "PrepareAbort") in line for line in lines), lines
     assert lines[-1].startswith("REPRODUCED" if forgets else "NOT REPRODUCED")
+
+
+def test_an_id_is_lost_to_a_lowered_transaction_version_until_the_broker_restarts(kafka_version: str):
+    lines = []
+    with Sandbox(spec_of(kafka_version)) as sandbox:
+        with started(sandbox, "LoweredTransactionVersion", sandbox.bootstrap_servers) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                lines.append(line)
+                if line.startswith("RESTART"):
+                    sandbox.stop_broker(1)
+                    sandbox.start_broker(1)
+            process.wait(30)
+        loses = sandbox.spec.version >= TRANSACTION_VERSION
+    assert (process.returncode == 0) is loses, lines
+    assert lines[-1].startswith("REPRODUCED" if loses else "NOT REPRODUCED")

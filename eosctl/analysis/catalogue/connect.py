@@ -213,6 +213,18 @@ ANSWERS_DIFFER: Final = FindingKind(
     "/connectors/<connector>/config)",
     source="KIP-618, KIP-891; AbstractHerder.validateConnectorConfig, DistributedHerder.validateSourceConnectorConfig",
 )
+STANDALONE: Final = FindingKind(
+    id="EOS029",
+    name="standalone-worker",
+    title="standalone worker",
+    severity=Severity.WARNING,
+    cause="Only workers of a Connect cluster (connect-distributed) run source tasks in transactions. A standalone "
+    "worker ignores exactly.once.source.support and keeps its offsets in a file; so its connectors write at least "
+    "once. An info where the file does not set exactly.once.source.support.",
+    fix="run the connectors on a Connect cluster: `eosctl offsets create-connector <file> --config <config>` begins a "
+    "connector there at an offset from the standalone worker's GET /connectors/<connector>/offsets (from 3.6 on)",
+    source="KIP-618; StandaloneHerder.createConnectorTasks, Worker.startSourceTask",
+)
 
 
 # Findings about the workers' versions.
@@ -248,6 +260,17 @@ BUGS: Final = FindingKind(
     fix="upgrade the workers, or the brokers, to the release that the finding names",
     source="Kafka's issues that the finding names",
 )
+LISTS: Final = FindingKind(
+    id="EOS004",
+    name="list-refused",
+    title="list with an empty part",
+    severity=Severity.WARNING,
+    cause="From 4.2 on clients and workers refuse a list setting with an empty part, such as a comma at its end "
+    "(ConfigException, `values must not be empty`): after the upgrade the worker does not start. Older ones accept it. "
+    "A part that is named twice is no fault: it counts once.",
+    fix="remove the empty part from the worker's file before the upgrade",
+    source="KIP-1161; ConfigDef.parseType; measured with 3.9.2 and 4.3.1",
+)
 
 
 # Findings about source connectors: whether they can do exactly-once, and overrides that spoil it.
@@ -280,9 +303,10 @@ IGNORED: Final = FindingKind(
     title="override is ignored",
     severity=Severity.WARNING,
     cause="Workers with exactly-once enabled set transactional.id, enable.idempotence and isolation.level of source "
-    "tasks themselves, over the worker's producer.* and consumer.* settings and the connector's overrides.",
+    "tasks themselves, over the worker's producer.* and consumer.* settings and the connector's overrides. An info "
+    "for settings of a worker's file that other clients of the worker can use.",
     fix="remove the setting from the connector's config, or from the worker's file",
-    source="KIP-618; Worker.exactlyOnceSourceTaskProducerConfigs",
+    source="KIP-618; Worker.exactlyOnceSourceTaskProducerConfigs, Worker.exactlyOnceSourceOffsetsConsumerConfigs",
 )
 BREAKING: Final = FindingKind(
     id="EOS103",
@@ -403,8 +427,8 @@ HISTORY: Final = FindingKind(
     "Where retention or compaction has deleted records, or a second partition has some, the schema that it builds is "
     "wrong or the task fails: `The db history topic or its content is fully or partially missing`. The offsets alone "
     "do not bring it back. A warning where only the number of partitions differs.",
-    fix="kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name <topic> --add-config "
-    "cleanup.policy=delete,retention.ms=-1,retention.bytes=-1; where records are gone already, take "
+    fix="`kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name <topic> --add-config "
+    "cleanup.policy=delete,retention.ms=-1,retention.bytes=-1`; where records are gone already, take "
     "snapshot.mode=recovery of Debezium",
     source="Debezium: KafkaSchemaHistory, where it recovers records and where it checks its topic",
 )
@@ -439,10 +463,10 @@ QUIET: Final = FindingKind(
 
 
 SET: Final = (
-    "kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name <topic> --add-config "
+    "`kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name <topic> --add-config "
 )
-CLEAN: Final = f"{SET}unclean.leader.election.enable=false"
-TWO_IN_SYNC: Final = f"{SET}min.insync.replicas=2"
+CLEAN: Final = f"{SET}unclean.leader.election.enable=false`"
+TWO_IN_SYNC: Final = f"{SET}min.insync.replicas=2`"
 
 THIN: Final = FindingKind(
     id="EOS150",
@@ -453,7 +477,7 @@ THIN: Final = FindingKind(
     "elected uncleanly, committed records are lost while the source offsets that say so remain. With "
     "min.insync.replicas below 2 a write may be in one replica alone (an info).",
     fix="raise the replication factor of these topics to 3 with kafka-reassign-partitions.sh, then "
-    f"{TWO_IN_SYNC},unclean.leader.election.enable=false",
+    f"{SET}min.insync.replicas=2,unclean.leader.election.enable=false`",
     source="Partition.appendRecordsToLeader, Partition.maybeIncrementLeaderHW",
 )
 UNWRITABLE: Final = FindingKind(
@@ -465,10 +489,23 @@ UNWRITABLE: Final = FindingKind(
     "acks=all. The producer tries again for weeks (Connect sets the largest delivery.timeout.ms), and the task stays "
     "RUNNING. After transaction.timeout.ms its coordinator aborts the transaction, and the task is FAILED when the "
     "partition takes writes again.",
-    fix="start the brokers that hold the replicas: kafka-topics.sh --bootstrap-server <broker> --describe "
-    "--under-min-isr-partitions and --unavailable-partitions name the partitions. Where min.insync.replicas is above "
-    "the replication factor, raise the replication factor with kafka-reassign-partitions.sh",
+    fix="start the brokers that hold the replicas: `kafka-topics.sh --bootstrap-server <broker> --describe "
+    "--under-min-isr-partitions` and the same with --unavailable-partitions name the partitions. Where "
+    "min.insync.replicas is above the replication factor, raise the replication factor with "
+    "kafka-reassign-partitions.sh",
     source="Partition.appendRecordsToLeader, Worker.baseProducerConfigs",
+)
+DISKLESS: Final = FindingKind(
+    id="EOS152",
+    name="diskless-topic",
+    title="topic that takes no transactions",
+    severity=Severity.ERROR,
+    cause="A diskless topic keeps its records in object storage (KIP-1150; diskless.enable, in older releases of "
+    "Inkless inkless.enable). It takes no transactional writes and is not compacted. Tasks that write to one with "
+    "exactly-once turn FAILED, and an internal topic that is not compacted grows for ever or loses its state.",
+    fix="create a classic topic (diskless.enable=false), and have the connector or the workers use that one: a "
+    "diskless topic cannot be turned into a classic one",
+    source="KIP-1150, KIP-1163; limitations of diskless topics in their vendors' documentation",
 )
 
 
@@ -476,8 +513,8 @@ UNWRITABLE: Final = FindingKind(
 
 
 SET_ISOLATION: Final = (
-    "kafka-configs.sh --bootstrap-server <broker> --alter --entity-type groups --entity-name {} --add-config "
-    "share.isolation.level=read_committed"
+    "`kafka-configs.sh --bootstrap-server <broker> --alter --entity-type groups --entity-name {} --add-config "
+    "share.isolation.level=read_committed`"
 )
 
 UNCOMMITTED: Final = FindingKind(
@@ -504,6 +541,19 @@ SINK: Final = FindingKind(
     fix="set consumer.override.isolation.level=read_committed: PUT /connectors/<connector>/config, or "
     "consumer.isolation.level=read_committed on all workers",
     source="Worker.baseConsumerConfigs",
+)
+LONG_ON_SHARED: Final = FindingKind(
+    id="EOS123",
+    name="long-transaction-on-shared-topic",
+    title="long transactions on a shared offsets topic",
+    severity=Severity.WARNING,
+    cause="Each task that starts reads its offsets topic to the end, and an open transaction of another connector "
+    "holds that end back. A transaction whose worker is lost stays open until transaction.timeout.ms has passed, or "
+    "until the task is started on another worker, which happens after scheduled.rebalance.max.delay.ms (5 minutes). "
+    "It is found where the timeout is longer than that.",
+    fix="give the connector an offsets topic of its own (`eosctl migrate-offsets --connector <connector> --to-topic "
+    "<topic>`), or lower producer.override.transaction.timeout.ms",
+    source="KIP-618; ConnectorOffsetBackingStore.start, KafkaBasedLog.readToLogEnd",
 )
 HELD_BACK: Final = FindingKind(
     id="EOS122",

@@ -244,8 +244,8 @@ CLEANUP: Final = FindingKind(
     cause="With `delete` in its cleanup policy a topic loses connectors or offsets with time; workers that may read "
     "the policy refuse to start. An empty policy, which brokers accept from 4.2 on, deletes and compacts nothing: "
     "workers start, and read a topic that grows for ever.",
-    fix="kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name <topic> --add-config "
-    "cleanup.policy=compact",
+    fix="`kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name <topic> --add-config "
+    "cleanup.policy=compact`",
     source="TopicAdmin.verifyTopicCleanupPolicyOnlyCompact, LogConfig.validateValues",
     commands=("inspect-config", "offsets show"),
 )
@@ -255,8 +255,8 @@ WRITABLE: Final = FindingKind(
     title="internal topic cannot be written",
     severity=Severity.ERROR,
     cause="Workers write with acks=all, which waits for min.insync.replicas.",
-    fix="start the brokers that hold its replicas: kafka-topics.sh --bootstrap-server <broker> --describe "
-    "--topic <topic> names them. Where "
+    fix="start the brokers that hold its replicas: `kafka-topics.sh --bootstrap-server <broker> --describe "
+    "--topic <topic>` names them. Where "
     f"min.insync.replicas is above the replication factor, {TOO_FEW_REPLICAS}",
     source="Partition.appendRecordsToLeader",
 )
@@ -309,22 +309,27 @@ UNDELETABLE: Final = FindingKind(
     name="offsets-undeletable",
     title="offsets that REST cannot delete",
     severity=Severity.INFO,
-    cause="From 3.8 on tombstones go to the workers' offsets topic first, and the connector's own topic is written "
-    "from that answer. By then the transaction is over (`Cannot add partition … while in state READY`), and the "
-    "request ends with the 90 s that REST gives it (KAFKA-15018; measured with 3.9.2 and 4.3.1, and fine in 3.6.2). A "
-    "running task whose commit holds a null offset commits its records without their offsets, turns FAILED, and writes "
-    "them again at each start: such a connector needs the workers' offsets topic.",
+    cause="From 3.8 on tombstones go to the workers' offsets topic first, and the connector's own topic, or that in "
+    "the other Kafka cluster that its producer writes to, is written from that answer. By then the transaction is "
+    "over (`Cannot add partition … while in state READY`), and the request ends with the 90 s that REST gives it "
+    "(KAFKA-15018; measured with 3.9.2 and 4.3.1, and fine in 3.6.2). A running task whose commit holds a null offset "
+    "commits its records without their offsets, turns FAILED, and writes them again at each start: such a connector "
+    "needs the workers' offsets topic.",
     fix="reset with eosctl: `eosctl offsets export <file> --connector <connector>`, set the offsets in the file to "
     "null, and `eosctl offsets restore <file> --connector <connector> --stop --resume`",
     source="KIP-875, KAFKA-15018; ConnectorOffsetBackingStore.set",
 )
+SEE_WHICH: Final = "see which of the two the connector reached; if it is the workers'"
+IF_STILL_READ: Final = "if the connector still reads them"
+
 SHADOWED_OFFSET: Final = FindingKind(
     id="EOS080",
     name="shadowed-offset",
     title="shadowed offset",
     severity=Severity.ERROR,
     cause="The merged view puts a missing offset of the own topic over the worker's: the connector begins from nothing "
-    "and copies everything again. Measured: 1,000 duplicates of 1,000 records.",
+    "and copies everything again. Measured: 1,000 duplicates of 1,000 records. A warning where the own topic has other "
+    "offsets of the connector: it runs with them, and may no longer read the source partitions that are missing there.",
     fix="stop it (PUT /connectors/<connector>/stop), take offsets.storage.topic out of its config (PUT "
     "/connectors/<connector>/config), then move: `eosctl migrate-offsets --connector <connector> --to-topic <topic> "
     "--stop --set-config --resume`",
@@ -342,12 +347,12 @@ STORES_DISAGREE: Final = FindingKind(
     title="offset stores disagree",
     severity=Severity.WARNING,
     cause="Only the connector's own topic is used.",
-    fix="see which of the two the connector reached; if it is the workers': `eosctl migrate-offsets --connector "
+    fix=f"{SEE_WHICH}: `eosctl migrate-offsets --connector "
     "<connector> --to-topic <its own topic> --offsets-topic <the workers' topic> --merge keep-source --stop "
     "--set-config --resume`",
     older=OlderFix(
         STOPPED_STATE,
-        f"see which of the two the connector reached; if it is the workers': {DELETED}, `eosctl migrate-offsets "
+        f"{SEE_WHICH}: {DELETED}, `eosctl migrate-offsets "
         "--connector <connector> --to-topic <its own topic> --offsets-topic <the workers' topic> --merge keep-source`, "
         f"then {CREATED_AGAIN}",
     ),

@@ -186,8 +186,8 @@ LEADER: Final = FindingKind(
     title="leader may not claim its ID",
     severity=Severity.ERROR,
     cause="From preparing on, the leader writes the config topic in transactions. Any worker may be elected.",
-    fix="kafka-acls.sh --bootstrap-server <broker> --add --allow-principal <principal> --operation Write "
-    "--transactional-id <leader's ID>",
+    fix="`kafka-acls.sh --bootstrap-server <broker> --add --allow-principal <principal> --operation Write "
+    "--transactional-id connect-cluster-<group.id>`",
     source="KIP-618; KafkaApis.handleInitProducerIdRequest",
 )
 TASKS: Final = FindingKind(
@@ -197,8 +197,8 @@ TASKS: Final = FindingKind(
     severity=Severity.ERROR,
     cause="A task's producer claims its ID when it starts, and the connector's admin client fences those of the last "
     "task count record. The latter shows only at the first reconfiguration: all tasks turn FAILED.",
-    fix="kafka-acls.sh --bootstrap-server <broker> --add --allow-principal <principal> --operation Write "
-    "--resource-pattern-type prefixed --transactional-id <group.id>-<connector>-",
+    fix="`kafka-acls.sh --bootstrap-server <broker> --add --allow-principal <principal> --operation Write "
+    "--resource-pattern-type prefixed --transactional-id <group.id>-<connector>-`",
     source="KIP-618; KafkaApis.handleInitProducerIdRequest",
 )
 OTHERS: Final = FindingKind(
@@ -313,6 +313,31 @@ PARTLY_DENIED: Final = FindingKind(
     fix="remove the denial, or be sure that it never meets Connect's clients",
     source="KIP-11",
     commands=("acl-plan",),
+)
+INTRUDERS: Final = FindingKind(
+    id="EOS144",
+    name="others-may-write",
+    title="others may write what Connect alone should",
+    severity=Severity.WARNING,
+    cause="Exactly-once rests on the config topic, which only a leader that was fenced before may write, and on the "
+    "transactional IDs of the leader and the tasks. Another principal that may write the topic can change task count "
+    "records; one that may use such an ID can fence the leader or a task. An info for an ACL on all names, which "
+    "administrators have, unless everybody has it.",
+    fix="remove the ACL with `kafka-acls.sh --bootstrap-server <broker> --remove --allow-principal <principal> "
+    "--operation Write --topic <topic>`, unless the principal is an administrator",
+    source="KIP-618; StandardAuthorizer.authorize, KafkaApis.handleInitProducerIdRequest",
+)
+TENANTS: Final = FindingKind(
+    id="EOS145",
+    name="offsets-topic-shared",
+    title="connectors of several principals share an offsets topic",
+    severity=Severity.INFO,
+    cause="With exactly-once each connector writes its offsets with its own principal. Principals that may write one "
+    "offsets topic can overwrite the offsets of each other's connectors, and a record has nothing that shows who wrote "
+    "it.",
+    fix="where connectors belong to different teams, give each an offsets topic of its own: `eosctl migrate-offsets "
+    "--connector <connector> --to-topic <topic>`",
+    source="KIP-618; Worker.offsetStoreForExactlyOnceSourceTask",
 )
 REQUIRED_MISSING: Final = FindingKind(
     id="EOS143",

@@ -6,8 +6,8 @@ from eosctl.model.report import FindingKind, OlderFix, Severity
 from eosctl.model.versions import STOPPED_STATE
 
 IN_PREPARE: Final = (
-    "bring back the leaders of its partitions (kafka-topics.sh --bootstrap-server <broker> --describe "
-    "--unavailable-partitions); where all have one, restart the broker that coordinates the ID"
+    "bring back the leaders of its partitions (`kafka-topics.sh --bootstrap-server <broker> --describe "
+    "--unavailable-partitions`); where all have one, restart the broker that coordinates the ID"
 )
 
 ONCE_RESUMED: Final = "one that is PAUSED claims its ID when it is resumed, and is reported until then"
@@ -217,8 +217,8 @@ WITHOUT_TIMEOUT: Final = FindingKind(
 
 
 TWO_IN_SYNC: Final = (
-    "kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name __transaction_state "
-    "--add-config min.insync.replicas=2"
+    "`kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name __transaction_state "
+    "--add-config min.insync.replicas=2`"
 )
 
 UNUSABLE: Final = FindingKind(
@@ -239,8 +239,8 @@ LEADERLESS: Final = FindingKind(
     severity=Severity.ERROR,
     cause="The leader of an ID's partition is its coordinator. Without one, tasks of these IDs wait for ever "
     "when they start (Connect sets the largest max.block.ms), and a round of fencing fails after 90 s.",
-    fix="start the brokers that hold the replicas: kafka-topics.sh --bootstrap-server <broker> --describe --topic "
-    "__transaction_state names them",
+    fix="start the brokers that hold the replicas: `kafka-topics.sh --bootstrap-server <broker> --describe --topic "
+    "__transaction_state` names them",
     source="KIP-98; TransactionStateManager.partitionFor, Worker.baseProducerConfigs, Worker.fenceZombies",
 )
 THIN: Final = FindingKind(
@@ -261,8 +261,8 @@ VERIFY: Final = FindingKind(
     "no late batch of a zombie opens a hanging one. The setting has no effect on producers of 4.0 and newer where "
     "transaction.version is 2: their partitions are added by the broker itself. A dynamic value of one broker wins "
     "over the default of all brokers: delete that value, too.",
-    fix="kafka-configs.sh --bootstrap-server <broker> --alter --entity-type brokers --entity-default --add-config "
-    "transaction.partition.verification.enable=true",
+    fix="`kafka-configs.sh --bootstrap-server <broker> --alter --entity-type brokers --entity-default --add-config "
+    "transaction.partition.verification.enable=true`",
     source="KIP-890; AddPartitionsToTxnManager.addTxnData (from 3.6 on)",
 )
 EXPIRES: Final = FindingKind(
@@ -301,11 +301,39 @@ OLD_TRANSACTIONS: Final = FindingKind(
     "transactions of a producer share an epoch, and brokers verify only that the partition is in the producer's "
     "current transaction, which may be the next one. New clusters have 2; an upgraded cluster keeps its level until "
     "it is raised.",
-    fix="once all brokers and controllers run 4.0 or newer for good: kafka-features.sh --bootstrap-server <broker> "
-    "upgrade --feature transaction.version=2. Producers that run take it over once they have "
+    fix="once all brokers and controllers run 4.0 or newer for good: `kafka-features.sh --bootstrap-server <broker> "
+    "upgrade --feature transaction.version=2`. Producers that run take it over once they have "
     "connected again; a restart of the task does that at once",
     source="KIP-890, KIP-1022; TransactionManager.maybeUpdateTransactionV2Enabled (from 4.0 on), "
     "TransactionVersion.supportsEpochBump (from 4.0 on)",
+)
+LOWERED: Final = FindingKind(
+    id="EOS047",
+    name="transaction-version-zero",
+    title="transaction.version was lowered to 0",
+    severity=Severity.ERROR,
+    cause="kafka-features.sh lowers transaction.version from 2 to 0 without a warning. A coordinator still holds the "
+    "state of IDs whose producers used version 2, and cannot write it in the old form. The producer of such an ID "
+    "fails with UnsupportedVersionException, and each later InitProducerId of the ID times out, also after the level "
+    "is raised again, until the broker is restarted. It stops tasks, and the leader's ID, so that the Connect cluster "
+    "takes no change of a config. To lower it from 2 to 1 does no harm. After brokers were restarted the finding goes "
+    "with the next transaction of each ID.",
+    fix="`kafka-features.sh --bootstrap-server <broker> upgrade --feature transaction.version=2`; then restart the "
+    "brokers one by one, each once its partitions are back in sync, and then restart each task that is FAILED: POST "
+    "/connectors/<connector>/tasks/<task>/restart",
+    source="KIP-890, KIP-1022; TransactionLog.valueToBytes (from 4.0 on); measured with 4.3.1",
+)
+PRODUCERS_EXPIRE: Final = FindingKind(
+    id="EOS048",
+    name="producers-expire-early",
+    title="partitions forget producers early",
+    severity=Severity.WARNING,
+    cause="A partition remembers the epoch and the last sequence number of a producer until it has written nothing for "
+    "producer.id.expiration.ms (1 day by default, from 3.4 on). After that a batch that the producer sends again is "
+    "written twice, and a late batch of an older epoch is not recognised.",
+    fix="`kafka-configs.sh --bootstrap-server <broker> --alter --entity-type brokers --entity-default --add-config "
+    "producer.id.expiration.ms=86400000`",
+    source="KIP-854; ProducerStateManager.removeExpiredProducers",
 )
 
 
@@ -336,6 +364,18 @@ LIMIT: Final = FindingKind(
     fix="set transaction.max.timeout.ms=900000 (the default) in every broker's server.properties and restart the "
     "brokers one by one",
     source="KAFKA-16047; FenceProducersHandler.buildSingleRequest; measured with 3.9.2",
+)
+WORKER_TIMEOUTS: Final = FindingKind(
+    id="EOS033",
+    name="worker-timeouts",
+    title="timeouts of a worker in the way of fencing",
+    severity=Severity.WARNING,
+    cause="Before a round of fencing the leader reads the config topic to its end within worker.sync.timeout.ms (3 s "
+    "by default); where it does not, the task is FAILED. In a rebalance a worker waits "
+    "task.shutdown.graceful.timeout.ms (5 s) for tasks that end; from rebalance.timeout.ms (60 s) on the group goes "
+    "on without the worker, and its tasks are given to others while they run.",
+    fix="remove both settings from the worker's file, and restart the workers one by one",
+    source="DistributedHerder.doFenceZombieSourceTasks, Worker.stopAndAwaitTasks, WorkerCoordinator.metadata",
 )
 NOT_PROVED: Final = FindingKind(
     id="EOS032",

@@ -5,22 +5,25 @@ what it compared comes here as evidence. Transactional IDs have rules of their o
 the election of a leader, at the first fencing.
 """
 
+import shlex
 from collections.abc import Callable, Iterator
 from typing import Final
 
 from eosctl.analysis.catalogue import plans as kinds
 from eosctl.analysis.phases import possible_phases
 from eosctl.model.acl_plan import AclDifference, BindingStatus, PlannedBinding
-from eosctl.model.acls import AclBinding, PatternType, ResourceType
+from eosctl.model.acls import AclBinding, Operation, PatternType, ResourceType
 from eosctl.model.client_roles import ClientRole
+from eosctl.model.connectors import OFFSETS_TOPIC
 from eosctl.model.evidence import UNKNOWN_PRINCIPAL, Evidence
-from eosctl.model.report import Finding
+from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Skipped, not_asked
-from eosctl.model.text import pluralize
+from eosctl.model.text import first_few, pluralize
 
 NEEDS: Final = ("acl_differences",)
 ANONYMOUS: Final = "User:ANONYMOUS"
+EVERYBODY: Final = "User:*"
 SHOWN: Final = 20
 FLAGS: Final = {
     ResourceType.TOPIC: "--topic",
@@ -119,8 +122,8 @@ def _tasks(evidence: Evidence) -> Iterator[Finding | Skipped]:
         more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
         stem = names[0].rpartition("-")[0]
         cure = (
-            f"kafka-acls.sh --bootstrap-server <broker> --add --allow-principal {principal} --operation Write "
-            f"--resource-pattern-type prefixed --transactional-id {stem}-"
+            f"`kafka-acls.sh --bootstrap-server <broker> --add --allow-principal {shlex.quote(principal)} "
+            f"--operation Write --resource-pattern-type prefixed --transactional-id {shlex.quote(f'{stem}-')}`"
         )
         message = f"{_message(found[0])}{more}"
         yield kinds.TASKS.finding(
@@ -140,6 +143,43 @@ def _others(evidence: Evidence) -> Iterator[Finding | Skipped]:
         )
 
 
+def _intruders(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    """An ACL on all names is an administrator's, and an info, unless everybody has it."""
+    difference = evidence.acl_in_force
+    for each in () if isinstance(difference, Skipped) else difference.others:
+        binding, name = each.binding, each.guarded.name
+        if each.expected & {UNKNOWN_PRINCIPAL, ANONYMOUS}:
+            yield not_asked(f"whether {binding.principal}, which may write {each.guarded}, is a principal of Connect's")
+            continue
+        is_topic = each.guarded.resource_type is ResourceType.TOPIC
+        what = f"write the config topic {name}" if is_topic else f"take the transactional ID {name}"
+        message = f"{binding.principal} may {what}, which Connect alone should ({binding})"
+        for_all = binding.pattern.is_wildcard and binding.principal != EVERYBODY
+        severity = Severity.INFO if for_all else None
+        evidenced = {"principal": binding.principal, "resource": str(each.guarded)}
+        cure = f"unless it is an administrator: {_command(binding, 'remove')}"
+        yield kinds.INTRUDERS.finding(binding.principal, message, evidenced, cure=cure, severity=severity)
+
+
+def _tenants(evidence: Evidence) -> Iterator[Finding]:
+    """Connectors with principals of their own that may write one offsets topic."""
+    difference = evidence.acl_in_force
+    internal = () if isinstance(evidence.internal_topics, Skipped) else evidence.internal_topics
+    topics = {each.name for each in internal if each.role == "offsets"}
+    topics |= {str(own) for name in evidence.sources() if (own := evidence.config(name).get(OFFSETS_TOPIC)) is not None}
+    writers: dict[str, dict[str, str]] = {}
+    for each in () if isinstance(difference, Skipped) else difference.compared:
+        binding = each.planned.binding
+        producers = [why for why in each.planned.reasons if why.role is ClientRole.PRODUCER]
+        if binding.pattern.name in topics and binding.operation is Operation.WRITE and producers:
+            writers.setdefault(binding.pattern.name, {})[binding.principal] = str(producers[0].connector)
+    for topic, found in writers.items():
+        if len(found) > 1 and UNKNOWN_PRINCIPAL not in found:
+            who = first_few([f"{principal} (of {connector})" for principal, connector in sorted(found.items())])
+            message = f"connectors of {len(found)} principals write their offsets to it: {who}"
+            yield kinds.TENANTS.finding(topic, message, {"principals": sorted(found)[:SHOWN]})
+
+
 def _message(planned: PlannedBinding) -> str:
     reason, pattern = planned.reasons[0], planned.binding.pattern
     return (
@@ -148,16 +188,16 @@ def _message(planned: PlannedBinding) -> str:
     )
 
 
-def _command(binding: AclBinding) -> str:
+def _command(binding: AclBinding, change: str = "add") -> str:
     pattern = binding.pattern
     resource = "--cluster" if pattern.resource_type is ResourceType.CLUSTER else FLAGS.get(pattern.resource_type)
     if resource is None:
         return "`eosctl acl-plan --emit kafka-acls` prints the command"
-    name = "" if resource == "--cluster" else f" {pattern.name}"
+    name = "" if resource == "--cluster" else f" {shlex.quote(pattern.name)}"
     prefixed = "--resource-pattern-type prefixed " if pattern.pattern_type is PatternType.PREFIXED else ""
     return (
-        f"kafka-acls.sh --bootstrap-server <broker> --add --allow-principal {binding.principal} "
-        f"--operation {binding.operation} {prefixed}{resource}{name}"
+        f"`kafka-acls.sh --bootstrap-server <broker> --{change} --allow-principal {shlex.quote(binding.principal)} "
+        f"--operation {binding.operation} {prefixed}{resource}{name}`"
     )
 
 
@@ -182,5 +222,18 @@ RULES: Final = (
         needs=NEEDS,
         check=_others,
         blocks=frozenset({"enabled"}),
+    ),
+    Rule(
+        kinds.INTRUDERS,
+        "May Connect alone write the config topic and take the IDs of its leader and tasks?",
+        needs=("acl_in_force",),
+        check=_intruders,
+    ),
+    Rule(
+        kinds.TENANTS,
+        "Is each offsets topic written with one principal?",
+        needs=("acl_in_force", "inspection", "internal_topics"),
+        check=_tenants,
+        unproven="it is decided from the plan of ACLs, on evidence made by hand",
     ),
 )

@@ -68,8 +68,8 @@ def _more(facts: TopicFacts, minimum: int) -> str:
     if minimum > facts.replication_factor:
         return f"raise the replication factor of {LOG} to {minimum} or more with kafka-reassign-partitions.sh"
     return (
-        "start the brokers that hold the replicas: kafka-topics.sh --bootstrap-server <broker> --describe "
-        "--under-min-isr-partitions names the partitions"
+        "start the brokers that hold the replicas: `kafka-topics.sh --bootstrap-server <broker> --describe "
+        "--under-min-isr-partitions` names the partitions"
     )
 
 

@@ -13,9 +13,10 @@ from eosctl.analysis.transaction_log import ENOUGH, LEAST_MS, Quietness, quietne
 from eosctl.model.client_properties import Property, split_list
 from eosctl.model.client_roles import ClientConfig, ClientRole, known_number
 from eosctl.model.connectors import connector_path
-from eosctl.model.evidence import NOT_READ, Evidence
+from eosctl.model.evidence import NOT_READ, Evidence, declared_support
 from eosctl.model.groups import CONNECT_PROTOCOL, SHARE_PROTOCOL, ShareGroup
 from eosctl.model.names import ConnectorTaskId, TopicPartition, task_transactional_id
+from eosctl.model.offsets import SourceSupport
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule, Versions, Whose
 from eosctl.model.skipped import Cause, Skipped, not_asked
@@ -33,12 +34,21 @@ FORCED: Final = {
     "consumer.override.isolation.level": ClientRole.CONSUMER,
 }
 """The overrides that workers with exactly-once replace."""
+FORCED_IN_FILES: Final = {
+    "transactional.id": None,
+    "producer.transactional.id": None,
+    "producer.enable.idempotence": "true",
+    "consumer.isolation.level": "read_committed",
+}
+"""The settings of worker files that workers with exactly-once replace, and the value that changes nothing."""
 TIMEOUT: Final = "transaction.timeout.ms"
 MAX_TIMEOUT: Final = "transaction.max.timeout.ms"
 ISOLATION: Final = "isolation.level"
 SAYS_NOTHING: Final = "does not implement the API required for preflight validation"
 """A connector that answers null, as FileStreamSource did until 3.3: that is unknown and not unsupported."""
 DEDICATED_REST: Final = "dedicated.mode.enable.internal.rest"
+MIRROR_GROUP: Final = "-mm2"
+"""MirrorMaker.addHerder: the group.id of each flow is its source cluster with this."""
 INTERVAL: Final = "transaction.boundary.interval.ms"
 FLUSH: Final = "offset.flush.interval.ms"
 DEFAULT_FLUSH_MS: Final = "60000"
@@ -84,6 +94,7 @@ def _never_asked(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _ignored(evidence: Evidence) -> Iterator[Finding | Skipped]:
+    yield from _ignored_in_files(evidence)
     enabled, others, unknown = probes(evidence)
     if not enabled and (others or unknown):
         yield from unknown.values()
@@ -93,6 +104,22 @@ def _ignored(evidence: Evidence) -> Iterator[Finding | Skipped]:
         for key in keys:
             cure = f"remove {key} from the config: PUT {connector_path(name)}/config"
             yield kinds.IGNORED.finding(name, f"{key} is replaced by the worker's own value", {"key": key}, cure=cure)
+
+
+def _ignored_in_files(evidence: Evidence) -> Iterator[Finding]:
+    """Settings of workers that are enabled. transactional.id is one that other producers of the worker take."""
+    files = {} if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
+    for name, properties in files.items():
+        enabled = declared_support(properties) is SourceSupport.ENABLED
+        for key, forced in FORCED_IN_FILES.items() if enabled else ():
+            if key in properties and properties[key].lower() != forced:
+                message = f"{key}={properties[key]} is replaced by the worker's own value"
+                if key == "producer.transactional.id":
+                    message += "; producers of dead letter queues take it, and fail because nothing initializes it"
+                harmless = forced is not None
+                cure = f"remove {key} from {name}, and restart the worker"
+                severity = Severity.INFO if harmless else None
+                yield kinds.IGNORED.finding(name, message, {"key": key}, cure=cure, severity=severity)
 
 
 def _kept(evidence: Evidence, connector: str, key: str, role: ClientRole) -> bool:
@@ -223,11 +250,20 @@ def _dedicated(evidence: Evidence) -> Iterator[Finding]:
             key.endswith("exactly.once.source.support") and value.lower() == "enabled"
             for key, value in properties.items()
         )
-        if "clusters" in properties and enabled and properties.get(DEDICATED_REST, "false").lower() != "true":
+        if "clusters" not in properties or not enabled or _is_alone(evidence, properties["clusters"]):
+            continue
+        if properties.get(DEDICATED_REST, "false").lower() != "true":
             message = (
                 f"exactly-once is enabled and {DEDICATED_REST} is not: nodes beside the leader cannot ask it to fence"
             )
             yield kinds.DEDICATED.finding(name, message)
+
+
+def _is_alone(evidence: Evidence, clusters: str) -> bool:
+    """Whether the group is one of a dedicated MirrorMaker, `<source>-mm2`, and has one node, which leads itself."""
+    group, name = evidence.group, str(evidence.group_id)
+    ours = name.endswith(MIRROR_GROUP) and name.removesuffix(MIRROR_GROUP) in split_list(clusters)
+    return ours and not isinstance(group, Skipped) and len(group.members) == 1
 
 
 def _failed(evidence: Evidence) -> Iterator[Finding]:

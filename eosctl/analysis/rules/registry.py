@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from eosctl.analysis.catalogue.index import kinds_called
-from eosctl.analysis.rules import acls, brokers, connectors, topics, transactions, workers
+from eosctl.analysis.rules import acls, brokers, connectors, settings, topics, transactions, workers
 from eosctl.errors import Undecodable
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Explanation, Finding, FindingKind, Severity
@@ -38,6 +38,9 @@ _BY_THEME: Final = (
         topics.HISTORY_RULES,
         brokers.TRANSACTION_LOG_RULES,
         topics.MIRROR_RULES,
+        settings.RULES,
+        settings.BROKER_RULES,
+        settings.TOPIC_RULES,
     ),
 )
 RULES: Final = tuple(sorted((rule for rules in _BY_THEME for rule in rules), key=lambda rule: rule.id))

@@ -187,24 +187,32 @@ def _undeletable(evidence: Evidence) -> Iterator[Finding | Skipped]:
     topics = () if isinstance(evidence.internal_topics, Skipped) else evidence.internal_topics
     workers_topics = {topic.name for topic in topics if topic.role == "offsets"}
     owners = {
-        name: str(evidence.config(name)[OFFSETS_TOPIC]) for name in evidence.sources() if _has_own(evidence, name)
+        name: where
+        for name in evidence.sources()
+        if (where := _second_store(evidence, name, workers_topics)) is not None
     }
     if not enabled:
         yield from unknown.values() if owners else ()
         return
-    for name, topic in owners.items():
-        if topic not in workers_topics:
-            message = (
-                f"its offsets are in {topic}: the workers never answer `DELETE {connector_path(name)}/offsets`, nor a "
-                "PATCH with a null offset, and delete nothing there"
-            )
-            yield kinds.UNDELETABLE.finding(
-                name, message, {"offsets_topic": topic}, cure=for_connector(kinds.UNDELETABLE.fix, name)
-            )
+    for name, where in owners.items():
+        message = (
+            f"its offsets are in {where}: the workers never answer `DELETE {connector_path(name)}/offsets`, nor a "
+            "PATCH with a null offset, and delete nothing there"
+        )
+        cure = for_connector(kinds.UNDELETABLE.fix, name)
+        yield kinds.UNDELETABLE.finding(name, message, {"offsets_topic": where}, cure=cure)
 
 
-def _has_own(evidence: Evidence, connector: str) -> bool:
-    return evidence.config(connector).get(OFFSETS_TOPIC) is not None
+def _second_store(evidence: Evidence, connector: str, workers_topics: set[str]) -> str | None:
+    """Where a worker that is enabled keeps the connector's offsets beside its own topic; None: nowhere else.
+
+    Other bootstrap.servers of the producer make a second store, too (Worker.offsetStoreForExactlyOnceSourceTask).
+    """
+    own, servers = evidence.config(connector).get(OFFSETS_TOPIC), servers_elsewhere(evidence, connector)
+    if servers is None:
+        return None if own is None or str(own) in workers_topics else str(own)
+    topic = str(own or next(iter(workers_topics), "the workers' topic"))
+    return f"{topic} at {'other servers' if isinstance(servers, Skipped) else ','.join(sorted(servers))}"
 
 
 OFFSET_RULES: Final = (
