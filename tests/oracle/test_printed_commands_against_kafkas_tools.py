@@ -11,7 +11,7 @@ import pytest
 
 import eosctl
 from eosctl.analysis.catalogue.index import KINDS
-from eosctl.analysis.explanations import ERROR_PATTERNS
+from eosctl.analysis.errors import ERROR_PATTERNS
 from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION, resolve_jars
 from eosctl.sandbox.java import compile_java
 from tests.analysis.evidence import answer
