@@ -117,7 +117,7 @@ def _extras(
 def _others(
     request: AclRequest, planned: Iterable[PlannedBinding], existing: Iterable[AclBinding], authorizer: Authorizer
 ) -> Iterator[OtherWriter]:
-    """One for each ACL, with the first resource that it is found for; what a denial takes back is none."""
+    """One for each ACL, with the first resource that it is found for; one that a denial stands against is none."""
     config_topics = {worker.config_topic for cluster in request.clusters for worker in cluster.workers}
     guarded: dict[ResourcePattern, set[str]] = {}
     for each in planned:
