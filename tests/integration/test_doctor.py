@@ -157,7 +157,7 @@ def test_settings_of_brokers_and_workers_are_found_as_they_are(make_sandbox, eos
 
 
 @pytest.mark.variation
-@pytest.mark.proves("EOS130", "EOS131", "EOS132")
+@pytest.mark.proves("EOS130", "EOS131", "EOS132", "EOS144")
 def test_missing_acls_are_found_until_the_printed_ones_are_granted(
     connect_sandbox: Sandbox, eosctl, fresh_name, tmp_path: Path
 ) -> None:
@@ -176,10 +176,10 @@ def test_missing_acls_are_found_until_the_printed_ones_are_granted(
     put_source(connect_sandbox, name, lines)
     named = ("--principal", "worker=User:worker", "--principal", "connector=User:connector")
 
-    def missing() -> dict[tuple[str, str], str]:
+    def missing(rules: str = "EOS13") -> dict[tuple[str, str], str]:
         ran = eosctl("doctor", *arguments(connect_sandbox), *named, "-o", "json")
         found = json.loads(ran.stdout)["data"]["findings"]
-        return {(each["id"], each["cure"]): each["subject"] for each in found if each["id"].startswith("EOS13")}
+        return {(each["id"], each["cure"]): each["subject"] for each in found if each["id"].startswith(rules)}
 
     try:
         cures = missing()
@@ -191,11 +191,17 @@ def test_missing_acls_are_found_until_the_printed_ones_are_granted(
         ran = eosctl("doctor", *arguments(connect_sandbox), "--super-user", "User:ANONYMOUS", "-o", "json")
         unknown = {each["id"] for each in json.loads(ran.stdout)["data"]["unknown"]}
         assert unknown.isdisjoint({"EOS130", "EOS131", "EOS132"}), "a super user needs no ACL"
+        allow = "kafka-acls.sh --bootstrap-server <broker> --add --allow-principal User:eve --operation Write"
+        run_kafka_tool(connect_sandbox, f"{allow} --topic connect-configs")
+        eventually(lambda: set(missing("EOS144").values()) == {"User:eve"}, "who may write the config topic is seen")
+        for _, cure in missing("EOS144"):
+            run_kafka_tool(connect_sandbox, cure, "--force")
+        eventually(lambda: missing("EOS144") == {}, "nobody else may write it any more")
     finally:
         remove(connect_sandbox, name)
         admin = AdminClient({"bootstrap.servers": connect_sandbox.bootstrap_servers})
         anything = (AnyResource.ANY, None, ResourcePatternType.ANY)
-        for user in ("User:worker", "User:connector"):
+        for user in ("User:worker", "User:connector", "User:eve"):
             mine = AclBindingFilter(*anything, user, "*", AclOperation.ANY, AclPermissionType.ANY)
             for future in admin.delete_acls([mine]).values():
                 future.result(30)

@@ -21,6 +21,7 @@ SUPPORT = "exactly.once.source.support"
 GROUP = "connect"
 BROKER = {
     "transaction.partition.verification.enable": "false",
+    "producer.id.expiration.ms": "60000",
     "transactional.id.expiration.ms": "3600000",
     # Nobody looks for transactions that timed out, so one outlives its timeout.
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "3600000",
@@ -238,12 +239,14 @@ def test_a_transaction_that_outlives_its_timeout(cluster: Sandbox, doctor: Docto
     doctor.sees_no_more(("EOS112", OVERDUE_ID))
 
 
-@pytest.mark.proves("EOS043", "EOS044")
+@pytest.mark.proves("EOS043", "EOS044", "EOS048")
 def test_settings_of_brokers_that_endanger_transactions(cluster: Sandbox, doctor: Doctor) -> None:
-    """One is dynamic and fixed by the printed command, the other by a restart."""
-    found = doctor.sees(("EOS043", "broker 1"), ("EOS044", "broker 1"))
-    run_kafka_tool(cluster, found["EOS043", "broker 1"]["cure"])
-    doctor.sees_no_more(("EOS043", "broker 1"))
+    """Two are dynamic and fixed by the printed command, the other by a restart."""
+    dynamic = (("EOS043", "broker 1"), ("EOS048", "broker 1"))
+    found = doctor.sees(*dynamic, ("EOS044", "broker 1"))
+    for each in dynamic:
+        run_kafka_tool(cluster, found[each]["cure"])
+    doctor.sees_no_more(*dynamic)
     assert "set transactional.id.expiration.ms=604800000" in found["EOS044", "broker 1"]["cure"]
     cluster.stop_broker(1)
     cluster.start_broker(1, {"transactional.id.expiration.ms": "604800000"})

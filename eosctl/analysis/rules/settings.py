@@ -252,5 +252,6 @@ TOPIC_RULES: Final = (
         "Does a transaction that hangs hold back its own connector alone?",
         needs=("inspection",),
         check=_long_on_shared,
+        unproven="a worker has to be lost for minutes; it is decided from configs, on evidence made by hand",
     ),
 )
