@@ -239,7 +239,6 @@ def overrides(connector: ConnectorConfig) -> tuple[str, ...]:
 
 
 def refused_overrides(worker: WorkerConfig, connector: ConnectorConfig) -> tuple[str, ...]:
-    """The overrides that the worker's policy refuses."""
     return tuple(key for key in overrides(connector) if not may_override(worker, key.partition(".override.")[2]))
 
 

@@ -347,7 +347,6 @@ class CommitHistories:
             yield each
 
     def result(self) -> dict[str, CommitHistory]:
-        """The histories of those IDs that ever committed."""
         found = ((name, each.history) for name, each in self._open.items())
         return {name: history for name, history in found if history is not None}
 

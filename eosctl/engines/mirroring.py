@@ -75,7 +75,6 @@ class OpenBatch(NamedTuple):
 
     @property
     def header(self) -> BatchHeader:
-        """The batch's header."""
         return self.item.batch.header
 
 
@@ -252,7 +251,6 @@ class BothSides(NamedTuple):
     window: int = WINDOW
 
     def ids(self, topics: TopicPair) -> tuple[str | None, str | None]:
-        """The topic IDs of a pair."""
         return self.source.topic(topics.source).topic_id, self.target.topic(topics.target).topic_id
 
 

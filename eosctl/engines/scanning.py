@@ -84,7 +84,6 @@ def event_bucket(start: str) -> int:
 
 
 def producer_bucket(producer_id: int) -> int:
-    """The bucket of a producer ID's transactions."""
     return producer_id % BUCKETS
 
 

@@ -143,7 +143,6 @@ class MetricsServer(ThreadingHTTPServer):
                 del self._open[each]
 
     def shutdown_request(self, request: Any) -> None:  # noqa: ANN401  # as socketserver has it
-        """Closes a connection after its request."""
         with self._changing:
             self._open.pop(request, None)
         super().shutdown_request(request)

@@ -167,7 +167,6 @@ class PushBounds:
 
     @property
     def late(self) -> str:
-        """The message for a push that timed out."""
         return f"the collector did not answer within {self.timeout_s:g} s"
 
     def _refused(self, why: str) -> Exception:

@@ -187,7 +187,6 @@ class _Auditor:
         return self._input.bounds()
 
     def plan(self) -> AuditPlan:
-        """The plan of an audit of everything."""
         bounds = self.bounds()
         plan = plan_ranges(bounds, resume({}, bounds.topics, bounds.bounds), {}, self.processes)
         return plan.covering(self._coverage(plan))

@@ -33,7 +33,6 @@ Read = Callable[[Session], Iterable[str]]
 
 
 def profile_names() -> Names:
-    """The profiles, by name."""
     return tuple(sorted(known_profiles().profiles))
 
 

@@ -140,7 +140,6 @@ def read_offsets(reader: ClusterReader, request: OffsetsRequest) -> OffsetsRead:
 
 
 def read_offsets_facts(reader: ClusterReader, request: OffsetsRequest) -> OffsetsFacts:
-    """The offsets that a snapshot keeps."""
     read = read_offsets(reader, request)
     return OffsetsFacts(read.worker, read.topics)
 

@@ -42,7 +42,6 @@ class Resumption(Struct, frozen=True):
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """The partition concerned."""
         return TopicPartition(self.topic, self.partition)
 
     @property

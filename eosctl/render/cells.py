@@ -208,7 +208,6 @@ def first_of(rows: Sequence[T], most: int | None) -> Iterator[T]:
 
 
 def more_words(count: int) -> str:
-    """The "and N more" line."""
     return f"and {count:,} more: -o wide shows all"
 
 

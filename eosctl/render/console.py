@@ -211,7 +211,6 @@ class Console:
 
     @property
     def output(self) -> Output:
-        """The format that the user asked for."""
         return self._options.output
 
     @property
@@ -221,7 +220,6 @@ class Console:
 
     @property
     def verbosity(self) -> int:
-        """How many `-v` were given."""
         return self._options.verbosity
 
     @property

@@ -547,7 +547,6 @@ class Output(StrEnum):
 
     @property
     def is_rows(self) -> bool:
-        """True if stdout holds rows only."""
         return self in {Output.CSV, Output.PLAIN, Output.NAME}
 
 

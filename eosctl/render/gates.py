@@ -18,7 +18,6 @@ ELEMENTS: Final = {Outcome.FAILED: "failure", Outcome.UNKNOWN: "error", Outcome.
 
 
 def junit(gate: Gate) -> str:
-    """The whole file."""
     cases = list(_cases(gate))
     suite = f"eosctl {gate.command}"
     count = Counter(element for _, element, _ in cases)

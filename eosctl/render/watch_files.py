@@ -127,7 +127,6 @@ def kubernetes_objects(file: WatchFile, rules: Mapping[str, Any]) -> Iterator[Ma
 
 
 def watch_service(file: WatchFile) -> str:
-    """The unit that watches the profiles."""
     words = (file.program, "watch", *file.profiles, "--listen", file.address, "--every", f"{file.every_s:g}")
     return _template("eosctl-watch.service").substitute(command=" ".join(map(_word, words)))
 
@@ -148,7 +147,6 @@ def _word(word: str) -> str:
 
 
 def view_watch_file(file: WatchFile) -> str:
-    """The text of the file."""
     match file.kind:
         case Emitted.PROMETHEUS_RULES:
             return _yaml(_rules(file))

@@ -166,7 +166,6 @@ class PostgreSQL:
         self._process.wait_until(self.is_ready, deadline)
 
     def is_ready(self) -> bool:
-        """True if it accepts clients now."""
         asked = [self._bin("pg_isready"), "-q", "-h", HOST, "-p", str(self.port), "-t", "2"]
         return subprocess.run(asked, check=False).returncode == 0
 

@@ -291,7 +291,6 @@ def _brokers(response: bytes) -> frozenset[int]:
 
 
 def accepts_connections(port: int) -> bool:
-    """Whether something listens on `port`."""
     try:
         with socket.create_connection((HOST, port), TIMEOUT_S):
             return True
@@ -405,7 +404,6 @@ class Site:
         write_atomic_file(home / "server.properties", properties_text({**settings, **overrides}))
 
     def write_worker(self, number: int, overrides: Mapping[str, str]) -> None:
-        """Writes the worker.properties of worker `number`."""
         home = self.directory / f"worker-{number}"
         make_directory(home)
         rest_port = self.identity.workers[number - 1]
@@ -441,7 +439,6 @@ class Site:
         return expected <= brokers_in_metadata(ports.plaintext) and accepts_connections(ports.sasl)
 
     def worker_is_ready(self, number: int) -> bool:
-        """Whether worker `number` has joined its group."""
         return worker_has_joined(self.identity.workers[number - 1])
 
 

@@ -93,7 +93,6 @@ def state_of(sandbox: Sandbox) -> SandboxState:
 
 
 def is_ready(process: ProcessState) -> bool:
-    """Whether this broker, worker or PostgreSQL answers now."""
     port = int(process.address.rpartition(":")[2])
     if process.name == POSTGRESQL:
         return accepts_connections(port)

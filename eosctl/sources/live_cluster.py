@@ -335,16 +335,13 @@ class LiveCluster(CoverageLog):
         return None
 
     def worker_servers(self) -> Servers | Skipped:
-        """No worker reports them."""
         return not_asked("give --worker-bootstrap-servers")
 
     def worker_clients(self) -> Mapping[str, str] | Skipped:
-        """No worker reports them."""
         return not_asked("without --worker-config, addresses and isolation levels that its file sets are not seen")
 
     @asked("topics")
     def topic_names(self) -> frozenset[str]:
-        """By their metadata."""
         facts = kafka_topics.topic_facts(self._wire)
         self.note(ALL_TOPICS, hidden_topics(self._wire, facts))
         return frozenset(name for name, each in facts.items() if each)
@@ -444,7 +441,6 @@ class LiveCluster(CoverageLog):
 
     @asked("offsets of")
     def offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets | Skipped]:
-        """From the partition leaders."""
         return kafka_log.offsets_or_skipped(self._wire, partitions) if partitions else {}
 
     def first_timestamps(
@@ -551,7 +547,6 @@ class LiveCluster(CoverageLog):
         return self._connections.now()
 
     def every(self, seconds: float) -> Iterator[None]:
-        """Sleeps in between."""
         while True:
             time.sleep(seconds)
             yield
@@ -594,7 +589,6 @@ class LiveCluster(CoverageLog):
 
     @asked("groups", once=True)
     def groups(self) -> Mapping[str, ListedGroup] | Skipped:
-        """As all brokers list them."""
         self.note("all groups", hidden_groups(self._wire))
         return read_or_skip(lambda: kafka_groups.listed_groups(self._wire))
 
@@ -723,5 +717,4 @@ class LiveCluster(CoverageLog):
 
     @asked("leaders of open partitions")
     def leaderless(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition] | Skipped:
-        """By their metadata."""
         return read_or_skip(lambda: kafka_topics.leaderless(self._wire, partitions))

@@ -244,7 +244,6 @@ class SavedCluster(CoverageLog):
 
     @property
     def principal(self) -> str:
-        """A snapshot does not name who saved it."""
         return WHOEVER_SAVED
 
     def ask_cluster_id(self) -> str:
@@ -322,14 +321,12 @@ class SavedCluster(CoverageLog):
 
     @asked("offsets topic {0}")
     def offsets_topic(self, place: StorePlace) -> OffsetsTopic | Skipped | None:
-        """The topic as it was folded."""
         return self._offsets.topics.get(place, Skipped("it is not in the snapshot", Cause.NOT_SAVED))
 
     @asked("transactional IDs")
     def transactional_ids(
         self, *, states: Iterable[TransactionState] = (), producer_ids: Iterable[int] = ()
     ) -> ListedTransactions:
-        """Those that a coordinator described."""
         known = [each for each in self._described.values() if not isinstance(each, Skipped)]
         wanted_states, wanted_ids = frozenset(states), frozenset(producer_ids)
         listed = (

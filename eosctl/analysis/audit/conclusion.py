@@ -142,7 +142,6 @@ def _breaks(finding: Finding, connector: str) -> bool:
 
 
 def concerns(finding: Finding, connector: str) -> bool:
-    """True if the finding names this connector."""
     named = finding.evidence.get("connectors")
     return connector in named if isinstance(named, list | tuple) else False
 

@@ -93,7 +93,6 @@ def trouble_at(
 
 
 def shown(place: TopicPartition, write: Write) -> str:
-    """Partition, offset and value of a write."""
     value = "tombstone" if write.value is None else write.value[:200].decode("utf-8", "backslashreplace")
     return f"{place}@{write.offset}: {value}"
 
@@ -123,7 +122,6 @@ def written_at(place: TopicPartition, write: Write) -> OffsetsWrite | None:
 
 
 def judge_strays(key: ReadKey, placed: Sequence[Placed], decode: Decode) -> Iterator[KeyAnomaly]:
-    """Anomalies by writes in other partitions."""
     for home in _homes(placed):
         for stray in placed:
             beside = stray.place.topic == home.place.topic and stray.state.key == home.state.key

@@ -100,7 +100,6 @@ class LogScan:
         self._tombstones[header.max_timestamp // HOUR_MS] += count
 
     def add_damage(self, offset: int, next_offset: int, reason: str) -> None:
-        """Take in offsets that could not be read."""
         self._pass(offset, next_offset)
         self._damages = list(_join_damages(tuple(self._damages), (Damage(offset, next_offset, reason),)))
 

@@ -28,7 +28,6 @@ class Theme(Struct, frozen=True):
 
     @property
     def kinds(self) -> tuple[FindingKind, ...]:
-        """The kinds of these numbers, in their order."""
         return tuple(kind for kind in KINDS if kind.number in self.numbers)
 
 

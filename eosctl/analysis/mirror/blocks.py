@@ -113,7 +113,6 @@ class Buffer:
             self.base = before
 
     def digest(self, place: int) -> int:
-        """The digest of a kept record."""
         return self.digests[place - self.base]
 
     def offset(self, place: int) -> int:
@@ -486,7 +485,6 @@ def _offset_at(source: Log, end: int, time: int) -> int:
 
 
 def before(blocks: Iterator[Block], end: int) -> Iterator[Block]:
-    """The piece's records before an offset."""
     for block in blocks:
         if block.offsets[-1] < end:
             yield block

@@ -65,7 +65,6 @@ class _Judgement:
     def add(
         self, kind: FindingKind, message: str, stretches: Sequence[Stretch] = (), severity: Severity | None = None
     ) -> None:
-        """A finding, with the first of its places."""
         evidence = {
             "target_topic": self.pair.topics.target,
             "partition": self.pair.partition,

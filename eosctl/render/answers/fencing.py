@@ -134,7 +134,6 @@ RESULT_TABLE = Table(
 
 
 def view_fencing_answer(answer: PlannedFencing | Fenced) -> Document:
-    """The plan, or what came of it."""
     return view_fencing_plan(answer) if isinstance(answer, PlannedFencing) else view_fenced(answer)
 
 

@@ -166,7 +166,6 @@ FILES = Table("files", columns(FileRow, "file", Column("BYTES", "bytes", "its si
 
 
 def view_spark_bundle(bundle: SparkBundle) -> Document:
-    """Each file with its size in bytes."""
     data = SparkBundleData(files=[FileRow(file=name, bytes=size) for name, size in bundle.sizes.items()])
     return Document(kind="spark-bundle", data=data, blocks=(FILES,))
 
@@ -181,7 +180,6 @@ STEPS = Table(
 
 
 def view_demo(report: DemoReport) -> Document:
-    """The steps as a table."""
     data = DemoData(
         kafka_version=report.kafka_version,
         steps=[

@@ -176,7 +176,6 @@ def _transaction_fields(transaction: OpenTransaction, found: HangingTransactions
 
 
 def _timed_fields(transaction: OpenTransaction, found: HangingTransactions) -> dict[str, Any]:
-    """Its age."""
     last = transaction.active.last_timestamp
     open_ms = None if last is None else max(0, found.as_of - last)
     return {"open_ms": open_ms, "open_s": None if open_ms is None else round(open_ms / 1000, 1)}
@@ -188,7 +187,6 @@ def _last_time(transaction: OpenTransaction) -> str | None:
 
 
 def _judged_row(verdict: Verdict, found: HangingTransactions) -> JudgedRow:
-    """One of `data.transactions[]` or `data.in_progress[]`."""
     transaction = verdict.transaction
     described, epoch = transaction.description, transaction.active.coordinator_epoch
     return JudgedRow(
@@ -206,13 +204,11 @@ def _judged_row(verdict: Verdict, found: HangingTransactions) -> JudgedRow:
 
 
 def _undecided_row(transaction: OpenTransaction, found: HangingTransactions) -> UndecidedRow:
-    """One of `data.undecided[]`."""
     reason = "; ".join(found.undecided_reasons)
     return UndecidedRow(**_transaction_fields(transaction, found), **_timed_fields(transaction, found), reason=reason)
 
 
 def _undated_row(undated: UnknownAge, found: HangingTransactions) -> UndatedRow:
-    """One of `data.undated[]`."""
     transaction = undated.transaction
     return UndatedRow(
         **_transaction_fields(transaction, found),

@@ -222,7 +222,6 @@ def view_history(history: ConfigTopicHistory) -> Document:
 
 
 def history_row(entry: TimelineEntry) -> ConfigRecordRow:
-    """One of `data.history[]`."""
     origin = entry.origin
     return row_of(
         ConfigRecordRow,

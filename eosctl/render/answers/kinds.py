@@ -363,7 +363,6 @@ KINDS_TABLE = Table(
 
 
 def view_kinds() -> Document:
-    """`schema`: every kind."""
     rows: list[KindRow] = [
         KindRow(kind=each.name, version=each.version, commands=list(each.commands)) for each in BY_NAME.values()
     ]

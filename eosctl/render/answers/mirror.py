@@ -154,7 +154,6 @@ def view_mirror(report: MirrorReport) -> Document:
 
 
 def summary(report: MirrorReport) -> str:
-    """The answer in one sentence."""
     count = Counter(each.verdict for each in report.pairs)
     said = ", ".join(f"{count[each]:,} {each.value}" for each in (*WORST_FIRST,) if count[each])
     matched = sum(each.alignment.matched for each in report.pairs)

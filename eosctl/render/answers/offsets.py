@@ -374,7 +374,6 @@ CHANGES = Table(
 
 
 def view_export(export: OffsetsExport) -> Document:
-    """The files written."""
     files = export.files
     data = OffsetsExportData(
         store=export.store,
@@ -392,7 +391,6 @@ def view_export(export: OffsetsExport) -> Document:
 
 
 def view_difference(difference: OffsetsDifference) -> Document:
-    """What differs, by connector and source partition."""
     data = row_of(
         OffsetsDifferenceData,
         difference,

@@ -145,7 +145,6 @@ RESULTS: Final = Table(
 
 
 def view_plan_answer(answer: Planned | Applied) -> Document:
-    """The plan, or what came of it."""
     return view_plan(answer) if isinstance(answer, Planned) else view_applied(answer)
 
 

@@ -98,7 +98,6 @@ LEFT = Table(
 
 
 def view_probe_answer(answer: PlannedProbe | Probed) -> Document:
-    """The plan, or the answers."""
     return view_probe_plan(answer) if isinstance(answer, PlannedProbe) else view_probed(answer)
 
 

@@ -91,7 +91,6 @@ STEPS = Table(
 
 
 def view_profiles(profiles: Profiles) -> Document:
-    """Every profile, by name."""
     data = ProfilesData(
         profiles=[
             _row(ProfileRow, each, in_use=each.name == profiles.current, waiver_count=len(each.waivers))
@@ -103,7 +102,6 @@ def view_profiles(profiles: Profiles) -> Document:
 
 
 def view_settings(effective: EffectiveSettings) -> Document:
-    """Each setting with its value and source."""
     data = SettingsData(settings=list(effective.settings))
     return Document("settings", data, blocks=(SETTINGS,))
 
@@ -120,7 +118,6 @@ def _row(kind: type[P], profile: Profile, **more: object) -> P:
 
 
 def view_profile(profile: Profile) -> Document:
-    """One profile; of its client properties the names."""
     data = _row(ProfileData, profile, properties=sorted(profile.properties))
     shown = " ".join(each.name for each in fields(ProfileData))
     return Document("profile", data, blocks=(Fields(columns(ProfileData, shown)),))

@@ -126,7 +126,6 @@ def view_status(status: SandboxStatus) -> Document:
 
 
 def view_stopped(stopped: StoppedSandbox) -> Document:
-    """The answer of `sandbox down`."""
     where = stopped.directory
     what = f"The sandbox in {where} is down" if stopped.was_up else f"No sandbox was up in {where}"
     kept = "its data is removed" if stopped.removed else "its data and logs are kept"
@@ -135,7 +134,6 @@ def view_stopped(stopped: StoppedSandbox) -> Document:
 
 
 def view_environment(environment: SandboxEnvironment) -> Document:
-    """The answer of `sandbox env`: addresses and credentials."""
     state = environment.state
     shown = {name: value for name, value in state.items() if name != "processes"}
     passwords = tuple(Column(name, f"users.{name}", "password of this SASL user") for name in state["users"])

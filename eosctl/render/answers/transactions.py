@@ -256,7 +256,6 @@ def _owner(owner: Owner) -> OwnerRow:
 
 
 def _listed_row(listed: ListedTransaction) -> TransactionRow:
-    """One of `data.transactions[]` of list and describe."""
     described = listed.description
     return TransactionRow(
         transactional_id=listed.transactional_id,
@@ -288,7 +287,6 @@ def _described_fields(described: TransactionDescription | None) -> dict[str, Any
 
 
 def view_transactions(found: TransactionList) -> Document:
-    """`transactions list`."""
     open_now = sum(1 for each in found.transactions if each.state.is_open)
     data = TransactionsData(
         transactions=[_listed_row(each) for each in found.transactions],
