@@ -23,8 +23,8 @@ from types import NoneType, UnionType
 from typing import Any, Final, Generic, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from eosctl.errors import Undecodable, Unsupported
-from eosctl.model.plan import kind_of
 from eosctl.model.skipped import Skipped
+from eosctl.model.text import kind_of
 from eosctl.model.versions import KafkaVersion
 
 SKIPPED: Final = "skipped"

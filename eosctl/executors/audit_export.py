@@ -1,13 +1,16 @@
-"""An audit's report as Parquet files, one a table, for those who want to ask it more."""
+"""Files of an audit: its report as Parquet, one a table, to be asked for more, and what spark-submit needs."""
 
 import json
 import os
+import zipfile
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from eosctl.atomic_write import atomic_file, make_directory
+from eosctl.atomic_write import atomic_file, make_directory, write_atomic_file
 from eosctl.errors import ConfigError
 from eosctl.model.audit import AuditReport, ConnectorVerdict, RangeEvidence
 from eosctl.model.audit_states import bucket_bounds
@@ -212,3 +215,60 @@ def _value(value: Any, kind: str) -> Any:  # noqa: ANN401  # a cell of any colum
 def _text(text: str) -> str:
     """`text` with lone surrogates, which UTF-8 has no bytes for, as escapes."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+# What spark-submit needs to run an audit.
+
+
+PACKAGE: Final = "eosctl"
+ZIP: Final = "eosctl.zip"
+REQUIREMENTS: Final = "requirements.txt"
+EXECUTORS_NEED: Final = ("pyarrow", "pandas")
+"""What pyspark itself needs beside it; pyspark is there already."""
+STORE_NEEDS: Final = ("psycopg", "psycopg-binary")
+"""What a ledger in PostgreSQL needs, where it is installed here."""
+_DATED: Final = (1980, 1, 1, 0, 0, 0)
+
+
+def write_spark_bundle(directory: Path) -> tuple[Path, ...]:
+    """Writes the files, each whole or not at all, into `directory`, which is made; returns them in order of name.
+
+    The zip is the same for the same eosctl. Raises ConfigError where a file cannot be written.
+    """
+    make_directory(directory)
+    texts = {each.name: each.read_text(encoding="utf-8") for each in _bundled()}
+    texts |= {REQUIREMENTS: _requirements()}
+    for name, text in texts.items():
+        write_atomic_file(directory / name, text)
+    with atomic_file(directory / ZIP) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for name, each in _members(files(PACKAGE), PACKAGE):
+            zipped.writestr(zipfile.ZipInfo(name, _DATED), each.read_bytes(), zipfile.ZIP_DEFLATED)
+    return tuple(sorted(directory / name for name in (*texts, ZIP)))
+
+
+def _bundled() -> list[Traversable]:
+    return [each for each in files(PACKAGE).joinpath("spark", "bundle").iterdir() if each.is_file()]
+
+
+def _members(directory: Traversable, path: str) -> list[tuple[str, Traversable]]:
+    found: list[tuple[str, Traversable]] = []
+    for each in sorted(directory.iterdir(), key=lambda each: each.name):
+        name = f"{path}/{each.name}"
+        if each.is_file() and not each.name.endswith(".pyc"):
+            found.append((name, each))
+        elif each.is_dir() and each.name != "__pycache__":
+            found += _members(each, name)
+    return found
+
+
+def _requirements() -> str:
+    from importlib import metadata  # twenty modules of the standard library
+
+    names = [_name(each) for each in metadata.requires(PACKAGE) or () if "extra ==" not in each]
+    installed = {each.name for each in metadata.distributions()} & {*STORE_NEEDS}
+    return "".join(f"{name}=={metadata.version(name)}\n" for name in sorted({*names, *EXECUTORS_NEED, *installed}))
+
+
+def _name(requirement: str) -> str:
+    end = next((place for place, each in enumerate(requirement) if not each.isalnum() and each not in "-_."), None)
+    return requirement[:end]

@@ -419,14 +419,6 @@ class Plan(Struct, frozen=True):
     operated: OperatedConnectors | None = None
 
 
-_WORD: Final = re.compile(r"(?<!^)(?=[A-Z])")
-
-
-def kind_of(noun: type) -> str:
-    """The class name as lower-case words joined by dashes: `stop-connector` for StopConnector."""
-    return _WORD.sub("-", noun.__name__).lower()
-
-
 IN_USE_HINT: Final = (
     "fencing would put that task out, and each start of one connector the other: give one of them another name; stop "
     "that connector first, or make the plan with --force and restart its tasks afterwards; a group of which nothing is "

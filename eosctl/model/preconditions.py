@@ -1,6 +1,6 @@
 """What must hold before a step of a plan: each precondition in words, and why it does not hold in the facts, if so.
 
-What could not be read does not hold: unknown is not absent. Files and output name a precondition as plan.kind_of does.
+What could not be read does not hold: unknown is not absent. Files and output name a precondition as text.kind_of does.
 """
 
 from collections.abc import Mapping

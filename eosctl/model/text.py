@@ -75,3 +75,11 @@ def _utf16(found: re.Match[str]) -> str:
 def _by_number(found: re.Match[str]) -> str:
     point = ord(found[0])
     return f"\\u{point:04x}" if point < 1 << 16 else f"\\U{point:08x}"
+
+
+_WORD: Final = re.compile(r"(?<!^)(?=[A-Z])")
+
+
+def kind_of(noun: type) -> str:
+    """The class name as lower-case words joined by dashes: `stop-connector` for StopConnector."""
+    return _WORD.sub("-", noun.__name__).lower()

@@ -16,8 +16,7 @@ from eosctl.codecs.ledger import decode_earlier_audit
 from eosctl.engines.auditing import AuditResult, CarriedRows, Engine, Progress, no_prior_state, run_audit
 from eosctl.engines.local import LocalEngine
 from eosctl.errors import Refused
-from eosctl.executors.audit_export import export_audit
-from eosctl.executors.files import write_spark_bundle
+from eosctl.executors.audit_export import export_audit, write_spark_bundle
 from eosctl.ledger.ledger import Ledger
 from eosctl.model.audit import (
     AuditedTopic,

@@ -19,8 +19,9 @@ from eosctl.codecs.plan import (
 from eosctl.errors import EosctlError, Refused, Undecodable, Unsupported
 from eosctl.model import plan as model
 from eosctl.model.names import Side
-from eosctl.model.plan import Plan, PlannedStep, kind_of
+from eosctl.model.plan import Plan, PlannedStep
 from eosctl.model.preconditions import ClusterIs, Precondition, TopicIsCompact
+from eosctl.model.text import kind_of
 from tests.codecs.test_json import values_of
 
 PLAN = Plan(

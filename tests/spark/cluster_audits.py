@@ -15,7 +15,7 @@ from typing import TypeVar
 import psutil
 import pyspark
 
-from eosctl.executors.files import REQUIREMENTS, write_spark_bundle
+from eosctl.executors.audit_export import REQUIREMENTS, write_spark_bundle
 from tests.faults.quotas import quota
 from tests.faulty_sandbox import Sandbox
 from tests.postgresql import PASSWORD, PostgreSQL

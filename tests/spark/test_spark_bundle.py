@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosctl.errors import EXIT_FINE, EXIT_FOUND
-from eosctl.executors.files import write_spark_bundle
+from eosctl.executors.audit_export import write_spark_bundle
 from eosctl.model.audit import OffsetRange, StateKind, StateRow
 from eosctl.spark.range_frame import ARROW, NO_BUCKET, decode_rows, encode_flagged, encode_rows, flagged
 from eosctl.spark.session import archive_options

@@ -20,12 +20,11 @@ from eosctl.model.plan import (
     Step,
     WriteOffsets,
     demanded_steps,
-    kind_of,
 )
 from eosctl.model.planned import Applied, KeptPlan, KeptPlans, Planned, PlanState, StepOutcome, StepResult
 from eosctl.model.preconditions import Precondition
 from eosctl.model.skipped import Skipped
-from eosctl.model.text import pluralize
+from eosctl.model.text import kind_of, pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.answers.findings import FindingRow, finding_rows
 from eosctl.render.document import Document, Findings, Table, Tone, col, columns, row_of
