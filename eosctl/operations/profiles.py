@@ -10,6 +10,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from eosctl.analysis.catalogue import index
+from eosctl.codecs import connector_files, strimzi
 from eosctl.codecs.properties import ENCODING
 from eosctl.codecs.secrets import looks_secret
 from eosctl.errors import ConfigError, EosctlError, UsageError
@@ -149,8 +150,6 @@ def how_to_name_a_cluster() -> str:
 
 def worker_settings_in(file: Path) -> Mapping[str, str]:
     """The settings in a worker's file; ConfigError where it cannot be read."""
-    from eosctl.codecs import connector_files, strimzi  # few command lines name such a file
-
     text = read_content(file, WORKER_CONFIG).decode(ENCODING)
     whole = read_text(file, WORKER_CONFIG) if strimzi.is_resource(text) else text
     return connector_files.decode_worker_properties(whole, str(file))

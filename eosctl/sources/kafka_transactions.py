@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from operator import itemgetter
 from time import monotonic
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct
 
@@ -29,7 +29,6 @@ from eosctl.errors import EosctlError, NotAuthorized, Throttled, TimedOut, Unrea
 from eosctl.model.acls import ResourceType
 from eosctl.model.hanging import TransactionalIdAccess
 from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartition, coordinator_partition
-from eosctl.model.plan import CommitTransaction
 from eosctl.model.records import IsolationLevel, Record
 from eosctl.model.skipped import Skipped, read_or_skip
 from eosctl.model.text import first_few
@@ -48,6 +47,9 @@ from eosctl.model.transactions import (
 from eosctl.sources.kafka_acls import probes_of
 from eosctl.sources.kafka_log import LEADERLESS_PATIENCE_S, LogReader, offsets_or_skipped, partition_offsets, read_log
 from eosctl.sources.kafka_topics import topic_facts
+
+if TYPE_CHECKING:
+    from eosctl.model.plan import CommitTransaction
 
 
 def transaction_log_leaders(wire: Wire) -> Mapping[int, int]:
@@ -577,7 +579,7 @@ def count_transactional_ids(wire: Wire) -> int:
 
 
 def read_markers(
-    wire: Wire, step: CommitTransaction, since: Mapping[TopicPartition, int]
+    wire: Wire, step: "CommitTransaction", since: Mapping[TopicPartition, int]
 ) -> Mapping[TopicPartition, EndTransactionMarker | Skipped | None]:
     """The first end-transaction marker of the step's producer at or behind each of these offsets; None: there is none.
 
@@ -586,7 +588,7 @@ def read_markers(
     return {place: read_or_skip(partial(_marker, wire, step, place, start)) for place, start in since.items()}
 
 
-def _marker(wire: Wire, step: CommitTransaction, place: TopicPartition, start: int) -> EndTransactionMarker | None:
+def _marker(wire: Wire, step: "CommitTransaction", place: TopicPartition, start: int) -> EndTransactionMarker | None:
     end = partition_offsets(wire, [place])[place].high_watermark
     for batches, _ in LogReader(wire, place, start, end, IsolationLevel.READ_UNCOMMITTED):
         for batch in batches:
