@@ -333,6 +333,7 @@ class TransactionEvents:
             # Under transaction.version 2 (KIP-890) each transaction has an epoch of its own.
             self._bound(began.value.producer, began.timestamp, is_first=began.value.client_transaction_version >= 2)
             self._bound(began.value.producer, record.timestamp)
+        record = decided or record  # where the client is answered; markers may follow much later
         if now.state is TransactionState.COMPLETE_COMMIT:
             self._note(name, record, EventKind.TRANSACTION_COMMITTED, "committed", alike="committed")
             return

@@ -8,6 +8,7 @@ import typer
 from eosctl.commands.options import ConfigTopic, ConnectorNames, OffsetsTopicName, StatusTopicName
 from eosctl.operations.session import Session
 from eosctl.render.answers.timeline import EVENTS, view_timeline
+from eosctl.render.timeline_page import render_timeline_page
 from eosctl.shell.options import GlobalOptions, answer, reading, showing
 
 app = typer.Typer()
@@ -18,6 +19,10 @@ Since: TypeAlias = Annotated[
 ]
 Until: TypeAlias = Annotated[
     str | None, typer.Option(metavar="2h|TIME", help="Up to 2 hours ago, or up to this time. [default: now]")
+]
+ReportFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write a page with a lane for each worker, task and producer; needs [report]."),
 ]
 LogDirectories: TypeAlias = Annotated[
     list[Path] | None,
@@ -41,19 +46,23 @@ def timeline(
     status_topic: StatusTopicName = None,
     worker_offsets_topic: OffsetsTopicName = None,
     log_dir: LogDirectories = None,
+    report: ReportFile = None,
 ) -> int:
     """Show what happened to connectors, in order of time.
 
-    Use it after an incident: it merges the events of the config topic, the status topic and the transaction log. Equal
-    events that follow each other are one row. Between partitions the order is by the records' times, whose clocks may
-    disagree; within a partition it is by offsets. What compaction removed, and what could not be read, is said.
+    Use it after an incident: it merges the events of the config topic, the status topic, the group's generations, the
+    transaction log, the offsets topics and, with --since, the output topics. Equal events that follow each other are
+    one row. Within a partition the order is by offsets, between partitions by the records' times, whose clocks may
+    disagree: the answer says where. It also says what compaction removed, and what could not be read. A snapshot has
+    the events of the last week.
 
     Examples:
       eosctl timeline --connector orders --since 2h -b broker:9092 --group-id connect-cluster
       eosctl timeline --since 2026-01-31T22:00:00Z --until 2026-01-31T22:15:00Z -b broker:9092
+      eosctl timeline --snapshot monday.snapshot --report monday.html
       eosctl timeline --log-dir /var/lib/kafka/data --group-id connect-cluster -o json
     """
-    from eosctl.operations.timeline import TimelineRequest, read_timeline, time_of
+    from eosctl.operations.timeline import TimelineRequest, read_and_report, time_of
 
     with Session(options) as session:
         now = session.now()
@@ -65,5 +74,6 @@ def timeline(
             status_topic=status_topic,
             worker_offsets_topic=worker_offsets_topic,
             log_directories=tuple(log_dir or ()),
+            report=report,
         )
-        return answer(options, read_timeline(session, request), view_timeline)
+        return answer(options, read_and_report(session, request, render_timeline_page), view_timeline)

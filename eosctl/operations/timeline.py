@@ -29,6 +29,7 @@ from eosctl.analysis.topic_events import (
     status_events,
 )
 from eosctl.analysis.transactions import KnownNames
+from eosctl.atomic_write import write_atomic_file
 from eosctl.codecs.config_topic import decode_config_record
 from eosctl.codecs.groups import decode_group_generation, group_of_generation
 from eosctl.codecs.offsets_topic import decode_offsets_key, decode_offsets_value
@@ -78,7 +79,7 @@ POSITION_SHOWN: Final = 120
 class TimelineRequest(Struct, frozen=True):
     """Which connectors (none: all), which period (ms since the epoch; None: open), and the workers' topics.
 
-    outputs is whether output topics are read, too; it needs `since`.
+    outputs is whether output topics are read, too; it needs `since`. report is the file for the page, None: no page.
     """
 
     connectors: tuple[str, ...] = ()
@@ -89,6 +90,7 @@ class TimelineRequest(Struct, frozen=True):
     worker_offsets_topic: str | None = None
     log_directories: tuple[Path, ...] = ()
     outputs: bool = True
+    report: Path | None = None
 
 
 def time_of(text: str, now: int, option: str) -> int:
@@ -421,6 +423,14 @@ def read_timeline(session: Session, request: TimelineRequest) -> Timeline:
     facts = read_from(reader, request)
     found = _timeline(request, facts, reader.now(), reader.group_id)
     return replace(found, cluster_id=reader.cluster_id, coverage=reader.coverage + found.coverage)
+
+
+def read_and_report(session: Session, request: TimelineRequest, page: Callable[[Timeline], str]) -> Timeline:
+    """The same, also as a page where the request names a file."""
+    found = read_timeline(session, request)
+    if request.report is not None:
+        write_atomic_file(request.report, page(found))
+    return found
 
 
 def _timeline(request: TimelineRequest, facts: TimelineFacts, as_of: int, group_id: str | None) -> Timeline:

@@ -34,17 +34,22 @@ def now() -> int:
 
 @dataclass
 class Incident:
-    """The story of connector `name` in a sandbox of two workers; `steps` is the recording, workers by `host:port`."""
+    """The story of connector `name`; `steps` is the recording. workers are the addresses of the sandbox's workers.
+
+    One is lost in the story, and comes back, unless `happen` is told to leave that out.
+    """
 
     sandbox: Sandbox
     name: str
     directory: Path
+    workers: list[str] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     killed: str = ""
     survivor: str = ""
 
     def __post_init__(self) -> None:
-        self.workers = [self.sandbox.connect_url(number).removeprefix("http://") for number in (1, 2)]
+        urls = self.workers or [self.sandbox.connect_url(number) for number in (1, 2)]
+        self.workers = [url.removeprefix("http://") for url in urls]
         self._use(1)
 
     def _use(self, number: int) -> None:
@@ -86,10 +91,11 @@ class Incident:
         url = f"{self.connectors.url}/connectors/{self.name}/status"
         return str(httpx.get(url, timeout=60, trust_env=False).json()["tasks"][0]["worker_id"])
 
-    def happen(self, fence: Fence) -> None:
+    def happen(self, fence: Fence, *, lose_a_worker: bool = True) -> None:
         """The whole story."""
         self._begin()
-        self._lose_a_worker()
+        if lose_a_worker:
+            self._lose_a_worker()
         self._move_offsets()
         with self.noting("fence"):
             fence(f"connect-cluster-{self.name}-0")
@@ -140,6 +146,7 @@ class Incident:
         with self.noting("resume"):
             self.ask("PUT", "/resume")
             self.connectors.await_running(self.name)
+            self.feed("again")
 
     def _altered(self, entry: dict[str, object]) -> bool:
         """Tasks that are still ending let a worker refuse."""

@@ -139,7 +139,7 @@ def view_timeline(found: Timeline) -> Document:
         since=None if found.since is None else rfc3339(found.since),
         until=None if found.until is None else rfc3339(found.until),
         coarse_ms=found.facts.coarse_ms,
-        partitions=[_partition_row(each) for each in found.facts.partitions],
+        partitions=[partition_row(each) for each in found.facts.partitions],
     )
     return Document(
         kind="timeline",
@@ -147,12 +147,12 @@ def view_timeline(found: Timeline) -> Document:
         cluster_id=found.cluster_id,
         data=data,
         blocks=(EVENTS,),
-        prose=(_summary(found),),
-        notes=tuple(_notes(found)),
+        prose=(summary_of(found),),
+        notes=tuple(timeline_notes(found)),
     )
 
 
-def _partition_row(read: ReadPartition) -> ReadPartitionRow:
+def partition_row(read: ReadPartition) -> ReadPartitionRow:
     return ReadPartitionRow(
         source=read.source,
         topic=read.topic_partition.topic,
@@ -166,7 +166,7 @@ def _partition_row(read: ReadPartition) -> ReadPartitionRow:
     )
 
 
-def _summary(found: Timeline) -> str:
+def summary_of(found: Timeline) -> str:
     events = found.facts.events
     counted = sum(1 if each.run is None else each.run.events for each in events)
     rows = f" in {pluralize(len(events), 'row')}" if counted != len(events) else ""
@@ -175,7 +175,7 @@ def _summary(found: Timeline) -> str:
     return f"{pluralize(counted, 'event')}{whose}{rows}, from {records}."
 
 
-def _notes(found: Timeline) -> list[str]:
+def timeline_notes(found: Timeline) -> list[str]:
     notes = list(found.facts.notes)
     if found.facts.coarse_ms:
         stretch = lasting(found.facts.coarse_ms)

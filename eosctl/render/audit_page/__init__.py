@@ -4,7 +4,7 @@ import base64
 import gzip
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
@@ -113,11 +113,15 @@ def render_audit_page(report: AuditReport, command: str = "") -> str:
     script but those two, by their SHA-256. Every name is escaped by the template, and once more where Plotly would read
     markup. Raises ConfigError where the extra `report` is not installed.
     """
+    return render_page("audit.html", audit_figures(report), command=command, **_facts(report))
+
+
+def render_page(template: str, figures: Sequence[Figure], **facts: object) -> str:
+    """A page of this template with its plots, as render_audit_page says."""
     plotly, script = _plotly(), _asset("audit.js")
-    figures = audit_figures(report)
     return (
         _environment()
-        .get_template("audit.html")
+        .get_template(template)
         .render(
             policy=_policy(script, plotly),
             style=_asset("audit.css"),
@@ -126,8 +130,7 @@ def render_audit_page(report: AuditReport, command: str = "") -> str:
             plots=[each.plot() for each in figures if each.traces],
             figures=figures,
             version=__version__,
-            command=command,
-            **_facts(report),
+            **facts,
         )
     )
 
