@@ -32,19 +32,22 @@ from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.strimzi import CLUSTER_LABEL, KAFKA_MIRROR_MAKER_2
 
 
-def decode_connectors(text: str, origin: str) -> tuple[ConnectorConfig, ...]:
-    """The connectors in the text of file `origin`. Raises ConfigError for anything else."""
+def decode_connectors(text: str, origin: str, *, name: str | None = None) -> tuple[ConnectorConfig, ...]:
+    """The connectors in the text of file `origin`; `name` where they do not have to have one.
+
+    Raises ConfigError for anything else.
+    """
     if is_resource(text):
         return tuple(_operated(text, origin))
     if not text.lstrip().startswith(("{", "[")):
-        return (connector_of(decode_properties(text, origin=origin), origin),)
+        return (connector_of(decode_properties(text, origin=origin), origin, name=name),)
     try:
         value = load_json(text)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno} column {error.colno}"
         raise ConfigError(f"{origin} is not JSON at {where}: {error.msg}", hint="is the file cut?") from error
     entries = value if isinstance(value, list) else [value]
-    return tuple(_entry(entry, origin) for entry in entries)
+    return tuple(_entry(entry, origin, name) for entry in entries)
 
 
 def _operated(text: str, origin: str) -> Iterator[ConnectorConfig]:
@@ -64,9 +67,12 @@ def _operated(text: str, origin: str) -> Iterator[ConnectorConfig]:
         yield replace(connector_of(config, resource.place), connect_cluster=resource.labels.get(CLUSTER_LABEL))
 
 
-def decode_connector(text: str, origin: str) -> dict[str, str]:
-    """The settings of the one connector in the text of file `origin`, `name` among them; ConfigError for several."""
-    connectors = decode_connectors(text, origin)
+def decode_connector(text: str, origin: str, *, name: str | None = None) -> dict[str, str]:
+    """The settings of the one connector in the text of file `origin`, with its name; ConfigError for several.
+
+    `name`: it does not have to have one, as in the body of `PUT /connectors/…/config`.
+    """
+    connectors = decode_connectors(text, origin, name=name)
     if len(connectors) != 1:
         raise ConfigError(f"{origin} holds {len(connectors)} connectors, not one", hint="give each a file of its own")
     return {key: each.value for key, each in connectors[0].properties.items()}
@@ -79,13 +85,13 @@ def config_digest(settings: Mapping[str, str | None]) -> str:
     return "sha256:" + sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _entry(value: object, origin: str) -> ConnectorConfig:
+def _entry(value: object, origin: str, name: str | None) -> ConnectorConfig:
     if not isinstance(value, dict):
         raise ConfigError(f"{origin} holds {type(value).__name__} where a connector's settings are expected")
     config = value.get("config", value)
     if not isinstance(config, dict):
         raise ConfigError(f"{origin}: config is {type(config).__name__}, not an object of settings")
-    return connector_of({"name": value.get("name"), **config}, origin)
+    return connector_of({"name": value.get("name"), **config}, origin, name=name)
 
 
 def connector_of(config: Mapping[str, object], origin: str, *, name: str | None = None) -> ConnectorConfig:

@@ -10,6 +10,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from eosctl.atomic_write import write_atomic_file
+from eosctl.commands.options import settings_of
 from eosctl.model.certification import FAULTS, Certificate, Selector, selector_of
 from eosctl.operations.certification import CertifyRequest
 from eosctl.operations.certification import certify as run_certification
@@ -145,6 +146,12 @@ ConnectVersion: TypeAlias = Annotated[
     str | None,
     typer.Option(metavar="VERSION", help="Workers of this version. [default: the brokers']", show_default=False),
 ]
+WorkerSettings: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--worker-config", metavar="KEY=VALUE", help="A setting of every worker. May be repeated.", show_default=False
+    ),
+]
 Brokers: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, max=3, help="Brokers.")]
 Workers: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, max=3, help="Connect workers.")]
 ExactlyOnce: TypeAlias = Annotated[
@@ -185,6 +192,7 @@ def certify(
     brokers: Brokers = 1,
     workers: Workers = 2,
     exactly_once: ExactlyOnce = "enabled",
+    worker_config: WorkerSettings = None,
     keep_going: KeepGoing = False,
     undeclared: Undeclared = False,
     report: Report = None,
@@ -208,6 +216,7 @@ def certify(
     site = SiteSpec(
         plugins=tuple(plugin or ()), kafka_version=kafka_version, connect_version=connect_version, brokers=brokers,
         workers=workers, exactly_once=exactly_once, postgres=postgres,
+        worker_config=settings_of("--worker-config", worker_config),
     )  # fmt: skip
     source = SourceOptions(
         load=load, line=line, prepare=prepare, expected=expected, dsn=source_dsn, query=source_query

@@ -6,6 +6,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from eosctl.errors import UsageError
+
 ConnectorNames: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--connector", metavar="NAME", help="Only this one. May be repeated.", show_default=False),
@@ -152,3 +154,14 @@ Partitions: TypeAlias = Annotated[
 ]
 NamedPartitions: TypeAlias = Annotated[list[str] | None, typer.Argument(metavar="TOPIC[:PARTITION,…]", hidden=True)]
 """The same as positional arguments, as they were written before --topic."""
+
+
+def settings_of(option: str, pairs: list[str] | None) -> dict[str, str]:
+    """The pairs KEY=VALUE of an option. Raises UsageError naming it."""
+    settings = {}
+    for pair in pairs or ():
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f"{option} {pair}: expected KEY=VALUE")
+        settings[key.strip()] = value
+    return settings

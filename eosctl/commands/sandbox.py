@@ -5,7 +5,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from eosctl.errors import EXIT_FINE, UsageError
+from eosctl.commands.options import settings_of
+from eosctl.errors import EXIT_FINE
 from eosctl.operations.sandbox import (
     SandboxSpec,
     read_sandbox_environment,
@@ -156,9 +157,9 @@ def up(
         brokers=brokers,
         workers=workers,
         exactly_once=exactly_once,
-        broker_config=_settings("--broker-config", broker_config),
-        worker_config=_settings("--worker-config", worker_config),
-        features=_settings("--feature", feature),
+        broker_config=settings_of("--broker-config", broker_config),
+        worker_config=settings_of("--worker-config", worker_config),
+        features=settings_of("--feature", feature),
         users=tuple(user or ()),
         plugins=tuple(plugin or ()),
         postgres=postgres,
@@ -229,13 +230,3 @@ def env(
     """
 
     return answer(options, read_sandbox_environment(directory), shell_lines if shell else view_environment)
-
-
-def _settings(option: str, pairs: list[str] | None) -> dict[str, str]:
-    settings = {}
-    for pair in pairs or ():
-        key, equals, value = pair.partition("=")
-        if not equals or not key.strip():
-            raise UsageError(f"{option} {pair}: expected KEY=VALUE")
-        settings[key.strip()] = value
-    return settings

@@ -17,7 +17,7 @@ from eosctl.clients.rest import NotFound
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.codecs.connector_files import decode_connector
 from eosctl.codecs.record_identity import selected
-from eosctl.errors import ConfigError, EosctlError, Refused, TimedOut, UsageError
+from eosctl.errors import ConfigError, EosctlError, Refused, TimedOut, Undecodable, UsageError
 from eosctl.model.certification import (
     FAULTS,
     Anomaly,
@@ -40,7 +40,7 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.records import RecordState
 from eosctl.model.text import pluralize
 from eosctl.model.versions import KafkaVersion
-from eosctl.operations.certified_site import GROUP, PATIENCE_S, CertifiedSite, SiteSpec, open_site
+from eosctl.operations.certified_site import CONNECTOR, GROUP, PATIENCE_S, CertifiedSite, SiteSpec, open_site
 from eosctl.operations.certified_source import Source, SourceOptions, open_source
 from eosctl.operations.connector_faults import FaultMissed, RunningConnector, bring_about
 from eosctl.operations.session import Session
@@ -117,7 +117,7 @@ def _connector_file(file: Path) -> Mapping[str, str]:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"--config {file}: {error.strerror}") from error
-    return decode_connector(text, str(file))
+    return decode_connector(text, str(file), name=CONNECTOR)
 
 
 def _filling(site: CertifiedSite, source: SourceOptions) -> Callable[[str], str]:
@@ -355,7 +355,7 @@ class _Certification:
             running.records.records, expected, running.generations, knows_lanes=not self._order_unjudged(expected)
         )
         found = [each for each in new_anomalies(judgement, self._known) if drained or each.harm is not Harm.LOST]
-        found = self._with_aborted(found)
+        found = self._looked_up(found)
         self._known.extend(found)
         if round_.boundary == "connector":
             self._chosen = sum(each.aborted is not None for each in found)
@@ -364,18 +364,22 @@ class _Certification:
             self._witnesses.append(self._witness(each, round_))
         return tuple(found)
 
-    def _with_aborted(self, found: Sequence[Anomaly]) -> list[Anomaly]:
-        """The same; what is lost with its record in an aborted transaction, where there is one."""
-        if not any(each.harm is Harm.LOST for each in found):
-            return list(found)
-        wire, identity = self._running.session.wire, self._request.identity
+    def _looked_up(self, found: Sequence[Anomaly]) -> list[Anomaly]:
+        """The same; what is lost with its record in an aborted transaction, where there is one.
+
+        Raises Undecodable where the log has a committed record that the consumer did not get.
+        """
+        lost = {each.identity for each in found if each.harm is Harm.LOST}
         aborted: dict[str, Place] = {}
-        for topic, partition in self._running.records.ends:
-            for each in read_log(wire, TopicPartition(topic, partition)):
-                if each.state is RecordState.ABORTED:
-                    name = selected(identity, each.key, each.value, (), partition)
-                    place = Place(topic, partition, each.offset, each.producer_id, each.producer_epoch)
-                    aborted |= {} if name is None else {name: place}
+        for topic, partition in self._running.records.ends if lost else ():
+            for each in read_log(self._running.session.wire, TopicPartition(topic, partition)):
+                name = selected(self._request.identity, each.key, each.value, (), partition)
+                if name not in lost:
+                    continue
+                place = Place(topic, partition, each.offset, each.producer_id, each.producer_epoch)
+                if each.state is RecordState.COMMITTED and len(self._running.generations) == 1:
+                    raise Undecodable(f"{place} is committed, and the read_committed consumer did not get it")
+                aborted |= {name: place} if each.state is RecordState.ABORTED else {}
         return [replace(each, aborted=aborted.get(each.identity)) if each.harm is Harm.LOST else each for each in found]
 
     def _count_partitions(self) -> None:
