@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import Struct, field
 
-from eosctl.model.names import TopicPartition
+from eosctl.model.names import Side, TopicPartition
 from eosctl.model.report import SEVERITIES, Finding, FindingKind, Result, Severity, Uncertainty, unread_doubts
 from eosctl.model.skipped import Coverage, Skipped, Unread, not_asked
 from eosctl.model.text import pluralize
@@ -435,6 +435,50 @@ class Stall(NamedTuple):
     connector: str | None
 
 
+class WitnessRecord(NamedTuple):
+    """Records [offset, last_offset] of a partition, and what they show.
+
+    value is that of an offsets topic's record; timestamp is in ms since the epoch; producer and transactional ID are
+    None where the finding does not know them. side is a mirror's source or target.
+    """
+
+    role: str
+    topic: str
+    partition: int
+    offset: int
+    last_offset: int
+    value: str | None = None
+    timestamp: int | None = None
+    producer_id: int | None = None
+    producer_epoch: int | None = None
+    transactional_id: str | None = None
+    side: Side | None = None
+
+    def __str__(self) -> str:
+        last = "" if self.last_offset == self.offset else f" to {self.last_offset}"
+        return f"{self.topic}-{self.partition}@{self.offset}{last}"
+
+
+class Witness(NamedTuple):
+    """The fewest records that show what a finding says, in words that a person can check.
+
+    The last record is the first one that is wrong. commands print the records; before is the last event of the
+    config topic that concerns the connector before it.
+    """
+
+    finding_id: str
+    name: str
+    subject: str
+    words: str
+    records: tuple[WitnessRecord, ...]
+    commands: tuple[str, ...]
+    before: TimelineEvent | None = None
+
+    @property
+    def broken(self) -> WitnessRecord:
+        return self.records[-1]
+
+
 class AuditReport(Result, frozen=True):
     """The whole answer of an audit. The same ranges give the same report, whatever engine read them.
 
@@ -455,6 +499,7 @@ class AuditReport(Result, frozen=True):
     earlier: EarlierAudit | None = None
     newly_read: int | None = None
     kinds: tuple[FindingKind, ...] = ()
+    witnesses: tuple[Witness, ...] = ()
 
     @property
     def doubts(self) -> tuple[Uncertainty, ...]:

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 
-from eosctl.model.audit import WORST_FIRST, AuditedTopic, AuditVerdict, PartitionBounds
+from eosctl.model.audit import WORST_FIRST, AuditedTopic, AuditVerdict, PartitionBounds, Witness
 from eosctl.model.names import Side, TopicPartition
 from eosctl.model.records import IsolationLevel
 from eosctl.model.report import Finding, FindingKind, Result
@@ -201,6 +201,8 @@ class MirrorReport(Result, frozen=True):
     pairs: tuple[PairVerdict, ...]
     findings: tuple[Finding, ...]
     looked_for: tuple[FindingKind, ...] = ()
+    witnesses: tuple[Witness, ...] = ()
+    source_tools: str = ""
 
     @property
     def reported(self) -> tuple[Finding, ...]:

@@ -161,6 +161,8 @@ class Finding(Struct, frozen=True):
 
 ANY_BROKER: Final = "--bootstrap-server <broker>"
 """Stands in fixes that print a command of Kafka's own tools; `Triage.cure_of` replaces it."""
+SOURCE_BROKER: Final = "--bootstrap-server <source-broker>"
+"""Stands in commands of a mirror's witness for the brokers of the source."""
 
 
 class Triage(Struct, frozen=True):

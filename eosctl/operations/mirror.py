@@ -7,6 +7,7 @@ from typing import Final, NamedTuple, Protocol
 
 from eosctl.analysis.catalogue.index import MIRRORS
 from eosctl.analysis.mirror.verdict import Circumstances, judge_pair, judge_unpaired
+from eosctl.analysis.witness import mirror_witnesses
 from eosctl.codecs.groups import decode_checkpoint
 from eosctl.codecs.ledger import decode_audit_state, encode_audit_state
 from eosctl.codecs.record_batches import decode_records
@@ -327,7 +328,7 @@ class _Auditor:
             compared = compare_pairs(sides, jobs, self._request.processes, advance, apart)
         coverage = source.coverage + target.coverage + _unread(planned)
         progress = tuple(each.progress for each in compared if each.progress is not None)
-        return _report(planned, compared, coverage), progress
+        return _report(planned, compared, coverage, self._source.options.triage.kafka_tools), progress
 
     @contextmanager
     def _apart(self) -> Iterator[ComparePieces | None]:
@@ -341,16 +342,18 @@ class _Auditor:
             yield pieces
 
 
-def _report(planned: Planned, compared: list[ComparedPair], coverage: Coverage) -> MirrorReport:
+def _report(planned: Planned, compared: list[ComparedPair], coverage: Coverage, source_tools: str) -> MirrorReport:
     judged = [
         judge_pair(pair, found.alignment, _circumstances(planned, pair, found.again))
         for pair, found in zip(planned.plan.pairs, compared, strict=True)
     ]
-    findings = chain.from_iterable(found for _, found in judged)
+    findings = worst_first((*chain.from_iterable(found for _, found in judged), *judge_unpaired(planned.plan)))
     return MirrorReport(
         plan=planned.plan,
         pairs=tuple(verdict for verdict, _ in judged),
-        findings=worst_first((*findings, *judge_unpaired(planned.plan))),
+        findings=findings,
+        witnesses=tuple(mirror_witnesses(findings)),
+        source_tools=source_tools,
         looked_for=MIRRORS.kinds,
         coverage=coverage,
     )

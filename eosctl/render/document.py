@@ -392,6 +392,9 @@ def look_up(value: object, path: str) -> Tree:
     for name in filter(None, path.split(".")):
         if value is None or is_skipped(value):
             break
+        if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+            value = value[int(name)]
+            continue
         if not isinstance(value, _OBJECTS) or name not in value:
             raise KeyError(f"no {name!r} on the way to {path!r}")
         value = value[name]

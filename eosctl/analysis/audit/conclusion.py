@@ -30,6 +30,7 @@ from eosctl.analysis.audit.findings import (
     unfenced_findings,
 )
 from eosctl.analysis.catalogue.index import kinds_of_command
+from eosctl.analysis.witness import audit_witnesses
 from eosctl.model.audit import (
     AuditReport,
     AuditVerdict,
@@ -49,18 +50,20 @@ from eosctl.model.skipped import Skipped
 
 def conclude(evidence: AuditSummaries) -> AuditReport:
     findings = sorted(_findings(evidence), key=_worst_first)
+    timeline = tuple(_timeline(evidence))
     return AuditReport(
         plan=evidence.plan,
         connectors=tuple(_verdicts(findings, evidence)),
         findings=tuple(findings),
         ranges=tuple(_range(log.topic, log.partition, log.settled) for log in evidence.logs if log.settled),
         transactions=tuple(map(_statistics, evidence.transactions.figures)),
-        timeline=tuple(_timeline(evidence)),
+        timeline=timeline,
         epochs=tuple(_epochs(evidence)),
         growth=tuple(_growth(evidence)),
         stalls=evidence.transactions.stalls,
         sinks=tuple(_sinks(evidence)),
         kinds=kinds_of_command("audit"),
+        witnesses=tuple(audit_witnesses(findings, timeline)),
     )
 
 

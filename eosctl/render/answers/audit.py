@@ -1,10 +1,11 @@
 """What an audit concluded: the verdict on each connector first, then what speaks against it, then what was read."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Final, TypedDict
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from eosctl.model.audit import (
     WORST_FIRST,
@@ -23,6 +24,7 @@ from eosctl.model.audit import (
     TopicRole,
     TransactionalIdHolder,
     TransactionStatistics,
+    Witness,
     count_words,
     total_records,
 )
@@ -36,6 +38,8 @@ from eosctl.model.ledger import (
     LedgerStatus,
     RunSummary,
 )
+from eosctl.model.names import Side
+from eosctl.model.report import ANY_BROKER, SOURCE_BROKER
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
@@ -45,6 +49,7 @@ from eosctl.render.document import (
     MOST,
     Column,
     Document,
+    Fields,
     Findings,
     Rows,
     Table,
@@ -201,6 +206,45 @@ class GrowthRow(TypedDict):
     tombstones: list[int]
 
 
+class WitnessRecordRow(Struct, frozen=True):
+    """Records [offset, last_offset] of a partition, and what they show; side is a mirror's source or target."""
+
+    role: str
+    topic: str
+    partition: int
+    offset: int
+    last_offset: int
+    value: str | None
+    timestamp: int | None
+    time: str | None
+    producer_id: int | None
+    producer_epoch: int | None
+    transactional_id: str | None
+    side: Side | None
+
+
+class WitnessRow(Struct, frozen=True):
+    """The fewest records that show a finding which breaks a verdict, in words to check, and commands that print them.
+
+    topic, partition, offset and time are those of the first record that is wrong; before is the last event of the
+    config topic that concerns the connector before it.
+    """
+
+    finding_id: Annotated[str, col("the finding that it shows", "FINDING")]
+    name: str
+    subject: Annotated[str, "the connector, or the partition of a mirror's source"]
+    words: Annotated[str, col("what to see in the records", "WITNESS")]
+    topic: str
+    partition: int
+    offset: int
+    time: str | None
+    first: Annotated[str, col("the first record that is wrong: topic, partition, offset, time", "FIRST")]
+    records: list[WitnessRecordRow]
+    before: TimelineEvent | None
+    before_words: Annotated[str | None, col("the last event of the config topic before it", "BEFORE")]
+    commands: Annotated[list[str], col("commands that print the records", "SEE")]
+
+
 class EarlierRunRow(Struct, frozen=True):
     """The run of the same job that findings are compared with."""
 
@@ -213,6 +257,7 @@ class AuditData(ShownFindings, frozen=True):
 
     verdict: AuditVerdict
     connectors: list[VerdictRow]
+    witnesses: list[WitnessRow]
     compared_with: EarlierRunRow | None
     ranges: list[ReadRangeRow]
     transactions: list[StatisticsRow]
@@ -386,6 +431,7 @@ def view_audit(report: AuditReport) -> Document:
         verdict=report.verdict,
         connectors=connector_rows(report),
         **findings_of(report),
+        witnesses=witness_rows(report.witnesses, report.triage.kafka_tools),
         compared_with=None
         if report.earlier is None
         else EarlierRunRow(run_number=report.earlier.run_number, as_of=report.earlier.as_of),
@@ -406,6 +452,7 @@ def view_audit(report: AuditReport) -> Document:
         blocks=(
             CONNECTORS,
             Findings(evidence=True, most=MOST),
+            *witness_blocks(report.witnesses),
             RANGES,
             *([TRANSACTIONS] if report.transactions else []),
             *([STALLS] if stalls else []),
@@ -433,6 +480,56 @@ def coverage_notes(report: AuditReport) -> tuple[str, ...]:
 
 def _named(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= NAMED else f"{', '.join(names[:NAMED])} and {len(names) - NAMED:,} more"
+
+
+WITNESS: Final = Fields(columns(WitnessRow, "finding_id subject words first before_words commands"))
+
+
+def witness_blocks(witnesses: Sequence[Witness]) -> Iterator[Fields]:
+    """The first of them, each on lines of its own: -o json has all."""
+    for number in range(min(len(witnesses), MOST)):
+        yield replace(WITNESS, at=f"witnesses.{number}", title="" if number else "Witnesses")
+
+
+def witness_rows(witnesses: Iterable[Witness], kafka_tools: str, source_tools: str = "") -> list[WitnessRow]:
+    """`data.witnesses[]`, their commands with the brokers that are known."""
+    return [_witness_row(each, kafka_tools, source_tools) for each in witnesses]
+
+
+def _witness_row(witness: Witness, kafka_tools: str, source_tools: str) -> WitnessRow:
+    broken, before = witness.broken, witness.before
+    time = time_of(broken.timestamp)
+    tasks = "" if before is None or before.tasks is None else f" of {pluralize(before.tasks, 'task')}"
+    said = (
+        None
+        if before is None
+        else f"{before.kind}{tasks} at {before.topic}-0@{before.offset}, {rfc3339(before.timestamp)}"
+    )
+    return row_of(
+        WitnessRow,
+        witness,
+        topic=broken.topic,
+        partition=broken.partition,
+        offset=broken.offset,
+        time=time,
+        first=f"{broken.topic}-{broken.partition}@{broken.offset}{f', {time}' if time else ''}",
+        records=[row_of(WitnessRecordRow, each, time=time_of(each.timestamp)) for each in witness.records],
+        before_words=None if before is None else _event_words(before),
+        commands=[_with_brokers(each, kafka_tools, source_tools) for each in witness.commands],
+    )
+
+
+def _event_words(event: TimelineEvent) -> str:
+    tasks = "" if event.tasks is None else f" of {pluralize(event.tasks, 'task')}"
+    return f"{event.kind}{tasks} at {event.topic}-{event.partition}@{event.offset}, {rfc3339(event.timestamp)}"
+
+
+def _with_brokers(command: str, kafka_tools: str, source_tools: str) -> str:
+    """The command for the brokers that were read; kafka-console-consumer.sh names the client's file its own way."""
+    for placeholder, tools in ((ANY_BROKER, kafka_tools), (SOURCE_BROKER, source_tools)):
+        own = tools.replace("--command-config", "--consumer.config") if command.startswith("kafka-") else tools
+        command = command.replace(placeholder, own) if tools else command
+    return command
 
 
 def summary(report: AuditReport) -> str:

@@ -12,7 +12,7 @@ from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
-from eosctl.render.answers.audit import VERDICTS, time_of
+from eosctl.render.answers.audit import VERDICTS, WitnessRow, time_of, witness_blocks, witness_rows
 from eosctl.render.answers.findings import ShownFindings, findings_of
 from eosctl.render.document import MOST, Document, Findings, Table, col, columns, row_of
 
@@ -101,6 +101,7 @@ class MirrorData(ShownFindings, frozen=True):
     """The verdict on each pair of partitions, and on all of them."""
 
     verdict: AuditVerdict
+    witnesses: list[WitnessRow]
     source_cluster_id: str | None
     aligned_by: list[str]
     isolation_level: IsolationLevel | None
@@ -135,6 +136,7 @@ def view_mirror(report: MirrorReport) -> Document:
     ordered = sorted(report.pairs, key=lambda each: WORST_FIRST.index(each.verdict))
     data = MirrorData(
         verdict=report.verdict,
+        witnesses=witness_rows(report.witnesses, report.triage.kafka_tools, report.source_tools),
         source_cluster_id=plan.source_cluster,
         aligned_by=list(plan.aligned_by),
         isolation_level=None if isinstance(isolation, Skipped) else isolation,
@@ -147,7 +149,12 @@ def view_mirror(report: MirrorReport) -> Document:
         as_of=rfc3339(plan.as_of),
         cluster_id=plan.target_cluster,
         data=data,
-        blocks=(PAIRS, Findings(evidence=True, most=MOST), *([GROUPS] if checkpoints else [])),
+        blocks=(
+            PAIRS,
+            Findings(evidence=True, most=MOST),
+            *witness_blocks(report.witnesses),
+            *([GROUPS] if checkpoints else []),
+        ),
         prose=(summary(report),),
         concludes=True,
     )
