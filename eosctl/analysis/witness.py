@@ -246,8 +246,8 @@ def _unfenced(subject: str, place: Place, _: Mapping[str, Any]) -> _Story | None
     record = _data("the first write of the new producer", {**place, "first_offset": at})
     words = (
         f"The config topic has a commit of {pluralize(int(place['tasks']), 'task')} of {subject} at offset "
-        f"{place['commit_offset']}. Producer {_producer(record)} began at {record} ({rfc3339(place['timestamp'])}), and "
-        "no task count record lies between: no round of zombie fencing kept older producers out."
+        f"{place['commit_offset']}. Producer {_producer(record)} began at {record} ({rfc3339(place['timestamp'])}). "
+        "No task count record lies between, so no round of zombie fencing kept older producers out."
     )
     return _Story(words, (record,))
 

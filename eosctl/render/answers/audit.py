@@ -499,12 +499,6 @@ def witness_rows(witnesses: Iterable[Witness], kafka_tools: str, source_tools: s
 def _witness_row(witness: Witness, kafka_tools: str, source_tools: str) -> WitnessRow:
     broken, before = witness.broken, witness.before
     time = time_of(broken.timestamp)
-    tasks = "" if before is None or before.tasks is None else f" of {pluralize(before.tasks, 'task')}"
-    said = (
-        None
-        if before is None
-        else f"{before.kind}{tasks} at {before.topic}-0@{before.offset}, {rfc3339(before.timestamp)}"
-    )
     return row_of(
         WitnessRow,
         witness,

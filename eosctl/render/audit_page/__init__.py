@@ -21,6 +21,7 @@ from eosctl.render.answers.audit import (
     range_row,
     statistics_row,
     summary,
+    witness_rows,
 )
 from eosctl.render.audit_page.plots import (
     NONE,
@@ -179,6 +180,11 @@ def _finding(finding: Finding, report: AuditReport) -> dict[str, Any]:
         "message": finding.message,
         "cure": report.triage.cure_of(finding),
         "ranges": output_ranges(finding, report.plan),
+        "witnesses": [
+            each
+            for each in witness_rows(report.witnesses, report.triage.kafka_tools)
+            if (each.finding_id, each.subject) == (finding.id, finding.subject)
+        ],
         "new": report.is_new(finding),
         "waiver": report.triage.waiver_of(finding),
         "evidence": [
