@@ -20,11 +20,12 @@ Place = Mapping[str, Any]
 """A place of a finding's evidence: topic, partition, offsets, and what else its kind knows."""
 SHOWN: Final = re.compile(r"(?P<topic>[\w.-]+)-(?P<partition>\d+)@(?P<offset>\d+): (?P<value>.*)", re.DOTALL)
 """What `key_judgement.shown` writes of an offset that was written."""
-HELD: Final = re.compile(r" \(the topic held .* before\)$", re.DOTALL)
+HELD: Final = re.compile(r" \(the topic held (?P<what>.*) before\)$", re.DOTALL)
 OWNED: Final = re.compile(r"producer ID (-?\d+) at offset (\d+)(?: and again at offset (\d+))?")
 MOST_PRINTED: Final = 10
 """Records that one command prints at most: the first ones show it."""
-CONFIG_EVENTS: Final = frozenset({"commit", "fencing", "deleted"})
+CONFIG_EVENTS: Final = frozenset({"commit", "deleted"})
+"""Changes of a connector; a round of fencing follows from one."""
 
 
 class _Story(NamedTuple):
@@ -116,7 +117,7 @@ def _value(record: WitnessRecord) -> str:
     return f"{record.value} at {record}"
 
 
-def _set_back(subject: str, place: Place, _: Mapping[str, Any]) -> _Story | None:
+def _set_back(_: str, place: Place, evidence: Mapping[str, Any]) -> _Story | None:
     records = _two_writes(place, "the source offset before", "the lower source offset after it")
     if len(records) < 2:
         return None
@@ -124,18 +125,36 @@ def _set_back(subject: str, place: Place, _: Mapping[str, Any]) -> _Story | None
         f"The source offset of {place['key']} was {_value(records[0])}. After it, it was set back to "
         f"{_value(records[1])}: a start from there reads records again that were read before."
     )
-    return _Story(words, records)
+    return _with_data(words, records, place, evidence)
 
 
-def _not_taken_over(subject: str, place: Place, _: Mapping[str, Any]) -> _Story | None:
+def _not_taken_over(subject: str, place: Place, evidence: Mapping[str, Any]) -> _Story | None:
     records = _two_writes(place, "the last source offset in the topic before", "the first one in the other topic")
     if len(records) < 2:
         return None
+    held = HELD.search(str(place["after"]))
     words = (
-        f"The source offset of {place['key']} was {_value(records[0])}. In the other offsets topic it is "
-        f"{_value(records[1])}, which does not continue it: {subject} did not begin there where it had been."
+        f"The source offset of {place['key']} was {_value(records[0])}. The other offsets topic held "
+        f"{'something else' if held is None else held['what']} before {_value(records[1])}: {subject} did not go on "
+        "from the first one."
     )
-    return _Story(words, records)
+    return _with_data(words, records, place, evidence)
+
+
+def _with_data(words: str, records: tuple[WitnessRecord, ...], place: Place, evidence: Mapping[str, Any]) -> _Story:
+    """The two offsets with the data that was committed with each, where that is known."""
+    data = [each for each in evidence.get("data", ()) if each.get("key") == place["key"]]
+    before, after = (
+        next(
+            (_data(f"data committed with the offset {when}", each) for each in data if each["committed_with"] == when),
+            None,
+        )
+        for when in ("before", "after")
+    )
+    said = words if before is None else f"{words} With the one before, {before} was written."
+    said = said if after is None else f"{said} With the one after, {after} was written."
+    first, last = records
+    return _Story(said, (first, *(each for each in (before, after) if each is not None), last))
 
 
 def _plain_write(subject: str, place: Place, _: Mapping[str, Any]) -> _Story | None:

@@ -15,6 +15,7 @@ from tests.commands.conftest import Eosctl
 from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import FileConnectors
 from tests.integration.producers import transactional_producer
+from tests.integration.witnesses import check
 from tests.waiting import eventually
 
 OFFSETS = "connect-offsets"
@@ -165,8 +166,10 @@ class AuditSite:
         assert ran.exit_code == 0, ran.stderr
 
     def audit(self, *more: object) -> Audited:
-        """The audit of this connector, by the rules of its worker."""
-        return audit(self._eosctl, self.servers, self.connectors.url, self.name, *more)
+        """The audit of this connector, by the rules of its worker; what its witnesses say is what consumers see."""
+        audited = audit(self._eosctl, self.servers, self.connectors.url, self.name, *more)
+        check(audited.data, self.servers)
+        return audited
 
 
 def audit(

@@ -12,6 +12,7 @@ from eosctl.codecs.offsets_topic import encode_offsets_key
 from eosctl.operations.session import Session
 from tests.commands.conftest import Eosctl, Ran
 from tests.integration.producers import create_topic, transactional_producer
+from tests.integration.witnesses import check
 from tests.waiting import eventually
 
 BEGUN_MS = Session.now() - 60_000
@@ -119,4 +120,5 @@ class Copied:
         assert ran.exit_code in {0, 1, 3}, ran.stderr
         data = json.loads(ran.stdout)["data"]
         (pair,) = data["pairs"]
+        check(data, self.target, self.source)
         return Judged(ran.exit_code, pair, {each["name"]: each for each in data["findings"]})

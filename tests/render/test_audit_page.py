@@ -20,7 +20,16 @@ from plotly.offline import get_plotlyjs
 
 from eosctl import __version__
 from eosctl.analysis.catalogue import audit as kinds
-from eosctl.model.audit import AuditReport, EarlierAudit, EpochPoint, Stall, TimelineEvent, TransactionStatistics
+from eosctl.model.audit import (
+    AuditReport,
+    EarlierAudit,
+    EpochPoint,
+    Stall,
+    TimelineEvent,
+    TransactionStatistics,
+    Witness,
+    WitnessRecord,
+)
 from eosctl.model.report import Severity, Triage, Waiver
 from eosctl.operations.audit import command_line
 from eosctl.operations.audit_request import AuditRequest
@@ -185,6 +194,22 @@ def test_a_large_audit_is_summed_up_and_says_so():
     )
     assert "The 8 partitions with most records are distinguished, 1,497 others are one." in figures["growth"].notes
     assert page.count("<article") == 5000
+
+
+def test_a_finding_that_breaks_a_verdict_has_its_witness_beside_it():
+    report = rich_report()
+    finding = report.reported[0]
+    record = WitnessRecord("the lower source offset", "connect-offsets", 3, 41, 41, '{"position":7}', 1_790_000_000_000)
+    event = TimelineEvent("orders", 1_790_000_000_000, "commit", "connect-configs", 0, 7, 2)
+    trace = "eosctl transactions trace connect-offsets-3@41 --bootstrap-server <broker>"
+    witness = Witness(finding.id, finding.name, finding.subject, "It went back.", (record,), (trace,), event)
+    triage = Triage(kafka_tools="--bootstrap-server broker:9092")
+    page = render_audit_page(replace(report, witnesses=(witness,), triage=triage))
+    [article] = [each for each in page.split("<article")[1:] if "It went back." in each]
+    assert f"<code>{finding.id}</code>" in article
+    assert "<code>connect-offsets-3@41</code> the lower source offset" in article
+    assert "commit of 2 tasks at connect-configs-0@7" in article
+    assert "eosctl transactions trace connect-offsets-3@41 --bootstrap-server broker:9092" in article
 
 
 def test_markup_in_names_stays_text():

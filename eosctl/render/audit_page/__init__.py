@@ -15,6 +15,7 @@ from eosctl.model.report import Finding
 from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.answers.audit import (
+    WitnessRow,
     at_most_words,
     connector_rows,
     coverage_notes,
@@ -149,6 +150,8 @@ def audit_figures(report: AuditReport) -> tuple[Figure, ...]:
 def _facts(report: AuditReport) -> dict[str, Any]:
     plan = report.plan
     verdicts = Counter(each.verdict.value for each in report.connectors)
+    shown = witness_rows(report.witnesses, report.triage.kafka_tools)
+    witnesses = {(each.finding_id, each.subject): each for each in shown}
     return {
         "as_of": rfc3339(plan.as_of),
         "cluster_id": plan.cluster_id,
@@ -157,7 +160,7 @@ def _facts(report: AuditReport) -> dict[str, Any]:
         "summary": summary(report),
         "verdicts": [(each.value, verdicts[each.value]) for each in WORST_FIRST],
         "connectors": connector_rows(report),
-        "findings": [_finding(each, report) for each in report.reported],
+        "findings": [_finding(each, report, witnesses.get((each.id, each.subject))) for each in report.reported],
         "window": None if report.window is None else tuple(map(rfc3339, report.window)),
         "verdict_words": VERDICT_WORDS,
         "coverage": coverage_notes(report),
@@ -170,7 +173,7 @@ def _facts(report: AuditReport) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding, report: AuditReport) -> dict[str, Any]:
+def _finding(finding: Finding, report: AuditReport, witness: WitnessRow | None) -> dict[str, Any]:
     places = {str(name): value for name, value in finding.evidence.items() if _is_list_of_objects(value)}
     return {
         "id": finding.id,
@@ -180,11 +183,7 @@ def _finding(finding: Finding, report: AuditReport) -> dict[str, Any]:
         "message": finding.message,
         "cure": report.triage.cure_of(finding),
         "ranges": output_ranges(finding, report.plan),
-        "witnesses": [
-            each
-            for each in witness_rows(report.witnesses, report.triage.kafka_tools)
-            if (each.finding_id, each.subject) == (finding.id, finding.subject)
-        ],
+        "witness": witness,
         "new": report.is_new(finding),
         "waiver": report.triage.waiver_of(finding),
         "evidence": [

@@ -34,7 +34,18 @@ class Planted:
         self.brokers.tick(MINUTE)
         work(self.cluster.connectors["bills"], range(20, 24))
         self.brokers.tick(MINUTE)
-        return audit(self.brokers)
+        report = audit(self.brokers)
+        require_witnesses(report, self.brokers)
+        return report
+
+
+def require_witnesses(report: AuditReport, brokers: Brokers) -> None:
+    """Each broken verdict has a witness of each of its findings, whose records are in the logs."""
+    broken = {claim for each in report.connectors if each.verdict is BROKEN for claim in each.evidence}
+    assert broken <= {each.finding_id for each in report.witnesses}
+    for record in (each for witness in report.witnesses for each in witness.records):
+        log = brokers.logs[TopicPartition(record.topic, record.partition)]
+        assert 0 <= record.offset <= record.last_offset < log.next, record
 
 
 def work(connector: Connector, positions: range) -> None:
