@@ -271,6 +271,21 @@ def _unfenced(subject: str, place: Place, _: Mapping[str, Any]) -> _Story | None
     return _Story(words, (record,))
 
 
+def _half_event(subject: str, place: Place, _: Mapping[str, Any]) -> _Story | None:
+    record = _data("the last record of the event that is there", {**place, "first_offset": place["offset"]})
+    missing = " and ".join(str(each) for each in place.get("missing", ()))
+    following = place.get("next_offset")
+    words = (
+        f"Producer {_producer(record)} wrote a part of one event of {subject} at {record}. Behind it the event needs: "
+        f"{missing or 'another record'}, and there is none."
+    )
+    if not isinstance(following, int):
+        return _Story(words, (record,))
+    after = _data("the next record of the connector, of another event", {**place, "first_offset": following})
+    after = after._replace(last_offset=following, timestamp=None, producer_epoch=place.get("next_epoch"))
+    return _Story(f"{words} The connector went on at {after}.", (after, record))
+
+
 Make = Callable[[str, Place, Mapping[str, Any]], _Story | None]
 AUDITED: Final[Mapping[FindingKind, Make]] = {
     kinds.OFFSET_SET_BACK: _set_back,
@@ -283,6 +298,7 @@ AUDITED: Final[Mapping[FindingKind, Make]] = {
     kinds.DATA_OUTSIDE_TRANSACTION: _outside,
     kinds.HANGING_TRANSACTION: _hanging,
     kinds.START_WITHOUT_FENCING: _unfenced,
+    kinds.HALF_EVENT: _half_event,
 }
 """By kind of finding that breaks a verdict."""
 

@@ -17,6 +17,7 @@ DATA = {"topic": "out", "partition": 0, "first_offset": 5, "last_offset": 8, "re
 WRITER = {"producer_id": 12, "producer_epoch": 1, "transactional_id": "g-x-0"}
 OPEN = {"topic": "out", "partition": 0, "start_offset": 5, "reason": "no coordinator knows it", **WRITER}
 UNFENCED = {"topic": "offsets", "partition": 3, "offset": 9, "timestamp": AT, "commit_offset": 30, "tasks": 2, **WRITER}
+HALF = {**DATA, "offset": 8, "next_offset": 11, "next_epoch": 2, "missing": ["tombstone"], **WRITER}
 ZOMBIE = {"before": "producer ID 5 at offset 8", "after": "producer ID 4 at offset 7 and again at offset 9"}
 MOVED = {"before": CHANGED["before"], "after": 'own-1@0: {"p":4} (the topic held nothing before)'}
 EVIDENCE = {
@@ -30,6 +31,7 @@ EVIDENCE = {
     kinds.DATA_OUTSIDE_TRANSACTION: {**DATA, "producer_id": -1},
     kinds.HANGING_TRANSACTION: OPEN,
     kinds.START_WITHOUT_FENCING: {"places": [UNFENCED]},
+    kinds.HALF_EVENT: {"places": [HALF]},
 }
 
 
@@ -62,6 +64,7 @@ def test_every_kind_that_breaks_a_verdict_has_a_witness():
         (kinds.DATA_OUTSIDE_TRANSACTION, ["out-0@5", "out-0@8"]),
         (kinds.HANGING_TRANSACTION, ["out-0@5"]),
         (kinds.START_WITHOUT_FENCING, ["offsets-3@9"]),
+        (kinds.HALF_EVENT, ["out-0@11", "out-0@8"]),
     ],
 )
 def test_its_records_are_the_fewest_that_show_it(kind, shown):

@@ -140,6 +140,7 @@ CHECKS: Mapping[str, Callable[[Read], bool]] = {
     "data-outside-transaction": committed,
     "hanging-transaction": hanging,
     "start-without-fencing": there,
+    "half-event": committed,
     "mirror-gap": gap,
     "mirror-repeat": copied,
     "mirror-disorder": copied,
