@@ -31,6 +31,7 @@ from eosctl.render.answers.audit import (
     STALLS,
     TOPICS,
     TRANSACTIONS,
+    WITNESS,
     view_audit,
     view_audit_plan,
     view_history,
@@ -78,7 +79,7 @@ Period: TypeAlias = Annotated[str | None, typer.Option("--from", "--to", "--sinc
 
 @app.command("run", hidden=True)
 @app.callback(invoke_without_command=True, subcommand_metavar="[status|history]")
-@showing(CONNECTORS, RANGES, TRANSACTIONS, STALLS, plan=(TOPICS, PLANNED_RANGES))
+@showing(CONNECTORS, WITNESS, RANGES, TRANSACTIONS, STALLS, plan=(TOPICS, PLANNED_RANGES))
 @gating
 @about_offsets
 def audit(

@@ -19,6 +19,7 @@ from eosctl.commands.options import (
 from eosctl.model.audit import SparkOptions
 from eosctl.model.records import IsolationLevel
 from eosctl.operations.session import Session
+from eosctl.render.answers.audit import WITNESS
 from eosctl.render.answers.mirror import GROUPS, PAIRS, view_mirror
 from eosctl.render.formats import json_of
 from eosctl.shell.options import GlobalOptions, answer, gating, showing
@@ -83,7 +84,7 @@ SourceExecutorProperties: TypeAlias = Annotated[
 
 
 @app.command()
-@showing(PAIRS, GROUPS)
+@showing(PAIRS, WITNESS, GROUPS)
 @gating
 def audit(
     options: GlobalOptions,
