@@ -618,6 +618,40 @@ def merged_offsets(events: Iterable[Event], sessions: Mapping[int, list[int]]) -
     yield from lanes.values()
 
 
+# eosctl's own plans.
+
+
+class PlanRecord(NamedTuple):
+    """A plan that this machine keeps: when it was made, how many of its steps are done, and when the last one was.
+
+    Times are in ms since the epoch; done_at None: no step was begun. file is the plan's.
+    """
+
+    file: str
+    kind: str
+    connectors: tuple[str, ...]
+    made_at: int
+    steps: int
+    done: int
+    done_at: int | None
+
+
+def plan_events(plans: Iterable[PlanRecord], events: Events, connectors: Collection[str] = ()) -> None:
+    """Adds when each plan was made and last carried out; of these connectors only (none: all)."""
+    for plan in plans:
+        if connectors and not set(connectors) & {*plan.connectors}:
+            continue
+        whose = plan.connectors[0] if len(plan.connectors) == 1 else None
+        what = f"plan {plan.kind} of {pluralize(plan.steps, 'step')} made: {plan.file}"
+        made = Event(plan.made_at, EventSource.PLAN, EventKind.PLAN_MADE, what, connector=whose, clock=Clock.LOCAL)
+        events.add(made)
+        if plan.done_at is not None:
+            what = f"plan {plan.kind}: {plan.done} of {pluralize(plan.steps, 'step')} done by then: {plan.file}"
+            severity = Severity.INFO if plan.done >= plan.steps else Severity.WARNING
+            done = made._replace(at=plan.done_at, kind=EventKind.PLAN_STEP, what=what, severity=severity)
+            events.add(done)
+
+
 # Output topics.
 
 

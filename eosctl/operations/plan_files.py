@@ -1,6 +1,7 @@
 """Plan files: where a plan is kept, and what lies beside it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -8,6 +9,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from eosctl.analysis.topic_events import PlanRecord
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.codecs.plan import JournalEvent, decode_journal, decode_plan, plan_digest
 from eosctl.errors import EosctlError, Refused, Undecodable, UsageError
@@ -129,6 +131,26 @@ def _progress(file: PlanFile) -> tuple[int, int]:
     """The number of eosctl's steps, and of those done."""
     steps = sum(1 for each in file.plan.steps if not isinstance(each.step, ManualStep))
     return steps, len(steps_done(file))
+
+
+def plan_records(cluster_id: str) -> Iterator[PlanRecord]:
+    """The kept plans of this Kafka cluster, and their undo plans, with the time of the last line of their journals."""
+    for kept in kept_plans(own_plans()).plans if own_plans().is_dir() else ():
+        for path in (Path(kept.path), Path(kept.path + UNDO_SUFFIX)):
+            with suppress(EosctlError, OSError):
+                file = read_plan(path)
+                steps, done = _progress(file)
+                begun = int(file.journal.stat().st_mtime * 1000) if file.journal.exists() else None
+                whose = KeptPlan(str(path), file.plan, PlanState.PLANNED).connectors
+                if cluster_id in _planned_clusters(file.plan):
+                    name = short_name(path)
+                    yield PlanRecord(name, file.plan.kind, whose, file.plan.as_of, steps, done, begun)
+
+
+def _planned_clusters(plan: Plan) -> set[str]:
+    """The IDs of the Kafka clusters that it is for."""
+    conditions = (each for step in plan.steps for each in step.preconditions)
+    return {each.cluster_id for each in conditions if isinstance(each, ClusterIs)}
 
 
 def last_undo_file() -> Path:

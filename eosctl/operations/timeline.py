@@ -21,11 +21,13 @@ from eosctl.analysis.topic_events import (
     Halts,
     Marker,
     OffsetsWrite,
+    PlanRecord,
     TransactionEvents,
     config_events,
     marker_events,
     merged_offsets,
     offset_events,
+    plan_events,
     status_events,
 )
 from eosctl.analysis.transactions import KnownNames
@@ -61,6 +63,7 @@ from eosctl.model.times import ClusterClock, duration_ms, rfc3339
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.workers import host_port
 from eosctl.operations.offset_stores import DEFAULT_OFFSETS_TOPIC
+from eosctl.operations.plan_files import plan_records
 from eosctl.operations.session import Session
 from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem, RecordLog
 from eosctl.sources.cluster_reader import ClusterReader
@@ -453,7 +456,9 @@ def read_from(reader: ClusterReader, request: TimelineRequest) -> TimelineFacts:
         raise UsageError(f"no events were read: {source.reason}")
     if isinstance(source, TimelineFacts):
         return _saved(source, request, group_id)
-    facts, clock = read_events(source, request, cluster_of(reader)), reader.clock()
+    cluster_id = reader.cluster_id
+    plans = () if cluster_id is None else tuple(plan_records(cluster_id))
+    facts, clock = read_events(source, request, cluster_of(reader), plans=plans), reader.clock()
     if isinstance(clock, ClusterClock) and not clock.agrees:
         facts = replace(facts, notes=(*facts.notes, f"{clock}; --since and --until are by this machine's"))
     return facts
@@ -467,10 +472,17 @@ def cluster_of(reader: ClusterReader) -> Cluster:
     return Cluster(group_id, None if url is None else host_port(url))
 
 
-def read_events(log: RecordLog, request: TimelineRequest, cluster: Cluster, most: int = MOST_EVENTS) -> TimelineFacts:
-    """The events of the period in the topics of this log, at most so many."""
+def read_events(
+    log: RecordLog,
+    request: TimelineRequest,
+    cluster: Cluster,
+    most: int = MOST_EVENTS,
+    plans: Iterable[PlanRecord] = (),
+) -> TimelineFacts:
+    """The events of the period in the topics of this log and of these plans, at most so many."""
     reading = Reading(log, request, cluster, Events(request.since, request.until, most))
     reading.read_all()
+    plan_events(plans, reading.events, request.connectors)
     for each in _gaps(reading.partitions):
         reading.events.add(each)
     unread = (Unread(what, each.reason, each.cause) for what, each in reading.unread.items())

@@ -9,11 +9,13 @@ from eosctl.analysis.topic_events import (
     Halts,
     Marker,
     OffsetsWrite,
+    PlanRecord,
     TransactionEvents,
     config_events,
     marker_events,
     merged_offsets,
     offset_events,
+    plan_events,
     status_events,
 )
 from eosctl.analysis.transactions import KnownNames
@@ -481,3 +483,27 @@ def test_when_a_producer_may_have_written_is_known_from_its_initialization_to_it
     )
     story.finish()
     assert story.bounds == {ProducerIdAndEpoch(7, 0): (0, 3_000)}
+
+
+# Plans
+
+
+def test_a_plan_is_made_and_carried_out_and_one_that_stopped_half_way_is_a_warning() -> None:
+    plans = (
+        PlanRecord("a.plan", "migrate-offsets", ("orders",), 1_000, 4, 4, 9_000),
+        PlanRecord("b.plan", "acl-plan", (), 2_000, 3, 1, 8_000),
+        PlanRecord("c.plan", "restore", ("other",), 3_000, 2, 0, None),
+    )
+    events = Events()
+    plan_events(plans, events)
+    found = in_order(events.collected())
+    assert [(each.at, each.connector, each.severity.value, each.what) for each in found] == [
+        (1_000, "orders", "info", "plan migrate-offsets of 4 steps made: a.plan"),
+        (2_000, None, "info", "plan acl-plan of 3 steps made: b.plan"),
+        (3_000, "other", "info", "plan restore of 2 steps made: c.plan"),
+        (8_000, None, "warning", "plan acl-plan: 1 of 3 steps done by then: b.plan"),
+        (9_000, "orders", "info", "plan migrate-offsets: 4 of 4 steps done by then: a.plan"),
+    ]
+    events = Events()
+    plan_events(plans, events, ("other",))
+    assert [each.connector for each in events.collected()] == ["other"]
