@@ -337,7 +337,15 @@ class Reading:
     def _read_transaction_log(self) -> None:
         names = KnownNames.of({} if self.cluster.group_id is None else {self.cluster.group_id: self.connectors})
         found = TransactionEvents(self.events, names, self.cluster.group_id, self.request.connectors)
-        for place in self.log.partitions(TRANSACTION_LOG):
+        try:
+            places = self.log.partitions(TRANSACTION_LOG)
+        except UsageError:
+            if self.request.log_directories:
+                raise
+            why = Skipped("the cluster has none: no transactional ID was used yet", Cause.NOT_IN_USE)
+            self.unread["the transaction log"] = why
+            places = ()
+        for place in places:
             reading = self._partition(EventSource.TRANSACTIONS, place, TRANSACTION_MS)
             found.add_all(decode_log_record(place.partition, record) for record in reading.read())
         found.finish()
