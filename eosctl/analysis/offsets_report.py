@@ -135,6 +135,10 @@ def _open_transactions(subject: str, topic: OffsetsTopic, as_of: int, committed:
         )
 
 
+SENTINEL: Final = '{"migrated":true}'
+"""What the draft wrote under `["connector"]` when the offsets of a connector had been copied to its own topic."""
+
+
 def _malformed_keys(subject: str, records: ByKey, keys: Keys, version: KafkaVersion) -> Iterator[Finding]:
     found = [(raw, key) for raw, key in keys.items() if isinstance(key, MalformedKey)]
     if not found:
@@ -156,6 +160,10 @@ def _malformed_keys(subject: str, records: ByKey, keys: Keys, version: KafkaVers
         for raw, key in found[:EXAMPLES]
         for each in records[raw]
     ]
+    drafts = sum(_is_sentinel(each.last.value) for raw, _ in found for each in records[raw])
+    if drafts:
+        of_them = pluralize(drafts, "of them has", "of them have")
+        effect += f". {of_them} {SENTINEL}, the sentinel of KIP-618's draft, which no release of Kafka writes or reads"
     yield kinds.MALFORMED_OFFSETS_KEY.finding(
         subject,
         f"{pluralize(count, 'record')} under {pluralize(len(found), 'key')}: not offsets of a source connector (the "
@@ -163,6 +171,10 @@ def _malformed_keys(subject: str, records: ByKey, keys: Keys, version: KafkaVers
         {"records": count, "keys": len(found), "examples": places},
         severity=Severity.ERROR if loses else Severity.WARNING,
     )
+
+
+def _is_sentinel(value: bytes | None) -> bool:
+    return value is not None and b"".join(value.split()) == SENTINEL.encode()
 
 
 def _in_two_partitions(subject: str, records: ByKey, keys: Keys) -> Iterator[Finding]:

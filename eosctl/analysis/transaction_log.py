@@ -43,12 +43,22 @@ KEPT: Final = 10
 NEAR_EXPIRY: Final = 7
 """An ID whose last seventh of transactional.id.expiration.ms has begun is near expiry: a day of the default week."""
 EXPIRING: Final = frozenset({TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT})
+AFTER: Final = {
+    TransactionState.EMPTY: EXPIRING,
+    TransactionState.ONGOING: EXPIRING,
+    TransactionState.PREPARE_COMMIT: frozenset({TransactionState.ONGOING}),
+    TransactionState.PREPARE_ABORT: EXPIRING | {TransactionState.ONGOING},
+    TransactionState.COMPLETE_COMMIT: frozenset({TransactionState.PREPARE_COMMIT}),
+    TransactionState.COMPLETE_ABORT: frozenset({TransactionState.PREPARE_ABORT}),
+}
+"""The states that each one may follow (TransactionState.validPreviousStates of 4.3.1)."""
 
 
 def fold_transaction_log(records: Iterable[LogRecord]) -> FoldedLog:
     ids: dict[str, LoggedId] = {}
     newer: list[NewerLogRecord] = []
     unknown: dict[str, Skipped] = {}
+    broken: dict[str, tuple[TransactionLogRecord, TransactionLogRecord]] = {}
     count = 0
     for record in records:
         count += 1
@@ -61,10 +71,29 @@ def fold_transaction_log(records: Iterable[LogRecord]) -> FoldedLog:
         unknown.pop(record.transactional_id, None)
         before = ids.get(record.transactional_id)
         last = record
+        if before is not None and _is_broken(before.last, record):
+            broken[record.transactional_id] = before.last, record
         if before is not None and before.last.partition != record.partition:
             last = max(before.last, record, key=lambda each: each.timestamp)
         ids[record.transactional_id] = LoggedId(last, 1 if before is None else before.records + 1)
-    return FoldedLog(ids, count, tuple(newer), unknown)
+    return FoldedLog(ids, count, tuple(newer), unknown, broken)
+
+
+def _is_broken(before: TransactionLogRecord, record: TransactionLogRecord) -> bool:
+    """Compaction leaves no gap between two records of an ID: it keeps the last one of those that it has seen."""
+    if before.partition != record.partition or before.value is None or record.value is None:
+        return False
+    return _falls(before.value, record.value) or not _may_follow(before.value.state, record.value.state)
+
+
+def _falls(old: TransactionLogValue, new: TransactionLogValue) -> bool:
+    same = new.producer.producer_id == old.producer.producer_id
+    return same and new.producer.producer_epoch < old.producer.producer_epoch
+
+
+def _may_follow(old: TransactionState, new: TransactionState) -> bool:
+    """A state is written again where a coordinator took the first write for failed."""
+    return old is new or new not in AFTER or old in AFTER[new]
 
 
 def last_values(
@@ -127,7 +156,24 @@ def log_findings(
                 found += _near_expiry(name, value, owners.get(name), as_of, expiration_ms)
             found += _exhausted(name, value)
             found += _without_timeout(name, value)
-    return (*found, *_newer(folded))
+    return (*found, *_broken(folded), *_newer(folded))
+
+
+def _broken(folded: FoldedLog) -> Iterator[Finding]:
+    for name, (before, record) in sorted(folded.broken.items()):
+        old, new = before.value, record.value
+        assert old is not None
+        assert new is not None
+        if falls := _falls(old, new):
+            what = f"epoch {new.producer.producer_epoch} follows {old.producer.producer_epoch} of the same producer ID"
+        else:
+            what = f"{new.state} follows {old.state}"
+        yield kinds.BROKEN_LOG.finding(
+            name,
+            f"at offset {record.offset} of partition {record.partition} {what}, which no coordinator writes",
+            {"partition": record.partition, "offset": record.offset, "before": before.offset},
+            severity=Severity.ERROR if falls else Severity.WARNING,
+        )
 
 
 def _misplaced(name: str, logged: LoggedId, partitions: int) -> list[Finding]:

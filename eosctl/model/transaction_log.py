@@ -185,13 +185,15 @@ class LoggedId(Struct, frozen=True):
 class FoldedLog(Struct, frozen=True):
     """All IDs by name, how many records were read, and the skipped records of newer versions.
 
-    unknown are the IDs whose last record is one of the latter: their state is not that of an earlier record.
+    unknown are the IDs whose last record is one of the latter: their state is not that of an earlier record. broken are
+    the records that no coordinator writes behind the one before them of the same ID, the last one of each ID.
     """
 
     ids: Mapping[str, LoggedId]
     records: int
     newer: tuple[NewerLogRecord, ...]
     unknown: Mapping[str, Skipped] = field(default_factory=dict)
+    broken: Mapping[str, tuple[TransactionLogRecord, TransactionLogRecord]] = field(default_factory=dict)
 
 
 class HistoryEntry(Struct, frozen=True):

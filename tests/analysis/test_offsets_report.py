@@ -315,3 +315,10 @@ def test_the_worker_s_servers_need_not_be_known_where_nothing_overrides_them() -
 def test_servers_are_a_set_of_strings() -> None:
     assert server_set(" a:1,b:2 ,a:1,") == {"a:1", "b:2"}
     assert server_set("b:9092,a:9092") == SERVERS
+
+
+@pytest.mark.parametrize(("value", "is_named"), [('{"migrated": true}', True), ('{"migrated": false}', False)])
+def test_the_sentinel_of_the_draft_is_called_by_its_name(value: str, is_named: bool) -> None:
+    records = [record(0, KEY, '{"p":1}'), record(1, '["reddit-source"]', value)]
+    draft = found(topic("global", records))["malformed-offsets-key"]
+    assert ('1 of them has {"migrated":true}, the sentinel of KIP-618\'s draft' in draft.message) is is_named

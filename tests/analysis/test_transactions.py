@@ -535,3 +535,28 @@ def test_the_coordinator_partition_is_java_s(transactional_id: str, hashed: int,
 def test_what_no_task_can_have_has_no_stem(index: str) -> None:
     assert stem_and_task(f"g-c-{index}") is None
     assert stem_and_task("g-c-2147483647") == ("g-c", 2_147_483_647)
+
+
+# Records that no coordinator writes one behind the other.
+
+
+@pytest.mark.parametrize(
+    ("values", "severity"),
+    [
+        ((value(epoch=4), value(epoch=3)), "error"),
+        ((value(State.ONGOING, epoch=4), value(State.EMPTY, epoch=5)), "warning"),
+        ((value(State.COMPLETE_COMMIT), value(State.PREPARE_COMMIT)), "warning"),
+        ((value(State.PREPARE_COMMIT), value(State.PREPARE_ABORT)), "warning"),
+        ((value(State.PREPARE_COMMIT), value(State.PREPARE_COMMIT), value(State.COMPLETE_COMMIT)), None),  # a retry
+        ((value(epoch=4), value(producer_id=9, epoch=0)), None),
+        ((value(epoch=4), None, value(epoch=0)), None),  # forgotten in between
+        (
+            (value(), value(State.ONGOING), value(State.PREPARE_ABORT, epoch=1), value(State.COMPLETE_ABORT, epoch=1)),
+            None,
+        ),
+        ((value(State.COMPLETE_COMMIT), value(State.PREPARE_ABORT, epoch=1)), None),  # from transaction.version 2 on
+    ],
+)
+def test_an_epoch_that_falls_and_a_state_that_cannot_follow_are_found(values, severity) -> None:
+    found = [level for name, level in findings(log(*values)) if name == "transaction-log-broken"]
+    assert found == ([severity] if severity else [])

@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import jsonschema
 import pytest
@@ -301,3 +303,26 @@ def test_errors_and_the_help_have_schemas_too(eosctl):
     jsonschema.Draft202012Validator(json.loads(eosctl("schema", "error").stdout)).validate(error)
     helped = json.loads(eosctl("--help-json").stdout)
     jsonschema.Draft202012Validator(json.loads(eosctl("schema", "help").stdout)).validate(helped)
+
+
+def _commands(command: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for name, each in getattr(command, "commands", {}).items():
+        yield from _commands(each, *path, name)
+    if not getattr(command, "commands", {}):
+        yield path, command
+
+
+def test_every_default_in_help_is_what_the_code_uses(eosctl) -> None:
+    """Also where it has a dot, a zero or a colon: the words of help once made 127.0.1 of an address."""
+    wrong, seen = [], 0
+    for path, command in _commands(cli.root_command()):
+        shown = "".join(eosctl(*path, "--help").stdout.split())  # a line may end within a default
+        for option in command.params:
+            default = getattr(option.default, "value", option.default)
+            plain = isinstance(default, (str, float, int)) and default not in ("", True, False)
+            if option.show_default is True and plain:
+                seen += 1
+                text = f"{default:g}" if isinstance(default, float) else str(default)
+                wrong += [] if f"default:{text}" in shown else [(path, option.name, text)]
+    assert not wrong, "\n".join(map(str, wrong))
+    assert seen > 20

@@ -211,6 +211,21 @@ WITHOUT_TIMEOUT: Final = FindingKind(
     "TransactionStateManager.timedOutTransactions",
     commands=("transactions log",),
 )
+BROKEN_LOG: Final = FindingKind(
+    id="EOS305",
+    name="transaction-log-broken",
+    title="records of the transaction log that contradict each other",
+    severity=Severity.ERROR,
+    cause="Under one producer ID an epoch never falls, and each state follows certain others. Where a record does not "
+    "follow the one before it, the log is damaged, something else than a coordinator wrote to it, or two brokers were "
+    "coordinators of the ID at once (unclean.leader.election.enable, a replica that was restored). A warning where "
+    "states alone contradict each other: a coordinator that took a write for failed can write another state behind it.",
+    fix="compare the records: `eosctl transactions log <transactional-id> --history`. Look for an unclean election of "
+    "the partition's leader in the controller's log. Stop the producer of the ID, and fence the ID before it starts "
+    "again: `eosctl fence --transactional-id <transactional-id>`",
+    source="KIP-98; TransactionState.validPreviousStates, TransactionStateManager.loadTransactionMetadata",
+    commands=("transactions log",),
+)
 
 
 # Findings about brokers and the transaction log.
