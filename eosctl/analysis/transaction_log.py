@@ -55,6 +55,7 @@ AFTER: Final = {
 
 
 def fold_transaction_log(records: Iterable[LogRecord]) -> FoldedLog:
+    """The last record of each ID, and the records that contradict the one before them; records in order of offsets."""
     ids: dict[str, LoggedId] = {}
     newer: list[NewerLogRecord] = []
     unknown: dict[str, Skipped] = {}
