@@ -259,8 +259,8 @@ class _Certification:
         delivered = len(running.records.records) - begun
         if self._chosen and not reason:
             reason = (
-                f"{pluralize(self._chosen, 'source record')} in aborted transactions only: say with --expected which "
-                "records the connector drops by its own choice"
+                f"{pluralize(self._chosen, 'source record')} missing, and the connector may have aborted their "
+                "transactions by its own choice: name with --expected the records that must arrive"
             )
         if not delivered and not reason:
             reason = "no record was delivered"
@@ -357,9 +357,10 @@ class _Certification:
         found = [each for each in new_anomalies(judgement, self._known) if drained or each.harm is not Harm.LOST]
         found = self._looked_up(found)
         self._known.extend(found)
-        if round_.boundary == "connector":
-            self._chosen = sum(each.aborted is not None for each in found)
-            found = [each for each in found if each.aborted is None]
+        if round_.boundary == "connector" and any(each.aborted is not None for each in found):
+            # A producer that aborts drops what it has not sent yet: of such a record nothing is in the log.
+            self._chosen = sum(each.harm is Harm.LOST for each in found)
+            found = [each for each in found if each.harm is not Harm.LOST]
         for each in found[: MOST_WITNESSES - len(self._witnesses)]:
             self._witnesses.append(self._witness(each, round_))
         return tuple(found)
