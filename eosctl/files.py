@@ -44,6 +44,10 @@ OFFSETS: Final = FileKind("offsets", 256 * MIB)
 SNAPSHOT: Final = FileKind("the snapshot", 64 * MIB)
 RECORDS: Final = FileKind("the records", 64 * MIB)
 IDS: Final = FileKind("--ids-file", 1 << 16)
+EVIDENCE: Final = FileKind("the evidence file", 1024 * MIB)
+SIGNATURE: Final = FileKind("the signature", 1 << 16)
+SIGNING_KEY: Final = FileKind("--sign-key", 1 << 20)
+PUBLIC_KEYS: Final = FileKind("--signer-key", 1 << 20)
 
 
 def read_text(path: Path, kind: FileKind) -> str:

@@ -9,11 +9,13 @@ from eosctl.commands.offsets.options import about_offsets
 from eosctl.commands.options import (
     Engine,
     EngineName,
+    Evidence,
     ExecutorProperties,
     JobName,
     KeptLedger,
     LedgerStore,
     Processes,
+    SignKey,
     SparkMaster,
     SparkRemote,
 )
@@ -98,6 +100,8 @@ def audit(
     job: JobName = "audit",
     report: ReportFile = None,
     export: ExportDirectory = None,
+    evidence: Evidence = None,
+    sign_key: SignKey = None,
     period: Period = None,
 ) -> int:
     """Prove from the record batches whether exactly-once held.
@@ -115,6 +119,7 @@ def audit(
       eosctl audit -b broker:9092 --topic orders --topic payments --plan
       eosctl audit -b broker:9092 --store sqlite:////var/lib/eosctl/audit.db --report audit.html
       eosctl audit --log-dir /var/lib/kafka/data --topic orders
+      eosctl audit -b broker:9092 --evidence audit.json --sign-key ~/.ssh/id_ed25519
       eosctl audit --snapshot monday.snapshot
       eosctl audit -b broker:9092 --engine spark --master local[4]
       eosctl audit status --store sqlite:////var/lib/eosctl/audit.db
@@ -138,6 +143,7 @@ def audit(
         report=report,
         export=export,
         log_directories=tuple(log_dir or ()),
+        evidence=requests.evidence_request(evidence, sign_key),
         spark=SparkOptions(master, remote, executor_properties),
     )
     with Session(options) as session:

@@ -140,6 +140,14 @@ KeptLedger: TypeAlias = Annotated[
         metavar="URL", envvar=STORE_VARIABLE, help="The ledger: sqlite:///FILE or postgresql://HOST/DATABASE."
     ),
 ]
+Evidence: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write what was read and concluded, for `eosctl verify`."),
+]
+SignKey: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Sign the evidence with this Ed25519 key of OpenSSH, into FILE.sig."),
+]
 JobName: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help="The name of this audit in the ledger.")]
 
 

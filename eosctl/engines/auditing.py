@@ -46,6 +46,7 @@ from eosctl.model.audit import (
     OffsetRange,
     OffsetsChange,
     OffsetsWrite,
+    RangeDigest,
     StateKind,
     StateRow,
     TopicRole,
@@ -110,13 +111,27 @@ class EventReduction(Struct, frozen=True):
     kind = StateKind.EVENTS
 
 
+class DigestReduction(Struct, frozen=True):
+    """Gives tuple[RangeDigest, ...], of the ranges of this run."""
+
+    kind = StateKind.DIGESTS
+
+
 class EventWriterReduction(Struct, frozen=True):
     """Gives tuple[PartitionWriters, ...], of settled ranges."""
 
     kind = StateKind.EVENT_WRITERS
 
 
-Reduction = LogReduction | ConfigReduction | KeyReduction | TransactionReduction | EventReduction | EventWriterReduction
+Reduction = (
+    LogReduction
+    | ConfigReduction
+    | KeyReduction
+    | TransactionReduction
+    | EventReduction
+    | EventWriterReduction
+    | DigestReduction
+)
 
 
 def reduce_bucket(reduction: Reduction, bucket: int, rows: Iterable[StateRow]) -> Reduced:
@@ -124,17 +139,21 @@ def reduce_bucket(reduction: Reduction, bucket: int, rows: Iterable[StateRow]) -
     ordered = sorted(rows, key=lambda row: (row.topic, row.partition, not row.settled, row.start))
     match reduction:
         case LogReduction():
-            return _reduce_logs(bucket, ordered)
+            reduced = _reduce_logs(bucket, ordered)
         case ConfigReduction():
-            return _reduce_config(bucket, ordered)
+            reduced = _reduce_config(bucket, ordered)
         case KeyReduction():
-            return _reduce_keys(reduction, bucket, ordered)
+            reduced = _reduce_keys(reduction, bucket, ordered)
         case TransactionReduction():
-            return _reduce_transactions(reduction, bucket, ordered)
+            reduced = _reduce_transactions(reduction, bucket, ordered)
         case EventReduction():
-            return _reduce_events(bucket, ordered)
+            reduced = _reduce_events(bucket, ordered)
         case EventWriterReduction():
-            return _reduce_event_writers(bucket, ordered)
+            reduced = _reduce_event_writers(bucket, ordered)
+        case DigestReduction():
+            digests = [decode_audit_state(row.payload, RangeDigest) for row in ordered]
+            reduced = Reduced(bucket, encode_audit_state(digests), ())
+    return reduced
 
 
 def _by_partition(rows: Iterable[StateRow]) -> Iterator[tuple[TopicPartition, list[StateRow]]]:
@@ -524,7 +543,13 @@ class _Run:
             event_writers=event_writers,
         )
         evidence = replace(evidence, changes=self._changes(evidence, inputs))
-        return AuditResult(conclude(evidence), tuple(chain.from_iterable(self._left.values())))
+        report = replace(conclude(evidence), digests=self._digests())
+        return AuditResult(report, tuple(chain.from_iterable(self._left.values())))
+
+    def _digests(self) -> tuple[RangeDigest, ...]:
+        found = self._rows.reduce(DigestReduction(), ()) if self._plan.digested else ()
+        digests = (digest for each in found for digest in decode_audit_state(each.result, list[RangeDigest]))
+        return tuple(sorted(digests))
 
     def _events(self) -> tuple[EventSummary, tuple[PartitionWriters, ...]]:
         events = add_events(decode_audit_state(each.result, EventSummary) for each in self._reduce(EventReduction()))

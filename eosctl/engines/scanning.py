@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from typing import Final
 from zlib import crc32
 
@@ -26,7 +27,16 @@ from eosctl.codecs.record_batches import (
 )
 from eosctl.codecs.record_keys import read_keys
 from eosctl.errors import Undecodable
-from eosctl.model.audit import BUCKETS, AuditedTopic, AuditPlan, OffsetRange, StateKind, StateRow, TopicRole
+from eosctl.model.audit import (
+    BUCKETS,
+    AuditedTopic,
+    AuditPlan,
+    OffsetRange,
+    RangeDigest,
+    StateKind,
+    StateRow,
+    TopicRole,
+)
 from eosctl.model.audit_states import ConfigEvent, KeyState, ProducerItems
 from eosctl.model.events import EventItem
 from eosctl.model.skipped import Skipped
@@ -39,6 +49,35 @@ DecodeBatch = Callable[[Batch], Iterable[Entry]]
 
 class _Unfinished(Exception):
     """Records of a batch do not add up, and some of them were taken in already."""
+
+
+# The digest of a range's bytes: what an evidence file holds, and what is read again to check it.
+
+
+class RangeDigester:
+    """Give it every item of a range in offset order, then ask for `digest`."""
+
+    def __init__(self, offsets: OffsetRange) -> None:
+        self._offsets = offsets
+        self._hash = sha256()
+        self._batches = self._size = 0
+
+    def add(self, item: LogItem) -> None:
+        if not isinstance(item, DamagedOffsets):
+            self._hash.update(item.batch.data)
+            self._batches += 1
+            self._size += len(item.batch.data)
+
+    def digest(self) -> RangeDigest:
+        return RangeDigest(*self._offsets, self._batches, self._size, self._hash.hexdigest())
+
+
+def read_digest(plan: AuditPlan, offsets: OffsetRange, source: LogSource) -> RangeDigest:
+    """Reads the range for its digest alone."""
+    digester = RangeDigester(offsets)
+    for item in source.read(plan, offsets):
+        digester.add(item)
+    return digester.digest()
 
 
 def scan_range(plan: AuditPlan, offsets: OffsetRange, source: LogSource) -> Iterator[StateRow]:
@@ -102,8 +141,11 @@ class _Scan:
         grammar = BY_NAME.get(topic.grammar or "")
         self._events = None if grammar is None else EventScan(grammar, Readers(read_keys, decode_json))
         self._words = () if grammar is None else grammar.words
+        self._digester = RangeDigester(offsets) if plan.digested else None
 
     def take(self, item: LogItem) -> None:
+        if self._digester is not None:
+            self._digester.add(item)
         match item:
             case DataBatch():
                 self._take_data(item)
@@ -150,6 +192,8 @@ class _Scan:
         yield self._row(StateKind.LOG, 0, result.log)
         if self._config is not None:
             yield self._row(StateKind.CONFIG, 0, self._config)
+        if self._digester is not None:
+            yield self._row(StateKind.DIGESTS, 0, self._digester.digest())
         keys: dict[int, list[KeyState]] = {}
         for state in result.keys:
             keys.setdefault(key_bucket(state.key), []).append(state)

@@ -139,7 +139,8 @@ class AuditPlan(Result, frozen=True):
     judged connector writes to and that were not requested.
     unread says of partitions and facts that could not be read why: no verdict is `held` without them. Where users names
     connectors for one of them, it is the verdict on these alone.
-    longest_transaction_ms is how long after its first record a coordinator may write a transaction's markers.
+    longest_transaction_ms is how long after its first record a coordinator may write a transaction's markers. digested
+    is whether the bytes of all ranges are digested.
     """
 
     as_of: int
@@ -158,6 +159,7 @@ class AuditPlan(Result, frozen=True):
     unread: dict[str, Skipped] = field(default_factory=dict)
     users: dict[str, tuple[str, ...]] = field(default_factory=dict)
     longest_transaction_ms: int = LONGEST_TRANSACTION_MS
+    digested: bool = False
 
     @property
     def gaps(self) -> Coverage:
@@ -183,7 +185,7 @@ class StateKind(StrEnum):
     """The subject of a state row: a partition's log, keys of an offsets topic, transactions, or the config topic.
 
     changes are the consequences of source offsets that were altered. events are parts of what connectors wrote as
-    several records, event-writers the producers that wrote them.
+    several records, event-writers the producers that wrote them. digests are those of the bytes of ranges.
     mirror is how far a mirrored pair of partitions was compared: only a mirror's audit carries it.
     """
 
@@ -194,6 +196,7 @@ class StateKind(StrEnum):
     CHANGES = "changes"
     EVENTS = "events"
     EVENT_WRITERS = "event-writers"
+    DIGESTS = "digests"
     MIRROR = "mirror"
 
 
@@ -332,6 +335,19 @@ class ConnectorVerdict(Struct, frozen=True):
     left_out_by_change: RecordCount = NO_RECORDS
     covers: tuple[str, ...] = ()
     not_covered: tuple[str, ...] = ()
+
+
+class RangeDigest(NamedTuple):
+    """SHA-256 (hex) over all batches of a range, as they are stored, in offset order; damaged offsets count as none."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+    settled: bool
+    batches: int
+    size_bytes: int
+    sha256: str
 
 
 class Gap(NamedTuple):
@@ -484,6 +500,7 @@ class AuditReport(Result, frozen=True):
 
     sinks are connectors in the timeline that write to no topic of Kafka. earlier is the last run of the same job in the
     ledger; None where there was none. newly_read are the data records that this run read, None where that is all.
+    digests are those of the ranges that this run read, where the plan asked for them.
     """
 
     plan: AuditPlan
@@ -500,6 +517,7 @@ class AuditReport(Result, frozen=True):
     newly_read: int | None = None
     kinds: tuple[FindingKind, ...] = ()
     witnesses: tuple[Witness, ...] = ()
+    digests: tuple[RangeDigest, ...] = ()
 
     @property
     def doubts(self) -> tuple[Uncertainty, ...]:

@@ -63,11 +63,12 @@ class FollowedDeletion(NamedTuple):
 
 
 class FirstRecord(NamedTuple):
-    """The first record of a producer in a range; tombstone_of is the digest of its key where it is a tombstone."""
+    """The first record of a producer in a range, with the digest of its key where it is a tombstone, or a deletion."""
 
     offset: int
     producer_epoch: int
     tombstone_of: bytes | None
+    deletion_of: bytes | None
 
 
 class EventWriter(NamedTuple):

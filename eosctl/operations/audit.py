@@ -1,6 +1,7 @@
 """Running an audit."""
 
 import os
+import re
 import shlex
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -33,6 +34,7 @@ from eosctl.model.skipped import Coverage, Skipped, Unread
 from eosctl.operations.audit_history import JobRun, open_job_ledger, until_committed
 from eosctl.operations.audit_request import AuditInput, AuditRequest
 from eosctl.operations.audit_topics import ClusterInput, LogDirectoryInput
+from eosctl.operations.evidence_file import Evidence, evidenced_cluster, write_evidence
 from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import SessionOptions
@@ -42,6 +44,8 @@ from eosctl.sandbox.java import find_java
 from eosctl.spark.starting import spark_engine
 
 DEFAULTS = OffsetsRequest()
+CREDENTIALS: Final = re.compile(r"//[^/@]*@")
+"""User and password in the URL of a ledger."""
 
 
 def command_line(options: SessionOptions, request: AuditRequest) -> str:
@@ -74,7 +78,7 @@ def _given(options: SessionOptions, request: AuditRequest) -> Iterator[tuple[str
         "--worker-bootstrap-servers": (offsets.worker_bootstrap_servers,),
         "--worker-config": (offsets.worker_config,),
         "--engine": (request.engine if request.engine != "local" else None,),
-        "--store": (request.store,),
+        "--store": (None if request.store is None else CREDENTIALS.sub("//…@", request.store),),
         "--job": (request.job if request.store is not None else None,),
     }
     for name, values in settings.items():
@@ -158,6 +162,8 @@ def plan_audit(session: Session, request: AuditRequest) -> AuditPlan:
 
 def run_and_report(session: Session, request: AuditRequest, formats: ReportFormats) -> AuditReport:
     """One whole run, kept in the ledger if there is one."""
+    if request.evidence is not None:
+        request.evidence.key()
     auditor = _Auditor(session, request)
     if request.store is None:
         report = auditor.run(auditor.plan(), no_prior_state).report
@@ -168,6 +174,12 @@ def run_and_report(session: Session, request: AuditRequest, formats: ReportForma
         write_atomic_file(request.report, formats.page(report, command_line(session.options, request)))
     if request.export is not None:
         export_audit(request.export, report)
+    if request.evidence is not None:
+        plan = report.plan
+        cluster = evidenced_cluster(plan.cluster_id, plan.topics, report.digests)
+        command = command_line(session.options, request)
+        answer = formats.json(report)
+        write_evidence(request.evidence, Evidence("audit", command, plan.as_of, (cluster,), answer))
     return report
 
 
@@ -183,7 +195,7 @@ class _Auditor:
         self.processes = request.processes or os.cpu_count() or 1
 
     def bounds(self) -> AuditPlan:
-        return self._input.bounds()
+        return replace(self._input.bounds(), digested=self._request.evidence is not None)
 
     def plan(self) -> AuditPlan:
         bounds = self.bounds()

@@ -6,7 +6,9 @@ from typing import Final, Protocol
 
 from msgspec import Struct, field
 
+from eosctl.codecs.ssh_signature import SigningKey
 from eosctl.errors import UsageError
+from eosctl.files import SIGNING_KEY, read_content
 from eosctl.model.audit import AuditPlan, SparkOptions, StateKind, StateRow, TransactionLogHistory
 from eosctl.model.mirror import TopicPair
 from eosctl.model.names import did_you_mean
@@ -17,11 +19,29 @@ from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.sources.audit_log import OpenSource
 
 
+class EvidenceRequest(Struct, frozen=True):
+    """The file to write, and the private key to sign it with (None: it is not signed)."""
+
+    file: Path
+    sign_key: Path | None = None
+
+    def key(self) -> SigningKey | None:
+        """ConfigError where it cannot be used: asked before an audit begins."""
+        return None if self.sign_key is None else SigningKey(read_content(self.sign_key, SIGNING_KEY))
+
+
+def evidence_request(file: Path | None, sign_key: Path | None) -> EvidenceRequest | None:
+    """None where no file is to be written; UsageError for a key without one."""
+    if file is None and sign_key is not None:
+        raise UsageError("--sign-key signs an evidence file, and none is written", hint="give --evidence FILE, too")
+    return None if file is None else EvidenceRequest(file, sign_key)
+
+
 class AuditRequest(Struct, frozen=True):
     """Which topics to audit (none: all that are known), on which engine, kept in which ledger, written to which files.
 
     offsets_topics are connectors' own ones, of now or before, beside those that configs name. log_directories are read
-    instead of a cluster, if any are given.
+    instead of a cluster, if any are given. evidence is the file that shows what was read.
     """
 
     offsets: OffsetsRequest
@@ -35,6 +55,7 @@ class AuditRequest(Struct, frozen=True):
     export: Path | None = None
     log_directories: tuple[Path, ...] = ()
     spark: SparkOptions = field(default_factory=SparkOptions)
+    evidence: EvidenceRequest | None = None
 
 
 class AuditInput(Protocol):
@@ -87,6 +108,7 @@ class MirrorRequest(Struct, frozen=True):
     spark: SparkOptions = field(default_factory=SparkOptions)
     store: str | None = None
     job: str = "mirror"
+    evidence: EvidenceRequest | None = None
 
 
 def topic_pairs(

@@ -1,5 +1,6 @@
 """Auditing a mirror: two clusters, read together."""
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -24,6 +25,7 @@ from eosctl.model.audit import (
     StateRow,
     TopicRole,
 )
+from eosctl.model.evidence_file import EvidencedCluster
 from eosctl.model.ledger import Advance
 from eosctl.model.mirror import (
     Again,
@@ -43,6 +45,7 @@ from eosctl.model.topics import TopicDescription
 from eosctl.operations.audit_history import JobRun, open_job_ledger, until_committed
 from eosctl.operations.audit_request import MirrorRequest, topic_pairs
 from eosctl.operations.audit_topics import SETTINGS, log_bounds, with_settings
+from eosctl.operations.evidence_file import Evidence, digest_ranges, evidenced_cluster, write_evidence
 from eosctl.operations.mirror_positions import Positions, read_isolation, read_positions, source_session
 from eosctl.operations.session import Session
 from eosctl.planning.audit import advances, resume
@@ -298,13 +301,63 @@ def audit_mirror(session: Session, request: MirrorRequest, as_json: Callable[[Mi
     """The whole audit: compares every pair of partitions record by record; with a ledger, only new records."""
     if request.source_servers is None and request.source_config is None:
         raise UsageError("the source cluster was not named", hint="give --source-bootstrap-server HOST:PORT")
+    if request.evidence is not None:
+        request.evidence.key()
     with source_session(session, request.source_servers, request.source_config) as source:
         auditor = _Auditor(session, source, request)
         if request.store is None:
             report, _ = auditor.run(auditor.plan(), {})
         else:
             report = run_incrementally(auditor, open_job_ledger(request.store), request.job, as_json)
-    return report.under(session.options.triage)
+        report = report.under(session.options.triage)
+        if request.evidence is not None:
+            clusters = tuple(_evidenced(session, source, report))
+            command = _command_line(session, request)
+            evidence = Evidence("mirror audit", command, report.plan.as_of, clusters, as_json(report))
+            write_evidence(request.evidence, evidence)
+    return report
+
+
+def _evidenced(session: Session, source: Session, report: MirrorReport) -> Iterator[EvidencedCluster]:
+    """Both sides of the pairs, read once more for their digests: a comparison reads parts of them several times."""
+    plan, pairs = report.plan, report.plan.pairs
+    sides = (
+        (source.reader, plan.source_cluster, [each.source for each in plan.topics], [each.source for each in pairs]),
+        (session.reader, plan.target_cluster, [each.target for each in plan.topics], [each.target for each in pairs]),
+    )
+    for reader, cluster_id, topics, bounds in sides:
+        known = tuple(dict.fromkeys(topics))
+        ranges = [
+            OffsetRange(each.topic, each.partition, each.audited_from, each.last_stable_offset)
+            for each in dict.fromkeys(bounds)
+            if each.audited_from < each.last_stable_offset
+        ]
+        side = AuditPlan(plan.as_of, cluster_id, None, known, (), ())
+        yield evidenced_cluster(cluster_id, known, list(digest_ranges(side, ranges, _batches(reader))))
+
+
+def _command_line(session: Session, request: MirrorRequest) -> str:
+    """The options that decide what was compared, without values of client properties."""
+    options = session.options
+    given: Mapping[str, Sequence[object]] = {
+        "--bootstrap-server": (options.bootstrap_servers,),
+        "--command-config": (options.command_config,),
+        "--source-bootstrap-server": (request.source_servers,),
+        "--source-command-config": (request.source_config,),
+        "--topic": request.topics,
+        "--alias": (request.alias,),
+        "--separator": (None if request.separator == "." else request.separator,),
+        "--mapping": (request.mapping,),
+        "--connector": request.connectors,
+        "--offsets-topic": request.offsets_topics,
+        "--checkpoints-topic": request.checkpoints_topics,
+        "--isolation": (request.isolation,),
+        "--job": (request.job if request.store is not None else None,),
+    }
+    words = [
+        word for name, values in given.items() for each in values if each is not None for word in (name, str(each))
+    ]
+    return shlex.join(["eosctl", "mirror", "audit", *words, *(["--same-names"] if request.same_names else [])])
 
 
 class _Auditor:

@@ -475,3 +475,19 @@ def test_what_the_source_deleted_after_it_was_compared_is_held_and_what_it_delet
     found = copied.audit(*store)
     assert (found.verdict, found.counts) == ("cannot-tell", {"lead": 120})
     assert "the source was deleted up to 180, and the last run had come to 150" in found.pair["reasons"][-1]
+
+
+def test_evidence_has_the_ranges_of_both_clusters(copied: Copied, eosctl: Eosctl, tmp_path: Path):
+    copied.write(range(30))
+    copied.copy(range(30))
+    file = tmp_path / "mirror.json"
+    copied.audit("--evidence", file)
+
+    def states(servers: str) -> tuple[int, list[tuple[str, str]]]:
+        ran = eosctl("verify", str(file), "-b", servers, "-o", "json")
+        return ran.exit_code, [(each["topic"], each["state"]) for each in json.loads(ran.stdout)["data"]["ranges"]]
+
+    target = f"eu.{copied.name}"
+    assert states(copied.target) == (0, [(copied.name, "unread"), (target, "same")])
+    copied.delete_before(3)
+    assert states(copied.source) == (3, [(copied.name, "purged"), (target, "unread")])

@@ -70,13 +70,16 @@ class EventScan:
             writer.last_timestamp = max(writer.last_timestamp, header.max_timestamp)
 
     def _add(self, record: RecordWithHeaders, header: Header, writer: _Writer) -> None:
+        is_deletion = self._grammar.is_deletion(record, self._readers)
         if writer.first is None or writer.unfinished is not None:
-            this = FirstRecord(record.offset, header.producer_epoch, None if record.value else _tombstone_of(record))
+            tombstone_of = _digest(record.key) if record.value is None else None
+            deletion_of = _digest(record.key) if is_deletion else None
+            this = FirstRecord(record.offset, header.producer_epoch, tombstone_of, deletion_of)
             if writer.first is None:
                 writer.first = this
             elif writer.unfinished is not None:
                 _finish(writer, writer.unfinished, this)
-        if self._grammar.is_deletion(record, self._readers):
+        if is_deletion:
             writer.unfinished = Deletion(record.offset, record.timestamp, header.producer_epoch, _digest(record.key))
         if record.headers:
             try:
@@ -114,13 +117,11 @@ def _digest(key: bytes | None) -> bytes:
     return blake2b(key or b"", digest_size=8).digest()
 
 
-def _tombstone_of(record: RecordWithHeaders) -> bytes | None:
-    return _digest(record.key) if record.value is None else None
-
-
 def _finish(writer: _Writer, deletion: Deletion, following: FirstRecord) -> None:
-    """What follows a deletion decides on it."""
+    """What follows a deletion decides on it; where it is written once more, what follows that."""
     writer.unfinished = None
+    if following.deletion_of == deletion.key:
+        return
     if following.tombstone_of == deletion.key:
         writer.tombstones += 1
     elif following.producer_epoch == deletion.producer_epoch:

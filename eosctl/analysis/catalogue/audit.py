@@ -120,6 +120,29 @@ HALF_EVENT: Final = FindingKind(
     source="Debezium's RelationalChangeRecordEmitter and EventDispatcher; debezium#7945",
     commands=("audit",),
 )
+EVIDENCE_ALTERED: Final = FindingKind(
+    id="EOS240",
+    name="evidence-altered",
+    title="evidence file was altered",
+    severity=Severity.ERROR,
+    cause="The file, or its signature, is not as `--evidence` wrote it, or another key signed it: nothing in it shows "
+    "anything.",
+    fix="take the file and its signature from where they were written, and the public key from the signer",
+    source="PROTOCOL.sshsig of OpenSSH",
+    commands=("verify",),
+)
+EVIDENCE_DIFFERS: Final = FindingKind(
+    id="EOS241",
+    name="evidence-differs",
+    title="the cluster holds other records than the evidence",
+    severity=Severity.ERROR,
+    cause="The bytes of a range have another SHA-256 than when the audit read them, or the log ends before it: records "
+    "were lost, or replaced. Kafka changes no stored batch of a topic without compaction.",
+    fix="audit again, and compare with the report in the file; find out which broker became leader uncleanly, or lost "
+    "its disk",
+    source="KIP-98's message format; LogCleaner",
+    commands=("verify",),
+)
 DATA_WITHOUT_OFFSETS: Final = FindingKind(
     id="EOS210",
     name="data-without-offsets",

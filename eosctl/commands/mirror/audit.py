@@ -9,10 +9,12 @@ from eosctl.commands.options import (
     ConnectorNames,
     Engine,
     EngineName,
+    Evidence,
     ExecutorProperties,
     JobName,
     LedgerStore,
     Processes,
+    SignKey,
     SparkMaster,
     SparkRemote,
 )
@@ -107,6 +109,8 @@ def audit(
     source_executor_properties: SourceExecutorProperties = None,
     store: LedgerStore = None,
     job: JobName = "mirror",
+    evidence: Evidence = None,
+    sign_key: SignKey = None,
 ) -> int:
     """Compare each mirrored partition with its source, record by record.
 
@@ -146,10 +150,8 @@ def audit(
         spark=SparkOptions(master, remote, executor_properties, source_executor_properties),
         store=store,
         job=job,
+        evidence=audit_request.evidence_request(evidence, sign_key),
     )
     with Session(options) as session:
-        return answer(
-            options,
-            mirror.audit_mirror(session, asked, lambda report: json_of(view_mirror(report), report)),
-            view_mirror,
-        )
+        report = mirror.audit_mirror(session, asked, lambda found: json_of(view_mirror(found), found))
+        return answer(options, report, view_mirror)

@@ -23,6 +23,7 @@ from eosctl.render.answers.audit import AuditData, AuditPlanData, LedgerHistoryD
 from eosctl.render.answers.certification import CertificateData
 from eosctl.render.answers.connector_description import ConnectorData, ConnectorListData
 from eosctl.render.answers.diagnosis import DiagnosisData, UpgradeData
+from eosctl.render.answers.evidence_file import VerifiedData
 from eosctl.render.answers.explanations import ExplanationsData, KnownData
 from eosctl.render.answers.fencing import FencedData, FencePlanData
 from eosctl.render.answers.files import DemoData, SnapshotData, SparkBundleData, TextData
@@ -332,6 +333,7 @@ KINDS: Final = (
     DocumentKind("audit.status", LedgerStatusData, ("audit status",)),
     DocumentKind("audit.history", LedgerHistoryData, ("audit history",)),
     DocumentKind("mirror.audit", MirrorData, ("mirror audit",)),
+    DocumentKind("verify", VerifiedData, ("verify",)),
     DocumentKind("spark-bundle", SparkBundleData, ("spark-bundle",)),
     DocumentKind("profiles", ProfilesData, ("profile list",), completed=False),
     DocumentKind("profile", ProfileData, ("profile show",), completed=False),
