@@ -97,16 +97,21 @@ class CommandLine(Struct, frozen=True):
         return f"curl -sS {user}{verb}{shlex.quote(self.rest + path)}"
 
     def commands(self, text: str, connector: str) -> tuple[str, ...]:
-        """The commands that a fix or an explanation of the connector names and that can be run as they stand."""
+        """The commands that a fix or an explanation of the connector names, if all can be run as they stand.
+
+        None where one cannot: the others alone may do harm.
+        """
         found: list[tuple[int, str]] = []
         if text.startswith("eosctl "):
             found.append((0, self._completed(text)))
         found += [(each.start(), self._completed(each["command"])) for each in _QUOTED.finditer(text)]
         for each in _REQUEST.finditer(text):
             request = self.curl(each["method"], each["path"])
-            found += [] if request is None else [(each.start(), request)]
-        runnable = (command for _, command in sorted(found) if not _has_placeholder(command, connector))
-        return tuple(dict.fromkeys(runnable))
+            if request is None:
+                return ()
+            found.append((each.start(), request))
+        commands = [command for _, command in sorted(found)]
+        return () if any(_has_placeholder(each, connector) for each in commands) else tuple(dict.fromkeys(commands))
 
     def _completed(self, command: str) -> str:
         if command.startswith("eosctl "):

@@ -44,6 +44,7 @@ RUNNING: Final = "RUNNING"
 WORST: Final = (FAILED, "UNASSIGNED", "RESTARTING", "DESTROYED", "STOPPED", "PAUSED", RUNNING)
 """States of a connector and its tasks: the first that one of them has is the state of the whole."""
 CAUSES_SHOWN: Final = 2
+AT_REST: Final = frozenset({"PAUSED", "STOPPED"})
 NOT_ENABLED: Final = "the workers do not have exactly.once.source.support=enabled: tasks write without transactions"
 MIXED: Final = "only some workers have exactly.once.source.support=enabled"
 ELSEWHERE: Final = not_asked("it writes to another Kafka cluster, whose coordinators have its IDs: ask there")
@@ -111,7 +112,7 @@ def type_of(
 def state_of(status: ConnectorStatus) -> str:
     """The worst of its own state and those of its tasks."""
     states = {status.state, *(each.state for each in status.tasks)}
-    if status.state in {"PAUSED", "STOPPED"} and FAILED not in states:
+    if status.state in AT_REST and FAILED not in states:
         return status.state
     return next((each for each in WORST if each in states), status.state)
 
@@ -360,7 +361,8 @@ def is_about(finding: Finding, evidence: Evidence, name: str) -> bool:
 
 def _with_steps(described: DescribedConnector, line: CommandLine) -> DescribedConnector:
     steps: dict[str, str] = {}
-    for each in (*_by_state(described, line), *_by_findings(described, line)):
+    by_state, by_findings = _by_state(described, line), _by_findings(described, line)
+    for each in (*by_findings, *by_state) if described.state in AT_REST else (*by_state, *by_findings):
         steps.setdefault(each.command, each.why)
     return replace(described, steps=tuple(NextStep(why, command) for command, why in steps.items()))
 
@@ -373,12 +375,12 @@ def _by_state(described: DescribedConnector, line: CommandLine) -> Iterator[Next
         yield NextStep("what the trace means", line.eosctl(f"eosctl explain --connector {name}"))
     itself = described.trace is not None
     yield from _restarts(described.name, failed, line, itself=itself)
-    if described.state in {"PAUSED", "STOPPED"}:
+    if described.state in AT_REST:
         if described.type is not ConnectorType.SINK:
             yield NextStep("where it will go on", line.eosctl(f"eosctl offsets show --connector {name}"))
-        yield from _request(
-            f"it is {described.state} on purpose, or was forgotten: let it go on", line.curl("PUT", f"{path}/resume")
-        )
+        if not any(each.severity is Severity.ERROR for each in described.findings):
+            why = f"it is {described.state} on purpose, or was forgotten: let it go on"
+            yield from _request(why, line.curl("PUT", f"{path}/resume"))
 
 
 # What the traces of a connector mean.
@@ -462,9 +464,9 @@ def _by_findings(described: DescribedConnector, line: CommandLine) -> Iterator[N
             continue
         commands = line.commands(finding.cure, described.name)
         why = f"{finding.id} {finding.name}"
-        yield from (NextStep(why, command) for command in commands)
+        yield from (NextStep(f"to fix {why}", command) for command in commands)
         if not commands:
-            yield NextStep(why, line.eosctl(f"eosctl explain {finding.id}"))
+            yield NextStep(f"{why}: follow the fix below, step by step", line.eosctl(f"eosctl explain {finding.id}"))
 
 
 # The connectors of a Connect cluster.

@@ -3,6 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
+from eosctl.analysis.catalogue import internal_topics
 from eosctl.analysis.connect_requests import CommandLine
 from eosctl.analysis.connector_description import describe_connector, explain_status, list_all
 from eosctl.analysis.rules.connectors import SAYS_NOTHING
@@ -79,6 +80,13 @@ def test_a_connector_at_rest_can_be_resumed(state):
     assert commands(found)[-1] == "curl -sS -X PUT http://a:8083/connectors/x/resume"
 
 
+def test_a_stopped_connector_with_an_error_is_not_to_be_resumed_before_that_is_fixed():
+    shadowed = internal_topics.SHADOWED_OFFSET.finding("x", "it begins from nothing")
+    found = show(but(statuses=having(connector="STOPPED"), offset_findings=(shadowed,)))
+    assert commands(found)[0].startswith("eosctl explain EOS080")
+    assert not any("resume" in each for each in commands(found))
+
+
 def test_a_running_connector_without_tasks_is_said_to_copy_nothing():
     assert show(but(statuses=having())).words == "x is RUNNING; tasks: none: it has no task that could copy anything"
 
@@ -131,7 +139,7 @@ def test_the_last_commit_is_that_of_the_task_that_committed_last():
 def test_an_error_of_the_cluster_concerns_each_source_and_a_warning_is_only_counted():
     silent = but(workers={A: worker(A), B: Skipped("it does not answer")})
     assert "EOS010" in [each.id for each in show(silent).findings]
-    other = but(finalized_features={"metadata.version": 25, "transaction.version": 0})
+    other = but(finalized_features={"metadata.version": 25, "transaction.version": 1})
     found = show(other)
     assert [each.id for each in found.findings if each.counts] == []
     assert [each.id for each in found.others] == ["EOS046"]
@@ -150,6 +158,7 @@ def test_the_fix_of_a_finding_is_given_as_commands_that_run_as_they_stand():
         ("POST /connectors/x/tasks/0/restart; and the same", ["curl -sS -X POST http://a:8083/connectors/x/tasks/0/restart"]),
         ("set it: PUT /connectors/x/config", []),
         ("`eosctl offsets export <file> --connector x`", []),
+        ("PUT /connectors/x/stop, take it out (PUT /connectors/x/config), then `eosctl offsets show`", []),
         ("eosctl transactions describe ID --group-id g", []),
         (
             "`kafka-topics.sh --bootstrap-server <broker> --topic t`",

@@ -29,7 +29,7 @@ from eosctl.render.answers.hanging import stability_row
 from eosctl.render.answers.inspection import NextStartRow
 from eosctl.render.answers.offsets import OffsetRow, offset_row
 from eosctl.render.answers.transactions import StabilityRow
-from eosctl.render.cells import brief_of
+from eosctl.render.cells import brief_of, cell
 from eosctl.render.document import (
     MOST,
     Column,
@@ -42,6 +42,7 @@ from eosctl.render.document import (
     Tree,
     col,
     columns,
+    look_up,
     row_of,
 )
 
@@ -58,6 +59,12 @@ EFFECTS: Final = {"no": Tone.BAD, "partly": Tone.WARN, "unknown": Tone.WARN, "ye
 
 def _none(_: Tree) -> str:
     return "-"
+
+
+def _brief_cause(row: Tree) -> str:
+    """The name of the exception alone: which tasks are FAILED stands beside it."""
+    _, colon, said = cell(look_up(row, "cause")).partition(": ")
+    return said.partition(":")[0].rpartition(".")[2].removesuffix("Exception") if colon else "-"
 
 
 class ConnectorTaskRow(Struct, frozen=True):
@@ -181,7 +188,9 @@ class ListedConnectorRow(Struct, frozen=True):
     target_state: Annotated[TargetState | Skipped | None, col("what it should be, by the config topic", "TARGET")]
     tasks: list[TaskCountRow] | Skipped
     task_words: Annotated[str | Skipped, col("its tasks by state", "TASKS")]
-    cause: Annotated[str | None, col("why something of it is FAILED")]
+    cause: Annotated[
+        str | None, col("why something of it is FAILED; a terminal has the exception alone", brief=_brief_cause)
+    ]
 
 
 class ConnectorListData(Struct, frozen=True):
@@ -233,7 +242,7 @@ PARTITIONS = Table(
 )
 CONNECTORS = Table(
     "connectors",
-    columns(ListedConnectorRow, "name type connector_class state target_state task_words cause"),
+    columns(ListedConnectorRow, "name state task_words type connector_class cause"),
     empty="no connectors",
 )
 
