@@ -85,7 +85,7 @@ def test_without_brokers_each_of_their_facts_says_so_and_no_other() -> None:
     found = evidence(cluster=NO_BROKERS)
     assert (found.as_of, found.group_id, found.workers, found.statuses) == (7, "g", WORKERS, {})
     others = {"as_of", "group_id", "workers", "worker_files", "statuses"}
-    others |= {"log_reading", "preflight", "unlisted"}
+    others |= {"log_reading", "preflight", "unlisted", "about"}
     names = {each.name for each in fields(Evidence)} - others
     assert skipped(found) == {
         **dict.fromkeys(names, NO_BROKERS),

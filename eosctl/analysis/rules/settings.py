@@ -221,11 +221,11 @@ def _used(evidence: Evidence) -> dict[str, tuple[set[str], TopicFacts]]:
 def _long_on_shared(evidence: Evidence) -> Iterator[Finding]:
     """Connectors with long transactions whose offsets are in a topic that tasks of others read to its end, too."""
     by_topic: dict[str, list[str]] = {}
-    for name in evidence.sources():
+    for name in evidence.all_sources():
         if servers_elsewhere(evidence, name) is None:
             by_topic.setdefault(str(evidence.config(name).get(OFFSETS_TOPIC, "")), []).append(name)
     for names in by_topic.values():
-        for name in names if len(names) > 1 else ():
+        for name in sorted(set(names).intersection(evidence.sources())) if len(names) > 1 else ():
             producers = clients_of(evidence, name, ClientRole.PRODUCER, exactly_once=True)
             longest = max((each for one in producers if isinstance(each := one.number(TIMEOUT), int)), default=0)
             if longest > REASSIGNED_MS:

@@ -509,7 +509,8 @@ BROKER_BUGS: Final = (
         KafkaVersion(4, 2),
     ),
 )
-"""Bugs of brokers: KAFKA-18660 was fixed before 4.0.0, and KAFKA-20734 has no fix yet (EOS116 shows its effect)."""
+"""Bugs of brokers. KAFKA-18660 was fixed before 4.0.0, and KAFKA-20734 has no fix yet (EOS116 shows its effect).
+KAFKA-19925 concerns clients that commit a group's offsets in a transaction: no class of Connect does."""
 UP: Final = frozenset({"preparing", "enabled"})
 
 
