@@ -224,6 +224,8 @@ class TransactionEvents:
         self._events, self._names, self._wanted = events, names, wanted
         self._stem = None if group_id is None else f"{group_id}-"
         self.others: set[str] = set()
+        self.newer = 0
+        """Records of a version that a newer Kafka wrote: of their IDs this is not the whole history."""
         self._past: dict[str, _Past] = {}
         self.holders: dict[int, str] = {}
         self.owners: dict[int, ConnectorTaskId] = {}
@@ -236,6 +238,8 @@ class TransactionEvents:
         for record in records:
             if isinstance(record, TransactionLogRecord):
                 self._add(record)
+            else:
+                self.newer += 1
 
     def finish(self) -> None:
         """What waits for a record that does not come: open transactions, producers that wrote nothing."""

@@ -269,12 +269,15 @@ class Reading:
         self._read_output_topics()
 
     def _partition(self, source: EventSource, place: TopicPartition, before_ms: int | None) -> PartitionReading:
-        """A reading that begins so long before the period (None: at the log start)."""
+        """A reading that begins so long before the period (None: at the log start), and one offset earlier.
+
+        A time leads to the first record that is left. Where compaction removed the ones before, that offset is missing.
+        """
         bounds, since = self.log.bounds(place), self.request.since
         start = bounds.log_start_offset
         if since is not None and before_ms is not None:
             at = self.log.offset_at(place, since - before_ms)
-            start = bounds.high_watermark if at is None else max(start, at[0])
+            start = max(start, (bounds.high_watermark if at is None else at[0]) - 1)
         reading = PartitionReading(self.log, source, place, bounds, start)
         self.partitions.append(reading)
         return reading
@@ -290,6 +293,8 @@ class Reading:
         unknown = [each for each in self.request.connectors if each not in self.connectors]
         if unknown and len(unknown) == len(self.request.connectors):
             raise not_in_config_topic(unknown, self.connectors)
+        if unknown:
+            self.notes.append(not_in_config_topic(unknown, self.connectors).message)
         self.offsets_topics.add(self.request.worker_offsets_topic or DEFAULT_OFFSETS_TOPIC)
 
     def _note_config(self, record: ConfigRecord) -> None:
@@ -342,14 +347,17 @@ class Reading:
         except UsageError:
             if self.request.log_directories:
                 raise
-            why = Skipped("the cluster has none: no transactional ID was used yet", Cause.NOT_IN_USE)
-            self.unread["the transaction log"] = why
+            none = Skipped("the cluster has none: no transactional ID was used yet", Cause.NOT_IN_USE)
+            self.unread["the transaction log"] = none
             places = ()
         for place in places:
             reading = self._partition(EventSource.TRANSACTIONS, place, TRANSACTION_MS)
             found.add_all(decode_log_record(place.partition, record) for record in reading.read())
         found.finish()
         self.transactions = found
+        if found.newer:
+            why = f"{pluralize(found.newer, 'record has', 'records have')} a version that a newer Kafka wrote"
+            self.unread["the whole transaction log"] = Skipped(why, Cause.UNSUPPORTED)
         if found.others:
             self.notes.append(f"{pluralize(len(found.others), 'transactional ID')} of other applications left out")
 
@@ -423,8 +431,10 @@ class _Wanted(Events):
 def read_timeline(session: Session, request: TimelineRequest) -> Timeline:
     """The events of the period in all topics that can be read.
 
-    UsageError where the config topic mentions none of the connectors, or is none.
+    UsageError where the config topic mentions none of the connectors, or is none, and for a period that ends too early.
     """
+    if request.since is not None and request.until is not None and request.until < request.since:
+        raise UsageError(f"--until {rfc3339(request.until)} is before --since {rfc3339(request.since)}")
     if request.log_directories:
         log = SegmentLog(request.log_directories, most_batch_bytes(session.client_properties))
         facts = read_events(log, request, Cluster(session.options.group_id))
@@ -577,7 +587,10 @@ def _gaps(readings: Sequence[PartitionReading]) -> Iterator[Event]:
         if compacted:
             (offset, at), last = max(compacted, key=lambda pair: pair[0][1])
             offsets = pluralize(sum(each.missing for _, each in compacted), "offset")
-            what = f"{offsets} of {topic} hold no record any more: compaction kept the last one of each key before this"
+            least = "at least " if any(each.start > each.bounds.log_start_offset for _, each in compacted) else ""
+            what = (
+                f"{least}{offsets} of {topic} hold no record any more: compaction kept the last of each key before this"
+            )
             yield _gap(last, offset, at, what, Severity.WARNING)
         deleted = [(each.first, each) for each in some if _is_cut(each) and each.first is not None]
         if deleted:

@@ -2,16 +2,20 @@
 
 import json
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.commands.conftest import Eosctl
 from tests.conftest import FreshName
-from tests.integration.incident import Incident, Step
+from tests.integration.incident import Incident, Step, now
 from tests.kafka_versions import spec_of
 from tests.shared_sandboxes import SharedSandboxes
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.workers]
 
@@ -122,6 +126,48 @@ def test_the_steps_of_a_connector_that_stays_on_one_worker(
     rows = answered(eosctl, "-b", moves_home.bootstrap_servers, "--connector", story.name, "--since", "1h")
     check_steps(rows, story)
     assert {row["source"] for row in rows} >= {"config", "status", "group", "transactions", "offsets"}
+
+
+def test_what_compaction_removed_is_a_gap_and_a_clock_that_is_ahead_moves_nothing_else(
+    sandbox: Any, eosctl: Eosctl, fresh_name: FreshName
+) -> None:
+    """Compaction leaves the last status of a task; another worker's clock is an hour ahead."""
+    servers, config, status = sandbox.bootstrap_servers, fresh_name("configs"), fresh_name("status")
+    settings = {"segment.ms": "500", "min.cleanable.dirty.ratio": "0.0", "max.compaction.lag.ms": "500"}
+    admin = AdminClient({"bootstrap.servers": servers})
+    for topic, more in ((config, {}), (status, settings)):
+        new = NewTopic(topic, 1, 1, config={"cleanup.policy": "compact", **more})
+        admin.create_topics([new])[topic].result(30)
+    producer = Producer({"bootstrap.servers": servers})
+    properties = {"properties": {"connector.class": "Source"}}
+    producer.produce(config, json.dumps(properties), "connector-orders")
+    named = ("--config-topic", config, "--status-topic", status, "--connector", "orders")
+
+    def write(task: int, generation: int, ahead_ms: int = 0) -> None:
+        value = {"state": "RUNNING", "trace": None, "worker_id": f"w{task}:1", "generation": generation}
+        at = now() + ahead_ms
+        producer.produce(status, json.dumps(value), f"status-task-orders-{task}", timestamp=at)
+        assert producer.flush(30) == 0
+
+    def is_compacted() -> bool:
+        write(0, next(generations))
+        ran = eosctl("timeline", "-b", servers, *named, "-o", "json")
+        kinds = [row["kind"] for row in json.loads(ran.stdout)["data"]["events"]]
+        return "gap" in kinds
+
+    generations = count()
+    eventually(is_compacted, "a compacted status topic", deadline_s=90)
+    write(1, 0, ahead_ms=3_600_000)
+    write(0, next(generations))
+    ran = eosctl("timeline", "-b", servers, *named, "--since", "1h", "-o", "json")
+    data = json.loads(ran.stdout)["data"]
+    assert ran.exit_code == 3
+    gap = next(row for row in data["events"] if row["kind"] == "gap")
+    assert f"of {status} hold no record any more" in gap["what"]
+    assert {"what": f"history of {status}", "reason": "compaction removed records"} in data["unread"]
+    states = [row for row in data["events"] if row["kind"] == "task-state"]
+    assert [(row["task"], row["misdated"]) for row in states[-2:]] == [(1, True), (0, False)]
+    assert [row["offset"] for row in states] == sorted(row["offset"] for row in states)
 
 
 def test_a_connector_that_never_was_is_an_error_with_the_name_that_may_be_meant(
