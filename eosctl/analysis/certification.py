@@ -177,6 +177,18 @@ def _lost(missing: frozenset[str], expected: Expected, seen: Mapping[str, Delive
     yield from (Anomaly(Harm.LOST, each, first, None) for each, first in waiting)
 
 
+def unlike_truth(delivered: Sequence[Delivered], expected: Expected | None) -> str:
+    """Why records and truth cannot be compared at all: no identity is in both. Empty: they can."""
+    if not delivered or expected is None or not expected.identities:
+        return ""
+    seen = {each.identity for each in delivered if each.identity is not None}
+    if not seen:
+        return f"no record has the part that --identity names: see {delivered[0].place}"
+    if seen.isdisjoint(expected.identities):
+        return f"no record has an identity of the truth: {min(seen)!r} is none, {expected.identities[0]!r} is one"
+    return ""
+
+
 def new_anomalies(judgement: Judgement, known: Iterable[Anomaly]) -> tuple[Anomaly, ...]:
     """Those that were not known; a lost record is the same whatever its neighbours are by now."""
     keys = {_key(each) for each in known}

@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from eosctl.analysis.certification import Expected, by_harm, judge, new_anomalies
+from eosctl.analysis.certification import Expected, by_harm, judge, new_anomalies, unlike_truth
 from eosctl.clients.rest import NotFound
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.codecs.connector_files import decode_connector
@@ -330,6 +330,8 @@ class _Certification:
             missing = frozenset() if expected is None else frozenset(expected.identities) - running.seen
             if quiet >= settle and expected is not None and not missing:
                 return ""
+            if quiet >= QUIET_S and (unlike := unlike_truth(running.records.records, expected)):
+                return unlike
             if expected is None and (quiet >= QUIET_S or monotonic() > end - PATIENCE_S + 10):
                 return ""
             if quiet >= QUIET_S and missing and probes is None and running.source.load is not None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.analysis.certification import Expected, by_harm, judge, new_anomalies
+from eosctl.analysis.certification import Expected, by_harm, judge, new_anomalies, unlike_truth
 from eosctl.model.certification import Delivered, Generation, Harm, Place
 
 TOPIC = "out"
@@ -117,6 +117,16 @@ def test_behind_deleted_offsets_all_may_come_once_more():
     reset = Generation({(TOPIC, 0): 2}, None)
     assert harms(delivered("a", "b", "a", "b", "c"), ordered("a", "b", "c"), reset) == []
     assert harms(delivered("a", "b", "a", "c"), ordered("a", "b", "c"), reset) == [(Harm.LOST, "b")]
+
+
+def test_records_that_have_nothing_in_common_with_the_truth_are_no_losses():
+    truth = ordered("1", "2")
+    assert unlike_truth(delivered("Struct{id=1}"), truth) == (
+        "no record has an identity of the truth: 'Struct{id=1}' is none, '1' is one"
+    )
+    assert unlike_truth(delivered(None), truth) == "no record has the part that --identity names: see out:0@0"
+    assert unlike_truth(delivered("Struct{id=1}", "2"), truth) == ""
+    assert unlike_truth(delivered("1"), None) == unlike_truth([], truth) == ""
 
 
 def test_an_anomaly_is_new_once():

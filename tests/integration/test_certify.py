@@ -44,7 +44,8 @@ def test_offsets_one_behind_repeat_a_record_when_the_connector_restarts(
     eosctl: Eosctl, plugin: Path, tmp_path: Path
 ) -> None:
     config = lying(tmp_path, "behind")
-    faults = ("--faults", "restart-connector", "--rounds", 1, "--workers", 1, "--seed", 1)
+    waits_least = 614
+    faults = ("--faults", "restart-connector", "--rounds", 1, "--workers", 1, "--seed", waits_least)
     code, data = certified(eosctl, "--plugin", plugin, "--config", config, *LOAD, *faults)
     assert (code, data["verdict"]) == (1, "failed")
     calm, broken = data["rounds"]
