@@ -28,8 +28,10 @@ from eosctl.model.text import pluralize
 
 PROMISE: Final = "Kafka's promise: what the connector produced was committed once, whole, with its source offsets"
 NEVER_PRODUCED: Final = "records that the connector never produced"
-NO_GRAMMAR: Final = "events of several records: nothing is known of what this connector's records say of them"
-MIRRORED: Final = "whether both clusters hold the same records: `eosctl mirror audit` compares them"
+NO_GRAMMAR: Final = (
+    "events of several records: nothing is known of what the connector's records say of them (a mirror's are compared "
+    "by `eosctl mirror audit`)"
+)
 
 
 class VerdictCoverage(NamedTuple):
