@@ -59,11 +59,11 @@ def read(servers: Mapping[str | None, str], witness: Row) -> Read:
     return Read(rows, committed, everything)
 
 
-def number(seen: Seen | None) -> int:
-    """The one number of a source offset: its position."""
+def number(seen: Seen | None) -> int | None:
+    """The one number of a source offset; None where it is of another form."""
     assert seen is not None
-    [found] = [each for each in json.loads(seen.value or b"{}").values() if type(each) is int][:1]
-    return int(found)
+    values = list(json.loads(seen.value or b"{}").values())
+    return values[0] if len(values) == 1 and type(values[0]) is int else None
 
 
 def keys(found: Read) -> set[bytes | None]:
@@ -79,8 +79,8 @@ def offsets_of(found: Read) -> Read:
 
 def set_back(found: Read) -> bool:
     found = offsets_of(found)
-    before, after = found.committed
-    return len(keys(found)) == 1 and number(after) < number(before)
+    was, now = map(number, found.committed)
+    return len(keys(found)) == 1 and (was is None or now is None or now < was)
 
 
 def not_taken_over(found: Read) -> bool:
