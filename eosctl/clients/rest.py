@@ -133,11 +133,15 @@ class RestClient:
         deadline = time.monotonic() + self._timeout_s
         if path != ROOT and not (self._is_identified and method == "GET"):
             self._identify(self._exchange("GET", ROOT, None, deadline))
-        while True:
-            answer = self._exchange(method, path, body, deadline)
-            if not answer.is_for_now or time.monotonic() + RETRY_PAUSE_S > deadline:
-                break
+        answer = self._exchange(method, path, body, deadline)
+        while answer.is_for_now and time.monotonic() + RETRY_PAUSE_S <= deadline:
             time.sleep(RETRY_PAUSE_S)
+            try:
+                answer = self._exchange(method, path, body, deadline)
+            except TimedOut:
+                if method != "GET":  # whether the worker did it is not known
+                    raise
+                break
         if 300 <= answer.status < 400:
             raise self._not_followed(f"{method} {self.url}{path} answered {answer.status}", answer.location)
         if answer.status >= 400:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Barrier, Thread
+from threading import Barrier, Event, Thread
 from typing import TypeVar
 
 import pytest
@@ -227,12 +227,27 @@ def test_a_name_that_the_worker_takes_in_no_path_is_said():
 )
 def test_active_topics_that_a_worker_does_not_name_are_not_none(reply: Reply, expected: tuple[str, ...] | str):
     with worker(lambda _: reply) as url:
-        found = read_active_topics([url], ["orders"], 0.5)["orders"]
+        found = read_active_topics([url], ["orders"], 2 if reply[0] == 409 else 30)["orders"]
     if isinstance(expected, str):
         assert isinstance(found, Skipped)
         assert expected in found.reason
     else:
         assert found == expected
+
+
+def test_a_worker_that_rebalances_and_then_gives_no_answer_in_time_is_not_said_to_be_silent() -> None:
+    answers, released = iter([(200, json.dumps(ROOT).encode()), (409, b'{"message": "rebalance"}')]), Event()
+
+    def rebalancing(_: str) -> Reply:
+        answer = next(answers, None)
+        if answer is None:
+            released.wait(60)
+        return answer or (200, b"{}")
+
+    with worker(rebalancing) as url:
+        found = read_active_topics([url], ["orders"], 3)["orders"]
+        released.set()
+    assert found == Skipped(f"GET {url}/connectors/orders/topics answered 409: rebalance")
 
 
 @pytest.mark.parametrize("body", [b"{}", b"[]", b'{"configs": [{}]}', b'{"configs": [{"value": null}]}'])
