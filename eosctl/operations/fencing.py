@@ -1,6 +1,6 @@
 """Fencing producers: read, plan, show, ask, fence, prove."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from eosctl.files import read_ids
 from eosctl.model.connectors import ConnectorState
 from eosctl.model.fencing import Fenced, FenceOutcome, FencingOutcome, FencingRequest, PlannedFencing, Proof
 from eosctl.model.groups import no_such_group
-from eosctl.model.names import TopicPartition, not_in_config_topic
+from eosctl.model.names import TopicPartition, did_you_mean, not_in_config_topic, stem_and_task
 from eosctl.model.skipped import Cause, Coverage, Skipped, Unread
 from eosctl.model.text import pluralize
 from eosctl.model.transactions import TransactionDescription, require_described
@@ -80,6 +80,7 @@ def read_and_plan(session: Session, request: FencingRequest, config_topic: str) 
     group_id = session.need_group_id() if request.names_connectors else session.options.group_id
     connectors = _read_connectors(session, request, config_topic, group_id)
     listed = _read_listed(session, request) if request.needs_listing else ()
+    _require_matches(request.prefixes, listed)
     counts = _task_counts(request, connectors)
     beyond = _beyond_belief(request, counts)
     counts |= dict.fromkeys(beyond, 0)
@@ -109,6 +110,25 @@ def read_and_plan(session: Session, request: FencingRequest, config_topic: str) 
     return PlannedFencing(
         plan=plan, cluster_id=cluster_id, as_of=as_of, coverage=reader.coverage + Coverage((), tuple(beyond.values()))
     )
+
+
+def _require_matches(prefixes: Sequence[str], listed: Sequence[str]) -> None:
+    """Refused where a prefix stands for no ID: as with a named ID, that none is listed is no sign that none is used.
+
+    Coordinators leave out IDs that the principal may not Describe, and say nothing of it.
+    """
+    for prefix in prefixes:
+        if not any(each.startswith(prefix) for each in listed):
+            stems = {each if (parts := stem_and_task(each)) is None else f"{parts[0]}-" for each in listed}
+            raise Refused(
+                f"coordinators list no transactional ID that begins with {prefix}",
+                hint=did_you_mean(
+                    prefix,
+                    stems,
+                    "`eosctl transactions list` shows the IDs that are listed: those that are not expired, and that "
+                    "the principal may Describe",
+                ),
+            )
 
 
 def _require_group(session: Session, group_id: str) -> None:

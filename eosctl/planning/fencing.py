@@ -4,7 +4,7 @@
 2. A connector stands for its tasks 0 to N-1, where N is the larger of the last task count record and the last task
    commit (Connect itself fences by the record alone: KIP-618), and for every further ID that a coordinator knows
    and that can only be read as a task of it: leftovers of an earlier, larger generation.
-3. A prefix stands for the IDs that coordinators know and that begin with it.
+3. A prefix stands for the IDs that coordinators list and that begin with it; one that stands for none is refused.
 4. An ID that its coordinator does not know is created by fencing it and then kept for transactional.id.expiration.ms
    (7 days). A named one is therefore refused without create_missing; a derived one is skipped without it.
 5. IDs that a task of any Connect group on the cluster has are refused without force, and so are those of which that

@@ -103,6 +103,7 @@ LEADING: Final = "eosctl.leading-options"
 OWN: Final = "Options"
 _TWO_COLUMNS: Final = re.compile(r" +\S+ {2,}(?=\S)")
 _BOUNDS: Final = re.compile(r"(?:(?P<low>[\d.-]+)<=|\b)x(?P<sign>[<>]=)(?P<high>[\d.-]+)")
+_FURTHER_COMMANDS: Final = re.compile(r"(?<=')(, '[^']+')+(?=\?$)")
 _WHOLE: Final = re.compile(r"(?<=default: )(\d+)\.0(?=[\];,\s]|$)")
 
 
@@ -117,7 +118,7 @@ def is_block(paragraph: str) -> bool:
 
 
 def in_words(text: str) -> str:
-    """Typer's text in plain words: `x>=1` is `at least 1`, `1<=x<=3` is `1 to 3`."""
+    """Typer's text in plain words: `x>=1` is `at least 1`, `1<=x<=3` is `1 to 3`; of like commands the most alike."""
 
     def said(bounds: re.Match[str]) -> str:
         high = bounds["high"].removesuffix(".0")
@@ -128,6 +129,7 @@ def in_words(text: str) -> str:
     text = text.replace("Choose from:\n\t", "Choose from ").replace(",\n\t", ", ")
     text = _BOUNDS.sub(said, text).replace("Value error, ", "").replace("Input should be", "must be")
     text = text.replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
+    text = _FURTHER_COMMANDS.sub("", text)
     return _WHOLE.sub(r"\1", text.partition(", unable to parse")[0])
 
 

@@ -51,10 +51,13 @@ def test_a_group_with_options_and_no_command_is_an_error(eosctl, args):
     assert "Missing command." in ran.stderr
 
 
-def test_help_of_a_command_that_does_not_exist_names_one_like_it(eosctl):
-    ran = eosctl("help", "docter")
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("docter", "doctor"), ("conector", "connector"), ("transaction", "transactions")]
+)
+def test_help_of_a_command_that_does_not_exist_names_the_one_most_like_it(eosctl, typed, meant):
+    ran = eosctl("help", typed)
     assert ran.exit_code == 2
-    assert "No such command 'docter'. Did you mean 'doctor'?" in ran.stderr
+    assert f"No such command '{typed}'. Did you mean '{meant}'?\n" in ran.stderr
 
 
 def test_commands_are_grouped_by_what_they_are_for(eosctl):
