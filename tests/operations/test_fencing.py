@@ -58,7 +58,7 @@ def test_a_prefix_is_refused_where_a_coordinator_does_not_list_its_ids() -> None
         read_and_plan(session_on(silent, Conversation()), FencingRequest(prefixes=("a-",)), "connect-configs")
 
 
-@pytest.mark.parametrize(("prefix", "hint"), [("b_", "did you mean b-?"), ("nosuch-", "may Describe")])
+@pytest.mark.parametrize(("prefix", "hint"), [("aa-", "did you mean a-?"), ("nosuch-", "may Describe")])
 def test_a_prefix_with_which_no_listed_id_begins_is_refused(prefix: str, hint: str) -> None:
     request = FencingRequest(prefixes=("a-", prefix))
     with pytest.raises(Refused, match=f"list no transactional ID that begins with {prefix}$") as refused:
