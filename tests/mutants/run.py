@@ -1,9 +1,8 @@
 """`python -m tests.mutants.run --seed 1 --count 200`: which changes of single decisions do the pure tests notice?
 
-First the pure tests run once, and coverage.py keeps which test runs which line. Then each mutant of a sample is
-written into a copy of the tree, and the tests that run its line are run there, until one fails. A mutant that no test
-notices is a survivor, also where no test runs its line. `equivalent.toml` names mutants that change nothing observable,
-each with the reason; they do not count.
+Each mutant of a sample is given to the pure tests that run its line, until one fails. A mutant that no test notices
+is a survivor, also where no test runs its line. `equivalent.toml` names mutants that change nothing observable, each
+with the reason; they do not count.
 """
 
 import argparse
@@ -15,14 +14,14 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Final
 
+import pytest
+
 from tests.mutants.decisions import Mutant, decisions
+from tests.mutants.trial import Trial
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 WORK: Final = ROOT / "build" / "mutants"
@@ -41,11 +40,6 @@ TESTS: Final = (
     "ledger",
 )
 LONGEST_S: Final = 180
-COVERAGE_RC: Final = """[run]
-source = eosctl
-dynamic_context = test_function
-data_file = {data}
-"""
 
 
 def main() -> int:
@@ -58,9 +52,8 @@ def main() -> int:
     given = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
     sample = sampled(given.seed, given.count, given.only)
-    runs = tests_by_line()
     begun = time.monotonic()
-    noticed = tried(sample, runs, given.processes)
+    noticed = tried(sample, given.processes)
     return report(given.seed, sample, noticed, time.monotonic() - begun)
 
 
@@ -71,68 +64,20 @@ def sampled(seed: int, count: int, only: str) -> list[Mutant]:
     return sorted(random.Random(seed).sample(every, min(count, len(every))))
 
 
-def tests_by_line() -> Mapping[tuple[str, int], frozenset[str]]:
-    """The pure tests that run each line; made once for each state of the tree."""
-    tree = subprocess.run(
-        ["git", "stash", "create"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.strip()
-    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    kept = WORK / f"lines-{(tree or head.strip())[:12]}.json"
-    if not kept.exists():
-        kept.write_text(json.dumps(covered()))
-    lines: dict[tuple[str, int], frozenset[str]] = {}
-    for path, by_line in json.loads(kept.read_text()).items():
-        lines |= {(path, int(line)): frozenset(tests) for line, tests in by_line.items()}
-    return lines
-
-
-def covered() -> dict[str, dict[int, list[str]]]:
-    """Path, line and the tests that run it, as `tests/x/test_y.py::test_z`."""
-    from coverage import CoverageData
-
-    settings, data = WORK / "coveragerc", WORK / "coverage"
-    settings.write_text(COVERAGE_RC.format(data=data))
-    data.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", "-m", "pytest", "-q", "-m", "not kafka"]
-    command += ["-p", "no:cacheprovider", *(f"tests/{each}" for each in TESTS)]
-    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    found = CoverageData(str(data))
-    found.read()
-    lines: dict[str, dict[int, list[str]]] = {}
-    for file in found.measured_files():
-        by_line: dict[int, set[str]] = defaultdict(set)
-        for line, contexts in found.contexts_by_lineno(file).items():
-            by_line[line] = {each for each in map(node_id, contexts) if each}
-        lines[str(Path(file).relative_to(ROOT))] = {line: sorted(tests) for line, tests in by_line.items()}
-    return lines
-
-
-def node_id(context: str) -> str:
-    """`tests.x.test_y.test_z` as pytest names it; empty for what runs outside of a test."""
-    module, _, name = context.rpartition(".")
-    while module and not (ROOT / f"{module.replace('.', '/')}.py").exists():
-        module, _, outer = module.rpartition(".")
-        name = f"{outer}::{name}"
-    return f"{module.replace('.', '/')}.py::{name}" if module else ""
-
-
-def tried(
-    sample: Sequence[Mutant], runs: Mapping[tuple[str, int], frozenset[str]], processes: int
-) -> dict[Mutant, bool]:
-    """Of each mutant, whether a test failed with it."""
-    copies: SimpleQueue[Path] = SimpleQueue()
-    for number in range(processes):
-        copies.put(copy_of_tree(WORK / f"tree-{number}"))
-
-    def noticed(mutant: Mutant) -> bool:
-        place = copies.get()
-        try:
-            return fails(place, mutant, runs.get((mutant.path, mutant.line), frozenset()))
-        finally:
-            copies.put(place)
-
-    with ThreadPoolExecutor(processes) as pool:
-        return dict(zip(sample, pool.map(noticed, sample), strict=True))
+def tried(sample: Sequence[Mutant], processes: int) -> dict[Mutant, str]:
+    """Of each mutant the test that failed with it, or nothing."""
+    trial = Trial(ROOT, sample, WORK, processes)
+    os.environ["CI"] = "true"
+    # A browser decides nothing in these rooms, and takes a minute.
+    arguments = ["-q", "-m", "not kafka", "--ignore=tests/render/test_audit_page_in_browser.py"]
+    arguments += [f"tests/{each}" for each in TESTS]
+    arguments += [each for name in ("cacheprovider", "xdist") for each in ("-p", f"no:{name}")]
+    os.chdir(ROOT)
+    ended = pytest.main([*arguments, "-s", "--timeout=0"], plugins=[trial])
+    if ended or len(trial.noticed) + len(trial.untried) != len(sample):
+        raise SystemExit(f"the tests could not be collected or tried: pytest ended with {ended}")
+    tree = copy_of_tree(WORK / "tree")
+    return trial.noticed | {mutant: fails(tree, mutant, files) for mutant, files in trial.untried.items()}
 
 
 def copy_of_tree(place: Path) -> Path:
@@ -146,11 +91,10 @@ def copy_of_tree(place: Path) -> Path:
     return place
 
 
-def fails(place: Path, mutant: Mutant, tests: Iterable[str]) -> bool:
-    """Whether one of the tests fails with the mutant; a test that does not end has failed."""
-    chosen = sorted(tests)
-    if not chosen:
-        return False
+def fails(place: Path, mutant: Mutant, files: Sequence[str]) -> str:
+    """What a mutant that is decided at import does to the tests in these files, in a process of their own."""
+    if not files:
+        return ""
     file = place / mutant.path
     original = file.read_text()
     file.write_text(mutant.apply(original))
@@ -167,18 +111,16 @@ def fails(place: Path, mutant: Mutant, tests: Iterable[str]) -> bool:
         "-m",
         "not kafka",
     ]
-    environment = {**os.environ, "PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1", "CI": "true"}
+    environment = {**os.environ, "PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        # Many tests are named by their files: a command line is not endless.
-        names = chosen if len(chosen) < 400 else sorted({each.partition("::")[0] for each in chosen})
         ran = subprocess.run(
-            [*command, *names], cwd=place, env=environment, capture_output=True, timeout=LONGEST_S, check=False
+            [*command, *files], cwd=place, env=environment, capture_output=True, timeout=LONGEST_S, check=False
         )
     except subprocess.TimeoutExpired:
-        return True
+        return "(did not end)"
     finally:
         file.write_text(original)
-    return ran.returncode != 0
+    return "(decided at import)" if ran.returncode else ""
 
 
 def reasons() -> dict[tuple[str, str, str], str]:
@@ -189,7 +131,7 @@ def reasons() -> dict[tuple[str, str, str], str]:
     return {(each["path"], each["original"], each["changed"]): each["why"] for each in listed}
 
 
-def report(seed: int, sample: Sequence[Mutant], noticed: Mapping[Mutant, bool], seconds: float) -> int:
+def report(seed: int, sample: Sequence[Mutant], noticed: Mapping[Mutant, str], seconds: float) -> int:
     """Prints survivors and the rate, and keeps both."""
     known = reasons()
     alive = [each for each in sample if not noticed[each]]
