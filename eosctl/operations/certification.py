@@ -283,6 +283,7 @@ class _Certification:
     def _break(self, round_: Round, begun: int) -> int:
         """Load, fault, healing, until the tasks run again; how many failed ones were restarted for that."""
         running = self._running
+        running.site.revive()
         boundary = {} if round_.boundary is None else {"transaction_boundary": round_.boundary}
         if round_.boundary == "interval":
             boundary["transaction_boundary_interval_ms"] = "500"

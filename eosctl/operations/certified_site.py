@@ -72,6 +72,15 @@ class CertifiedSite:
         """The workers that run and are not frozen."""
         return [each for each in self.workers if each not in self.frozen and self.sandbox.worker_pid(each) is not None]
 
+    def revive(self) -> None:
+        """Starts brokers and workers that an earlier round left ended."""
+        for node in range(1, self.sandbox.spec.brokers + 1):
+            if self.sandbox.broker_pid(node) is None:
+                self.sandbox.start_broker(node)
+        for number in self.workers:
+            if self.sandbox.worker_pid(number) is None:
+                self.sandbox.start_worker(number)
+
     def ask(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, timeout_s: float = PATIENCE_S
     ) -> object:
