@@ -48,6 +48,7 @@ _NAMED: Final = re.compile(
     r"|topic\.creation\.[^.]+\.(?:include|exclude|partitions|replication\.factor|cleanup\.policy|retention\.ms"
     r"|min\.insync\.replicas|compression\.type)"
     r"|(?:key|value|header)\.converter\.schemas\.(?:enable|cache\.size)"
+    r"|column\.(?:mask|truncate)\..+"
 )
 
 _CONNECT: Final = """
@@ -91,6 +92,9 @@ slot.name publication.name plugin.name snapshot.mode include.schema.changes prov
 topic.prefix topic.delimiter topic.naming.strategy topic.heartbeat.prefix topic.transaction
 notification.enabled.channels notification.sink.topic.name signal.enabled.channels signal.kafka.topic
 signal.kafka.groupId signal.consumer.group.id
+schema.include.list schema.exclude.list database.include.list database.exclude.list table.include.list
+table.exclude.list skipped.operations converters unavailable.value.placeholder
+decimal.handling.mode time.precision.mode binary.handling.mode bigint.unsigned.handling.mode
 schema.history.internal schema.history.internal.kafka.topic schema.history.internal.kafka.bootstrap.servers
 database.history database.history.kafka.topic database.history.kafka.bootstrap.servers
 """

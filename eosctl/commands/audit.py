@@ -39,6 +39,7 @@ from eosctl.render.answers.audit import (
     view_history,
     view_status,
 )
+from eosctl.render.answers.source_audit import TABLES, view_source_audit
 from eosctl.render.audit_page import render_audit_page
 from eosctl.render.formats import json_of
 from eosctl.shell.options import GlobalOptions, answer, connecting, gating, showing
@@ -80,7 +81,7 @@ Period: TypeAlias = Annotated[str | None, typer.Option("--from", "--to", "--sinc
 
 
 @app.command("run", hidden=True)
-@app.callback(invoke_without_command=True, subcommand_metavar="[status|history]")
+@app.callback(invoke_without_command=True, subcommand_metavar="[source|status|history]")
 @showing(CONNECTORS, WITNESS, RANGES, TRANSACTIONS, STALLS, plan=(TOPICS, PLANNED_RANGES))
 @gating
 @about_offsets
@@ -168,6 +169,93 @@ def _require_one_input(options: GlobalOptions, log_dir: list[Path] | None, engin
     if engine is EngineName.SPARK and (log_dir or options.snapshot is not None):
         option = "--log-dir" if log_dir else "--snapshot"
         raise UsageError(f"{option} is read on this machine", hint="leave --engine spark out")
+
+
+# Options of `audit source`.
+
+
+AuditedSource: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--source-dsn",
+        metavar="URL",
+        envvar="EOSCTL_SOURCE_DSN",
+        help="The source's database, postgresql://USER@HOST/DATABASE. Its password: ${env:NAME}.",
+    ),
+]
+SourceTable: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--table",
+        metavar="SCHEMA.NAME[=TOPIC]",
+        show_default=False,
+        help="Only this table, and its topic. May be repeated. [default: all that the connector captures]",
+    ),
+]
+Chunk: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, max=100_000, help="Rows of one query.")]
+Rate: TypeAlias = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="At most so many rows of the database a second.")
+]
+Sample: TypeAlias = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, max=100_000, help="Compare so many rows of each table, at random. [default: all]"),
+]
+StateFile: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--state", metavar="FILE", help="Keep what was read in FILE; the next run goes on there."),
+]
+Wait: TypeAlias = Annotated[
+    float, typer.Option(metavar="SECONDS", min=0, help="How long to wait for the connector to pass what was read.")
+]
+CaughtUp: TypeAlias = Annotated[
+    bool, typer.Option("--caught-up", help="The connector has read all changes: take its position for granted.")
+]
+
+
+@app.command("source")
+@showing(TABLES)
+@gating
+@about_offsets
+def source(
+    options: GlobalOptions,
+    request: "OffsetsRequest",
+    source_dsn: AuditedSource = None,
+    table: SourceTable = None,
+    chunk: Chunk = 5000,
+    rate: Rate = None,
+    sample: Sample = None,
+    state: StateFile = None,
+    wait: Wait = 60.0,
+    caught_up: CaughtUp = False,
+) -> int:
+    """Compare each row of a captured table with its last record in the topic.
+
+    Use it where `audit` says held and you must know that no row is missing: after an incident, a move, or an upgrade of
+    the connector. Each key must have the same values on both sides, at the position of the source's log at which its
+    row was read; the table and the connector may go on meanwhile. The database is only read, in short transactions.
+    A difference counts once the connector has passed that position. Values must be JSON, as Debezium's envelope or as
+    plain rows. Needs SELECT on the tables and Read on the topics.
+
+    Examples:
+      eosctl audit source -b broker:9092 --connect-url http://worker:8083 --connector shop \
+--source-dsn 'postgresql://reader@db/shop'
+      eosctl audit source -b broker:9092 --connect-url http://worker:8083 --connector shop \
+--source-dsn 'postgresql://reader@db/shop' --table public.orders --rate 2000 --state orders.state
+      eosctl audit source -b broker:9092 --table public.orders=jdbc-orders --source-dsn 'postgresql://reader@db/shop' \
+--sample 10000 --caught-up
+    """
+    from eosctl.operations import source_audit
+
+    if source_dsn is None:
+        raise UsageError("no source database is named", hint="give --source-dsn postgresql://USER@HOST/DATABASE")
+    if len(request.connectors) > 1:
+        raise UsageError("audit source compares the tables of one connector", hint="give --connector once")
+    asked = source_audit.SourceAuditRequest(
+        offsets=request, source_dsn=source_dsn, tables=tuple(table or ()), chunk=chunk, rate=rate, sample=sample,
+        state=state, wait_s=wait, caught_up=caught_up,
+    )  # fmt: skip
+    with Session(options) as session:
+        return answer(options, source_audit.audit_source(session, asked), view_source_audit)
 
 
 @app.command("status")

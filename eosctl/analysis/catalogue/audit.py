@@ -271,6 +271,40 @@ PLAIN_LEADER_WRITE: Final = FindingKind(
     source="KIP-618",
     commands=("audit",),
 )
+SOURCE_ROW_MISSING: Final = FindingKind(
+    id="EOS222",
+    name="source-row-missing",
+    title="a row of the source table is not in the topic",
+    severity=Severity.ERROR,
+    cause="The transaction at the point of the comparison saw the row. The connector has passed that point, and the "
+    "last record of the row's key is a deletion, or the topic has no record of it.",
+    fix="write the row again: an update that changes nothing, or an incremental snapshot of the table; look with "
+    "`eosctl audit` for the time at which it was lost",
+    source="docs/source-audit.md",
+    commands=("audit source",),
+)
+SOURCE_ROW_EXTRA: Final = FindingKind(
+    id="EOS223",
+    name="source-row-extra",
+    title="a key of the topic is not in the source table",
+    severity=Severity.ERROR,
+    cause="The last record of the key is no deletion, and a transaction of the source that saw the record's change did "
+    "not see a row of the key: its deletion did not come, or something else wrote the record.",
+    fix="write a tombstone of the key to topic <topic>, and inform its readers",
+    source="docs/source-audit.md",
+    commands=("audit source",),
+)
+SOURCE_ROW_DIFFERS: Final = FindingKind(
+    id="EOS224",
+    name="source-row-differs",
+    title="a row of the source table has other values in the topic",
+    severity=Severity.ERROR,
+    cause="The last record of the key that the point of the comparison saw has other values than the row had there: a "
+    "change did not come, came in another order, or something else wrote the record.",
+    fix="write the row again: an update that changes nothing, or an incremental snapshot of the table",
+    source="docs/source-audit.md",
+    commands=("audit source",),
+)
 LOST_RANGE: Final = FindingKind(
     id="EOS230",
     name="lost-range",

@@ -36,6 +36,7 @@ from eosctl.render.answers.plan import AppliedData, KeptPlansData, PlanData
 from eosctl.render.answers.probe import ProbeData, ProbePlanData
 from eosctl.render.answers.profile import ConnectionCheckData, ProfileData, ProfilesData, SettingsData
 from eosctl.render.answers.sandbox import EnvironmentData, StartedData, StatusData, StoppedData
+from eosctl.render.answers.source_audit import SourceAuditData
 from eosctl.render.answers.timeline import TimelineData
 from eosctl.render.answers.tracing import TraceData
 from eosctl.render.answers.transaction_log import LogHistoryData, TransactionLogData
@@ -332,6 +333,7 @@ KINDS: Final = (
     DocumentKind("audit.plan", AuditPlanData, ("audit",)),
     DocumentKind("audit.status", LedgerStatusData, ("audit status",)),
     DocumentKind("audit.history", LedgerHistoryData, ("audit history",)),
+    DocumentKind("audit.source", SourceAuditData, ("audit source",)),
     DocumentKind("mirror.audit", MirrorData, ("mirror audit",)),
     DocumentKind("verify", VerifiedData, ("verify",)),
     DocumentKind("spark-bundle", SparkBundleData, ("spark-bundle",)),

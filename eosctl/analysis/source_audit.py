@@ -1,0 +1,397 @@
+"""Rows of a table and records of its topic as images that can be compared, and what a point of the source's log saw.
+
+An image has eight bytes for each column, a digest of the value's text; zeros stand for a value that is not compared.
+Both sides make the same text of a value, by the kind of its column:
+
+    integer, date        a whole number (days since the epoch)
+    timestamp, instant   microseconds since the epoch; time: since midnight
+    decimal              digits without trailing zeros
+    real, double         Python's shortest form of the number of 32 or 64 bits
+    bytes                hexadecimal
+
+docs/source-audit.md has the rule of the point.
+"""
+
+import json
+from base64 import b64decode, urlsafe_b64decode
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import lru_cache
+from hashlib import blake2b
+from struct import error as StructError
+from struct import pack, unpack
+from types import UnionType
+from typing import Any, Final, NamedTuple
+
+from msgspec import DecodeError
+from msgspec.json import decode
+
+from eosctl.analysis.catalogue.audit import SOURCE_ROW_DIFFERS, SOURCE_ROW_EXTRA, SOURCE_ROW_MISSING
+from eosctl.model.audit import AuditVerdict
+from eosctl.model.report import Finding
+from eosctl.model.source_audit import (
+    CapturedTable,
+    ColumnKind,
+    ComparedTable,
+    Handling,
+    RowDifference,
+    SourcePoint,
+    SourcePosition,
+    TableColumn,
+)
+
+WIDTH: Final = 8
+NOT_COMPARED: Final = bytes(WIDTH)
+NULL: Final = blake2b(b"\0null", digest_size=WIDTH).digest()
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+DAY_US: Final = 86_400_000_000
+XIDS: Final = 1 << 32
+MOST_RUNNING: Final = 1 << 24
+"""Transactions that may run at once, generously: an ID so much behind the snapshot's end is an old one, wrapped."""
+
+
+class TopicRecord(NamedTuple):
+    """What a record says of a row: its key as in `key_text`, its values (None: deleted), and where its change lies."""
+
+    key: str
+    row: Mapping[str, object] | None
+    position: SourcePosition | None
+
+
+class Unusable(ValueError):  # a record's answer, not an error
+    """The record cannot be read as a row's, and why."""
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
+
+
+def image_of(texts: Sequence[str | bool | None]) -> bytes:
+    """The image of a row's texts: None is NULL, False a value that is not compared."""
+    return b"".join(
+        blake2b(each.encode(), digest_size=WIDTH).digest()
+        if isinstance(each, str)
+        else NULL
+        if each is None
+        else NOT_COMPARED
+        for each in texts
+    )
+
+
+def differing_columns(columns: Sequence[TableColumn], one: bytes, other: bytes) -> tuple[str, ...]:
+    """The names of those columns that are compared on both sides and differ."""
+    found = []
+    for number, column in enumerate(columns):
+        mine, its = one[number * WIDTH : (number + 1) * WIDTH], other[number * WIDTH : (number + 1) * WIDTH]
+        if mine != its and NOT_COMPARED not in {mine, its}:
+            found.append(column.name)
+    return tuple(found)
+
+
+def compared_columns(images: Sequence[bytes], width: int) -> frozenset[int]:
+    """The numbers of the columns that any of these images holds a value of."""
+    return frozenset(
+        number
+        for number in range(width)
+        if any(each[number * WIDTH : (number + 1) * WIDTH] != NOT_COMPARED for each in images)
+    )
+
+
+def table_text(column: TableColumn, text: str | None) -> str | bool | None:
+    """The text of a value as the database gives it; False where it is not compared (an infinite time, for one)."""
+    if text is None or column.kind in {ColumnKind.TEXT, ColumnKind.BYTES, ColumnKind.INTEGER}:
+        return text
+    try:
+        return _of_table(column.kind, text)
+    except (ValueError, ArithmeticError, StructError):
+        return False
+
+
+def _of_table(kind: ColumnKind, text: str) -> str | bool:
+    read = _READ.get(kind)
+    return False if read is None else read(text)
+
+
+def topic_text(column: TableColumn, value: Any, handling: Handling) -> str | bool | None:  # noqa: ANN401  # any JSON
+    """The text of a value as a record has it; False where it is not compared: the placeholder, or an unknown form."""
+    if value is None:
+        return None
+    if value in (handling.unavailable, [handling.unavailable]):
+        return False
+    try:
+        return _of_topic(column, value, handling)
+    except (ValueError, TypeError, KeyError, ArithmeticError, StructError, AttributeError):
+        return False
+
+
+def _of_topic(column: TableColumn, value: Any, handling: Handling) -> str | bool:  # noqa: ANN401  # any JSON
+    match column.kind:
+        case ColumnKind.DECIMAL:
+            return _decimal_of(value, column, handling)
+        case ColumnKind.BYTES:
+            return _bytes_of(value, handling)
+        case ColumnKind.DATE | ColumnKind.TIME | ColumnKind.TIMESTAMP | ColumnKind.INSTANT:
+            return _time_of(column, value, handling)
+    form = _FORMS.get(column.kind)
+    return form[1](value) if form is not None and isinstance(value, form[0]) else False
+
+
+def _real(value: float) -> str:
+    return repr(unpack("<f", pack("<f", value))[0])
+
+
+def _decimal(value: Decimal) -> str:
+    """Digits without trailing zeros, and `0` for all zeros."""
+    if not value.is_finite():
+        return str(value)
+    text = format(value, "f")
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text in {"-0", ""} else text
+
+
+_READ: Final[Mapping[ColumnKind, Callable[[str], str]]] = {
+    ColumnKind.PADDED: lambda text: text.rstrip(" "),
+    ColumnKind.BOOLEAN: lambda text: "true" if text in {"true", "t", "1"} else "false",
+    ColumnKind.REAL: lambda text: _real(float(text)),
+    ColumnKind.DOUBLE: lambda text: repr(float(text)),
+    ColumnKind.DECIMAL: lambda text: _decimal(Decimal(text)),
+    ColumnKind.LIST: lambda text: json.dumps(json.loads(text)),
+    **dict.fromkeys(
+        (ColumnKind.DATE, ColumnKind.TIME, ColumnKind.TIMESTAMP, ColumnKind.INSTANT), lambda text: str(int(text))
+    ),
+}
+"""A database's text to the one that is compared."""
+_FORMS: Final[Mapping[ColumnKind, tuple[type | UnionType, Callable[[Any], str]]]] = {
+    ColumnKind.TEXT: (str, str),
+    ColumnKind.PADDED: (str, lambda value: value.rstrip(" ")),
+    ColumnKind.INTEGER: (int, lambda value: str(int(value))),
+    ColumnKind.BOOLEAN: (int, lambda value: "true" if value else "false"),
+    ColumnKind.REAL: (int | float | str, lambda value: _real(float(value))),
+    ColumnKind.DOUBLE: (int | float | str, lambda value: repr(float(value))),
+    ColumnKind.LIST: (list, json.dumps),
+}
+"""The types in JSON that a kind of column has, and the text of such a value."""
+
+
+def _decimal_of(value: Any, column: TableColumn, handling: Handling) -> str | bool:  # noqa: ANN401  # any JSON
+    """precise: unscaled bytes with the column's scale, or with its own in a struct; string and NUMERIC: the digits.
+
+    A double has lost digits that the table has, and is not compared.
+    """
+    if handling.decimals == "double":
+        return False
+    if isinstance(value, dict):
+        return _decimal(_unscaled(value["value"], value["scale"]))
+    if isinstance(value, str) and handling.decimals == "precise":
+        return False if column.digits is None else _decimal(_unscaled(value, column.digits))
+    return _decimal(Decimal(str(value))) if isinstance(value, str | int) else False
+
+
+def _unscaled(text: str, scale: int) -> Decimal:
+    number = int.from_bytes(b64decode(text, validate=True), "big", signed=True)
+    digits = tuple(map(int, str(abs(number))))
+    return Decimal((int(number < 0), digits, -scale))
+
+
+def _bytes_of(value: Any, handling: Handling) -> str | bool:  # noqa: ANN401  # any JSON
+    if handling.binaries == "hex":
+        return bytes.fromhex(value).hex()
+    raw = urlsafe_b64decode(value) if handling.binaries == "base64-url-safe" else b64decode(value, validate=True)
+    return False if raw == handling.unavailable.encode() else raw.hex()
+
+
+def _time_of(column: TableColumn, value: Any, handling: Handling) -> str | bool:  # noqa: ANN401  # any JSON
+    """Microseconds, or days of a date. A column of milliseconds has three digits or fewer of a fraction."""
+    if column.kind is ColumnKind.INSTANT:
+        return str(_micros(value)) if isinstance(value, str) else False
+    if isinstance(value, bool) or not isinstance(value, int) or handling.times not in TIMES:
+        return False
+    if column.kind is ColumnKind.DATE:
+        return str(value)
+    digits = 6 if column.digits is None else column.digits
+    is_micros = handling.times != "connect" and (digits > 3 or handling.times == "adaptive_time_microseconds")
+    if column.kind is ColumnKind.TIMESTAMP and handling.times == "adaptive_time_microseconds":
+        is_micros = digits > 3
+    if handling.times == "connect" and digits > 3:
+        return False  # the topic has lost digits
+    return str(value if is_micros else value * 1000)
+
+
+TIMES: Final = frozenset({"adaptive", "adaptive_time_microseconds", "connect"})
+
+
+def _micros(text: str) -> int:
+    passed = datetime.fromisoformat(text) - EPOCH
+    return passed.days * DAY_US + passed.seconds * 1_000_000 + passed.microseconds
+
+
+def key_text(table: CapturedTable, row: Mapping[str, object], handling: Handling) -> str | None:
+    """The values of the primary key as one text, the same for both sides; None where one is missing or not compared."""
+    texts = [topic_text(each, row.get(each.name), handling) for each in table.key]
+    return joined_key(texts)
+
+
+def joined_key(texts: Sequence[str | bool | None]) -> str | None:
+    """The texts of a key's values as one; None where one of them is no text."""
+    if not texts or not all(isinstance(each, str) for each in texts):
+        return None
+    return str(texts[0]) if len(texts) == 1 else json.dumps(texts, ensure_ascii=False)
+
+
+# -- records -----------------------------------------------------------------------------------------------------------
+
+
+def read_record(
+    table: CapturedTable, key: bytes | None, value: bytes | None, handling: Handling
+) -> TopicRecord:  # fmt: skip
+    """What a record of the table's topic says, in Debezium's envelope or as a plain row. Raises Unusable."""
+    read = None if value is None else _object(value, "value")
+    if read is not None and read.get("op") == "t" and "source" in read:
+        raise Unusable("a TRUNCATE, of which the deleted keys are not in the topic")
+    row, position = (None, None) if read is None else _row_of(read)
+    of_key = _keyed(table, key) if key is not None else {}
+    before = read.get("before") if isinstance(read, dict) and isinstance(read.get("before"), dict) else None
+    for each in (of_key, row, before, read):
+        found = None if not each else key_text(table, each, handling)
+        if found is not None:
+            return TopicRecord(found, row, position)
+    raise Unusable("the primary key is in neither key nor value, or not as JSON")
+
+
+def _keyed(table: CapturedTable, key: bytes) -> Mapping[str, object]:
+    try:
+        found = decode(key)
+    except DecodeError:
+        found = key.decode() if key.isascii() and key.decode().isprintable() else None
+    found = _payload(found)
+    if isinstance(found, dict):
+        return found
+    columns = table.key
+    return {columns[0].name: found} if len(columns) == 1 and found is not None else {}
+
+
+def _payload(read: object) -> object:
+    return read["payload"] if isinstance(read, dict) and read.keys() == {"schema", "payload"} else read
+
+
+def _object(raw: bytes, what: str) -> dict[str, Any] | None:
+    try:
+        read = _payload(decode(raw))
+    except (DecodeError, RecursionError):
+        raise Unusable(f"its {what} is not JSON") from None
+    if read is not None and not isinstance(read, dict):
+        raise Unusable(f"its {what} is no JSON object")
+    return read
+
+
+def _row_of(read: Mapping[str, Any]) -> tuple[Mapping[str, object] | None, SourcePosition | None]:
+    """Envelope: `op`, `after` and `source`. Plain row: its members, with `__deleted` and `__source_…` of Debezium."""
+    if "op" in read and isinstance(read.get("source"), dict) and ("after" in read or "before" in read):
+        row = None if read["op"] == "d" else read.get("after")
+        return row, _position(read["source"], is_read=read["op"] == "r")
+    prefixed = {name.removeprefix("__source_"): each for name, each in read.items() if name.startswith("__source_")}
+    is_deleted = str(read.get("__deleted")).lower() == "true"
+    if "snapshot" in prefixed or "op" in read or "__op" in read:
+        is_read = str(prefixed.get("snapshot", "false")) not in {"false", "None"} or read.get("__op") == "r"
+        return (None if is_deleted else read), _position(prefixed, is_read=is_read)
+    return (None if is_deleted else read), None
+
+
+def _position(source: Mapping[str, Any], *, is_read: bool) -> SourcePosition | None:
+    lsn, file, pos = source.get("lsn"), source.get("file"), source.get("pos")
+    if isinstance(lsn, int):
+        transaction = source.get("txId")
+        return SourcePosition(lsn, transaction if isinstance(transaction, int) else None, is_read)
+    if isinstance(file, str) and isinstance(pos, int):
+        order = binlog_order(file, pos)
+        return None if order is None else SourcePosition(order, None, is_read)
+    return None
+
+
+def binlog_order(file: str, place: int) -> int | None:
+    """A place in a binary log as one number; None for a file whose name has none at its end."""
+    number = file.rpartition(".")[2]
+    return (int(number) << 40) + place if number.isdecimal() and len(number) < 8 else None
+
+
+# -- points ------------------------------------------------------------------------------------------------------------
+
+
+def is_seen(position: SourcePosition, point: SourcePoint) -> bool:
+    """Whether the transaction at the point saw this change.
+
+    A snapshot's record holds what was committed before its position. Of other records PostgreSQL's own rule decides:
+    a transaction is seen if its ID is below the snapshot's xmax and not among those that ran.
+    """
+    if position.is_read:
+        return position.order <= point.low
+    if point.snapshot is None:
+        return position.order < point.low
+    if position.order > point.high:
+        return False
+    if position.transaction is None:
+        return position.order <= point.low
+    end, running = _snapshot(point.snapshot)
+    ahead = (position.transaction - end) % XIDS
+    if ahead < XIDS // 2 and (position.order > point.low or ahead < MOST_RUNNING):
+        return False
+    return position.transaction % XIDS not in running
+
+
+@lru_cache(maxsize=64)
+def _snapshot(text: str) -> tuple[int, frozenset[int]]:
+    """xmax, and the IDs that ran as 32 bits, of `10:20:10,14,15`."""
+    _, end, running = text.split(":")
+    return int(end), frozenset(int(each) % XIDS for each in running.split(",") if each)
+
+
+# -- verdicts ----------------------------------------------------------------------------------------------------------
+
+
+CONFIDENCE: Final = 0.95
+KINDS: Final = {
+    RowDifference.MISSING: SOURCE_ROW_MISSING,
+    RowDifference.EXTRA: SOURCE_ROW_EXTRA,
+    RowDifference.DIFFERING: SOURCE_ROW_DIFFERS,
+}
+WORDS: Final = {
+    RowDifference.MISSING: "rows of {table} are not in topic {topic}",
+    RowDifference.EXTRA: "keys of topic {topic} are not in {table}",
+    RowDifference.DIFFERING: "rows of {table} have other values in topic {topic}",
+}
+
+
+def unseen_at_most(sample: int, rows: int) -> int:
+    """How many of the rows may differ though none of a random sample does, with a confidence of 95 %."""
+    if sample >= rows or sample <= 0:
+        return 0 if sample >= rows else rows
+    return min(rows - sample, int((1 - (1 - CONFIDENCE) ** (1 / sample)) * rows))
+
+
+def verdict_of(compared: ComparedTable) -> AuditVerdict:
+    if any(compared.counts.values()):
+        return AuditVerdict.BROKEN
+    return AuditVerdict.CANNOT_TELL if compared.undecided or compared.reasons else AuditVerdict.HELD
+
+
+def findings_about(compared: ComparedTable) -> tuple[Finding, ...]:
+    """One finding for each way in which keys of the table differ, with a sample of the keys."""
+    table, found = compared.table, []
+    for difference, kind in KINDS.items():
+        count = compared.counts.get(difference, 0)
+        if count:
+            samples = compared.samples.get(difference, ())
+            words = WORDS[difference].format(table=table.label, topic=table.topic)
+            sample = [
+                {"key": each.key, "columns": list(each.columns), "partition": each.partition, "offset": each.offset}
+                for each in samples
+            ]
+            first = ", ".join(each.key for each in samples[:3])
+            found.append(
+                kind.finding(
+                    table.label,
+                    f"{count:,} {words}: {first}{' and others' if count > 3 else ''}",
+                    {"topic": table.topic, "count": count, "keys": sample},
+                )
+            )
+    return tuple(found)

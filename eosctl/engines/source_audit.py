@@ -1,0 +1,479 @@
+"""The comparison of one table with its topic, in a SQLite file: what was read stays there, so memory does not grow.
+
+`source_row` has the image of each row with the number of the point it was read at, `topic_row` the last record of each
+key that its point saw, `differing` the keys that differ. Each step commits what it adds with the place to go on at.
+
+A record of a key without a row is taken whatever its position: `look` gives such a key a point of its own later, which
+decides (rule 4 of docs/source-audit.md). A tombstone has no position and belongs to the record before it.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Final, NamedTuple, Self
+
+from msgspec.json import decode, encode
+
+from eosctl.analysis.source_audit import (
+    NOT_COMPARED,
+    WIDTH,
+    TopicRecord,
+    Unusable,
+    differing_columns,
+    image_of,
+    is_seen,
+    joined_key,
+    read_record,
+    table_text,
+    topic_text,
+)
+from eosctl.codecs.record_batches import DamagedOffsets, iter_entries
+from eosctl.errors import ConfigError, Refused, Undecodable
+from eosctl.model.audit import AuditPlan, OffsetRange
+from eosctl.model.source_audit import (
+    CapturedTable,
+    ColumnKind,
+    Handling,
+    RowDifference,
+    RowSample,
+    SourcePoint,
+    SourcePosition,
+)
+from eosctl.sources.audit_log import ControlBatch, LogSource
+from eosctl.sources.source_tables import SourceChunk
+
+AT_A_TIME: Final = 500
+MOST_SAMPLES: Final = 10
+CACHE_KIB: Final = 64 << 10
+ASKABLE: Final = frozenset(
+    {ColumnKind.INTEGER, ColumnKind.TEXT, ColumnKind.PADDED, ColumnKind.BOOLEAN, ColumnKind.DECIMAL}
+)
+"""Kinds whose text is what the database takes as a value."""
+_TABLES: Final = """
+CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS point (number INTEGER PRIMARY KEY, low INTEGER, high INTEGER, snapshot TEXT);
+CREATE TABLE IF NOT EXISTS source_row (key TEXT PRIMARY KEY, raw TEXT, point INTEGER, image BLOB) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS topic_row (key TEXT PRIMARY KEY, image BLOB, topic_partition INTEGER, record_offset INTEGER,
+    place INTEGER, xid INTEGER, is_read INTEGER, is_later INTEGER) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS differing (key TEXT PRIMARY KEY, kind TEXT, point INTEGER, columns TEXT,
+    topic_partition INTEGER, record_offset INTEGER, raw TEXT, doubt INTEGER DEFAULT 0) WITHOUT ROWID;
+"""
+_EMPTIED: Final = "DELETE FROM point; DELETE FROM source_row; DELETE FROM topic_row; DELETE FROM differing; "
+
+
+class _Last(NamedTuple):
+    """The last record of a key that counts, and whether records behind its point were seen: 2, one of a snapshot."""
+
+    image: bytes | None
+    partition: int
+    offset: int
+    position: SourcePosition | None
+    is_later: int
+
+
+class Differing(NamedTuple):
+    """A key that differs; raw are the values of its primary key as the database writes them."""
+
+    key: str
+    raw: tuple[str, ...]
+
+
+class TableComparison:
+    """The file at `path`; `of` names all that must be the same to go on with it."""
+
+    def __init__(self, path: Path | str, of: str, handling: Handling) -> None:
+        self._handling = handling
+        try:
+            self._database = sqlite3.connect(path, isolation_level=None)
+            self._database.executescript(
+                f"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-{CACHE_KIB}; {_TABLES}"
+            )
+        except sqlite3.Error as error:
+            raise ConfigError(f"cannot keep the comparison in {path}: {error}") from error
+        before = self.kept("of")
+        if before is not None and before != of:
+            self._database.close()
+            raise Refused(f"{path} holds the comparison of {before}, not of {of}", hint="name another --state file")
+        self._keep("of", of)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
+
+    def kept(self, name: str) -> str | None:
+        """A value of `keep`; None: it was not kept."""
+        found = self._one("SELECT value FROM kept WHERE name = ?", name)
+        return None if found is None else str(found[0])
+
+    def _keep(self, name: str, value: object) -> None:
+        self._database.execute("INSERT OR REPLACE INTO kept VALUES (?, ?)", (name, str(value)))
+
+    def _one(self, statement: str, *values: object) -> Sequence[object] | None:
+        return self._database.execute(statement, values).fetchone()  # type: ignore[no-any-return]  # sqlite3's rows
+
+    def _number(self, name: str) -> int:
+        return int(self.kept(name) or 0)
+
+    def begin(self, table: CapturedTable) -> None:
+        """Makes room for this table, unless it is the one that the file has begun with."""
+        if self.kept("table") == table.label:
+            return
+        self._database.executescript(_EMPTIED)
+        self._database.execute("DELETE FROM kept WHERE name != 'of'")
+        self._keep("table", table.label)
+
+    # -- rows of the table ---------------------------------------------------------------------------------------------
+
+    @property
+    def after(self) -> tuple[str, ...] | None:
+        """The key that the next chunk begins behind; None: at the first row."""
+        text = self.kept("after")
+        return None if text is None else decode(text, type=tuple[str, ...])
+
+    @property
+    def is_read(self) -> bool:
+        """Whether all rows of the table are here."""
+        return self.kept("rows read") is not None
+
+    def end_rows(self) -> None:
+        self._keep("rows read", 1)
+
+    def add(self, table: CapturedTable, chunk: SourceChunk) -> None:
+        """Takes the rows of a chunk, and keeps where it ends."""
+        with self._database:
+            self._database.execute("BEGIN")
+            point = self._add_point(chunk.point)
+            rows = [(*each[:2], point, each[2]) for each in images_of(table, chunk)]
+            self._database.executemany("INSERT OR REPLACE INTO source_row VALUES (?, ?, ?, ?)", rows)
+            self._keep("after", encode(chunk.rows[-1][0]).decode())
+            self._note("source", {each[3] for each in rows}, len(table.columns))
+
+    def _note(self, side: str, images: Iterable[bytes], width: int) -> None:
+        """Remembers which columns of this side have had a value that is compared."""
+        known = self._number(f"{side} columns")
+        for each in images:
+            if known == (1 << width) - 1:
+                break
+            for number in range(width):
+                if each[number * WIDTH : (number + 1) * WIDTH] != NOT_COMPARED:
+                    known |= 1 << number
+        self._keep(f"{side} columns", known)
+
+    def uncompared(self, table: CapturedTable) -> tuple[str, ...]:
+        """Columns without a value that is compared on both sides; none where one side has no rows."""
+        sides = [self._number(f"{side} columns") for side in ("source", "topic")]
+        if not all(sides):
+            return ()
+        both = sides[0] & sides[1]
+        return tuple(
+            f"{column.name} ({column.type})" for number, column in enumerate(table.columns) if not both >> number & 1
+        )
+
+    def _add_point(self, point: SourcePoint) -> int:
+        cursor = self._database.execute("INSERT INTO point (low, high, snapshot) VALUES (?, ?, ?)", point)
+        return int(cursor.lastrowid or 0)
+
+    def last_point(self) -> SourcePoint | None:
+        found = self._one("SELECT low, high, snapshot FROM point ORDER BY high DESC LIMIT 1")
+        return None if found is None else SourcePoint(*found)  # type: ignore[arg-type]  # as `_add_point` wrote it
+
+    def rows(self) -> int:
+        return self._count("source_row")
+
+    def keys(self) -> int:
+        return self._count("topic_row WHERE image IS NOT NULL")
+
+    def _count(self, what: str) -> int:
+        found = self._one(f"SELECT count(*) FROM {what}")
+        return 0 if found is None else int(str(found[0]))
+
+    # -- records of the topic ------------------------------------------------------------------------------------------
+
+    def next_offset(self, partition: int) -> int:
+        """The first offset of the partition that was not read."""
+        return self._number(f"offset {partition}")
+
+    def note_order(self, partition: int) -> int:
+        """The highest position of a change that was streamed to this partition."""
+        return self._number(f"order {partition}")
+
+    def unusable(self) -> Mapping[str, int]:
+        """Records that are none of a row's, by the reason."""
+        rows = self._database.execute("SELECT substr(name, 10), value FROM kept WHERE name LIKE 'unusable %'")
+        return {str(name): int(value) for name, value in rows}
+
+    @property
+    def has_positions(self) -> bool:
+        """Whether every record of a row said where its change lies."""
+        return self.kept("without position") is None
+
+    def fold(self, source: LogSource, plan: AuditPlan, table: CapturedTable, offsets: OffsetRange) -> Iterator[int]:
+        """Takes the committed records of the range, and gives how many offsets each step has gone on."""
+        waiting: list[tuple[int, bytes | None, bytes | None]] = []
+        done = offsets.start
+        for item in source.read(plan, offsets):
+            if isinstance(item, DamagedOffsets):
+                raise Undecodable(item.reason, topic=offsets.topic, partition=offsets.partition, offset=item.offset)
+            if isinstance(item, ControlBatch) or item.aborted:
+                continue
+            waiting.extend((each.offset, each.key, each.value) for each in iter_entries(item.batch))
+            if len(waiting) >= AT_A_TIME:
+                end = item.batch.header.next_offset
+                self._take(table, offsets.partition, waiting, end)
+                yield end - done
+                waiting, done = [], end
+        self._take(table, offsets.partition, waiting, offsets.end)
+        yield offsets.end - done
+
+    def _take(
+        self, table: CapturedTable, partition: int, records: Sequence[tuple[int, bytes | None, bytes | None]], end: int
+    ) -> None:
+        read: list[tuple[int, TopicRecord]] = []
+        unusable: dict[str, int] = {}
+        for offset, key, value in records:
+            try:
+                read.append((offset, read_record(table, key, value, self._handling)))
+            except Unusable as error:
+                unusable[str(error)] = unusable.get(str(error), 0) + 1
+        keys = sorted({each.key for _, each in read})
+        points, last = self._points_of(keys), self._last_of(keys)
+        highest, is_without = 0, False
+        for offset, each in read:
+            if each.position is not None and not each.position.is_read:
+                highest = max(highest, each.position.order)
+            is_without = is_without or (each.position is None and each.row is not None)
+            last[each.key] = self._next(table, each, (partition, offset), points.get(each.key), last.get(each.key))
+        with self._database:
+            self._database.execute("BEGIN")
+            self._write(last)
+            self._note("topic", {each.image for each in last.values() if each.image}, len(table.columns))
+            self._keep(f"offset {partition}", end)
+            self._keep(f"order {partition}", max(highest, self.note_order(partition)))
+            if is_without:
+                self._keep("without position", 1)
+            for reason, count in unusable.items():
+                self._keep(f"unusable {reason}", count + self._number(f"unusable {reason}"))
+
+    def _next(
+        self, table: CapturedTable, record: TopicRecord, place: tuple[int, int], point: SourcePoint | None,
+        before: _Last | None,
+    ) -> _Last:  # fmt: skip
+        """The key's last record once this one is taken; none counts behind the first that its point did not see."""
+        if before is not None and before.is_later:
+            return before
+        position = record.position
+        if position is not None and point is not None and not is_seen(position, point):
+            later = 2 if position.is_read else 1
+            return _Last(None, *place, None, later) if before is None else before._replace(is_later=later)
+        if position is None and record.row is None and before is not None:
+            position = before.position
+        if record.row is None:
+            return _Last(None, *place, position, 0)
+        texts = [
+            topic_text(column, record.row[column.name], self._handling) if column.name in record.row else False
+            for column in table.columns
+        ]
+        return _Last(image_of(texts), *place, position, 0)
+
+    def _points_of(self, keys: Sequence[str]) -> dict[str, SourcePoint]:
+        """The point that decides for a key: its row's, or that of the second look."""
+        found = {}
+        for rows in ("source_row", "differing"):
+            statement = (
+                f"SELECT r.key, p.low, p.high, p.snapshot FROM {rows} r JOIN point p ON p.number = r.point "
+                "WHERE r.key IN "
+            )
+            for key, *point in self._among(statement, keys):
+                found[str(key)] = SourcePoint(*point)  # type: ignore[arg-type]  # ours
+        return found
+
+    def _last_of(self, keys: Sequence[str]) -> dict[str, _Last]:
+        statement = (
+            "SELECT key, image, topic_partition, record_offset, place, xid, is_read, is_later FROM topic_row "
+            "WHERE key IN "
+        )
+        found = {}
+        for key, image, partition, offset, place, xid, is_read, is_later in self._among(statement, keys):
+            position = None if place is None else SourcePosition(place, xid, bool(is_read))  # type: ignore[arg-type]  # ours
+            found[str(key)] = _Last(image, partition, offset, position, is_later)  # type: ignore[arg-type]  # ours
+        return found
+
+    def _among(self, statement: str, keys: Sequence[str]) -> Iterator[Sequence[object]]:
+        for begin in range(0, len(keys), AT_A_TIME):
+            some = keys[begin : begin + AT_A_TIME]
+            yield from self._database.execute(f"{statement} ({','.join('?' * len(some))})", some)
+
+    def _write(self, last: Mapping[str, _Last]) -> None:
+        rows = [
+            (key, each.image, each.partition, each.offset, *(each.position or (None, None, None)), each.is_later)
+            for key, each in last.items()
+        ]
+        self._database.executemany("INSERT OR REPLACE INTO topic_row VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+    # -- what differs --------------------------------------------------------------------------------------------------
+
+    def compare(self, table: CapturedTable, sample: int | None = None) -> None:
+        """Finds all keys that differ, those of the topic without a row among them; of the latter so many at random."""
+        with self._database:
+            self._database.execute("BEGIN")
+            self._database.execute("DELETE FROM differing")
+            self._database.execute(
+                "INSERT INTO differing (key, kind, point, topic_partition, record_offset, raw, doubt) "
+                "SELECT s.key, ?, s.point, t.topic_partition, t.record_offset, s.raw, coalesce(t.is_later, 0) = 2 "
+                "FROM source_row s LEFT JOIN topic_row t ON t.key = s.key WHERE t.image IS NULL",
+                (RowDifference.MISSING,),
+            )
+            self._database.execute(
+                "INSERT INTO differing (key, kind, point, topic_partition, record_offset) "
+                "SELECT t.key, ?, 0, t.topic_partition, t.record_offset FROM topic_row t "
+                "LEFT JOIN source_row s ON s.key = t.key WHERE t.image IS NOT NULL AND s.key IS NULL"
+                + ("" if sample is None else f" ORDER BY random() LIMIT {sample}"),
+                (RowDifference.EXTRA,),
+            )
+            self._database.executemany(
+                "INSERT INTO differing (key, kind, point, columns, topic_partition, record_offset, raw, doubt) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                self._with_other_values(table),
+            )
+
+    def _with_other_values(self, table: CapturedTable) -> Iterator[tuple[object, ...]]:
+        statement = (
+            "SELECT s.key, s.point, s.raw, s.image, t.image, t.topic_partition, t.record_offset, t.is_later "
+            "FROM source_row s JOIN topic_row t ON t.key = s.key WHERE t.image IS NOT NULL AND t.image != s.image"
+        )
+        with closing(self._database.cursor()) as cursor:
+            for key, point, raw, mine, its, partition, offset, is_later in cursor.execute(statement):
+                columns = differing_columns(table.columns, mine, its)
+                if columns:
+                    doubt = is_later == 2
+                    yield key, RowDifference.DIFFERING, point, encode(columns).decode(), partition, offset, raw, doubt
+
+    def compare_again(self, table: CapturedTable) -> None:
+        """The same for those keys with a row that differed, after more records were read.
+
+        Where records have no positions, a key with another last record than before is left undecided.
+        """
+        rows = self._database.execute(
+            "SELECT d.key, s.image, t.image, t.topic_partition, t.record_offset, t.is_later, d.record_offset "
+            "FROM differing d JOIN source_row s ON s.key = d.key LEFT JOIN topic_row t ON t.key = d.key "
+            "WHERE d.kind != ? AND d.doubt = 0",
+            (RowDifference.EXTRA,),
+        ).fetchall()
+        changes, equal = [], []
+        for key, mine, its, partition, offset, is_later, before in rows:
+            columns = () if its is None else differing_columns(table.columns, mine, its)
+            if its is not None and not columns:
+                equal.append((key,))
+            kind = RowDifference.MISSING if its is None else RowDifference.DIFFERING
+            doubt = is_later == 2 or (offset != before and not self.has_positions)
+            changes.append((kind, encode(columns).decode(), partition, offset, doubt, key))
+        with self._database:
+            self._database.execute("BEGIN")
+            self._database.executemany(
+                "UPDATE differing SET kind = ?, columns = ?, topic_partition = ?, record_offset = ?, doubt = ? "
+                "WHERE key = ?",
+                changes,
+            )
+            self._database.executemany("DELETE FROM differing WHERE key = ?", equal)
+
+    def differing(self, table: CapturedTable, kinds: Sequence[RowDifference]) -> Iterator[list[Differing]]:
+        """The keys that differ so, a few at a time, and only those that the database can be asked for."""
+        askable = all(each.kind in ASKABLE for each in table.key)
+        statement = "SELECT key, raw FROM differing WHERE kind = ? AND doubt = 0 AND key > ? ORDER BY key LIMIT ?"
+        for kind in kinds:
+            last = ""
+            while rows := self._database.execute(statement, (kind, last, AT_A_TIME)).fetchall():
+                last = rows[-1][0]
+                some = [Differing(key, _raw(table, key, raw)) for key, raw in rows if raw is not None or askable]
+                if some:
+                    yield some
+
+    def has_differing(self) -> bool:
+        return self._one("SELECT 1 FROM differing LIMIT 1") is not None
+
+    def count(self, kind: RowDifference) -> int:
+        return self._count(f"differing WHERE kind = '{kind}' AND doubt = 0")
+
+    def undecided(self) -> int:
+        return self._count("differing WHERE doubt != 0")
+
+    def samples(self, kind: RowDifference) -> tuple[RowSample, ...]:
+        statement = (
+            "SELECT key, columns, topic_partition, record_offset FROM differing WHERE kind = ? AND doubt = 0 "
+            "ORDER BY key LIMIT ?"
+        )
+        return tuple(
+            RowSample(key, () if columns is None else decode(columns, type=tuple[str, ...]), partition, offset)
+            for key, columns, partition, offset in self._database.execute(statement, (kind, MOST_SAMPLES))
+        )
+
+    def doubt_behind(self, position: int) -> None:
+        """Leaves undecided what differs at a point that the connector has not passed."""
+        with self._database:
+            self._database.execute(
+                "UPDATE differing SET doubt = 1 WHERE point IN (SELECT number FROM point WHERE high > ?)", (position,)
+            )
+
+    def doubt(self, kind: RowDifference) -> None:
+        """Leaves undecided all keys that differ so."""
+        with self._database:
+            self._database.execute("UPDATE differing SET doubt = 1 WHERE kind = ?", (kind,))
+
+    # -- a second look -------------------------------------------------------------------------------------------------
+
+    def look(self, table: CapturedTable, keys: Sequence[Differing], chunk: SourceChunk) -> None:
+        """These keys are compared at the chunk's point from now on: those that have a row there are not extra.
+
+        A key whose row, or whose last record, is another one than before is left undecided.
+        """
+        found = {key: image for key, _, image in images_of(table, chunk)}
+        names = [each.key for each in keys]
+        rows = {str(key): image for key, image in self._among("SELECT key, image FROM source_row WHERE key IN ", names)}
+        last = self._last_of(names)
+        gone = [(each,) for each in found if each not in rows]
+        unseen = [key for key, each in last.items() if each.position and not is_seen(each.position, chunk.point)]
+        changed = [key for key in rows if found.get(key) != rows[key]]
+        with self._database:
+            self._database.execute("BEGIN")
+            point = self._add_point(chunk.point)
+            self._database.executemany(
+                "UPDATE differing SET point = ? WHERE key = ?", [(point, each) for each in names]
+            )
+            self._database.executemany(
+                "UPDATE differing SET doubt = 1 WHERE key = ?", [(each,) for each in (*unseen, *changed)]
+            )
+            self._database.executemany("DELETE FROM differing WHERE key = ?", gone)
+
+    def end_look(self) -> None:
+        """Extra keys without a second look are undecided; one that its last record has deleted is none."""
+        with self._database:
+            self._database.execute("BEGIN")
+            self._database.execute(
+                "DELETE FROM differing WHERE kind = ? AND key IN (SELECT key FROM topic_row WHERE image IS NULL)",
+                (RowDifference.EXTRA,),
+            )
+            self._database.execute(
+                "UPDATE differing SET doubt = 1 WHERE kind = ? AND point = 0", (RowDifference.EXTRA,)
+            )
+
+
+def images_of(table: CapturedTable, chunk: SourceChunk) -> list[tuple[str, str, bytes]]:
+    """The key, its raw values and the image of each row. Raises Undecodable for a key that is not compared."""
+    numbers = [table.columns.index(each) for each in table.key]
+    found = []
+    for raw, values in chunk.rows:
+        texts = [table_text(column, text) for column, text in zip(table.columns, values, strict=True)]
+        key = joined_key([texts[number] for number in numbers])
+        if key is None:
+            raise Undecodable(f"table {table.label}: a value of the primary key cannot be compared: {', '.join(raw)}")
+        found.append((key, encode(raw).decode(), image_of(texts)))
+    return found
+
+
+def _raw(table: CapturedTable, key: str, raw: str | None) -> tuple[str, ...]:
+    if raw is not None:
+        return decode(raw, type=tuple[str, ...])
+    return (key,) if len(table.key) == 1 else decode(key, type=tuple[str, ...])

@@ -1,0 +1,162 @@
+"""A captured table against its topic: columns, points of the source's log, and what the comparison found."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from msgspec import Struct
+
+from eosctl.model.audit import WORST_FIRST, AuditVerdict
+from eosctl.model.report import Finding, FindingKind, Result
+
+
+class ColumnKind(StrEnum):
+    """How the values of a column are compared; OTHER: they are not."""
+
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    REAL = "real"
+    DOUBLE = "double"
+    DECIMAL = "decimal"
+    TEXT = "text"
+    PADDED = "padded"
+    BYTES = "bytes"
+    DATE = "date"
+    TIME = "time"
+    TIMESTAMP = "timestamp"
+    INSTANT = "instant"
+    LIST = "list"
+    OTHER = "other"
+
+
+class TableColumn(NamedTuple):
+    """type is the database's name for it; digits those of a second's fraction, or the scale of a decimal (None: any).
+
+    key is its place in the primary key, from 1 on; None: it is no part of it.
+    """
+
+    name: str
+    type: str
+    kind: ColumnKind
+    digits: int | None = None
+    key: int | None = None
+
+
+class CapturedTable(Struct, frozen=True):
+    """A table as `SCHEMA.NAME`, its columns in their order, and the topic that its rows go to."""
+
+    schema: str
+    name: str
+    topic: str
+    columns: tuple[TableColumn, ...] = ()
+
+    @property
+    def label(self) -> str:
+        return f"{self.schema}.{self.name}"
+
+    @property
+    def key(self) -> tuple[TableColumn, ...]:
+        """The columns of its primary key, in the order of the key."""
+        return tuple(sorted((each for each in self.columns if each.key is not None), key=lambda each: each.key or 0))
+
+
+class Handling(NamedTuple):
+    """Debezium's settings that decide how a value is written, with its defaults."""
+
+    decimals: str = "precise"
+    times: str = "adaptive"
+    binaries: str = "bytes"
+    unavailable: str = "__debezium_unavailable_value"
+
+
+class SourcePoint(NamedTuple):
+    """What a transaction of the source saw: all that is committed before low, nothing that was written behind high.
+
+    Positions are whole numbers in the order of the log: PostgreSQL's LSN, or the number of a binary log's file with the
+    place in it. snapshot is PostgreSQL's txid_snapshot, which decides between low and high; None: low is exact.
+    """
+
+    low: int
+    high: int
+    snapshot: str | None = None
+
+
+class SourcePosition(NamedTuple):
+    """Where a record says its change lies; transaction is PostgreSQL's ID of 32 bits; is_read: a snapshot's record."""
+
+    order: int
+    transaction: int | None = None
+    is_read: bool = False
+
+
+class RowDifference(StrEnum):
+    """How a key differs: in the table only, in the topic only, or in both with other values."""
+
+    MISSING = "missing"
+    EXTRA = "extra"
+    DIFFERING = "differing"
+
+
+class RowSample(NamedTuple):
+    """A key that differs, the columns that do, and its last record in the topic; None: it has none."""
+
+    key: str
+    columns: tuple[str, ...] = ()
+    partition: int | None = None
+    offset: int | None = None
+
+
+NO_SAMPLES: Final[Mapping[RowDifference, tuple[RowSample, ...]]] = {}
+
+
+class ComparedTable(Struct, frozen=True, kw_only=True):
+    """rows were read of the table, keys live in the topic. counts are keys that differ; undecided may, or may not.
+
+    sample_of is how many rows the table has where rows are a random sample of them, unseen_at_most how many rows of the
+    table may differ though none of the sample does, with a confidence of 95 %.
+    """
+
+    table: CapturedTable
+    rows: int = 0
+    keys: int = 0
+    counts: Mapping[RowDifference, int] = {}
+    undecided: int = 0
+    samples: Mapping[RowDifference, tuple[RowSample, ...]] = NO_SAMPLES
+    uncompared: tuple[str, ...] = ()
+    at: str | None = None
+    verdict: AuditVerdict = AuditVerdict.CANNOT_TELL
+    evidence: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    sample_of: int | None = None
+    unseen_at_most: int | None = None
+    queries: int = 0
+
+
+class SourceAuditReport(Result, frozen=True, kw_only=True):
+    """source names the database without its password."""
+
+    as_of: int
+    cluster_id: str | None
+    connector: str | None
+    source: str
+    tables: tuple[ComparedTable, ...]
+    findings: tuple[Finding, ...] = ()
+    looked_for: tuple[FindingKind, ...] = ()
+
+    @property
+    def reported(self) -> tuple[Finding, ...]:
+        return self.findings
+
+    @property
+    def kinds(self) -> tuple[FindingKind, ...]:
+        return self.looked_for
+
+    @property
+    def verdict(self) -> AuditVerdict:
+        """The worst of all tables; cannot-tell where there is none."""
+        found = {each.verdict for each in self.tables} or {AuditVerdict.CANNOT_TELL}
+        return next(each for each in WORST_FIRST if each in found)
+
+    @property
+    def complete(self) -> bool:
+        return self.verdict is not AuditVerdict.CANNOT_TELL and not self.coverage.gaps

@@ -1,0 +1,178 @@
+"""Values of both sides as one text, and what a point of the source's log saw."""
+
+import json
+from base64 import b64encode
+
+import pytest
+
+from eosctl.analysis.source_audit import (
+    Unusable,
+    binlog_order,
+    differing_columns,
+    image_of,
+    is_seen,
+    read_record,
+    table_text,
+    topic_text,
+    unseen_at_most,
+)
+from eosctl.model.source_audit import (
+    CapturedTable,
+    ColumnKind,
+    Handling,
+    SourcePoint,
+    SourcePosition,
+    TableColumn,
+)
+
+DEFAULT = Handling()
+ORDERS = CapturedTable(
+    "public",
+    "orders",
+    "shop.public.orders",
+    (TableColumn("id", "int8", ColumnKind.INTEGER, key=1), TableColumn("name", "text", ColumnKind.TEXT)),
+)
+
+
+def column(kind: ColumnKind, digits: int | None = None) -> TableColumn:
+    return TableColumn("c", "t", kind, digits)
+
+
+@pytest.mark.parametrize(
+    ("kind", "digits", "in_table", "in_topic", "handling"),
+    [
+        (ColumnKind.INTEGER, None, "-7", -7, DEFAULT),
+        (ColumnKind.BOOLEAN, None, "true", True, DEFAULT),
+        (ColumnKind.PADDED, None, "ab", "ab    ", DEFAULT),
+        (ColumnKind.REAL, None, "0.1", 0.1, DEFAULT),
+        (ColumnKind.REAL, None, "0.69669914", 0.696699142456, DEFAULT),
+        (ColumnKind.DOUBLE, None, "1e+300", 1e300, DEFAULT),
+        (ColumnKind.DECIMAL, 3, "53.640", b64encode((53640).to_bytes(3, "big")).decode(), DEFAULT),
+        (ColumnKind.DECIMAL, 2, "-1.50", b64encode((-150).to_bytes(2, "big", signed=True)).decode(), DEFAULT),
+        (
+            ColumnKind.DECIMAL,
+            None,
+            "1200",
+            {"scale": 0, "value": b64encode((1200).to_bytes(2, "big")).decode()},
+            DEFAULT,
+        ),
+        (ColumnKind.DECIMAL, 2, "1.50", "1.5", Handling(decimals="string")),
+        (ColumnKind.BYTES, None, "00ff10", "AP8Q", DEFAULT),
+        (ColumnKind.BYTES, None, "00ff10", "00FF10", Handling(binaries="hex")),
+        (ColumnKind.TIMESTAMP, 6, "1795696216053223", 1795696216053223, DEFAULT),
+        (ColumnKind.TIMESTAMP, 3, "1795696216053000", 1795696216053, DEFAULT),
+        (ColumnKind.TIME, 3, "45016051000", 45016051000, Handling(times="adaptive_time_microseconds")),
+        (ColumnKind.INSTANT, 6, "1795696216053224", "2026-11-26T12:30:16.053224Z", DEFAULT),
+        (ColumnKind.INSTANT, 6, "-1", "1969-12-31T23:59:59.999999Z", DEFAULT),
+        (ColumnKind.LIST, None, '["a",null]', ["a", None], DEFAULT),
+    ],
+)
+def test_a_value_has_the_same_text_on_both_sides(kind, digits, in_table, in_topic, handling):
+    text = topic_text(column(kind, digits), in_topic, handling)
+    assert isinstance(text, str)
+    assert text == table_text(column(kind, digits), in_table)
+
+
+@pytest.mark.parametrize(
+    ("kind", "digits", "value", "handling"),
+    [
+        (ColumnKind.TEXT, None, "__debezium_unavailable_value", DEFAULT),
+        (ColumnKind.BYTES, None, b64encode(b"__debezium_unavailable_value").decode(), DEFAULT),
+        (ColumnKind.DECIMAL, 2, 1.5, Handling(decimals="double")),
+        (ColumnKind.TIMESTAMP, 6, 1795696216053, Handling(times="connect")),
+        (ColumnKind.TIMESTAMP, 6, "2026-11-26T12:30:16", Handling(times="isostring")),
+        (ColumnKind.OTHER, None, 86400000000, DEFAULT),
+        (ColumnKind.INTEGER, None, "7", DEFAULT),
+    ],
+)
+def test_a_value_that_is_not_there_or_has_lost_digits_is_not_compared(kind, digits, value, handling):
+    assert topic_text(column(kind, digits), value, handling) is False
+    images = image_of([False]), image_of(["x"])
+    assert differing_columns((column(kind, digits),), *images) == ()
+
+
+def test_null_differs_from_an_empty_text():
+    assert differing_columns(ORDERS.columns, image_of(["1", None]), image_of(["1", ""])) == ("name",)
+
+
+# -- records
+
+
+def envelope(operation: str, row: dict[str, object] | None, **source: object) -> bytes:
+    return json.dumps({"before": None, "after": row, "op": operation, "source": source}).encode()
+
+
+def test_an_envelope_with_and_without_schema_says_the_same():
+    plain = envelope("u", {"id": 5, "name": "x"}, lsn=100, txId=7)
+    wrapped = json.dumps({"schema": {}, "payload": json.loads(plain)}).encode()
+    key = b'{"schema":{},"payload":{"id":5}}'
+    assert read_record(ORDERS, b'{"id":5}', plain, DEFAULT) == read_record(ORDERS, key, wrapped, DEFAULT)
+    read = read_record(ORDERS, key, plain, DEFAULT)
+    assert (read.key, read.row, read.position) == ("5", {"id": 5, "name": "x"}, SourcePosition(100, 7))
+
+
+def test_a_deletion_a_tombstone_and_a_plain_row_are_known():
+    deleted = read_record(ORDERS, b'{"id":5}', envelope("d", None, lsn=9), DEFAULT)
+    assert (deleted.row, deleted.position) == (None, SourcePosition(9))
+    assert read_record(ORDERS, b'{"id":5}', None, DEFAULT) == ("5", None, None)
+    assert read_record(ORDERS, b"5", b'{"id":5,"name":"x"}', DEFAULT).row == {"id": 5, "name": "x"}
+    rewritten = b'{"id":5,"name":"x","__deleted":"true","__op":"d","__source_lsn":9}'
+    assert read_record(ORDERS, None, rewritten, DEFAULT) == ("5", None, SourcePosition(9))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [(b"\0\0\0\0\1\n", None), (b'{"id":5}', b"\0\0\0\0\1x"), (None, b"{}"), (None, envelope("t", None))],
+)
+def test_what_cannot_be_read_is_said_and_not_passed_over(key, value):
+    with pytest.raises(Unusable):
+        read_record(ORDERS, key, value, DEFAULT)
+
+
+# -- points
+
+POINT = SourcePoint(1000, 2000, "100:110:103,105")
+
+
+@pytest.mark.parametrize(
+    ("position", "seen"),
+    [
+        (SourcePosition(900, 102), True),
+        (SourcePosition(1500, 102), True),  # committed between both positions, before the snapshot
+        (SourcePosition(900, 103), False),  # ran
+        (SourcePosition(900, 110), False),  # began behind the snapshot's end, and wrote before it
+        (SourcePosition(2001, 102), False),  # written behind the snapshot
+        (SourcePosition(900, 50), True),
+        (SourcePosition(900, 110 + (1 << 24)), True),  # an old one: the numbers have begun anew since
+        (SourcePosition(900), True),
+        (SourcePosition(1001), False),
+        (SourcePosition(1000, 103, is_read=True), True),
+        (SourcePosition(1001, 50, is_read=True), False),
+    ],
+)
+def test_a_transaction_sees_what_postgresql_shows_it(position, seen):
+    assert is_seen(position, POINT) is seen
+
+
+def test_ids_of_transactions_are_compared_without_their_epoch():
+    point = SourcePoint(1000, 2000, f"{(3 << 32) + 5}:{(3 << 32) + 9}:{(3 << 32) + 6}")
+    assert [is_seen(SourcePosition(900, each), point) for each in (5, 6, 9, (1 << 32) - 1)] == [
+        True,
+        False,
+        False,
+        True,
+    ]
+
+
+def test_a_binary_log_has_its_files_in_the_order_of_their_numbers():
+    assert binlog_order("binlog.000009", 500) < binlog_order("binlog.000010", 4)
+    assert binlog_order("binlog", 4) is None
+    end = binlog_order("binlog.000010", 400)
+    assert not is_seen(SourcePosition(end), SourcePoint(end, end))
+    assert is_seen(SourcePosition(end, is_read=True), SourcePoint(end, end))
+
+
+def test_a_sample_without_a_difference_bounds_what_was_not_seen():
+    assert unseen_at_most(1000, 1_000_000) == 2991
+    assert unseen_at_most(500, 500) == 0
+    assert unseen_at_most(0, 500) == 500
