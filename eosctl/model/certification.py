@@ -229,8 +229,8 @@ class RoundVerdict(StrEnum):
 class RoundResult(Struct, frozen=True, kw_only=True):
     """What came of one round; delivered counts its records. happened are the fault's acts with their times in ms.
 
-    aborted are missing source records of a connector that ends its transactions itself, where some are in aborted
-    transactions: it may have aborted them by its own choice.
+    aborted are missing source records of a connector that ends its transactions itself, where no list says which
+    records must arrive: it may have aborted them by its own choice.
     """
 
     round: Round

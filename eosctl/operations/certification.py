@@ -360,8 +360,8 @@ class _Certification:
         found = [each for each in new_anomalies(judgement, self._known) if drained or each.harm is not Harm.LOST]
         found = self._looked_up(found)
         self._known.extend(found)
-        if round_.boundary == "connector" and any(each.aborted is not None for each in found):
-            # A producer that aborts drops what it has not sent yet: of such a record nothing is in the log.
+        if round_.boundary == "connector" and self._request.source.expected is None:
+            # A producer that aborts drops what it has not sent yet, so the log need not show that it aborted.
             self._chosen = sum(each.harm is Harm.LOST for each in found)
             found = [each for each in found if each.harm is not Harm.LOST]
         for each in found[: MOST_WITNESSES - len(self._witnesses)]:
