@@ -655,9 +655,11 @@ def report_offsets(
     keyed = {place: found for place, found in records.items() if found is not None and not isinstance(found, Skipped)}
     keys = {place: {raw: reading.key(raw) for raw in found} for place, found in keyed.items()}
     merged = tuple(_merged(topics, records, keys, worker, connectors, reading, selected))
-    found = [finding for connector in merged for finding in connector_findings(connector, worker.version)]
-    found += [finding for connector in merged for finding in producing_elsewhere(connector, clusters)]
-    found += [finding for connector in merged for finding in uncommitted_offsets(connector, worker)]
+    others = {place: not_an_offsets_topic(str(place), keyed[place], keys[place]) for place in keyed}
+    judged = [each for each in merged if not any(others.get(place) for place in _places(each))]
+    found = [finding for connector in judged for finding in connector_findings(connector, worker.version)]
+    found += [finding for connector in judged for finding in producing_elsewhere(connector, clusters)]
+    found += [finding for connector in judged for finding in uncommitted_offsets(connector, worker)]
     found += _impossible(connectors, selected)
     for place, topic in topics.items():
         held = records[place]
@@ -672,8 +674,7 @@ def report_offsets(
                 version=worker.version,
                 committed=_is_read_committed(place, worker, connectors),
             )
-    first = StorePlace(worker.offsets_topic)
-    other = not_an_offsets_topic(str(first), keyed[first], keys[first]) if first in keyed else None
+    other = others.get(StorePlace(worker.offsets_topic))
     names = {each.name for each in merged if each.known is True or each.offsets}
     return OffsetsReport(
         connectors=merged,
@@ -688,6 +689,11 @@ def report_offsets(
     )
 
 
+def _places(connector: ConnectorOffsets) -> Iterator[StorePlace]:
+    for stores in () if isinstance(connector.stores, Skipped) else connector.stores:
+        yield from stores.places
+
+
 def _impossible(connectors: Connectors, selected: Collection[str]) -> Iterator[Finding]:
     configs = {} if isinstance(connectors.configs, Skipped) else connectors.configs
     for name, config in sorted(configs.items()):
@@ -696,7 +702,10 @@ def _impossible(connectors: Connectors, selected: Collection[str]) -> Iterator[F
 
 
 def as_what_if(report: OffsetsReport, topic: str) -> OffsetsReport:
-    """The report as it would be if the connectors named this topic."""
+    """The report as it would be if the connectors named this topic; of another kind of topic it says that alone."""
+    other = [each for each in report.findings if each.kind == kinds.NOT_AN_OFFSETS_TOPIC and each.subject == topic]
+    if other:
+        return replace(report, what_if=topic, findings=tuple(other), is_offsets_topic=False)
     return replace(report, what_if=topic, findings=tuple(if_it_were(each, topic) for each in report.findings))
 
 

@@ -257,9 +257,9 @@ class OffsetsReport(Result, frozen=True):
     """The answer of `offsets show`: offsets as of as_of (ms since the epoch), by the settings of the workers.
 
     topics are those that were to be read: None for one that does not exist. absent are connectors asked for that
-    neither exist nor have offsets. skipped says what could not be read or checked and why. is_offsets_topic is False
-    where the workers' topic has records and no key of an offsets topic. what_if is the topic that the connectors were
-    taken to name, where the user asked what would be then.
+    neither exist nor have offsets. skipped says what could not be read or checked and why. what_if is the topic that
+    the connectors were taken to name, where the user asked what would be then. is_offsets_topic is False where that
+    topic or the workers' has records and no key of an offsets topic: the one finding is about it.
     """
 
     connectors: tuple[ConnectorOffsets, ...]
@@ -282,9 +282,13 @@ class OffsetsReport(Result, frozen=True):
     def failure(self) -> EosctlError | None:
         if self.is_offsets_topic:
             return None
+        topic = self.findings[0].subject
+        option, setting = "--worker-offsets-topic", "offset.storage.topic of the workers"
+        if topic == self.what_if:
+            option, setting = "--offsets-topic", "offsets.storage.topic of a connector"
         return UsageError(
-            f"topic {self.worker.offsets_topic} is not an offsets topic of Kafka Connect",
-            hint="--worker-offsets-topic takes the topic that offset.storage.topic of the workers names",
+            f"topic {topic} is not an offsets topic of Kafka Connect",
+            hint=f"{option} takes the topic that {setting} names",
         )
 
     @property

@@ -110,6 +110,16 @@ def test_a_topic_without_a_single_key_of_an_offsets_topic_is_that_finding_alone(
     assert "tombstone" not in shown.findings[0].cure
     assert "cleanup.policy" not in shown.findings[0].cure
     assert exit_code(shown) == 2
+
+
+def test_a_connector_s_own_topic_that_is_no_offsets_topic_gets_no_advice_to_move_offsets_there() -> None:
+    general, data = topic("global", [record(0, KEY, '{"p":1}')]), topic("own", [record(3, "customer-7", "x")])
+    shown = report(general, data, configs=OWN)
+    assert [(each.id, each.subject) for each in shown.findings] == [("EOS093", "own")]
+    supposed = as_what_if(shown, "own")
+    assert supposed.findings == shown.findings
+    assert str(supposed.failure) == "topic own is not an offsets topic of Kafka Connect"
+    assert exit_code(supposed) == 2
     assert exit_code(report(topic("global", [], policy="compact"), configs={})) == 0
 
 

@@ -111,6 +111,7 @@ def test_a_topic_with_data_is_that_finding_alone_and_no_change_of_it_is_advised(
     for command, option, finding in (
         ("inspect-config", "--config-topic", "EOS060"),
         ("offsets show", "--worker-offsets-topic", "EOS093"),
+        ("offsets show", "--offsets-topic", "EOS093"),
         ("doctor", "--config-topic", "EOS060"),
         ("doctor", "--worker-offsets-topic", "EOS093"),
         ("doctor", "--status-topic", "EOS056"),
