@@ -204,13 +204,19 @@ class HistoryEntry(Struct, frozen=True):
 class LogAnswer(Result, frozen=True, kw_only=True):
     """What the two answers about the transaction log have in common; as_of is in ms since the epoch.
 
-    unread says of partitions why they could not be read; notes say what makes the answer less certain.
+    unread says of partitions why they could not be read; notes say what makes the answer less certain. absent are IDs
+    that were asked for and of which a log that was read as far as they need has no record.
     """
 
     as_of: int
     cluster_id: str | None
     unread: Mapping[int, Skipped]
     notes: tuple[str, ...]
+    absent: frozenset[str]
+
+    @property
+    def found(self) -> bool:
+        return bool(self.absent) or any(map(self.fails, self.reported))
 
     @property
     def all_notes(self) -> tuple[str, ...]:
@@ -231,23 +237,17 @@ class LogAnswer(Result, frozen=True, kw_only=True):
 class TransactionLogReport(LogAnswer, frozen=True, kw_only=True):
     """The last state of each ID with its owner, and present or expected problems.
 
-    leaders maps a partition of the log to its leader; absent are IDs that were asked for and of which a log that was
-    read as far as they need has no record.
+    leaders maps a partition of the log to its leader.
     """
 
     log: FoldedLog
     owners: Mapping[str, Ownership]
     leaders: Mapping[int, int] | Skipped
     findings: tuple[Finding, ...]
-    absent: frozenset[str]
 
     @property
     def reported(self) -> tuple[Finding, ...]:
         return self.findings
-
-    @property
-    def found(self) -> bool:
-        return bool(self.absent) or any(map(self.fails, self.findings))
 
 
 class TransactionHistory(LogAnswer, frozen=True, kw_only=True):

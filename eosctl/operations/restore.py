@@ -1,17 +1,19 @@
 """A connector's offsets from a file, for one that exists or is created with them: read, plan, show, ask, apply."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import ClassVar
 
+from eosctl.analysis.catalogue.plans import CONNECTOR_UNKNOWN
 from eosctl.codecs.connector_files import config_digest, decode_connector
 from eosctl.codecs.offsets_topic import decode_kip875
 from eosctl.codecs.strimzi import is_resource
+from eosctl.errors import UsageError
 from eosctl.files import EXPORT, RESTORED_CONFIG, read_text
 from eosctl.model.connectors import OFFSETS_TOPIC
 from eosctl.model.hidden_fields import HiddenFields
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest
-from eosctl.model.names import Side
+from eosctl.model.names import Side, did_you_mean
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.preconditions import ConnectorStopped
 from eosctl.model.skipped import Skipped, not_asked
@@ -156,7 +158,18 @@ def _read_and_plan(
         source=None if server is None else source_read(server, options.connector, config),
         worker_version=not_asked("not asked") if options.new is None else session.reader.connect_version(),
     )
-    return plan_restore(request, with_live_owners(clusters, in_place(request), facts))
+    planned = plan_restore(request, with_live_owners(clusters, in_place(request), facts))
+    if not options.create_keys and any(each.kind == CONNECTOR_UNKNOWN for each in planned.findings):
+        _require_unlike(options.connector, connector_configs(session, states))
+    return planned
+
+
+def _require_unlike(connector: str, known: Collection[str]) -> None:
+    """UsageError where a connector has a name like this one, which no connector and no offset has."""
+    meant = did_you_mean(connector, known)
+    if meant is not None:
+        hint = f"{meant} If it is one that you will create, --create-keys writes its offsets"
+        raise UsageError(f"connector {connector} does not exist and has no offsets", hint=hint)
 
 
 def _known_config(session: Session, clusters: SourceAndTarget, connector: str, states: States) -> Mapping[str, object]:

@@ -65,6 +65,7 @@ from eosctl.model.workers import host_port
 from eosctl.operations.offset_stores import DEFAULT_OFFSETS_TOPIC
 from eosctl.operations.plan_files import plan_records
 from eosctl.operations.session import Session
+from eosctl.operations.transactions import require_workers_group
 from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem, RecordLog
 from eosctl.sources.cluster_reader import ClusterReader
 from eosctl.sources.log_directories import SegmentLog
@@ -468,12 +469,16 @@ def _timeline(request: TimelineRequest, facts: TimelineFacts, as_of: int, group_
 
 
 def read_from(reader: ClusterReader, request: TimelineRequest) -> TimelineFacts:
-    """The events as the reader has them: read from topics, or those of the period that were saved."""
+    """The events as the reader has them: read from topics, or those of the period that were saved.
+
+    UsageError where the workers that answer are of another group than was named.
+    """
     source, group_id = reader.timeline(), reader.group_id
     if isinstance(source, Skipped):
         raise UsageError(f"no events were read: {source.reason}")
     if isinstance(source, TimelineFacts):
         return _saved(source, request, group_id)
+    require_workers_group(reader)  # by another one the same IDs would be those of other applications
     cluster_id = reader.cluster_id
     plans = () if cluster_id is None else tuple(plan_records(cluster_id))
     facts, clock = read_events(source, request, cluster_of(reader), plans=plans), reader.clock()

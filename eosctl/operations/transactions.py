@@ -1,6 +1,6 @@
 """Answers `transactions list`, `describe`, `producers` and `log`."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -180,8 +180,10 @@ def list_transactions(reader: ClusterReader, selection: Selection, config_topic:
 def _owner_notes(wanted: str | None, connect: ConnectNames) -> tuple[str, ...]:
     """Possible meanings of --owner, if it names no connector."""
     known = () if isinstance(connect.connectors, Skipped) else connect.connectors
-    meant = None if wanted is None or wanted in known else did_you_mean(wanted, known)
-    return () if meant is None else (f"no connector is called {wanted}; {meant}",)
+    if wanted is None or wanted in known:
+        return ()
+    meant = did_you_mean(wanted, known, "`eosctl connector list` lists them")
+    return (f"no connector is called {wanted}; {meant}",)
 
 
 def _hidden(reader: ClusterReader, listed: int, selection: Selection) -> HiddenIds | Skipped:
@@ -298,10 +300,7 @@ def fold_log(session: Session, request: LogRequest) -> TransactionLogReport:
     log = _read(session, request)
     folded = fold_transaction_log(log.records)
     owners = owners_of(folded.ids, log.names)
-    missing = request.transactional_ids - folded.ids.keys()
-    absent = frozenset(name for name in missing if not log.lies_unread(name))
-    if absent:
-        session.options.console.warn(f"the log holds no record of {', '.join(sorted(absent))}")
+    absent = _absent(session, request, log, folded.ids)
     facts = {"expiry": log.expiration_ms, "the coordinator's partition": log.partitions}
     unchecked = (f"not checked: {what}: {why.reason}" for what, why in facts.items() if isinstance(why, Skipped))
     return TransactionLogReport(
@@ -319,16 +318,27 @@ def fold_log(session: Session, request: LogRequest) -> TransactionLogReport:
 
 
 def log_history(session: Session, request: LogRequest) -> TransactionHistory:
-    """Every record that the log still holds, with its event."""
+    """Every record that the log still holds, with its event; warns of IDs that it has no record of."""
     log = _read(session, request)
+    entries = tuple(history(log.records))
     return TransactionHistory(
         as_of=log.as_of,
         cluster_id=log.cluster_id,
-        entries=tuple(history(log.records)),
+        entries=entries,
+        absent=_absent(session, request, log, {each.record.transactional_id for each in entries}),
         unread=log.unread,
         notes=log.notes,
         coverage=_coverage(session, request),
     )
+
+
+def _absent(session: Session, request: LogRequest, log: _Log, found: Collection[str]) -> frozenset[str]:
+    """The IDs that were asked for and of which the log has no record, as far as it was read."""
+    missing = request.transactional_ids.difference(found)
+    absent = frozenset(name for name in missing if not log.lies_unread(name))
+    if absent:
+        session.options.console.warn(f"the log holds no record of {', '.join(sorted(absent))}: never used, or expired")
+    return absent
 
 
 def _coverage(session: Session, request: LogRequest) -> Coverage:

@@ -13,6 +13,7 @@ from eosctl.model.report import exit_code
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import PartitionOffsets
+from eosctl.model.transaction_log import TransactionLogRecord, TransactionLogRecords
 from eosctl.model.transactions import (
     ActiveProducer,
     AnsweredProducers,
@@ -34,14 +35,17 @@ from eosctl.operations.hanging import (
 )
 from eosctl.operations.transactions import (
     DescribeRequest,
+    LogRequest,
     ProducersRequest,
     describe_transactions,
     list_producers,
     list_transactions,
+    log_history,
 )
 from eosctl.render.answers.hanging import view_hanging
 from eosctl.sources.saved_cluster import SavedCluster
 from tests.fake_cluster import FakeCluster
+from tests.operations.conversation import Conversation, session_on
 from tests.operations.test_offsets import config_topic
 
 NOW = 1_790_000_000_000
@@ -129,6 +133,18 @@ def test_an_owner_that_is_no_connector_leads_to_the_one_like_it():
         in list_transactions(reader, Selection(owner="ordrs"), "configs").notes
     )
     assert not any("called" in note for note in list_transactions(reader, Selection(owner="orders"), "configs").notes)
+    [note] = list_transactions(reader, Selection(owner="payments"), "configs").notes[:1]
+    assert note == "no connector is called payments; `eosctl connector list` lists them"
+
+
+def test_an_id_of_which_the_transaction_log_has_no_record_is_said_and_found():
+    log = TransactionLogRecords({0: 1}, 1, iter([TransactionLogRecord(0, 5, 7, "orders-0", None)]))
+    reader = cluster(transaction_log=lambda _: log, groups={})
+    said = Conversation()
+    request = LogRequest(frozenset({"orders-0", "ordrs-0"}), (), None, None, "configs")
+    history = log_history(session_on(reader, said), request)
+    assert (len(history.entries), history.absent, exit_code(history)) == (1, {"ordrs-0"}, 1)
+    assert "the log holds no record of ordrs-0: never used, or expired" in said.said[-1]
 
 
 def test_a_filtered_list_does_not_say_how_many_are_hidden():
