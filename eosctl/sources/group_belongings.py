@@ -36,7 +36,7 @@ from eosctl.sources.connect_rest import read_connectors
 from eosctl.sources.kafka_groups import listed_groups, read_connect_group, read_connect_groups
 from eosctl.sources.kafka_log import offsets_or_skipped
 from eosctl.sources.kafka_topics import topic_facts
-from eosctl.sources.kafka_transactions import list_transactional_ids
+from eosctl.sources.kafka_transactions import answering_producers, list_transactional_ids
 
 if TYPE_CHECKING:
     from eosctl.clients.wire import Wire
@@ -70,6 +70,9 @@ class GroupBelongings:
         """
         if group_id is None or (role, topic, group_id) in self._right:
             return
+        if role != "status" and self._has_own_producer(role, topic, group_id):
+            self._right.add((role, topic, group_id))
+            return
         batches: Sequence[Batch] | None = _asked(lambda: tuple(_last_batches(self._wire(), topic)), None)
         if batches is None:  # there is no such topic, or it cannot be read: its reader says which
             return
@@ -102,6 +105,12 @@ class GroupBelongings:
             if group is not None:
                 found[url] = Skipped(f"it is a worker of Connect group {group}, not of {group_id}", Cause.OTHER_GROUP)
         return found
+
+    def _has_own_producer(self, role: str, topic: str, group_id: str) -> bool:
+        """Whether leaders still remember a producer of the group: two requests, where batches take one a partition."""
+        ids = _asked(partial(_remembered, self._wire, topic), frozenset())
+        writers = _asked(lambda: _transactional_ids(self._wire(), ids), ()) if ids else ()
+        return any(_is_of(role, each, group_id, self._others(group_id)) for each in writers)
 
     def _others(self, group_id: str) -> tuple[str, ...]:
         if group_id not in self._known:
@@ -147,6 +156,13 @@ def _asked(ask: Callable[[], T], unknown: D) -> T | D:
 
 def _transactional_ids(wire: Wire, producer_ids: Collection[int]) -> tuple[str, ...]:
     return tuple(each.transactional_id for each in list_transactional_ids(wire, producer_ids=producer_ids).transactions)
+
+
+def _remembered(wire: Callable[[], Wire], topic: str) -> frozenset[int]:
+    """Producer IDs whose state the partitions' leaders have: of the last producer.id.expiration.ms."""
+    leaders = {each: leader for each, leader in partition_leaders(wire(), {topic}).items() if leader != NO_LEADER}
+    answer = answering_producers(wire(), leaders, timeout_s=PATIENCE_S)
+    return frozenset(each.producer.producer_id for each in answer.producers)
 
 
 def _other_groups(wire: Wire, group_id: str) -> tuple[str, ...]:
