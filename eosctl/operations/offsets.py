@@ -210,23 +210,29 @@ class _Sorted(Struct, frozen=True):
     left_out: tuple[str, ...]
 
 
-def export_offsets(session: Session, request: OffsetsRequest, target: Path, store: Store) -> OffsetsExport:
+def export_offsets(session: Session, request: OffsetsRequest, name: str, store: Store) -> OffsetsExport:
     """Writes a file for each connector with offsets, and names offsets that the format cannot express.
 
-    target is the file where one connector is named, otherwise a directory. ConfigError where it cannot be written.
+    name is that of the file where one connector is named and there is no such directory, otherwise of a directory; with
+    a slash at its end it is always of a directory. ConfigError where it cannot be written.
     """
+    target = Path(name)
     report = show_offsets(session, request)
     sorted_offsets = [(each.name, _sorted(each, store)) for each in report.connectors]
-    chosen = [(name, found) for name, found in sorted_offsets if found.offsets or found.left_out]
-    single = len(request.connectors) == 1 and not target.is_dir()
+    chosen = [(connector, found) for connector, found in sorted_offsets if found.offsets or found.left_out]
+    single = len(request.connectors) == 1 and not target.is_dir() and not _names_directory(name)
     if not single:
         _make_directory(target)
     files = []
-    for name, found in chosen:
-        path = target if single else target / f"{quote(name, safe='')}{SUFFIX}"
+    for connector, found in chosen:
+        path = target if single else target / f"{quote(connector, safe='')}{SUFFIX}"
         write_atomic_file(path, encode_kip875(found.offsets))
-        files.append(ExportedFile(name, str(path), len(found.offsets), found.left_out))
+        files.append(ExportedFile(connector, str(path), len(found.offsets), found.left_out))
     return OffsetsExport(tuple(files), store, report.as_of, report.cluster_id, report.notes, coverage=report.coverage)
+
+
+def _names_directory(name: str) -> bool:
+    return name.endswith("/")
 
 
 def _make_directory(target: Path) -> None:
@@ -339,6 +345,8 @@ def _side(session: Session, request: OffsetsRequest, name: str, store: Store) ->
     if path.is_dir():
         files = sorted(path.glob(f"*{SUFFIX}"))
         return {key: value for file in files for key, value in _exported(file, unquote(file.stem))}, Coverage()
+    if _names_directory(name):
+        raise ConfigError(f"there is no directory {name}", hint="name a directory that `eosctl offsets export` wrote")
     if '"eosctl.snapshot"' in read_text(path, OFFSETS).partition("\n")[0]:
         return _offsets_of(session.saved(path), request, store)
     connector = request.connectors[0] if len(request.connectors) == 1 else unquote(path.stem)

@@ -6,17 +6,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from eosctl.errors import Unreachable, UsageError
+from eosctl.errors import ConfigError, Unreachable, UsageError
 from eosctl.model.config_topic import ConfigTopicLog, ConnectorConfigRecord, Origin
-from eosctl.model.offsets import KnownPhase, OffsetsTopic, StorePlace
+from eosctl.model.offsets import KnownPhase, OffsetsTopic, Store, StorePlace
 from eosctl.model.report import exit_code
 from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.versions import NEWEST, KafkaVersion
 from eosctl.model.workers import ConnectFacts, ConnectorStatus
 from eosctl.operations.offset_stores import OffsetsRequest, worker_settings
-from eosctl.operations.offsets import read_offsets, report_of
+from eosctl.operations.offsets import diff_offsets, export_offsets, read_offsets, report_of
 from tests.analysis.offset_records import record, topic
 from tests.fake_cluster import FakeCluster
+from tests.operations.conversation import Conversation, session_on
 
 SERVERS = frozenset({"b:9092"})
 UNNAMED = Skipped("http://w:8083 names no version: 'unknown'", Cause.UNDECODABLE)
@@ -147,3 +148,19 @@ def test_the_workers_topic_is_always_required():
         read_offsets(cluster(offsets_topic=fails_for("global")), OffsetsRequest())
     with pytest.raises(UsageError, match="topic global does not exist"):
         read_offsets(cluster(offsets_topic=lambda _: None), OffsetsRequest())
+
+
+def test_a_slash_at_its_end_makes_a_directory_of_an_export_and_the_directory_is_what_is_compared(tmp_path: Path):
+    session, request = session_on(cluster(), Conversation(), timeout_s=2), OffsetsRequest(("orders",))
+    directory = f"{tmp_path}/before/"
+    [written] = export_offsets(session, request, directory, Store.WORKER_GLOBAL).files
+    assert Path(written.file) == tmp_path / "before" / "orders.json"
+    compared = diff_offsets(session, OffsetsRequest(), directory, "live", Store.WORKER_GLOBAL, {})
+    assert (compared.changes, compared.same) == ((), 1)
+    export_offsets(session, request, f"{tmp_path}/plain", Store.WORKER_GLOBAL)
+    assert (tmp_path / "plain").is_file()
+    with pytest.raises(ConfigError, match=r"cannot write into directory .*plain"):
+        export_offsets(session, request, f"{tmp_path}/plain/", Store.WORKER_GLOBAL)
+    for name in ("plain/", "absent/"):
+        with pytest.raises(ConfigError, match=rf"there is no directory .*{name}"):
+            diff_offsets(session, request, f"{tmp_path}/{name}", "live", Store.WORKER_GLOBAL, {})

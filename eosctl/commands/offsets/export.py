@@ -1,6 +1,5 @@
 """`eosctl offsets export`: offsets as files that Connect's REST interface takes."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -17,7 +16,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-ExportTarget: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE|DIRECTORY", help="Where to write.")]
+ExportTarget: TypeAlias = Annotated[
+    str, typer.Argument(metavar="FILE|DIRECTORY", help="Where to write; DIRECTORY/ is always a directory.")
+]
 
 
 @app.command()
@@ -33,9 +34,9 @@ def export(
     """Write offsets to files that Connect's REST API accepts.
 
     Use it to keep offsets before a change, or to carry them elsewhere. Each file is the body of KIP-875, as GET
-    /connectors/NAME/offsets answers and PATCH takes it. With one --connector the target is a file, without it a
-    directory with a file for each connector. Offsets that this format cannot express are listed, and the exit code is
-    1.
+    /connectors/NAME/offsets answers and PATCH takes it. With one --connector the target is a file, without it or
+    with a slash at its end a directory with a file for each connector. Offsets that this format cannot express are
+    listed, and the exit code is 1.
 
     Examples:
       eosctl offsets export orders.json -b broker:9092 --connector orders
