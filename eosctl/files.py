@@ -1,9 +1,14 @@
-"""Files that the user names, also through properties: read whole or line by line, with errors that name the file."""
+"""Files that the user names, also through properties: read whole or line by line, with errors that name the file.
 
+A pipe with a name waits until somebody writes to it, and a device may never end: neither is read.
+"""
+
+import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from errno import EFBIG
+from errno import EFBIG, EINVAL, EISDIR
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -18,11 +23,13 @@ MIB: Final = 1 << 20
 class FileKind(Struct, frozen=True):
     """A kind of file: its name in an error, and how many bytes one may have; of a file that is read by line, one line.
 
-    What people write by hand is small: parsing 50 MB of comments as YAML takes 12 s, and reading a device never ends.
+    What people write by hand is small: parsing 50 MB of comments as YAML takes 12 s. is_named_in_files: another file
+    may name it, so that it is no pipe of the user's shell either.
     """
 
     name: str
     most_bytes: int = 4 * MIB
+    is_named_in_files: bool = False
 
 
 PROFILES: Final = FileKind("file of profiles", MIB)
@@ -30,10 +37,12 @@ COMMAND_CONFIG: Final = FileKind("--command-config")
 WORKER_CONFIG: Final = FileKind("--worker-config")
 CONNECTOR_CONFIG: Final = FileKind("--connector-config")
 KAFKA_USERS: Final = FileKind("--merge-with")
-PROVIDED: Final = FileKind("the provider's file")
-STORE: Final = FileKind("the store")
+PROVIDED: Final = FileKind("the provider's file", is_named_in_files=True)
+STORE: Final = FileKind("the store", is_named_in_files=True)
 """Certificates and keys: 4 MiB hold a thousand authorities."""
-TOKEN: Final = FileKind("the token of sasl.oauthbearer.token.endpoint.url", MIB)
+SQL: Final = FileKind("the SQL in", 64 * MIB)
+EXPECTED: Final = FileKind("--expected", 256 * MIB)
+TOKEN: Final = FileKind("the token of sasl.oauthbearer.token.endpoint.url", MIB, is_named_in_files=True)
 """As an endpoint's answer; a token has some kB."""
 EXECUTORS_CONFIG: Final = FileKind("client properties of the executors")
 RESTORED_CONFIG: Final = FileKind("the connector's config")
@@ -42,12 +51,49 @@ JOURNAL: Final = FileKind("the journal", 256 * MIB)
 EXPORT: Final = FileKind("the export file", 256 * MIB)
 OFFSETS: Final = FileKind("offsets", 256 * MIB)
 SNAPSHOT: Final = FileKind("the snapshot", 64 * MIB)
+CHECKPOINT: Final = FileKind("the checkpoint", 256 * MIB)
+"""A line for each partition of a broker."""
 RECORDS: Final = FileKind("the records", 64 * MIB)
 IDS: Final = FileKind("--ids-file", 1 << 16)
 EVIDENCE: Final = FileKind("the evidence file", 1024 * MIB)
 SIGNATURE: Final = FileKind("the signature", 1 << 16)
 SIGNING_KEY: Final = FileKind("--sign-key", 1 << 20)
 PUBLIC_KEYS: Final = FileKind("--signer-key", 1 << 20)
+SHELL: Final = frozenset({"/dev/fd", "/proc/self/fd"})
+"""Where the shell's pipes are: the directory of FILE in `--option <(command)`."""
+KINDS: Final = {stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
+
+
+def open_file(path: Path, kind: FileKind | None = None) -> BinaryIO:
+    """A regular file, or the null device, open for reading; OSError for everything else, without waiting.
+
+    A kind that no file names may be a pipe of the user's shell as well: /dev/stdin, or the /dev/fd/N of `<(command)`.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        is_of_shell = str(path) == "/dev/stdin" or str(path.parent) in SHELL
+        if kind is None or kind.is_named_in_files or not is_of_shell:
+            _require_regular(os.fstat(descriptor))
+        os.set_blocking(descriptor, True)
+        return os.fdopen(descriptor, "rb")
+    except OSError:
+        os.close(descriptor)
+        raise
+
+
+def _require_regular(found: os.stat_result) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+    if not stat.S_ISREG(found.st_mode) and found.st_rdev != Path(os.devnull).stat().st_rdev:
+        raise OSError(EINVAL, f"it is {KINDS.get(stat.S_IFMT(found.st_mode), 'no file')}, and no regular file")
+
+
+def require_file(path: Path, name: str) -> None:
+    """ConfigError, in the words for what `name` says, where a library would open what is no regular file."""
+    try:
+        open_file(path).close()
+    except OSError as error:
+        raise ConfigError(f"cannot read {name} {path}: {error.strerror}") from error
 
 
 def read_text(path: Path, kind: FileKind) -> str:
@@ -61,7 +107,7 @@ def read_text(path: Path, kind: FileKind) -> str:
 
 def read_content(path: Path, kind: FileKind) -> bytes:
     try:
-        with path.open("rb") as file:
+        with open_file(path, kind) as file:
             return read_bounded(file, kind)
     except OSError as error:
         raise _unreadable(path, kind, error) from error
@@ -82,7 +128,7 @@ def open_lines(path: Path, kind: FileKind) -> Iterator[Iterator[bytes]]:
     ConfigError where a line has more bytes than its kind may have.
     """
     try:
-        file = path.open("rb")
+        file = open_file(path, kind)
     except OSError as error:
         raise _unreadable(path, kind, error) from error
     with file:

@@ -6,10 +6,12 @@ from kinit.
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final, Self
 
 from eosctl.codecs.client_properties import decode_jaas
 from eosctl.errors import ConfigError, Unsupported
+from eosctl.files import require_file
 from eosctl.model.client_properties import ClientProperties
 
 MECHANISM: Final = "GSSAPI"
@@ -64,7 +66,9 @@ def _keytab(options: Mapping[str, str]) -> tuple[str, str] | None:
     if not keytab or not principal:
         missing = "principal" if keytab else "keyTab"
         raise ConfigError(f"sasl.jaas.config has useKeyTab=true and no {missing}")
-    return keytab.removeprefix("file:").removeprefix("FILE:"), principal
+    place = keytab.removeprefix("file:").removeprefix("FILE:")
+    require_file(Path(place), "the keytab")
+    return place, principal
 
 
 def _require_gssapi() -> None:
@@ -88,7 +92,9 @@ def _credentials(options: Mapping[str, str]) -> Any:  # noqa: ANN401  # untyped 
             store = {"client_keytab": f"FILE:{keytab[0]}", "ccache": f"MEMORY:eosctl-{keytab[1]}-{keytab[0]}"}
             return gssapi.Credentials(name=name, usage="initiate", store=store)
         if cache:
-            return gssapi.Credentials(usage="initiate", store={"ccache": f"FILE:{cache.removeprefix('FILE:')}"})
+            tickets = cache.removeprefix("FILE:")
+            require_file(Path(tickets), "the ticket cache")
+            return gssapi.Credentials(usage="initiate", store={"ccache": f"FILE:{tickets}"})
     except gssapi.exceptions.GSSError as error:
         place = f"keytab {keytab[0]} for {keytab[1]}" if keytab is not None else f"ticket cache {cache}"
         raise ConfigError(f"{place} cannot be used: {_reason(error)}", hint="klist -k shows a keytab's keys") from error

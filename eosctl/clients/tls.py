@@ -22,7 +22,7 @@ from eosctl.codecs.tls import (
     recover_key,
 )
 from eosctl.errors import ConfigError, EosctlError, Undecodable, Unsupported
-from eosctl.files import STORE, read_bounded
+from eosctl.files import STORE, open_file, read_bounded
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.hidden_fields import HiddenFields
 
@@ -109,7 +109,7 @@ class _Store(Struct, frozen=True):
             raise self.error(error, location, "certificate.chain") from error
 
     def content(self, location: str) -> bytes:
-        with Path(location).open("rb") as file:
+        with open_file(Path(location)) as file:
             content = read_bounded(file, STORE)
         if not self.is_pem and content.lstrip().startswith(b"-----BEGIN"):
             raise ConfigError(f"it is PEM, but {self.prefix}{self.name}.type is {self.get('type') or 'JKS'}")

@@ -42,6 +42,8 @@ class SqliteStore:
         """A new connection. Raises ConfigError where there is no such file or it cannot be made."""
         if not self._path.exists():
             self._make(create)
+        elif not self._path.is_file():  # SQLite would wait for a pipe
+            raise ConfigError(f"{self._path} is no regular file, so it is no ledger")
         return SqliteConnection(self._path)
 
     def _make(self, create: bool) -> None:

@@ -18,6 +18,7 @@ from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.codecs.connector_files import decode_connector
 from eosctl.codecs.record_identity import selected
 from eosctl.errors import ConfigError, EosctlError, Refused, TimedOut, Undecodable, UsageError
+from eosctl.files import CONNECTOR_CONFIG, read_text
 from eosctl.model.certification import (
     FAULTS,
     Anomaly,
@@ -113,11 +114,7 @@ def certify(request: CertifyRequest, reporter: Reporter) -> Certificate:
 
 
 def _connector_file(file: Path) -> Mapping[str, str]:
-    try:
-        text = file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"--config {file}: {error.strerror}") from error
-    return decode_connector(text, str(file), name=CONNECTOR)
+    return decode_connector(read_text(file, CONNECTOR_CONFIG), str(file), name=CONNECTOR)
 
 
 def _filling(site: CertifiedSite, source: SourceOptions) -> Callable[[str], str]:

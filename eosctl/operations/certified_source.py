@@ -16,6 +16,7 @@ from eosctl.analysis.certification import Expected
 from eosctl.clients.librdkafka import producer
 from eosctl.codecs.record_identity import BETWEEN
 from eosctl.errors import ConfigError, EosctlError, UsageError
+from eosctl.files import EXPECTED, SQL, read_text
 from eosctl.model.certification import Part, Selector
 
 if TYPE_CHECKING:
@@ -215,11 +216,7 @@ class FileTruth(Struct, frozen=True):
         return f"lines of {self.file}"
 
     def read(self, written: Sequence[str]) -> Expected | None:
-        try:
-            lines = self.file.read_text(encoding="utf-8").splitlines()
-        except OSError as error:
-            raise ConfigError(f"--expected {self.file}: {error.strerror}") from error
-        return Expected(tuple(lines), is_ordered=True)
+        return Expected(tuple(read_text(self.file, EXPECTED).splitlines()), is_ordered=True)
 
 
 class QueryTruth(Struct, frozen=True):
@@ -363,7 +360,4 @@ def _needed(database: Database | None, option: str) -> Database:
 
 
 def _text_of(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{file}: {error.strerror}") from error
+    return read_text(file, SQL)

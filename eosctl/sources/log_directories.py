@@ -22,9 +22,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from io import BufferedReader
 from pathlib import Path
-from typing import Final, NamedTuple, Self
+from typing import BinaryIO, Final, NamedTuple, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -48,6 +47,7 @@ from eosctl.codecs.record_batches import (
 )
 from eosctl.codecs.transaction_log import decode_log_record
 from eosctl.errors import ConfigError, Undecodable, UsageError
+from eosctl.files import CHECKPOINT, open_file, read_bounded
 from eosctl.model.audit import AuditPlan, OffsetRange
 from eosctl.model.names import TRANSACTION_LOG, TopicPartition
 from eosctl.model.records import Record
@@ -75,7 +75,8 @@ def read_checkpoint(directory: Path, name: str) -> Mapping[TopicPartition, int]:
     """Partitions to their offsets; empty where the file is not there. Raises ConfigError where it is no checkpoint."""
     path = directory / name
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()[BEFORE_ENTRIES:]
+        with open_file(path) as file:
+            lines = read_bounded(file, CHECKPOINT).decode("utf-8").splitlines()[BEFORE_ENTRIES:]
     except FileNotFoundError:
         return {}
     except UnicodeDecodeError as error:
@@ -142,14 +143,14 @@ class SegmentBatches:
     def __iter__(self) -> Iterator[Batch | DamagedOffsets]:
         """Raises SegmentGone where there is no such file, ConfigError where it cannot be read."""
         try:
-            with self._path.open("rb") as file:
+            with open_file(self._path) as file:
                 yield from self._items(file)
         except FileNotFoundError as error:
             raise SegmentGone(f"cannot read the segment {self._path}: it is not there") from error
         except OSError as error:
             raise ConfigError(f"cannot read the segment {self._path}: {error.strerror or error}") from error
 
-    def _items(self, file: BufferedReader) -> Iterator[Batch | DamagedOffsets]:
+    def _items(self, file: BinaryIO) -> Iterator[Batch | DamagedOffsets]:
         place = wanted = 0
         while data := _read(file, place, max(wanted, CHUNK, HEADER.size)):
             used, reason = 0, ""
@@ -185,14 +186,14 @@ class SegmentBatches:
             return False
         raise Undecodable(f"offsets {first} to {behind - 1} behind offset {self.next_offset - 1}")
 
-    def _lies_there(self, file: BufferedReader, place: int, length: int) -> bool:
+    def _lies_there(self, file: BinaryIO, place: int, length: int) -> bool:
         """Whether the bytes that a batch claims to have are all there, and a batch, zeros or nothing follow them."""
         if place + length > os.fstat(file.fileno()).st_size:
             return False
         following = _read(file, place + length, HEADER.size)
         return not following.strip(ZERO) or begins_batch(following, 0, self.next_offset)
 
-    def _next_batch(self, file: BufferedReader, place: int) -> int | None:
+    def _next_batch(self, file: BinaryIO, place: int) -> int | None:
         """Where behind damaged bytes the next batch begins; None: nowhere in this file.
 
         Windows overlap by half. So a batch that is longer than half a chunk is found behind a right length only.
@@ -207,7 +208,7 @@ class SegmentBatches:
             place += max(1, CHUNK // 2)
         return None
 
-    def _damage(self, file: BufferedReader, place: int, behind: int | None, reason: str) -> Iterator[DamagedOffsets]:
+    def _damage(self, file: BinaryIO, place: int, behind: int | None, reason: str) -> Iterator[DamagedOffsets]:
         if behind is not None:
             following = int.from_bytes(_read(file, behind, LENGTH_AT), "big")
         elif self._ends is not None:
@@ -221,11 +222,11 @@ class SegmentBatches:
             self.next_offset = following
 
 
-def _read(file: BufferedReader, place: int, size: int) -> bytes:
+def _read(file: BinaryIO, place: int, size: int) -> bytes:
     return os.pread(file.fileno(), size, place)
 
 
-def _is_zero(file: BufferedReader, place: int) -> bool:
+def _is_zero(file: BinaryIO, place: int) -> bool:
     while data := _read(file, place, CHUNK):
         if data.strip(ZERO):
             return False
@@ -379,8 +380,9 @@ def survey_segments(topic_partition: TopicPartition, paths: Sequence[Path]) -> P
 
 def _topic_id(directory: Path) -> str | None:
     try:
-        found = TOPIC_ID.search((directory / "partition.metadata").read_text(encoding="utf-8"))
-    except OSError:
+        with open_file(directory / "partition.metadata") as file:
+            found = TOPIC_ID.search(read_bounded(file, CHECKPOINT).decode("utf-8"))
+    except (OSError, UnicodeDecodeError):
         return None
     return None if found is None else found[1]
 

@@ -25,7 +25,7 @@ def user_file() -> Path:
 
 def read_user_profiles() -> Profiles:
     path = user_file()
-    if not path.is_file():
+    if not path.exists():
         return Profiles()
     return anchored(decode_profiles(read_text(path, PROFILES), str(path)), path.parent)
 

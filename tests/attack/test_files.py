@@ -4,7 +4,9 @@ import csv
 import io
 import json
 import os
+import re
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -20,16 +22,19 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+import eosctl
 from eosctl.analysis.catalogue.audit import OFFSET_SET_BACK
 from eosctl.cli import root_command
+from eosctl.clients.kerberos import keytab_of
 from eosctl.codecs.plan import JournalEvent
 from eosctl.codecs.yaml_text import Address, append_document, append_items, decode_kubernetes_yaml, set_value
 from eosctl.errors import ConfigError
 from eosctl.executors.apply import Journal, write_plan_file
 from eosctl.executors.files import cache_names, set_current, write_snapshot_file
-from eosctl.files import IDS, PROFILES, RECORDS, FileKind, open_lines, read_content
+from eosctl.files import IDS, PROFILES, PROVIDED, RECORDS, FileKind, open_lines, read_content
 from eosctl.ledger.sqlite import SqliteStore
 from eosctl.model.acls import AclBinding, Operation, topic
+from eosctl.model.client_properties import ClientProperties, Property
 from eosctl.model.names import CachedNames
 from eosctl.model.plan import Plan
 from eosctl.model.report import Finding, Severity, gate_of
@@ -105,6 +110,7 @@ def test_a_driver_of_spark_that_is_killed_leaves_no_secret_behind(tmp_path: Path
 WORKER = "bootstrap.servers=127.0.0.1:1\ngroup.id=g\n" + "".join(
     f"{each}.storage.topic=x\n" for each in ("config", "offset", "status")
 )
+PACKAGE = Path(eosctl.__file__).parent
 NOBODY = ("-b", "127.0.0.1:1", "--timeout", "1")
 BEARER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 
@@ -139,38 +145,38 @@ def place(comment, tmp_path, monkeypatch):
     return linked
 
 
-@pytest.mark.parametrize(
-    ("name", "words", "limit"),
-    [
-        ("eosctl/config.yaml", ["profile", "list"], "1 MiB"),
-        (".eosctl.yaml", ["profile", "trust"], "1 MiB"),
-        ("client.properties", ["transactions", "list", *NOBODY, "--command-config", "FILE"], "4 MiB"),
-        ("worker.properties.huge", ["acl-plan", "--worker-config", "FILE"], "4 MiB"),
-        ("connect.yaml", ["acl-plan", "--worker-config", "FILE"], "4 MiB"),
-        ("connector.yaml", ["acl-plan", "--worker-config", "worker.properties", "--connector-config", "FILE"], "4 MiB"),
-        (
-            "users.yaml",
-            ["acl-plan", "--worker-config", "worker.properties", "--emit", "strimzi", "--merge-with", "FILE"],
-            "4 MiB",
+READ = [
+    ("eosctl/config.yaml", ["profile", "list"], "1 MiB"),
+    (".eosctl.yaml", ["profile", "trust"], "1 MiB"),
+    ("client.properties", ["transactions", "list", *NOBODY, "--command-config", "FILE"], "4 MiB"),
+    ("worker.properties.huge", ["acl-plan", "--worker-config", "FILE"], "4 MiB"),
+    ("connect.yaml", ["acl-plan", "--worker-config", "FILE"], "4 MiB"),
+    ("connector.yaml", ["acl-plan", "--worker-config", "worker.properties", "--connector-config", "FILE"], "4 MiB"),
+    (
+        "users.yaml",
+        ["acl-plan", "--worker-config", "worker.properties", "--emit", "strimzi", "--merge-with", "FILE"],
+        "4 MiB",
+    ),
+    ("ids", ["fence", "--ids-file", "FILE", *NOBODY, "--dry-run"], "64 KiB"),
+    ("a.plan", ["apply", "FILE", "--yes", *NOBODY], None),
+    ("a.snapshot", ["doctor", "--snapshot", "FILE"], None),
+    ("records", ["inspect-config", "--records", "FILE"], None),
+    ("offsets.json", ["offsets", "diff", "FILE", "FILE"], None),
+    ("trust.p12", _with("SSL", "ssl.truststore.location=FILE"), "4 MiB"),
+    ("trust.pem", _with("SSL", "ssl.truststore.type=PEM", "ssl.truststore.location=FILE"), "4 MiB"),
+    ("keys.jks", _with("SSL", "ssl.keystore.location=FILE"), "4 MiB"),
+    (
+        "token",
+        _with(
+            *("SASL_PLAINTEXT", "sasl.mechanism=OAUTHBEARER", "sasl.oauthbearer.token.endpoint.url=file://FILE"),
+            f"sasl.jaas.config={BEARER} required;",
         ),
-        ("ids", ["fence", "--ids-file", "FILE", *NOBODY, "--dry-run"], "64 KiB"),
-        ("a.plan", ["apply", "FILE", "--yes", *NOBODY], None),
-        ("a.snapshot", ["doctor", "--snapshot", "FILE"], None),
-        ("records", ["inspect-config", "--records", "FILE"], None),
-        ("offsets.json", ["offsets", "diff", "FILE", "FILE"], None),
-        ("trust.p12", _with("SSL", "ssl.truststore.location=FILE"), "4 MiB"),
-        ("trust.pem", _with("SSL", "ssl.truststore.type=PEM", "ssl.truststore.location=FILE"), "4 MiB"),
-        ("keys.jks", _with("SSL", "ssl.keystore.location=FILE"), "4 MiB"),
-        (
-            "token",
-            _with(
-                *("SASL_PLAINTEXT", "sasl.mechanism=OAUTHBEARER", "sasl.oauthbearer.token.endpoint.url=file://FILE"),
-                f"sasl.jaas.config={BEARER} required;",
-            ),
-            "1 MiB",
-        ),
-    ],
-)
+        "1 MiB",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "words", "limit"), READ)
 def test_fifty_megabytes_of_one_comment_are_refused_in_seconds(eosctl, place, name, words, limit):
     path, begun = place(name), monotonic()
     ran = eosctl(*[word.replace("FILE", str(path)) for word in words])
@@ -194,15 +200,152 @@ def test_a_file_of_profiles_below_its_limit_is_read(eosctl, tmp_path, monkeypatc
     assert eosctl("profile", "list").exit_code == 2
 
 
-def test_a_device_that_never_ends_is_refused_by_its_name():
-    with pytest.raises(ConfigError, match="cannot read --f /dev/zero: it has more than 4 MiB"):
-        read_content(Path("/dev/zero"), FileKind("--f"))
+MORE_READ = [
+    ("undo", ["undo", "FILE", *NOBODY]),
+    ("a.snapshot", ["snapshot", "show", "FILE"]),
+    ("audit.json", ["verify", "FILE"]),
+    ("export.json", ["offsets", "restore", "FILE", "--connector", "a", *NOBODY, "--group-id", "g", "--dry-run"]),
+    ("renamed.json", ["offsets", "diff", "a", "b", "--rename-map", "FILE"]),
+    ("a-0/00000000000000000000.log", ["transactions", "log", "--segment", "FILE"]),
+    ("key.pem", _with("SSL", "ssl.keystore.type=PEM", "ssl.keystore.location=FILE")),
+    (
+        "secrets",
+        _with(
+            *("PLAINTEXT", "config.providers=f", "client.id=${f:FILE:a}"),
+            "config.providers.f.class=org.apache.kafka.common.config.provider.FileConfigProvider",
+        ),
+    ),
+    ("ledger.db", ["audit", "history", "--store", "sqlite:///FILE"]),
+]
+ELSEWHERE = {
+    *("--config", "--expected", "--prepare"),  # of a connector that `certify` starts in a sandbox
+    *("--to-command-config", "--source-command-config", "--mapping"),  # after a cluster answered
+    *("--sign-key", "--signer-key"),  # of evidence
+    *("--executor-properties", "--source-executor-properties"),  # read by executors of Spark
+}
+WRITTEN = {
+    "--emit",
+    "--evidence",
+    "--junit",
+    "--output-file",
+    "--plan-file",
+    "--prometheus",
+    "--report",
+    "--sarif",
+    "--plugin",
+}
+
+
+@pytest.fixture(params=["pipe", "socket", "directory", "device"])
+def no_file(request, tmp_path, monkeypatch):
+    """`no_file(name)`: it is there under this name, and no regular file. Waiting for it is ended after 20 s."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "worker.properties").write_text(WORKER)
+    handled = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("it waits for somebody who writes"))
+    signal.alarm(20)
+
+    def made(name):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        match request.param:
+            case "pipe":
+                os.mkfifo(path, 0o600)
+            case "socket":
+                with socket.socket(socket.AF_UNIX) as bound:
+                    bound.bind(name)
+            case "directory":
+                path.mkdir()
+            case _:
+                path.symlink_to("/dev/zero")
+        return path
+
+    yield made
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, handled)
+
+
+@pytest.mark.parametrize(("name", "words"), [*((name, words) for name, words, _ in READ), *MORE_READ])
+def test_what_is_no_regular_file_is_refused_without_waiting(eosctl, no_file, name, words):
+    path = no_file(name)
+    if path.is_dir() and "diff" in words:  # of exports, which it compares
+        return
+    ran = eosctl(*[word.replace("FILE", str(path)) for word in words])
+    assert ran.exit_code in {2, 8}, ran.stderr
+    assert str(path) in ran.stderr or name == ".eosctl.yaml"
+
+
+def test_each_option_that_takes_a_file_is_tried():
+    def parameters(command):
+        yield from command.params
+        for name in command.list_commands(None) if hasattr(command, "commands") else ():
+            yield from parameters(command.get_command(None, name))
+
+    options = {each.opts[0] for each in parameters(root_command()) if "FILE" in (each.metavar or "")}
+    tried = {word for _, words in [*(each[:2] for each in READ), *MORE_READ] for word in words}
+    assert {each for each in options if each.startswith("--")} - tried - WRITTEN == ELSEWHERE
+
+
+def test_files_of_others_are_opened_in_one_place():
+    """The rest opens what eosctl itself wrote, or comes with it."""
+    opens = re.compile(r"""\.read_text\((?!\w+, )|\.read_bytes\(|\.open\("rb"\)""")
+    found = {
+        path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if opens.search(path.read_text("utf-8"))
+    }
+    assert {each for each in found if not each.startswith("sandbox/")} == {
+        "engines/local.py",
+        "executors/apply.py",
+        "executors/audit_export.py",
+        "executors/files.py",
+        "operations/certified_site.py",
+        "render/audit_page/__init__.py",
+        "render/watch_files.py",
+        "sources/profiles.py",
+        "spark/session.py",
+    }
+
+
+def test_a_pipe_of_the_shell_is_read(tmp_path):
+    file = tmp_path / "ids"
+    file.write_text("a\nb\n")
+    imports = "import sys; from pathlib import Path; from eosctl.files import read_ids"
+    command = f"{imports}; print(read_ids(Path(sys.argv[1])))"
+    shell = f"{sys.executable} -c '{command}'"
+    for words in (f"{shell} <(sleep 0.3; cat {file})", f"cat {file} | {shell} /dev/stdin", f"{shell} - < {file}"):
+        ran = subprocess.run(["bash", "-c", words], capture_output=True, text=True, timeout=60, check=True)
+        assert ran.stdout == "('a', 'b')\n"
+
+
+def test_a_keytab_that_is_a_pipe_is_refused_before_the_library_opens_it(tmp_path):
+    os.mkfifo(tmp_path / "keytab")
+    jaas = f'a.Krb5LoginModule required useKeyTab=true principal="a" keyTab="{tmp_path / "keytab"}";'
+    properties = ClientProperties((), properties={"sasl.jaas.config": Property(jaas, "-X")})
+    with pytest.raises(ConfigError, match="it is a pipe, and no regular file"):
+        keytab_of(properties)
+
+
+def test_another_file_names_no_pipe_of_the_shell():
+    reading, writing = os.pipe()
+    try:
+        with pytest.raises(ConfigError, match="it is a pipe, and no regular file"):
+            read_content(Path(f"/dev/fd/{reading}"), PROVIDED)
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+def test_a_hole_of_a_terabyte_and_a_device_that_never_ends_are_refused_by_name(tmp_path):
+    hole = tmp_path / "hole"
+    with hole.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ConfigError, match=f"cannot read --f {hole}: it has more than 4 MiB"):
+        read_content(hole, FileKind("--f"))
     for kind in (RECORDS, IDS):
-        with (
-            open_lines(Path("/dev/zero"), kind) as lines,
-            pytest.raises(ConfigError, match="/dev/zero: line 1 has more"),
-        ):
+        with open_lines(hole, kind) as lines, pytest.raises(ConfigError, match=f"{hole}: line 1 has more"):
             next(lines)
+    with pytest.raises(ConfigError, match="cannot read --f /dev/zero: it is a device, and no regular file"):
+        read_content(Path("/dev/zero"), FileKind("--f"))
+    assert read_content(Path(os.devnull), FileKind("--f")) == b""
 
 
 def test_lines_up_to_the_limit_are_read_with_their_ends(tmp_path):

@@ -13,6 +13,7 @@ from eosctl.analysis.offsets import OffsetsFold
 from eosctl.clients.rest import RestClient
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.errors import NotAuthorized, OtherCluster, Refused, TimedOut, Undecodable, Unreachable, UsageError
+from eosctl.model.client_properties import ClientProperties
 from eosctl.model.evidence import Preflight, WorkerEvidence
 from eosctl.model.offsets import KnownPhase
 from eosctl.model.skipped import Skipped
@@ -281,7 +282,7 @@ def live(
     urls: tuple[str, ...], timeout_s: float, kept: KeptFacts | None = None, kind: type[Reader] = LiveCluster
 ) -> Reader:
     """Reads what these workers answer; no broker is asked."""
-    reach = WireConnections(None, None, 0, urls, timeout_s)  # type: ignore[arg-type]  # neither is used
+    reach = WireConnections(None, ClientProperties(()), 0, urls, timeout_s)  # type: ignore[arg-type]  # it asks no broker
     return kind(reach, "connect-cluster", no_progress, OffsetsFold, kept=kept)
 
 
