@@ -147,7 +147,7 @@ TRANSACTION_WORDS: Final[Mapping[str, FindingTemplate]] = {
     ),
     AnomalyKind.UNKNOWN_WRITER: FindingTemplate(
         audit.UNKNOWN_WRITER,
-        "{n} transaction{s} with data, and no source offsets, by a producer whose transactional ID is not known",
+        "{n} transaction{s} with data, and no source offsets, of a producer that may be a task of the connector or not",
     ),
     AnomalyKind.OTHER_WRITER: FindingTemplate(
         audit.OTHER_WRITER,

@@ -212,9 +212,10 @@ UNKNOWN_WRITER: Final = FindingKind(
     name="unknown-writer",
     title="transactions of an unknown producer",
     severity=Severity.WARNING,
-    cause="Nobody knows the producer's transactional ID any more, or the audit may not see it: whether the data "
-    "belongs to the connector cannot be decided.",
-    fix="let the audit see all transactional IDs (Describe) and __transaction_state; IDs idle for long are forgotten",
+    cause="The producer's transactional ID is forgotten or hidden from the audit, or it is the ID of a task of another "
+    "group's connector with the same name: whether the data belongs to this connector cannot be decided.",
+    fix="let the audit see all transactional IDs (Describe) and __transaction_state; IDs idle for long are forgotten. "
+    "Give connectors of the same name in several Connect clusters topics of their own",
     source="KIP-618",
     commands=("audit",),
 )
