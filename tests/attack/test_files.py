@@ -112,6 +112,7 @@ WORKER = "bootstrap.servers=127.0.0.1:1\ngroup.id=g\n" + "".join(
 )
 PACKAGE = Path(eosctl.__file__).parent
 NOBODY = ("-b", "127.0.0.1:1", "--timeout", "1")
+PROVIDERS = "org.apache.kafka.common.config.provider."
 BEARER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 
 
@@ -332,6 +333,32 @@ def test_another_file_names_no_pipe_of_the_shell():
     finally:
         os.close(reading)
         os.close(writing)
+
+
+def test_a_worker_s_file_of_somebody_else_has_no_reference_resolved_and_no_token_fetched(eosctl, tmp_path):
+    secrets, worker = tmp_path / "secrets", tmp_path / "worker.properties"
+    secrets.write_text("a=canary\n")
+    with socket.create_server(("127.0.0.1", 0)) as endpoint:
+        given = (
+            "config.providers=f,e,d",
+            f"config.providers.f.class={PROVIDERS}FileConfigProvider",
+            f"config.providers.e.class={PROVIDERS}EnvVarConfigProvider",
+            f"config.providers.d.class={PROVIDERS}DirectoryConfigProvider",
+            "security.protocol=SASL_PLAINTEXT",
+            "sasl.mechanism=OAUTHBEARER",
+            f"sasl.oauthbearer.token.endpoint.url=http://127.0.0.1:{endpoint.getsockname()[1]}/",
+            f'sasl.jaas.config={BEARER} required clientId="a" clientSecret="${{f:{secrets}:a}}";',
+            *(f"{key}=${{f:{secrets}:a}}" for key in ("client.id", "rest.advertised.host.name", "producer.client.id")),
+            "consumer.client.id=${e:HOME}",
+            f"admin.client.id=${{d:{tmp_path}:secrets}}",
+        )
+        worker.write_text(WORKER + "".join(f"{line}\n" for line in given))
+        ran = eosctl("acl-plan", "--worker-config", str(worker), "--phase", "enabled", "--principal", "worker=User:w")
+        endpoint.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            endpoint.accept()
+    assert ran.exit_code in {0, 1, 2, 3}, ran.stderr
+    assert "canary" not in ran.stdout + ran.stderr
 
 
 def test_a_hole_of_a_terabyte_and_a_device_that_never_ends_are_refused_by_name(tmp_path):
