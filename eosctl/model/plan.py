@@ -576,6 +576,25 @@ def moved_again(plan: Plan, words: Sequence[str] = ()) -> str | None:
     return shlex.join(["eosctl", "migrate-offsets", *options])
 
 
+def groups_concerned(plan: Plan) -> Mapping[Side, frozenset[str]]:
+    """The Connect groups of each side, by the tasks' IDs that the plan fences or writes as: `<group>-<connector>-<n>`.
+
+    An ID is the one of the connector of the plan with the longest name that fits.
+    """
+    steps = [each.step for each in plan.steps]
+    names = {step.connector for step in steps if isinstance(step, ConnectorStep | WriteOffsets)}
+    ids: list[tuple[Side, tuple[str, ...]]]
+    ids = [(step.side, (step.transactional_id,)) for step in steps if isinstance(step, WriteOffsets)]
+    ids += [(step.side, step.transactional_ids) for step in steps if isinstance(step, FenceProducers)]
+    found: dict[Side, set[str]] = {}
+    for side, given in ids:
+        for stem in (each.rpartition("-")[0] for each in given):
+            fitting = [name for name in names if stem.endswith(f"-{name}")]
+            if fitting:
+                found.setdefault(side, set()).add(stem.removesuffix(f"-{max(fitting, key=len)}"))
+    return {side: frozenset(groups) for side, groups in found.items()}
+
+
 def demanded_steps(plan: Plan) -> tuple[PlannedStep, ...]:
     """The plan's steps, each with the preconditions that it has and those that can be derived from it."""
     steps, created = [], list[AclsPresent]()

@@ -29,7 +29,17 @@ from eosctl.files import RESTORED_CONFIG, read_text
 from eosctl.model.connectors import connector_path
 from eosctl.model.failpoints import Failpoint, no_failpoint
 from eosctl.model.names import Side
-from eosctl.model.plan import UNDO, AwaitOperator, ManualStep, Plan, Standing, StopConnector, lacking, moved_again
+from eosctl.model.plan import (
+    UNDO,
+    AwaitOperator,
+    ManualStep,
+    Plan,
+    Standing,
+    StopConnector,
+    groups_concerned,
+    lacking,
+    moved_again,
+)
 from eosctl.model.planned import Applied, ApplyOutcome, Planned
 from eosctl.model.preconditions import ClusterIs, ConnectorStopped, TransactionNow
 from eosctl.model.skipped import Skipped, read_or_skip
@@ -127,8 +137,19 @@ def _made_here(
 ) -> Planned:
     """The plan with where it is made, so that `eosctl apply` needs no more than the file."""
     planned = operator.planned(make_plan(just_stopped))
+    _require_workers(clusters, planned.plan)
     plan = replace(planned.plan, places=clusters.places)
     return _with_workers(session, clusters, replace(planned, plan=plan, digest=plan_digest(plan)))
+
+
+def _require_workers(clusters: SourceAndTarget, plan: Plan) -> None:
+    """UsageError where a worker that the plan stops, resumes or configures connectors at is of another Connect group
+    than their tasks.
+    """
+    for side, groups in groups_concerned(plan).items():
+        if clusters.access(side).connect_urls:
+            for group_id in groups:
+                clusters.reading(side).reader.require_workers(group_id)
 
 
 def _with_workers(session: Session, clusters: SourceAndTarget, planned: Planned) -> Planned:
@@ -274,6 +295,7 @@ def _apply(
     )
     question = _confirm_addresses(session, clusters, planned, question, show)
     planned = replace(planned, cluster_id=clusters.access(Side.SOURCE).wire.cluster_id)
+    _require_workers(clusters, file.plan)
     if session.options.dry_run:
         return _checked(clusters, planned, done=steps_done(file), replanned=reads)
     agree(session, planned, question, None)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from eosctl.model.skipped import Skipped
     from eosctl.sources.cluster_reader import ClusterReader, KeptFacts
     from eosctl.sources.discovery import Discovery
+    from eosctl.sources.saved_cluster import SavedCluster
 
 
 class Session:
@@ -167,7 +168,7 @@ class Session:
         """The reader: the one place that knows whether it is live or saved."""
         snapshot, records = self.options.snapshot, self.options.records
         if records is None:
-            return self._live() if snapshot is None else self.saved(snapshot)
+            return self._live() if snapshot is None else self._of_group(self.saved(snapshot), snapshot)
         from eosctl.sources import saved_cluster
 
         if snapshot is not None:
@@ -175,6 +176,15 @@ class Session:
         return saved_cluster.SavedCluster(
             saved_cluster.read_records_file(records, self.options.group_id, self._live().connect())
         )
+
+    def _of_group(self, saved: "SavedCluster", snapshot: Path) -> "SavedCluster":
+        found, wanted = saved.snapshot.group_id, self.options.group_id
+        if None not in {found, wanted} and found != wanted:
+            raise UsageError(
+                f"{snapshot} is a snapshot of Connect group {found}, not of {wanted}",
+                hint="leave --group-id out, or give the snapshot of that group",
+            )
+        return saved
 
     def _live(self) -> "ClusterReader":
         from eosctl.sources import discovery, live_cluster
@@ -201,8 +211,8 @@ class Session:
 
         Its coverage is in no answer. connect_urls are workers of another Connect cluster, whose group is not known.
         """
-        group_id = self.options.group_id if connect_urls is None else None
-        from eosctl.sources import live_cluster
+        group_id = (self.options.group_id or self.found_group_id) if connect_urls is None else None
+        from eosctl.sources import group_belongings, live_cluster
 
         return live_cluster.LiveCluster(
             self,
@@ -210,7 +220,7 @@ class Session:
             _no_progress,
             _new_fold,
             connect_urls=connect_urls,
-            named_topics=self.options.named_topics,
+            named_topics=self.options.named_topics if connect_urls is None else group_belongings.SAMPLE_TOPICS,
         )
 
     def need_group_id(self, hint: str | None = None) -> str:
@@ -255,7 +265,7 @@ class Session:
         """The only group of the cluster; a snapshot names its own or none."""
         return None if self._discovery is None else self._discovery.group()
 
-    def saved(self, snapshot: Path) -> "ClusterReader":
+    def saved(self, snapshot: Path) -> "SavedCluster":
         """A snapshot file as a cluster."""
         from eosctl.sources import saved_cluster
 

@@ -163,7 +163,7 @@ class ClusterReader(TopicReader, Protocol):
         """
 
     def require_workers(self, group_id: str) -> None:
-        """Raises UsageError where a named worker is known to be of another Connect group than this one."""
+        """The group is this reader's from here on. Raises UsageError where a named worker is known to be of another."""
 
     def config_topic(self, topic: str, *, principals: bool = False) -> ConfigTopicLog:
         """The config topic with its records, a stream that can be read once.

@@ -180,6 +180,7 @@ class LiveCluster(CoverageLog):
 
     def require_workers(self, group_id: str) -> None:
         """By the members of all Connect groups, and by where the connectors run that each worker shows."""
+        self._group_id = group_id
         for url, each in self._belongings.strangers(self._given, group_id, self._timeout_s).items():
             raise UsageError(f"{url}: {each.reason}", hint="leave it out, or give the --group-id that is its own")
 

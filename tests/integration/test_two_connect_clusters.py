@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -108,3 +109,29 @@ def test_doctor_says_that_a_worker_is_of_the_other_cluster(clusters: Sandbox, eo
     assert set(found) == {"EOS022"}
     assert found["EOS022"]["message"] == "it is a worker of Connect group two, not of one"
     assert ran.exit_code == 1
+
+
+def _moving(clusters: Sandbox, *more: str) -> tuple[str, ...]:
+    """A move of the connector of group one to a topic of its own."""
+    one = ("-b", clusters.bootstrap_servers, "--group-id", "one", "--connect-url", clusters.connect_url(1))
+    return ("migrate-offsets", *one, "--connector", "orders", "--to-topic", "moved", "--stop", *more)
+
+
+def test_a_target_worker_of_another_group_than_the_target_s_is_refused(clusters: Sandbox, eosctl: Eosctl) -> None:
+    target = ("--to-group-id", "two", "--to-connect-url", clusters.connect_url(1), "--to-config-topic", "two-config")
+    ran = eosctl(*_moving(clusters, *target, "--dry-run"))
+    assert ran.exit_code == 2, ran.stdout
+    assert f"{clusters.connect_url(1)}: it is a worker of Connect group one, not of two" in ran.stderr
+
+
+def test_a_plan_is_not_applied_with_a_worker_of_another_group(
+    clusters: Sandbox, eosctl: Eosctl, tmp_path: Path
+) -> None:
+    plan, other = tmp_path / "move.plan", clusters.connect_url(2)
+    written = eosctl(*_moving(clusters, "--plan-file", str(plan)))
+    assert written.exit_code == 0, written.stderr
+    for flag in ("--yes", "--dry-run"):
+        ran = eosctl("apply", str(plan), "-b", clusters.bootstrap_servers, "--connect-url", other, flag)
+        assert ran.exit_code == 2, ran.stdout
+        assert f"{other}: it is a worker of Connect group two, not of one" in ran.stderr
+    assert Rest(other).ask("GET", "/connectors/orders/status")["connector"]["state"] == "RUNNING"
