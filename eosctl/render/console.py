@@ -19,7 +19,7 @@ from typing import Any, Final, TextIO, TypeVar, cast
 from msgspec import Struct, field
 
 from eosctl.atomic_write import atomic_file
-from eosctl.errors import ConfigError, EosctlError, OutputLost, Refused, UsageError
+from eosctl.errors import ConfigError, EosctlError, Interrupted, OutputLost, Refused, UsageError
 from eosctl.model.report import Gate, Result, failed_gate, gate_of
 from eosctl.model.text import escaped_in_lines
 from eosctl.render.cells import Page, columns_across, escape_controls, fold
@@ -318,7 +318,11 @@ class Console:
         if not self.interactive:
             raise Refused(f"not confirmed: {question}", hint="there is no terminal to ask on: give --yes to agree")
         self._write(self._terminal.stderr, f"{_lines(question)} [{'y/N' if name is None else _lines(name)}] ")
-        answered = self._terminal.stdin.file.readline().strip()
+        try:
+            answered = self._terminal.stdin.file.readline().strip()
+        except KeyboardInterrupt:
+            self._write(self._terminal.stderr, "\n")
+            raise Interrupted("interrupted at the question: not confirmed, nothing was changed") from None
         if answered.lower() not in {"y", "yes"} if name is None else answered != name:
             raise Refused("not confirmed, nothing was changed")
 

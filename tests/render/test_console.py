@@ -4,7 +4,7 @@ from io import StringIO
 
 import pytest
 
-from eosctl.errors import ConfigError, Refused
+from eosctl.errors import ConfigError, Interrupted, Refused
 from eosctl.render.console import ColourChoice, Console, OutputOptions, Stream, Terminal, terminal_of, write_output_file
 from eosctl.render.document import Column, Document, Table
 from eosctl.render.formats import Output
@@ -58,6 +58,18 @@ def test_yes_is_yes(answer):
     console, _, stderr = console_at(80, answer=answer)
     console.confirm("Fence?", yes=False)
     assert stderr.getvalue() == "Fence? [y/N] "
+
+
+def test_ctrl_c_at_a_question_says_on_a_line_of_its_own_that_nothing_was_changed(monkeypatch):
+    console, _, stderr = console_at(80, answer="")
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(console._terminal.stdin.file, "readline", interrupted, raising=False)
+    with pytest.raises(Interrupted, match="not confirmed, nothing was changed"):
+        console.confirm("Fence?", yes=False)
+    assert stderr.getvalue() == "Fence? [y/N] \n"
 
 
 def test_an_error_cannot_reach_into_the_terminal():
