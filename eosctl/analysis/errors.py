@@ -25,10 +25,10 @@ CONNECT_ERRORS: Final = (
     ErrorPattern(
         "leader-without-privilege",
         (r"Failed to perform fencable send|without claiming write privileges first",),
-        "The leader's transactional ID expired or was fenced, and the leader did not claim it again",
-        "A leader that is preparing or enabled writes in transactions as connect-cluster-<group.id>. A failed change "
-        "of a config makes it claim the ID again; after a failed `restart?includeTasks=true` it never does, and "
-        "refuses every change until it is restarted.",
+        "The leader's transactional ID expired or was fenced, and the leader did not initialize it again",
+        "A leader that is preparing or enabled writes in transactions as connect-cluster-<group.id>. "
+        "After a failed config change it initializes the ID again; after a failed "
+        "`restart?includeTasks=true` it never does, and refuses every change until it is restarted.",
         (
             "eosctl transactions describe connect-cluster-{group} --group-id {group}",
             "PUT {path}/config with what it is, and once more if that is refused",
@@ -73,9 +73,9 @@ CONNECT_ERRORS: Final = (
         "worker-busy",
         (r"The worker is currently (?!reclaiming)\w+", r"[Rr]equest timed out|timed out"),
         "The worker did not answer a request in time, because its one thread for requests waits",
-        "The message names what the worker waits for. `ensuring membership in the cluster` is also what a leader does "
-        "that initializes its transactional ID: where it stays, the coordinator of connect-cluster-<group.id> does "
-        "not answer, or transaction.version was lowered to 0 (EOS047).",
+        "The message names what the worker waits for. A leader that initializes its transactional ID "
+        "also reports `ensuring membership in the cluster`. If the message stays, the coordinator of "
+        "connect-cluster-<group.id> does not answer, or transaction.version was lowered to 0 (EOS047).",
         ("eosctl transactions describe connect-cluster-{group} --group-id {group}", "eosctl doctor --group-id {group}"),
         "KAFKA-15563; DistributedHerder.tick, HerderRequestHandler.completeRequest (from 3.8 on)",
     ),
@@ -92,8 +92,8 @@ CONNECT_ERRORS: Final = (
         "offsets-not-flushed",
         (r"OffsetStorageWriter is already flushing|OffsetStorageWriter beginFlush\(\) while already flushing",),
         "An earlier commit of the task's offsets never ended",
-        "From 3.8 on a commit that holds a null offset (a tombstone) does not end where the connector has an offsets "
-        "topic or a Kafka cluster of its own (EOS089). The next commit then fails with this message.",
+        "From 3.8 on a commit with a null offset (a tombstone) does not end if the connector has its own "
+        "offsets topic or its own Kafka cluster (EOS089). The next commit then fails with this message.",
         ("eosctl explain EOS089", "eosctl offsets show --connector {connector} --group-id {group}", RESTART),
         "KAFKA-15018; OffsetStorageWriter.beginFlush, ConnectorOffsetBackingStore.set",
     ),
@@ -399,9 +399,10 @@ TRANSACTION_ERRORS: Final = (
         "fencing-during-rebalance",
         (r"rebalance is (?:expected|needed)|conflicting operation \(e\.g\. worker rebalance\)",),
         "The leader refused while the workers were about to rebalance",
-        "Before 3.6 a round of zombie fencing was refused during a pending rebalance, and the tasks that had asked for "
-        "it turned FAILED for good (KAFKA-15059), most of all in MirrorMaker's dedicated mode, which had no REST "
-        "interface. Other requests are answered with 409 and can simply be sent again.",
+        "Before 3.6 workers refused a round of zombie fencing during a pending rebalance, and the tasks "
+        "that had asked for it stayed FAILED (KAFKA-15059). This happened mostly in MirrorMaker's "
+        "dedicated mode, which had no REST interface. Other requests are answered with 409 and can "
+        "simply be sent again.",
         (RESTART,),
         "KAFKA-15059, KIP-618; DistributedHerder.fenceZombieSourceTasks",
     ),
@@ -600,8 +601,8 @@ TRANSACTION_ERRORS: Final = (
         "producer-not-in-transaction",
         (r"Cannot add partition .* while in state",),
         "The task's producer sent records outside a transaction",
-        "TransactionManager refuses records before the transaction was begun or after it ended: it was ended between "
-        "two batches, mostly by an error before this one.",
+        "TransactionManager refuses records before a transaction begins and after it ends. This "
+        "transaction ended between two batches, mostly because of an earlier error.",
         ("look for the first exception of the task in the log", RESTART),
         "TransactionManager.maybeAddPartition",
     ),
@@ -618,9 +619,10 @@ TRANSACTION_ERRORS: Final = (
         "zombie",
         (r"^\W*(?:a )?zombies?(?: tasks?| producers?)?\W*$",),
         "A task that still runs although a newer generation of tasks was started",
-        "A worker that was cut off or paused does not know that its tasks were given to others. Each start of a "
-        "generation fences the producers of the one before: their transactions are aborted, and what they send later "
-        "is refused. While the connector is stopped nobody does that.",
+        "A worker that was cut off or paused does not know that its tasks were given to others. Each new "
+        "generation fences the producers of the previous generation: the coordinator aborts their "
+        "transactions, and brokers refuse their later requests. While the connector is stopped nobody "
+        "does that.",
         (CONFIG, "eosctl fence --connector {connector} --group-id {group} --dry-run"),
         "KIP-618; DistributedHerder.fenceZombieSourceTasks",
     ),

@@ -389,11 +389,12 @@ def open_transaction(
         "running ones see nothing later, until it ends",
         {"start_offset": start, "producer": str(producer) if producer else None, "records": survey.census.open},
         cure=(
-            f"wait for its timeout; if it stays, see whose it is with `eosctl transactions describe {leader}` and end "
-            f"it with `eosctl fence --transactional-id {leader}` (the leader claims its ID again as soon as it writes "
-            "down a changed config, so change one next and ask again if it answers 500; after "
-            "`restart?includeTasks=true` it never does, and refuses every change until it is restarted) or, if its "
-            f"coordinator does not know it, `eosctl transactions abort --topic {topic} --partition 0`"
+            f"wait for its timeout; if it stays, find its owner with `eosctl transactions describe {leader}` "
+            f"and end it with `eosctl fence --transactional-id {leader}` (the leader initializes its ID again "
+            "as soon as it writes a changed config: change a config next, and repeat the request if it "
+            "answers 500; after `restart?includeTasks=true` it never does, and refuses every change until it "
+            "is restarted) or, if its coordinator does not know it, `eosctl transactions abort --topic "
+            f"{topic} --partition 0`"
         ),
     )
     return [finding]

@@ -203,10 +203,10 @@ def _consequences(evidence: Evidence, workers: tuple[WorkerPhase, ...], target: 
         "rebalance may repeat the records since the last offset flush"
     )
     yield (
-        "workers that are no longer enabled take offsets of aborted transactions for committed, and skip the records "
-        "up to them: stop every source connector before the first restart (PUT /connectors/<connector>/stop, from 3.5 "
-        "on), ask again, and resume them when the roll is over; exactly.once.support=required has to be `requested` "
-        "before"
+        "workers that are no longer enabled resume from offsets of aborted transactions, and skip the "
+        "records up to them: stop every source connector before the first restart (PUT "
+        "/connectors/<connector>/stop, from 3.5 on), ask again, and resume them when the roll is over; "
+        "exactly.once.support=required has to be `requested` before"
     )
     states = () if isinstance(evidence.inspection, Skipped) else evidence.inspection.connectors
     recorded = [each.state.name for each in states if each.state.task_count_record is not None and each.state.known]

@@ -63,7 +63,7 @@ ToKafkaConnect: TypeAlias = Annotated[
 Merge: TypeAlias = Annotated[
     MergeRule,
     typer.Option(
-        metavar="|".join(MergeRule), help="What to do if the target already holds other offsets of the connector."
+        metavar="|".join(MergeRule), help="Action if the target already holds other offsets of the connector."
     ),
 ]
 Partitions: TypeAlias = Annotated[

@@ -11,7 +11,7 @@ from eosctl.shell.options import GlobalOptions, answer, gating, showing
 
 app = typer.Typer()
 
-File: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="What --evidence of an audit wrote.")]
+File: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The file that `audit --evidence` wrote.")]
 SignerKey: TypeAlias = Annotated[
     Path | None,
     typer.Option(
@@ -27,7 +27,7 @@ def verify(options: GlobalOptions, file: File, signer_key: SignerKey = None) -> 
     """Check an evidence file, its signature, and the records that it is about.
 
     Use it when somebody shows you what an audit found. It refuses a file in which a byte was altered, and a signature
-    in FILE.sig that is not that of the file. Without a signature, whoever writes a file can write its digest too. With
+    in FILE.sig that is not that of the file. Without a signature, the writer of a file can write its digest too. With
     --signer-key, the file must be signed by that key; ssh-keygen -Y verify -n eosctl-evidence checks the same. With -b,
     it reads the audited ranges again and compares their SHA-256: ranges that were deleted or compacted since are named,
     and the answer is cannot-tell. Nothing is written.

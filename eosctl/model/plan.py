@@ -420,9 +420,10 @@ class Plan(Struct, frozen=True):
 
 
 IN_USE_HINT: Final = (
-    "fencing would put that task out, and each start of one connector the other: give one of them another name; stop "
-    "that connector first, or make the plan with --force and restart its tasks afterwards; a group of which nothing is "
-    "known has to be described first (Describe on it, or on the cluster if there is no such group)"
+    "fencing would fence that task, and each start of one connector would fence the other: give one "
+    "of them another name; stop that connector first, or make the plan with --force and restart its "
+    "tasks afterwards; if nothing is known of a group, grant Describe on it (or on the cluster if "
+    "there is no such group)"
 )
 
 

@@ -60,7 +60,7 @@ def compare_acls(
 
 def _compare(planned: PlannedBinding, authorizer: Authorizer, cluster: frozenset[str]) -> ComparedBinding:
     if not same_cluster(planned.cluster, cluster):
-        there = ", ".join(sorted(planned.cluster)) or "a cluster that nobody names"
+        there = ", ".join(sorted(planned.cluster)) or "a cluster that is not named"
         return ComparedBinding(planned, not_asked(f"belongs to the cluster at {there}, whose ACLs were not read"))
     decision = authorizer.permits(planned.binding)
     status = BindingStatus.PRESENT if decision.allowed else BindingStatus.MISSING

@@ -316,7 +316,7 @@ def _records(planner: Planner, connector: ConnectorConfig, producer: Client) -> 
                 pattern,
                 "a broker that does not know the new topic yet takes the producer for one who wants it created"
                 if creates
-                else "where a topic does not exist, a broker creates it for whoever may create it",
+                else "if a topic does not exist, a broker creates it for any principal with Create",
                 source="auto.create.topics.enable; KafkaApis.handleTopicMetadataRequest",
                 symptom=f"tasks FAILED: TopicAuthorizationException: Not authorized to access topics: [{pattern.name}]",
                 loss="now and then a task is FAILED when Connect has just created a topic; restart it then"
@@ -492,7 +492,7 @@ def _dead_letter_queue(planner: Planner, connector: ConnectorConfig, name: str) 
         f"connector {connector.name} looks for its dead letter queue when a task starts",
         source="DeadLetterQueueReporter.createAndSetup (KIP-298)",
         symptom=f"tasks FAILED: Could not initialize dead letter queue with topic={name}",
-        loss="nothing but an error in the log: whoever may create the topic tries to, again at each start"
+        loss="nothing but an error in the log: a principal with Create tries to create the topic at each start"
         if planner.exists(admin, name) is False
         else None,
     )

@@ -73,7 +73,8 @@ def object_to_live(
     for each, owner in leaders:
         yield Objection(
             f"{each} belongs to the leader of Connect cluster {owner.group_id} ({owner.member}), which is at work",
-            "leave the ID out; or fence with --force and change a config there next, so that it claims the ID again",
+            "leave the ID out; or fence with --force and change a config there next, so that the leader "
+            "initializes the ID again",
         )
     yield from _of_unknown(live, unknown)
 
@@ -102,8 +103,9 @@ def _of_unknown(live: LiveOwners, unknown: Mapping[str, Sequence[str]]) -> Itera
         yield Objection(
             f"whether a task of Connect group {group_id} has {first_few(ids)} is unknown: "
             f"{live.unknown[group_id].reason}",
-            "let the group be described (Describe on it, or on the cluster if there is no such group; its "
-            "coordinator up and no rebalance); or, if none of its workers can have these IDs, fence with --force",
+            "make the group readable: grant Describe on it (or on the cluster if there is no such group), "
+            "start its coordinator, wait for its rebalance to end; or, if none of its workers can have these "
+            "IDs, fence with --force",
         )
 
 
@@ -248,9 +250,9 @@ def _object_to_leaderless(steps: Sequence[FenceStep], leaderless: Collection[Top
 
 def _warn_of_leaders(steps: Sequence[FenceStep]) -> list[str]:
     return [
-        f"{step.transactional_id} is the leader's: change a config next, so that it claims the ID again (the first "
-        "change may answer 500); after a restart with includeTasks=true it refuses every change until its worker is "
-        "restarted"
+        f"{step.transactional_id} is the leader's: change a config next, so that the leader initializes "
+        "the ID again (the first change may answer 500); after a restart with includeTasks=true it "
+        "refuses every change until its worker is restarted"
         for step in steps
         if any(isinstance(owner, LeaderOwner) for owner in step.candidate.owners)
     ]

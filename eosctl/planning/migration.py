@@ -381,9 +381,9 @@ def _nothing_there(move: Move) -> Finding:
 def _assumed(move: Move) -> Finding:
     return kinds.SOURCE_TOPIC_ASSUMED.finding(
         move.connector,
-        f"connector {move.connector} does not exist and the config topic does not hold its config any more: that its "
-        f"offsets are in the workers' topic {move.source_topic} is assumed; if it had a topic of its own, these are "
-        "copies that may be older",
+        f"connector {move.connector} does not exist and the config topic does not hold its config any "
+        "more: the plan assumes that its offsets are in the worker-global offsets topic "
+        f"{move.source_topic}; if it had its own offsets topic, these are copies that may be older",
     )
 
 

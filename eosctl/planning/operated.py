@@ -123,7 +123,7 @@ def _objection(step: OverRest, known: str, operated: OperatedConnectors) -> Iter
         yield f"no resource of connector {known} was given, so its changes cannot be written", EMIT
     elif moved and operated.to_cluster is None:
         yield (
-            f"connector {name} will be in another Connect cluster, and which KafkaConnect that is nobody said",
+            f"connector {name} will be in another Connect cluster, and its KafkaConnect was not given",
             "give --to-kafka-connect NAME; or leave out --set-config and --resume, and apply its resource when its "
             "offsets are in place",
         )

@@ -160,7 +160,7 @@ def _hint(request: CommitRequest, facts: CommitFacts) -> str:
     if described is None or described.state is not TransactionState.ONGOING:
         return f"`eosctl transactions log {name} --history` shows what became of each of its transactions"
     if described.producer != request.producer:
-        return "ask the owner again; what nobody will end is aborted by fencing the ID: `eosctl fence`"
+        return "ask the owner again; if no owner will end the transaction, abort it by fencing the ID: `eosctl fence`"
     if facts.ownership.owners or facts.live.why_in_use([name], None) is not None:
         return "start the connector, or end the transaction by `eosctl fence`"
     return "stop the client, or let it commit itself"

@@ -90,7 +90,7 @@ def in_connect(fact: Callable[[ConnectFacts], T]) -> Callable[[Snapshot], T | Sk
 
 
 NO_BATCHES: Final = Skipped("a snapshot holds no record batches", Cause.NOT_SAVED)
-WHOEVER_SAVED: Final = "whoever saved the snapshot"
+WHOEVER_SAVED: Final = "the principal that saved the snapshot"
 
 
 class SavedCluster(CoverageLog):
@@ -362,7 +362,10 @@ class SavedCluster(CoverageLog):
     @property
     def unknown_id(self) -> str:
         """It was not listed when the snapshot was saved."""
-        return "the snapshot does not have it: no coordinator knew it, or whoever saved it might not see it"
+        return (
+            "the snapshot does not have it: no coordinator knew it, or the principal that saved the snapshot "
+            "might not see it"
+        )
 
     access = saved("access to transactional IDs", in_producers(lambda it: it.access))
 

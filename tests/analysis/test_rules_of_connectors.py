@@ -221,7 +221,7 @@ def test_a_restart_is_said_to_claim_the_id_of_a_paused_task_only_when_it_is_resu
     assert runs.cure == "POST /connectors/x/tasks/0/restart; POST /connectors/x/tasks/1/restart"
     assert (
         waits.cure.partition("; ")[2]
-        == "one that is PAUSED claims its ID when it is resumed, and is reported until then"
+        == "a PAUSED task initializes its ID when it is resumed, and is reported until then"
     )
 
 

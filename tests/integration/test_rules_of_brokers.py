@@ -175,7 +175,7 @@ def test_ids_of_an_idle_task_and_leader_are_forgotten_until_they_are_claimed_aga
     leader = ("EOS110", "connect-cluster-connect-cluster")
     found = doctor.sees(("EOS111", "idle"), leader)
     assert "or its ID expired" in found[leader]["message"]
-    assert "PUT /connectors/<connector>/config with what it is, and again" in found[leader]["cure"]
+    assert "PUT /connectors/<connector>/config with the present config, and repeat" in found[leader]["cure"]
     config = rest.ask("GET", "/connectors/idle/config")
     assert (
         "Failed to write to config topic" in rest.ask("PUT", "/connectors/idle/config", config, expected=500)["message"]

@@ -585,7 +585,7 @@ def test_connectors_without_an_operator_are_left_alone():
         (
             PlannedStep(ResumeConnector(Side.TARGET, "c", "t"), HERE),
             EMITTED,
-            "will be in another Connect cluster, and which KafkaConnect that is nobody said",
+            "will be in another Connect cluster, and its KafkaConnect was not given",
         ),
         (STOP, OperatedConnectors(every=True, directory="/out"), "no resource of connector c was given"),
         (

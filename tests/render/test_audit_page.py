@@ -317,7 +317,7 @@ def test_it_says_with_what_it_was_made_and_which_time_it_is_about():
 def test_it_says_what_each_verdict_means_and_what_held_does_not():
     page = render_audit_page(rich_report())
     assert page.count('<dl class="meanings">') == 1
-    assert "consumers that do not read committed" in page
+    assert "consumers without isolation.level=read_committed" in page
     assert "It is not a yes." in page
 
 

@@ -32,7 +32,7 @@ PLAIN_OFFSETS_WRITE: Final = FindingKind(
     name="plain-offsets-write",
     title="source offset outside any transaction",
     severity=Severity.ERROR,
-    cause="The connector had committed in transactions before; a plain write is not atomic with its data.",
+    cause="The connector had committed in transactions before; a non-transactional write is not atomic with its data.",
     fix="find the writer: a worker with exactly-once support off (`eosctl upgrade-check --to enabled`), or a tool",
     source="KIP-618",
     commands=("audit",),
@@ -42,9 +42,10 @@ ZOMBIE_WRITER: Final = FindingKind(
     name="zombie-writer",
     title="zombie wrote source offsets",
     severity=Severity.ERROR,
-    cause="A producer went on within its session after another one had taken over its source partition.",
-    fix="end its process; where no other worker has its task, `eosctl fence --connector <connector>` fences it (one "
-    "that runs elsewhere has fenced it already); find out why no round of fencing did",
+    cause="A producer continued in its session after another producer had taken over its source partition.",
+    fix="end its process; where no other worker has its task, `eosctl fence --connector <connector>` "
+    "fences it (a task that runs elsewhere has already fenced it); find out why no round of fencing "
+    "did",
     source="KIP-618",
     commands=("audit",),
 )
@@ -54,7 +55,7 @@ OFFSETS_REMOVED: Final = FindingKind(
     title="source offsets were removed",
     severity=Severity.INFO,
     cause="A tombstone removed them (DELETE, PATCH with null, or the connector itself): a start finds no offset there.",
-    fix="nothing, if it was intended; what the connector then wrote once more is counted by EOS206",
+    fix="nothing, if it was intended; EOS206 counts the records that the connector then wrote again",
     source="KIP-875",
     commands=("audit",),
 )
@@ -63,8 +64,9 @@ OFFSET_NOT_TAKEN_OVER: Final = FindingKind(
     name="offset-not-taken-over",
     title="source offset was not taken over",
     severity=Severity.ERROR,
-    cause="The connector changed its offsets topic, and the other topic did not hold the last offset: it began from "
-    "nothing, or from another offset, and read records again or skipped them.",
+    cause="The connector changed its offsets topic, and the other topic did not hold the last offset: the "
+    "connector began without an offset, or from another offset, and read records again or skipped "
+    "them.",
     fix="compare the records of both transactions in the output (`data` of the finding); next time move the "
     "connector with `eosctl migrate-offsets`",
     source="KIP-618; ConnectorOffsetBackingStore",
@@ -75,11 +77,12 @@ OFFSETS_ALTERED: Final = FindingKind(
     name="offsets-altered",
     title="source offsets were altered",
     severity=Severity.WARNING,
-    cause="Another offset, or a tombstone, was committed without data by the connector's own transactional ID while it "
-    "was stopped, as PATCH and DELETE on the connector's offsets do. What lies between both offsets is in the output "
-    "once more, or was left out. An info where no record was.",
-    fix="inform the readers of its topics; `data` of the finding has the records of both times. To read what was left "
-    "out: `eosctl offsets restore <file> --connector <connector>` and the offset before",
+    cause="Another offset, or a tombstone, was committed without data by the connector's own transactional "
+    "ID while it was stopped, as PATCH and DELETE on the connector's offsets do. The records between "
+    "both offsets are in the output again, or are missing there. An info where no record was.",
+    fix="inform the readers of its topics; `data` of the finding has the records of both times. To read "
+    "the skipped records: `eosctl offsets restore <file> --connector <connector>` and the offset "
+    "before",
     source="KIP-875",
     commands=("audit",),
 )
@@ -88,8 +91,9 @@ SNAPSHOT_BEGUN_AGAIN: Final = FindingKind(
     name="snapshot-begun-again",
     title="snapshot interrupted and begun again",
     severity=Severity.WARNING,
-    cause="A task found the offset of a snapshot that had not ended. Debezium cannot go on with one and copies all "
-    "tables again. Kafka kept its promise: what was committed is there, and so readers have rows twice.",
+    cause="A task found the offset of a snapshot that had not ended. Debezium cannot resume an interrupted "
+    "snapshot, and copies all tables again. Kafka kept its promise: all committed records are there, "
+    "so consumers have rows twice.",
     fix="let readers keep the last row of each key, or remove the rows of the first snapshot: `data` of the finding "
     "has its end and the beginning of the next one",
     source="Debezium's snapshot offsets",
@@ -110,10 +114,11 @@ HALF_EVENT: Final = FindingKind(
     name="half-event",
     title="change that is there in part",
     severity=Severity.ERROR,
-    cause="A connector writes some changes as several records with one source offset, as Debezium does a change of a "
-    "primary key: delete, tombstone, create. It was stopped or killed between them, and went on behind them. Kafka "
-    "kept its promise; readers miss a row, or keep one that was deleted. A warning where it was not stopped there: "
-    "then a transformation, a setting or a tolerated error left the rest out.",
+    cause="A connector writes some changes as several records with one source offset, as Debezium does a "
+    "change of a primary key: delete, tombstone, create. The connector was stopped or killed between "
+    "these records, and resumed after them. Kafka kept its promise; consumers miss a row, or keep a "
+    "deleted row. It is a warning if the connector was not stopped there: then a transformation, a "
+    "setting or a tolerated error left the rest out.",
     fix="compare the row with the source, and write it there once more (an update that changes nothing, or an "
     "incremental snapshot of the table): the connector then writes it again. For a deletion write a tombstone of the "
     "key to the topic",
@@ -149,8 +154,9 @@ DATA_WITHOUT_OFFSETS: Final = FindingKind(
     title="data committed without source offsets",
     severity=Severity.ERROR,
     cause="A transaction with data and no source offsets: a restart reads and writes its records again.",
-    fix="find the writer by its producer ID: `eosctl transactions list --producer-id <producer-id>`. If that is a task "
-    "of the connector, look for null offsets in a topic of its own (workers from 3.8 on): `eosctl explain EOS089`",
+    fix="find the writer by its producer ID: `eosctl transactions list --producer-id <producer-id>`. If "
+    "that is a task of the connector, look for null offsets in its connector-specific offsets topic "
+    "(workers from 3.8 on): `eosctl explain EOS089`",
     source="KIP-618",
     commands=("audit",),
 )
@@ -170,8 +176,8 @@ MIXED_MARKERS: Final = FindingKind(
     name="mixed-markers",
     title="transaction committed and aborted",
     severity=Severity.ERROR,
-    cause="It was committed in one partition and aborted in another, so part of its data is missing for readers.",
-    fix="compare the markers by kafka-dump-log.sh; `eosctl transactions log` has what the coordinator decided",
+    cause="The transaction was committed in one partition and aborted in another, so consumers miss part of its data.",
+    fix="compare the markers by kafka-dump-log.sh; `eosctl transactions log` shows the coordinator's decision",
     source="KIP-98",
     commands=("audit",),
 )
@@ -342,7 +348,7 @@ OPEN_TRANSACTION: Final = FindingKind(
     name="open-transaction",
     title="transaction open at the end of the log",
     severity=Severity.INFO,
-    cause="What lies behind the last stable offset is judged when the transaction has ended.",
+    cause="Records beyond the last stable offset are judged when the transaction has ended.",
     fix="audit again when it has ended; `eosctl transactions hanging` shows whether it ever will",
     source="KIP-98",
     commands=("audit",),
@@ -369,8 +375,8 @@ MIRROR_REPEAT: Final = FindingKind(
     name="mirror-repeat",
     title="source records are in the target more than once",
     severity=Severity.ERROR,
-    cause="The mirror went back to an earlier offset, or two of its tasks wrote at the same time: without exactly-once "
-    "source support each restart may do so, with it lost offsets do.",
+    cause="The mirror went back to an earlier offset, or two of its tasks wrote at the same time: without "
+    "exactly-once source support each restart may cause this; with it, lost offsets do.",
     fix="run the mirror with exactly.once.source.support=enabled; where it has that, find out what moved its offsets "
     "with `eosctl audit`",
     source="MirrorSourceTask.initializeConsumer (from 3.6 on); KIP-618",
@@ -381,8 +387,8 @@ MIRROR_DISORDER: Final = FindingKind(
     name="mirror-disorder",
     title="source records are in the target in another order",
     severity=Severity.ERROR,
-    cause="A record lies in the target behind one that follows it in the source: two tasks wrote at the same time, or "
-    "skipped records were copied later.",
+    cause="The target has a record after another record that follows it in the source: two tasks wrote at "
+    "the same time, or skipped records were copied later.",
     fix="find out whether two workers ran the same task (`eosctl audit`); consumers that rely on order of a key have "
     "to look at these records",
     source="KIP-618",
@@ -430,7 +436,8 @@ SOURCE_PURGED: Final = FindingKind(
     severity=Severity.ERROR,
     cause="The log start offset of the source has passed the mirror's offset. Its consumer then begins at the earliest "
     "offset (auto.offset.reset) and says nothing.",
-    fix="what was committed of them is lost to the target; raise retention.ms of the source, or give it more tasks",
+    fix="the target never receives the committed records among them; raise retention.ms of the source, "
+    "or give it more tasks",
     source="MirrorSourceTask.initializeConsumer (from 3.6 on)",
     commands=("mirror audit",),
 )
@@ -439,11 +446,12 @@ SOURCE_RECREATED: Final = FindingKind(
     name="source-recreated",
     title="source topic was deleted and created again under the mirror",
     severity=Severity.ERROR,
-    cause="The mirror's offset lies behind the end of the source, or the target holds records that a source whose log "
-    "begins at 0 never had: offsets of the former topic are taken for those of the new one.",
-    fix="reset the connector's offset of this partition to that of the new topic (`eosctl offsets restore <file> "
-    "--connector <connector>`, or PATCH on its offsets), and look for records at the beginning of the new topic that "
-    "the target lacks",
+    cause="The mirror's offset lies beyond the end of the source, or the target holds records that the "
+    "source, whose log begins at 0, never had: the mirror uses offsets of the former topic for the "
+    "new topic.",
+    fix="reset the connector's offset of this partition to the offset of the new topic (`eosctl offsets "
+    "restore <file> --connector <connector>`, or PATCH on its offsets), and look for records at the "
+    "beginning of the new topic that the target lacks",
     source="MirrorSourceTask.initializeConsumer (from 3.6 on)",
     commands=("mirror audit",),
 )
@@ -484,8 +492,8 @@ CHECKPOINT_AHEAD: Final = FindingKind(
     name="checkpoint-ahead",
     title="a group's checkpoint skips records",
     severity=Severity.ERROR,
-    cause="A consumer group that moves to the target would go on behind the first record that it has not read: records "
-    "in between are never read.",
+    cause="A consumer group that moves to the target would resume after its first unread record, and never "
+    "read the records in between.",
     fix="set the group's offset in the target to the record that the finding names, before its consumers start there",
     source="OffsetSyncStore.translateDownstream",
     commands=("mirror audit",),

@@ -9,9 +9,9 @@ SILENT: Final = FindingKind(
     name="worker-silent",
     title="worker does not answer",
     severity=Severity.ERROR,
-    cause="What a worker is set to can only be asked of itself.",
-    fix="start the worker or correct its address (--connect-url); give --connect-url without it if it is gone for good "
-    "(the group drops it after session.timeout.ms, 10 s by default)",
+    cause="Only the worker itself can report its settings.",
+    fix="start the worker or correct its address (--connect-url); give --connect-url without it if it is "
+    "permanently gone (the group drops it after session.timeout.ms, 10 s by default)",
     source="RootResource.serverInfo",
 )
 OTHER_KAFKA: Final = FindingKind(
@@ -77,8 +77,9 @@ DIFFER: Final = FindingKind(
     name="worker-files-disagree",
     title="workers' files disagree",
     severity=Severity.ERROR,
-    cause="Workers of one group that use different internal topics overwrite each other's state; two groups that use "
-    "the same topics do too. Of a different connect.protocol it is a warning: the group uses the best that all know.",
+    cause="Workers of one group that use different internal topics overwrite each other's state; two "
+    "groups that use the same topics do too. A different connect.protocol is a warning: the group "
+    "uses the best protocol that all members know.",
     fix="give all workers of one Connect cluster the same values, and each Connect cluster its own topics and group.id",
     source="DistributedConfig.transactionalProducerId, WorkerCoordinator.metadata",
 )
@@ -165,13 +166,14 @@ ONE_ADDRESS: Final = FindingKind(
     name="shared-worker-address",
     title="workers that cannot reach each other",
     severity=Severity.ERROR,
-    cause="A task start asks the leader to fence, and every change is forwarded to the leader, at the address that it "
-    "advertises. Where two members advertise one address, or one of several hosts advertises its loopback address, "
-    "such a request reaches no worker (500, `IO Error trying to forward REST request`) or one that does not lead (409, "
-    "`Cannot complete request because of a conflicting operation`), and the tasks that asked for a round of fencing "
-    "are FAILED.",
-    fix="set rest.advertised.host.name and rest.advertised.port of every worker to what the other workers reach it by, "
-    "and restart them one by one",
+    cause="A task start asks the leader to fence, and every change is forwarded to the leader, at the "
+    "address that it advertises. If two members advertise the same address, or a member of a group "
+    "on several hosts advertises its loopback address, such a request reaches no worker (500, `IO "
+    "Error trying to forward REST request`) or a worker that is not the leader (409, `Cannot "
+    "complete request because of a conflicting operation`). The tasks that asked for a round of "
+    "fencing then turn FAILED.",
+    fix="set rest.advertised.host.name and rest.advertised.port of every worker to the address by which "
+    "the other workers reach it, and restart them one by one",
     source="DistributedHerder.fenceZombieSourceTasks, RestClient.httpRequest",
 )
 POLICIES: Final = FindingKind(
@@ -179,9 +181,9 @@ POLICIES: Final = FindingKind(
     name="override-policies-differ",
     title="workers with different override policies",
     severity=Severity.WARNING,
-    cause="The worker that answers a request checks the overrides of a connector's clients by its own policy, and so "
-    "does each worker that starts one of its tasks: with `producer.override.` settings that only some allow, tasks are "
-    "FAILED on the others.",
+    cause="The worker that answers a request checks the overrides of a connector's clients by its own "
+    "policy, and so does each worker that starts one of its tasks: if only some workers allow the "
+    "connector's `producer.override.` settings, its tasks turn FAILED on the others.",
     fix="set connector.client.config.override.policy (and connector.client.config.override.allowlist) to the same "
     "value on every worker, and restart them one by one",
     source="AbstractHerder.validateClientOverrides, Worker.connectorClientConfigOverrides",
@@ -204,10 +206,10 @@ ANSWERS_DIFFER: Final = FindingKind(
     name="preflight-differs",
     title="workers disagree on a connector",
     severity=Severity.WARNING,
-    cause="The worker that answers a request validates the config with the version of the plugin that it has, or that "
-    "connector.plugin.version chooses there (KIP-891, from 4.1 on). Where workers have different versions, whether the "
-    "connector supports exactly-once, and whether its config is accepted, depends on the worker that is asked, and "
-    "its tasks run in what their worker has.",
+    cause="The worker that answers a request validates the config with the version of the plugin that it "
+    "has, or that connector.plugin.version chooses there (KIP-891, from 4.1 on). If workers have "
+    "different versions, the worker that answers decides whether the connector supports exactly-once "
+    "and whether its config is accepted. Each task runs the version that its worker has.",
     fix="install the same plugins in the same versions on every worker and restart them one by one, or set "
     "connector.plugin.version to one that supports exactly-once and that all of them have (PUT "
     "/connectors/<connector>/config)",
@@ -281,8 +283,8 @@ UNSUPPORTED: Final = FindingKind(
     name="exactly-once-unsupported",
     title="connector does not support exactly-once",
     severity=Severity.WARNING,
-    cause="A connector that does not keep its position in source offsets, or whose source cannot be read again from "
-    "there, writes duplicates whatever the worker does.",
+    cause="A connector writes duplicates, regardless of the worker, if it does not keep its position in "
+    "source offsets, or if its source cannot be read again from that position.",
     fix="use a release or a mode of the connector that supports it; its validation says which setting is in the way",
     source="KIP-618; SourceConnector.exactlyOnceSupport",
 )
@@ -381,9 +383,10 @@ UNBOUND: Final = FindingKind(
     name="connector-transactions-unbound",
     title="transactions that the connector ends, without a timeout of their own",
     severity=Severity.WARNING,
-    cause="With transaction.boundary=connector the connector says when its transaction ends, and nothing else does. "
-    "One that is open for longer than transaction.timeout.ms is aborted by its coordinator, and the task is FAILED; "
-    "the producer's default is 60000 ms, whatever the connector does.",
+    cause="With transaction.boundary=connector the connector says when its transaction ends, and nothing "
+    "else does. The coordinator aborts a transaction that is open for longer than "
+    "transaction.timeout.ms, and the task turns FAILED. The producer's default is 60000 ms, "
+    "regardless of the connector.",
     fix="set producer.override.transaction.timeout.ms to more than its longest transaction takes (PUT "
     "/connectors/<connector>/config; connector.client.config.override.policy must allow it), and to no more than "
     "transaction.max.timeout.ms of the brokers",
@@ -399,9 +402,10 @@ TOLERATED: Final = FindingKind(
     name="errors-tolerated",
     title="records that cannot be converted are dropped",
     severity=Severity.WARNING,
-    cause="With errors.tolerance=all a source task drops each record that a transform or a converter refuses, and goes "
-    "on. The offset of the next record that is written lies behind it, so it is never read again. Only sinks have a "
-    "dead letter queue. Without exactly-once, records that the producer could not send are dropped, too.",
+    cause="With errors.tolerance=all a source task drops each record that a transform or a converter "
+    "refuses, and goes on. The offset of the next written record lies after the dropped record, so "
+    "the connector never reads the dropped record again. Only sinks have a dead letter queue. "
+    "Without exactly-once, records that the producer could not send are dropped, too.",
     fix="set errors.tolerance=none: PUT /connectors/<connector>/config; for as long as it is `all`, set "
     "errors.log.enable=true, and watch total-records-skipped of the task's MBean task-error-metrics",
     source="AbstractWorkerSourceTask.sendRecords, ExactlyOnceWorkerSourceTask.recordDropped, "
@@ -423,10 +427,11 @@ HISTORY: Final = FindingKind(
     name="schema-history-expires",
     title="schema history that does not keep every record",
     severity=Severity.ERROR,
-    cause="A Debezium connector that starts reads its schema history topic from the first record on, in one partition. "
-    "Where retention or compaction has deleted records, or a second partition has some, the schema that it builds is "
-    "wrong or the task fails: `The db history topic or its content is fully or partially missing`. The offsets alone "
-    "do not bring it back. A warning where only the number of partitions differs.",
+    cause="A Debezium connector that starts reads its schema history topic from the first record on, in "
+    "one partition. If retention or compaction has deleted records, or a second partition has some, "
+    "the connector builds a wrong schema or the task fails: `The db history topic or its content is "
+    "fully or partially missing`. The offsets alone do not bring it back. A warning where only the "
+    "number of partitions differs.",
     fix="`kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name <topic> --add-config "
     "cleanup.policy=delete,retention.ms=-1,retention.bytes=-1`; where records are gone already, take "
     "snapshot.mode=recovery of Debezium",
@@ -442,18 +447,20 @@ QUIET: Final = FindingKind(
     name="task-quiet",
     title="task commits nothing, longer than ever in its history",
     severity=Severity.WARNING,
-    cause="A task commits a transaction for what its connector's poll returns. Where there are no changes it commits "
-    "nothing, and where the connector waits for ever in poll neither: both are RUNNING. So this is no proof of a "
-    "fault; the source may be idle. It is found where nothing was committed for three times the longest interval "
-    "between two commits of the task's history, and a minute at least: a warning where the history reaches back a "
-    "week, information where it has less. Commits at random times at a constant rate are found with a probability "
-    "below 0.6 % during a time as long as the history. "
-    "A transform that drops every record, or errors.tolerance=all, has the same effect: of a record that was dropped "
-    "no offset is written, so the position stays, and the source keeps its log from there. "
-    "While a task is PAUSED it commits nothing either, and the pause counts as an interval.",
-    fix="look whether the source has changes that are not in the topics. If it has none, nothing is to be done (a "
-    "heartbeat of the connector, as heartbeat.interval.ms of Debezium, shows the difference); if it has, look where "
-    "the connector waits (jstack of the worker: thread task-thread-<connector>-<task>), then restart the task: POST "
+    cause="A task commits a transaction for what its connector's poll returns. Without changes it commits "
+    "nothing. If the connector waits for ever in poll, it commits nothing either: the task is "
+    "RUNNING in both cases. So this is no proof of a fault; the source may be idle. eosctl reports "
+    "it when the task committed nothing for three times the longest interval between two commits of "
+    "its history, and for at least a minute. It is a warning if the history reaches back a week, "
+    "information if it has less. Commits at random times at a constant rate are found with a "
+    "probability below 0.6 % during a time as long as the history. A transform that drops every "
+    "record, or errors.tolerance=all, has the same effect: Connect writes no offset for a dropped "
+    "record, so the position does not move, and the source keeps its log from that position. While a "
+    "task is PAUSED it commits nothing either, and the pause counts as an interval.",
+    fix="look whether the source has changes that are not in the topics. If it has none, do nothing (a "
+    "heartbeat of the connector, as heartbeat.interval.ms of Debezium, shows the difference); if it "
+    "has some, look where the connector waits (jstack of the worker: thread "
+    "task-thread-<connector>-<task>), then restart the task: POST "
     "/connectors/<connector>/tasks/<task>/restart",
     source="KIP-618; AbstractWorkerSourceTask.execute, ExactlyOnceWorkerSourceTask.commitTransaction",
 )
@@ -471,7 +478,7 @@ TWO_IN_SYNC: Final = f"{SET}min.insync.replicas=2`"
 THIN: Final = FindingKind(
     id="EOS150",
     name="output-loses-committed",
-    title="output topics that may lose what was committed",
+    title="output topics that may lose committed records",
     severity=Severity.WARNING,
     cause="A transaction is as durable as the partitions that it wrote to. With one replica, or with a leader that was "
     "elected uncleanly, committed records are lost while the source offsets that say so remain. With "
@@ -535,9 +542,10 @@ SINK: Final = FindingKind(
     name="sink-reads-uncommitted",
     title="sink connector that reads uncommitted",
     severity=Severity.INFO,
-    cause="A sink's consumer has the worker's `consumer.` settings and the connector's `consumer.override.` ones, and "
-    "reads records of aborted transactions unless isolation.level=read_committed is among them: exactly-once of the "
-    "source that wrote its topics ends there.",
+    cause="A sink's consumer uses the worker's `consumer.` settings and the connector's "
+    "`consumer.override.` settings. Unless they contain isolation.level=read_committed, it also "
+    "reads records of aborted transactions: exactly-once of the source that wrote its topics ends "
+    "there.",
     fix="set consumer.override.isolation.level=read_committed: PUT /connectors/<connector>/config, or "
     "consumer.isolation.level=read_committed on all workers",
     source="Worker.baseConsumerConfigs",
@@ -560,8 +568,9 @@ HELD_BACK: Final = FindingKind(
     name="consumers-held-back",
     title="consumers wait for a transaction in progress",
     severity=Severity.INFO,
-    cause="Who reads committed gets no record behind the first one of a transaction that has not ended (the last "
-    "stable offset). Its coordinator aborts it when its timeout has passed; no commit of another producer helps.",
+    cause="A `read_committed` consumer gets no record beyond the last stable offset, which is the first "
+    "record of a transaction that has not ended. Its coordinator aborts it when its timeout has "
+    "passed; no commit of another producer helps.",
     fix="see which groups wait: `eosctl transactions lso`. Where its producer is gone: `eosctl fence "
     "--transactional-id <transactional-id>` ends it now",
     source="KIP-98; TransactionCoordinator.abortTimedOutTransactions",

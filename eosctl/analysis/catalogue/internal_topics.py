@@ -40,8 +40,8 @@ MIXED_WRITERS: Final = FindingKind(
     name="mixed-writers",
     title="leader without exactly-once wrote",
     severity=Severity.ERROR,
-    cause="A leader that is disabled writes plainly, and fences no leader before it. Once a leader writes in "
-    "transactions again the plain records are history, and only an info.",
+    cause="A leader that is disabled writes without transactions, and fences no earlier leader. Once a "
+    "leader writes in transactions again the plain records are history, and only an info.",
     fix="set exactly.once.source.support to preparing or enabled on every worker and restart them one by one; check "
     "with `eosctl upgrade-check --to <phase>`. After a downgrade on purpose there is nothing to do",
     source="KIP-618; KafkaConfigBackingStore.sendPrivileged",
@@ -66,11 +66,12 @@ OPEN_TRANSACTION: Final = FindingKind(
     title="open transaction blocks the config topic",
     severity=Severity.WARNING,
     cause="Workers with exactly-once read committed, and an open transaction holds everything behind it back.",
-    fix="wait for its timeout; if it stays, `eosctl transactions describe connect-cluster-<group.id>` shows whether it "
-    "is the leader's, and `eosctl fence --transactional-id <id>` ends it (a leader that was fenced answers 500 to the "
-    "next change of a config and then claims its ID again; send it no `restart?includeTasks=true`, after which it "
-    "refuses every change until it is restarted); one that no coordinator knows ends with "
-    "`eosctl transactions abort --topic <topic> --partition 0`",
+    fix="wait for its timeout; if it stays, `eosctl transactions describe connect-cluster-<group.id>` "
+    "shows whether it is the leader's, and `eosctl fence --transactional-id <id>` ends it (a fenced "
+    "leader answers 500 to the next config change, and then initializes its ID again; do not send it "
+    "`restart?includeTasks=true`: after that request it refuses every change until it is restarted); "
+    "if no coordinator knows the transaction, abort it with `eosctl transactions abort --topic "
+    "<topic> --partition 0`",
     source="KIP-618; KafkaBasedLog.readToLogEnd",
     commands=("inspect-config",),
 )
@@ -90,9 +91,9 @@ FATAL_RECORD: Final = FindingKind(
     name="fatal-record",
     title="record that keeps workers from starting",
     severity=Severity.ERROR,
-    cause="Some malformed records end a worker that starts. One that runs loses the rest of what it read in the same "
-    "poll; before 3.9 it reads nothing more of the topic at all (`Unexpected exception in Thread[KafkaBasedLog Work "
-    "Thread`), and cannot be restarted meanwhile.",
+    cause="Some malformed records stop a worker while it starts. A running worker loses the remaining "
+    "records of the same poll. Before 3.9 it stops reading the topic (`Unexpected exception in "
+    "Thread[KafkaBasedLog Work Thread`), and cannot be restarted while the record is there.",
     fix="before any worker is restarted, set cleanup.policy=compact on the topic: the log cleaner removes records "
     "without key, once their segment is closed (segment.ms, 7 days: lower it for a while). A session key of a bad form "
     "is followed by the leader's next one (inter.worker.key.ttl.ms, 1 hour)",
@@ -263,7 +264,7 @@ WRITABLE: Final = FindingKind(
 THIN: Final = FindingKind(
     id="EOS054",
     name="internal-topic-thinly-replicated",
-    title="internal topic is thinly replicated",
+    title="internal topic has a low replication factor",
     severity=Severity.WARNING,
     cause="An offsets topic that is lost starts every source from nothing.",
     fix="raise the replication factor with kafka-reassign-partitions.sh",
@@ -362,7 +363,7 @@ STORES_DISAGREE: Final = FindingKind(
 MALFORMED_OFFSET: Final = FindingKind(
     id="EOS082",
     name="malformed-offset",
-    title="offset that nobody can use",
+    title="unusable offset",
     severity=Severity.ERROR,
     cause="A connector is given no offset where the value cannot be read.",
     fix="set these offsets again: `eosctl offsets restore <file> --connector <connector> --stop --resume`",
@@ -407,10 +408,12 @@ KEY_IN_TWO_PARTITIONS: Final = FindingKind(
     severity=Severity.ERROR,
     cause="Compaction is per partition, so both values stay and the order of reading decides. Something wrote with "
     "another partitioner than Java's (librdkafka's default is one), or partitions were added.",
-    fix="stop the connector, put the right offset into every partition that holds the key (`eosctl offsets restore "
-    "<file> --connector <connector>`), and move it to a new topic (`eosctl migrate-offsets --connector <connector> "
-    "--to-topic <topic>`); or write a tombstone for each key into every partition but the one that murmur2 gives, and "
-    "have it compacted away (delete.retention.ms=0) before a worker starts: one that reads it last forgets the offset",
+    fix="stop the connector, put the right offset into every partition that holds the key (`eosctl "
+    "offsets restore <file> --connector <connector>`), and move it to a new topic (`eosctl "
+    "migrate-offsets --connector <connector> --to-topic <topic>`); or write a tombstone for each key "
+    "into every partition except the partition that murmur2 gives, and let compaction remove it "
+    "(delete.retention.ms=0) before a worker starts: a worker that reads the tombstone last forgets "
+    "the offset",
     source="KafkaBasedLog.send, KafkaOffsetBackingStore.set",
     commands=(
         "offsets show",
@@ -436,8 +439,8 @@ MALFORMED_OFFSETS_KEY: Final = FindingKind(
     name="malformed-offsets-key",
     title="malformed offsets key",
     severity=Severity.ERROR,
-    cause="Workers log and ignore such a key; those of 3.5.0, 3.5.1 and 3.6.0 lose what follows in the same poll "
-    "(KAFKA-15800).",
+    cause="Workers log and ignore such a key. Workers of 3.5.0, 3.5.1 and 3.6.0 lose the records after it "
+    "in the same poll (KAFKA-15800).",
     fix="find out what else writes to this topic, which only Connect should, and write a tombstone under each such key",
     source="KAFKA-15800; OffsetUtils.processPartitionKey (from 3.5 on)",
     commands=(
@@ -462,9 +465,9 @@ OFFSETS_OPEN_TRANSACTION: Final = FindingKind(
     name="open-transaction",
     title="open transaction blocks an offsets topic",
     severity=Severity.WARNING,
-    cause="Tasks of workers that are enabled, and all tasks whose offsets topic is their own, read committed, and wait "
-    "for an open transaction before they start. While no worker is enabled, nobody waits for one in the workers' "
-    "topic, and it is an info.",
+    cause="Tasks of workers that are enabled, and all tasks whose offsets topic is their own, read "
+    "committed, and wait for an open transaction before they start. While no worker is enabled, no "
+    "worker waits for one in the workers' topic, and it is an info.",
     fix="look again: a commit in progress ends by itself. If it does not, find its transactional ID and fence it with "
     "`eosctl fence`, or let transaction.timeout.ms pass",
     source="KIP-618; KafkaBasedLog.readToLogEnd",
@@ -514,10 +517,11 @@ UNCOMMITTED_OFFSET: Final = FindingKind(
     name="uncommitted-offset",
     title="offset of a transaction that was not committed",
     severity=Severity.ERROR,
-    cause="Workers that are not enabled read the workers' offsets topic uncommitted: they take an offset for committed "
-    "whose transaction was aborted or is open, and the records up to it, which no reader of committed records has, are "
-    "skipped without a word. Measured: lines 101 to 150 of 150 never came. Workers that are enabled do not see it, so "
-    "it is an info there until they go back to preparing or disabled.",
+    cause="Workers that are not enabled read the worker-global offsets topic with `read_uncommitted`: they "
+    "resume from offsets of aborted or open transactions. They silently skip the records up to such "
+    "an offset, although no `read_committed` consumer has received them. Measured: lines 101 to 150 "
+    "of 150 never came. Workers that are enabled do not see it, so it is an info there until they go "
+    "back to preparing or disabled.",
     fix=f"{EXPORT_COMMITTED}, then `eosctl offsets restore <connector>.json --connector <connector> --stop --resume` "
     f"{NEVER_COMMITTED}. Without --stop and --resume where the connector was deleted: Connect keeps its offsets, and a "
     "new one of its name begins there. On the way back from enabled keep the source connectors stopped until the roll "

@@ -30,9 +30,9 @@ FOREIGN_KEYS: Final = FindingKind(
     name="foreign-keys",
     title="target holds keys that are no source offsets",
     severity=Severity.ERROR,
-    cause="Something else than Connect writes there. Workers of 3.5.0, 3.5.1 and 3.6.0 lose other offsets over keys "
-    "that are not JSON (KAFKA-15800); other workers log and ignore such keys, and it is a warning where all that will "
-    "read the topic are known to be 3.6.1 or newer.",
+    cause="Something else than Connect writes there. Workers of 3.5.0, 3.5.1 and 3.6.0 lose other offsets "
+    "over keys that are not JSON (KAFKA-15800); other workers log and ignore such keys. The finding "
+    "is a warning if all workers that will read the topic are known to be 3.6.1 or newer.",
     fix="move to a topic that holds source offsets only, such as a new one: --to-topic TOPIC",
     source="KAFKA-15800; OffsetUtils.processPartitionKey (from 3.5 on)",
     commands=("migrate-offsets",),
@@ -152,8 +152,8 @@ RECORDS_SKIPPED: Final = FindingKind(
     name="records-skipped",
     title="records would never be copied",
     severity=Severity.ERROR,
-    cause="The offset lies behind the one that the connector has: it goes on there, and nothing ever reads what lies "
-    "between. A warning with --force.",
+    cause="The offset lies beyond the connector's present offset: the connector resumes there, and never "
+    "reads the records in between. A warning with --force.",
     fix="restore an offset that is not later than the present one; --force skips the records",
     source="KIP-875",
     commands=("offsets restore", "offsets create-connector"),
@@ -164,11 +164,12 @@ HISTORY_LEFT: Final = FindingKind(
     name="schema-history-left-behind",
     title="schema history stays in the old Kafka cluster",
     severity=Severity.ERROR,
-    cause="A Debezium connector of MySQL, MariaDB, SQL Server, Oracle, Db2 or Informix reads its schema history from "
-    "the first record on before it goes on at an offset. Where the history topic is missing the task fails (`The db "
-    "history topic or its content is fully or partially missing`); where it is another one, the task reads rows by a "
-    "wrong schema. migrate-offsets moves offsets, and no schema history. A warning where the target has the same "
-    "records and only the settings have to be changed, or where it is not known.",
+    cause="A Debezium connector of MySQL, MariaDB, SQL Server, Oracle, Db2 or Informix reads its schema "
+    "history from the first record on before it goes on at an offset. If the history topic is "
+    "missing, the task fails (`The db history topic or its content is fully or partially missing`). "
+    "If it is a different topic, the task reads rows by a wrong schema. migrate-offsets moves "
+    "offsets, and no schema history. A warning where the target has the same records and only the "
+    "settings have to be changed, or where it is not known.",
     fix="copy the topic with all its records in their order into one partition of a topic of the same name "
     "(MirrorMaker with replication.policy.class=org.apache.kafka.connect.mirror.IdentityReplicationPolicy), plan "
     "again, and set schema.history.internal.kafka.bootstrap.servers of the new config to the target's brokers",
@@ -183,7 +184,7 @@ HISTORY_LEFT: Final = FindingKind(
 LEADER: Final = FindingKind(
     id="EOS130",
     name="leader-acl-missing",
-    title="leader may not claim its ID",
+    title="leader may not initialize its transactional ID",
     severity=Severity.ERROR,
     cause="From preparing on, the leader writes the config topic in transactions. Any worker may be elected.",
     fix="`kafka-acls.sh --bootstrap-server <broker> --add --allow-principal <principal> --operation Write "
@@ -195,8 +196,9 @@ TASKS: Final = FindingKind(
     name="task-acl-missing",
     title="tasks may not claim their IDs",
     severity=Severity.ERROR,
-    cause="A task's producer claims its ID when it starts, and the connector's admin client fences those of the last "
-    "task count record. The latter shows only at the first reconfiguration: all tasks turn FAILED.",
+    cause="A task's producer initializes its ID when it starts, and the connector's admin client fences "
+    "the IDs of the last task count record. The latter shows only at the first reconfiguration: all "
+    "tasks turn FAILED.",
     fix="`kafka-acls.sh --bootstrap-server <broker> --add --allow-principal <principal> --operation Write "
     "--resource-pattern-type prefixed --transactional-id <group.id>-<connector>-`",
     source="KIP-618; KafkaApis.handleInitProducerIdRequest",
@@ -238,7 +240,7 @@ OVERRIDE_POLICY_UNKNOWN: Final = FindingKind(
     name="override-policy-unknown",
     title="override policy is none of Kafka's",
     severity=Severity.INFO,
-    cause="Whether the policy lets an override count is not known; the plan assumes that it does.",
+    cause="eosctl does not know whether the policy allows overrides; the plan assumes that it does.",
     fix="where it does not, name who the clients are: --principal <connector>/producer=User:NAME",
     source="KIP-458",
     commands=("acl-plan",),

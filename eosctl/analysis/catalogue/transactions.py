@@ -10,22 +10,23 @@ IN_PREPARE: Final = (
     "--unavailable-partitions`); where all have one, restart the broker that coordinates the ID"
 )
 
-ONCE_RESUMED: Final = "one that is PAUSED claims its ID when it is resumed, and is reported until then"
+ONCE_RESUMED: Final = "a PAUSED task initializes its ID when it is resumed, and is reported until then"
 
 NO_LEADER_ID: Final = FindingKind(
     id="EOS110",
     name="leader-id-unknown",
     title="no leader ever prepared",
     severity=Severity.ERROR,
-    cause="A leader that is preparing or enabled claims connect-cluster-<group.id> as soon as it is elected. If the ID "
-    "expires, because nothing was written for transactional.id.expiration.ms (with connect.protocol=sessioned a new "
-    "session key each hour keeps it in use), the leader's next write fails (`Failed "
-    "to perform fencable send to config topic`), and it claims the ID again only if that was a change of a config. "
-    "After a failed `restart?includeTasks=true` it never does, and refuses every change until it is restarted "
-    "(measured with 4.3.1).",
-    fix="check --group-id and -b, and restart each worker whose file was changed since it started. If all is right: "
-    "PUT /connectors/<connector>/config with what it is, and again if that is refused; if it stays refused, restart "
-    "the leader's worker. If its log has authorization errors, the worker's principal needs Write on TransactionalId "
+    cause="A leader that is preparing or enabled claims connect-cluster-<group.id> as soon as it is "
+    "elected. The ID expires when the leader writes nothing for transactional.id.expiration.ms; with "
+    "connect.protocol=sessioned a new session key each hour keeps it in use. After that the leader's "
+    "next write fails (`Failed to perform fencable send to config topic`). The leader initializes "
+    "the ID again only if that write changed a config. After a failed `restart?includeTasks=true` it "
+    "never does, and refuses every change until it is restarted (measured with 4.3.1).",
+    fix="check --group-id and -b, and restart each worker whose file was changed since it started. If "
+    "all is right: PUT /connectors/<connector>/config with the present config, and repeat the "
+    "request if it is refused. If it is still refused, restart the leader's worker. If its log has "
+    "authorization errors, the worker's principal needs Write on TransactionalId "
     "connect-cluster-<group.id>",
     source="KIP-618; DistributedHerder.writeToConfigTopicAsLeader",
 )
@@ -34,10 +35,10 @@ NO_TASK_ID: Final = FindingKind(
     name="task-ids-unknown",
     title="tasks run without known IDs",
     severity=Severity.WARNING,
-    cause="A task claims its ID when it starts, and keeps its producer when it is PAUSED later; one that is started "
-    "while it is PAUSED claims its ID when it is resumed, and does no harm before. An ID that nobody used "
-    "for transactional.id.expiration.ms (7 days) is forgotten, and the task's next write fails with "
-    "InvalidPidMappingException.",
+    cause="A task initializes its ID when it starts, and keeps its producer if it is PAUSED later. A task "
+    "that starts while PAUSED initializes its ID when it is resumed, and does no harm before. An ID "
+    "that nobody used for transactional.id.expiration.ms (7 days) is forgotten, and the task's next "
+    "write fails with InvalidPidMappingException.",
     fix="restart each of them: POST /connectors/<connector>/tasks/<task>/restart, of which the leader writes nothing; "
     f"{ONCE_RESUMED}",
     source="KIP-98, KIP-618; TransactionCoordinator.handleAddPartitionsToTransaction, WorkerTask.doRun",
@@ -47,9 +48,10 @@ OVERDUE: Final = FindingKind(
     name="transaction-overdue",
     title="transaction outlives its timeout",
     severity=Severity.ERROR,
-    cause="A coordinator aborts what is Ongoing for longer than its timeout. In PrepareCommit and PrepareAbort the "
-    "outcome is decided and has no timeout: markers wait for partitions without leader, or, with brokers before 3.8, "
-    "for ever (KAFKA-16352). Fencing is refused there (CONCURRENT_TRANSACTIONS).",
+    cause="A coordinator aborts what is Ongoing for longer than its timeout. In PrepareCommit and "
+    "PrepareAbort the outcome is decided, and no timeout applies: markers wait for leaderless "
+    "partitions, or, with brokers before 3.8, for ever (KAFKA-16352). Fencing is refused there "
+    "(CONCURRENT_TRANSACTIONS).",
     fix=f"for Ongoing: eosctl fence --transactional-id <id>; for Prepare*: {IN_PREPARE}",
     source="KIP-98, KAFKA-16352; TransactionCoordinator.abortTimedOutTransactions, "
     "TransactionMarkerChannelManager.addTxnMarkersToSend",
@@ -78,7 +80,7 @@ PREFIX: Final = FindingKind(
 FOREIGN: Final = FindingKind(
     id="EOS115",
     name="foreign-transactional-ids",
-    title="IDs of nobody under the group's name",
+    title="unowned transactional IDs under the group's name",
     severity=Severity.INFO,
     cause="They are left over from deleted connectors, or another group's name begins with this one's.",
     fix="nothing for what is left over: it expires; give groups names of which none begins another",
@@ -105,8 +107,8 @@ NEAR_EXPIRY: Final = FindingKind(
     severity=Severity.WARNING,
     cause="A coordinator forgets an ID that nothing was written under for transactional.id.expiration.ms, and the next "
     "write of the task that holds it fails (InvalidPidMappingException).",
-    fix="restart each of them: POST /connectors/<connector>/tasks/<task>/restart, which claims the ID again; "
-    f"{ONCE_RESUMED}",
+    fix="restart each of them: POST /connectors/<connector>/tasks/<task>/restart, which initializes the "
+    f"ID again; {ONCE_RESUMED}",
     source="KIP-98; TransactionStateManager.removeExpiredTransactionalIds, WorkerTask.doRun",
     commands=("transactions log",),
 )
@@ -148,8 +150,9 @@ MISPLACED: Final = FindingKind(
     name="transactional-id-misplaced",
     title="transactional ID in a foreign partition",
     severity=Severity.ERROR,
-    cause="Brokers that started after partitions were added look for the ID in the partition that the new number gives "
-    "and do not use what lies in another. The ID gets another producer ID, and its old producer is not fenced.",
+    cause="Brokers that started after partitions were added look for the ID in the partition that the new "
+    "number gives. They do not use records of the ID in another partition. The ID gets another "
+    "producer ID, and its old producer is not fenced.",
     fix="if --partitions was given, check it. Otherwise partitions were added to __transaction_state: stop all "
     "transactional producers, restart all brokers, then start the producers, which initialize their IDs again "
     "(EOS045); `eosctl fence` does not reach the old ones. The completed records in the old partitions expire. A "
@@ -186,10 +189,11 @@ OLD_PROTOCOL: Final = FindingKind(
     name="old-transaction-protocol",
     title="producers of the old transaction protocol",
     severity=Severity.WARNING,
-    cause="Where transaction.version is 2, producers of 4.0 and newer have an epoch of their own for each transaction "
-    "(KIP-890, part 2). Those of older workers, and those that connected before it was raised, keep one epoch for all "
-    "their transactions: a late batch of one can get into the next. Coordinators log by which protocol a producer "
-    "ended its transaction (ClientTransactionVersion, from transaction.version 1 on).",
+    cause="Where transaction.version is 2, producers of 4.0 and newer use a new epoch for each transaction "
+    "(KIP-890, part 2). Producers of older workers, and producers that connected before "
+    "transaction.version was raised, keep one epoch for all their transactions: a late batch of one "
+    "transaction can get into the next. Coordinators log by which protocol a producer ended its "
+    "transaction (ClientTransactionVersion, from transaction.version 1 on).",
     fix="upgrade the workers to 4.0 or newer; where they are, restart each task of the old protocol: POST "
     "/connectors/<connector>/tasks/<task>/restart, and for the leader's ID the worker that leads",
     source="KIP-890; TransactionVersion.transactionVersionForEndTxn (from 4.0 on), "
@@ -250,10 +254,11 @@ UNUSABLE: Final = FindingKind(
 LEADERLESS: Final = FindingKind(
     id="EOS041",
     name="transaction-log-leaderless",
-    title="transaction log without leader",
+    title="transaction log partition without a leader",
     severity=Severity.ERROR,
-    cause="The leader of an ID's partition is its coordinator. Without one, tasks of these IDs wait for ever "
-    "when they start (Connect sets the largest max.block.ms), and a round of fencing fails after 90 s.",
+    cause="The leader of an ID's partition is its coordinator. Without a coordinator, tasks of these IDs "
+    "wait for ever when they start (Connect sets the largest max.block.ms), and a round of fencing "
+    "fails after 90 s.",
     fix="start the brokers that hold the replicas: `kafka-topics.sh --bootstrap-server <broker> --describe --topic "
     "__transaction_state` names them",
     source="KIP-98; TransactionStateManager.partitionFor, Worker.baseProducerConfigs, Worker.fenceZombies",
@@ -261,7 +266,7 @@ LEADERLESS: Final = FindingKind(
 THIN: Final = FindingKind(
     id="EOS042",
     name="transaction-log-thinly-replicated",
-    title="transaction log is thinly replicated",
+    title="transaction log has a low replication factor",
     severity=Severity.WARNING,
     cause="A transaction log that is lost takes every producer's epoch with it: zombies are no longer fenced.",
     fix=f"raise its replication factor to 3 with kafka-reassign-partitions.sh, then {TWO_IN_SYNC}",
@@ -385,10 +390,11 @@ WORKER_TIMEOUTS: Final = FindingKind(
     name="worker-timeouts",
     title="timeouts of a worker in the way of fencing",
     severity=Severity.WARNING,
-    cause="Before a round of fencing the leader reads the config topic to its end within worker.sync.timeout.ms (3 s "
-    "by default); where it does not, the task is FAILED. In a rebalance a worker waits "
-    "task.shutdown.graceful.timeout.ms (5 s) for tasks that end; from rebalance.timeout.ms (60 s) on the group goes "
-    "on without the worker, and its tasks are given to others while they run.",
+    cause="Before a round of fencing the leader reads the config topic to its end within "
+    "worker.sync.timeout.ms (3 s by default); where it does not, the task is FAILED. In a rebalance "
+    "a worker waits task.shutdown.graceful.timeout.ms (5 s) for its tasks to end. After "
+    "rebalance.timeout.ms (60 s) the group continues without the worker, and assigns its tasks to "
+    "other workers while the old tasks still run.",
     fix="remove both settings from the worker's file, and restart the workers one by one",
     source="DistributedHerder.doFenceZombieSourceTasks, Worker.stopAndAwaitTasks, WorkerCoordinator.metadata",
 )

@@ -36,7 +36,9 @@ from eosctl.model.text import pluralize
 MOST_PLACES: Final = 20
 NEAR: Final = 0.5
 """Share of the source's retention from which on a record that is not mirrored is in danger."""
-OFTENER: Final = "What the source deleted cannot be compared any more: audit more often than it deletes"
+OFTENER: Final = (
+    "Records that the source deleted can no longer be compared: run the audit more often than the source deletes"
+)
 
 
 class Circumstances(Struct, frozen=True):

@@ -127,7 +127,7 @@ def _verification(evidence: Evidence) -> Iterator[Finding | Skipped]:
     yield from _untold(evidence)
     for node, settings in _told(evidence).items():
         if VERIFICATION in settings and settings[VERIFICATION] == "false":
-            message = f"{VERIFICATION} is false: a late batch of a zombie can open a transaction that nobody ends"
+            message = f"{VERIFICATION} is false: a late batch of a zombie can open a hanging transaction"
             yield kinds.VERIFY.finding(f"broker {node}", message)
         elif VERIFICATION not in settings and not settings:
             yield _not_told(node, VERIFICATION)
@@ -178,7 +178,7 @@ def _old_transactions(evidence: Evidence) -> Iterator[Finding]:
 RULES: Final = (
     Rule(
         kinds.UNUSABLE,
-        "Can the transaction log be created and written with the brokers that live?",
+        "Can the transaction log be created and written with the live brokers?",
         needs=("brokers", "transaction_log"),
         check=_unusable,
         blocks=UP,

@@ -550,7 +550,7 @@ def _held_back(evidence: Evidence) -> Iterator[Finding]:
 CONSUMER_RULES: Final = (
     Rule(
         kinds.HELD_BACK,
-        "Is nobody who reads committed held back by a transaction in progress?",
+        "Is no read_committed consumer held back by a transaction in progress?",
         needs=("open_transactions",),
         check=_held_back,
         unproven="a transaction has to be in progress for two minutes; it is decided on evidence made by hand",

@@ -320,7 +320,7 @@ SHARED_ID_RULES: Final = (
     ),
     Rule(
         kinds.SAME_GROUP_ELSEWHERE,
-        "Is the group.id nobody else's in the Kafka clusters that connectors write to?",
+        "Is the group.id unique in the Kafka clusters that connectors write to?",
         needs=("group_id", "groups_elsewhere"),
         check=_elsewhere,
         blocks=frozenset({"enabled"}),

@@ -214,7 +214,7 @@ RULES: Final = (
     ),
     Rule(
         kinds.DRAFT,
-        "Does anybody rely on names that only the draft of KIP-618 had?",
+        "Does any config use names that only the draft of KIP-618 had?",
         needs=(),
         check=_draft,
     ),
@@ -297,7 +297,10 @@ def _protocol(evidence: Evidence) -> Iterator[Finding | Skipped]:
         yield Skipped(f"the group is {group.state}: which protocol it uses is known when it is stable")
     elif group.protocol != "sessioned":
         name = "eager" if group.protocol == "default" else group.protocol
-        message = f"the group uses connect.protocol={name}: whoever reaches a worker's REST address can fence its tasks"
+        message = (
+            f"the group uses connect.protocol={name}: any client that reaches a worker's REST address can "
+            "fence its tasks"
+        )
         yield kinds.PROTOCOL.finding(str(evidence.group_id), message, {"protocol": name})
 
 

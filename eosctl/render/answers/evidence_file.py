@@ -105,7 +105,7 @@ def _notes(checked: VerifiedEvidence) -> list[str]:
         return []
     notes = []
     if checked.signer is None:
-        notes.append("it is not signed: whoever wrote it, or altered it on purpose, wrote its digest too")
+        notes.append("it is not signed: its writer, or a person who altered it on purpose, wrote its digest too")
     elif checked.is_known_signer is None:
         notes.append("whose key that is was not checked: --signer-key names the signer's public key")
     if not checked.read_again:

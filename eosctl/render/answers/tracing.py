@@ -225,7 +225,10 @@ def _prose(traced: Trace) -> list[str]:
     if isinstance(name, Skipped):
         said.append(f"Who held its producer ID is not known: {name.reason}.")
     elif name is None:
-        said.append("Nobody holds its producer ID now, and the transaction log does not have it: it is forgotten.")
+        said.append(
+            "No transactional ID holds its producer ID now, and the transaction log does not have it: the "
+            "coordinator has forgotten it."
+        )
     else:
         said.append(f"Its transactional ID is {name}; owner: {traced.ownership}.")
     return [*said, _how_known(traced)]

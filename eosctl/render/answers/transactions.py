@@ -75,7 +75,7 @@ class DescribedFields(OwnerFields, frozen=True):
     started: Annotated[str | None, "when its open transaction began, UTC"]
     partitions: list[PartitionRow]
     partition_names: Annotated[
-        list[str], col("partitions of the open transaction; in Prepare* those that lack their marker", "OPEN-IN")
+        list[str], col("partitions of the open transaction; in Prepare*, partitions whose marker is missing", "OPEN-IN")
     ]
     partition_count: Annotated[int, col("partitions in its open transaction", "PARTITIONS")]
 

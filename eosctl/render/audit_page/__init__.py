@@ -90,11 +90,13 @@ def _range(place: Mapping[str, object], outputs: Mapping[str, object]) -> Iterat
 
 ASSETS: Final = "templates"
 VERDICT_WORDS: Final = {
-    "held": "In what was read, from the time on that the reason names, there is nothing that exactly-once rules out, "
-    "and nothing that the verdict needs is missing: no record was written once more, or left out, because of a source "
-    "offset, all data was committed in transactions with its source offsets, and no producer wrote after it was "
-    "fenced. What Kafka does not promise is no part of it: records that were never read from the source, a snapshot "
-    "that Debezium began again, other applications that write to the topic, and consumers that do not read committed.",
+    "held": "From the time that the reason names, the records that were read contain nothing that "
+    "exactly-once rules out, and nothing that the verdict needs is missing. No record was written "
+    "again, or left out, because of a source offset. All data was committed in transactions with its "
+    "source offsets. No producer wrote after it was fenced. The verdict does not cover cases that "
+    "Kafka does not promise: records that were never read from the source, a snapshot that Debezium "
+    "began again, other applications that write to the topic, and consumers without "
+    "isolation.level=read_committed.",
     "altered": "There is nothing that exactly-once rules out, and source offsets were changed while the connector "
     "was stopped. Kafka kept its promise. Because of the change the topics have records once more, or lack some: the "
     "reason says how many, as far as that is known.",
