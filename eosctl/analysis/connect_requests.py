@@ -1,7 +1,7 @@
 """Requests and commands, as fixes print them: they can be pasted whatever the connector's name is.
 
 A restart of a connector with its tasks (`/restart?includeTasks=true`, KIP-745) is no fix here. The leader writes such
-a request down without claiming its transactional ID again where that expired or was fenced: it refuses the request and,
+a request down without initializing its ID again where that expired or was fenced: it refuses the request and,
 from then on, every change, until the worker is restarted. Kafka keeps no record of a restart of one task.
 """
 

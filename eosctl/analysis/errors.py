@@ -621,8 +621,8 @@ TRANSACTION_ERRORS: Final = (
         "A task that still runs although a newer generation of tasks was started",
         "A worker that was cut off or paused does not know that its tasks were given to others. Each new "
         "generation fences the producers of the previous generation: the coordinator aborts their "
-        "transactions, and brokers refuse their later requests. While the connector is stopped nobody "
-        "does that.",
+        "transactions, and brokers refuse their later requests. While the connector is stopped, no "
+        "worker does that.",
         (CONFIG, "eosctl fence --connector {connector} --group-id {group} --dry-run"),
         "KIP-618; DistributedHerder.fenceZombieSourceTasks",
     ),

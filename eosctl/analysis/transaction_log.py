@@ -326,7 +326,7 @@ def _duration(now: TransactionLogValue, at: int) -> str:
 # 1. A task of workers that are enabled commits one transaction for each batch that its connector returned
 #    (ExactlyOnceWorkerSourceTask.commitTransaction), and none where there is nothing to commit. So a source without
 #    changes and a connector that is blocked look alike: only the task's own history says which of the two is likely.
-# 2. A coordinator writes CompleteCommit at the end of each transaction, and Empty where a producer claims the ID. The
+# 2. A coordinator writes CompleteCommit at the end of each transaction, and Empty when a producer initializes it. The
 #    transaction log is compacted: of the segments that the cleaner has read, an ID keeps its last record, and of later
 #    ones every record. So an interval between two commits that are left is the interval there was.
 # 3. Commits of an earlier reading are continued by a later one where both have a commit in common, or where the later

@@ -28,9 +28,9 @@ class CommitDay(NamedTuple):
 class CommitHistory(Struct, frozen=True):
     """The commits of one transactional ID, as far as they are known; times are in ms since the epoch.
 
-    first_ms is the first commit and last_ms the last; claimed_ms is when a producer last claimed the ID
+    first_ms is the first commit and last_ms the last; claimed_ms is when a producer last initialized the ID
     (InitProducerId), None where that is not known. days are those on which an interval ended, the oldest first; an
-    interval in which a producer claimed the ID is not counted: the task was started meanwhile.
+    interval in which a producer initialized the ID is not counted: the task was started meanwhile.
     """
 
     first_ms: int
@@ -53,7 +53,7 @@ class CommitHistory(Struct, frozen=True):
 
     @property
     def quiet_since_ms(self) -> int:
-        """The last commit, or the later time at which a producer claimed the ID, in ms since the epoch."""
+        """The last commit, or the later time at which a producer initialized the ID, in ms since the epoch."""
         return max(self.last_ms, self.claimed_ms or 0)
 
 

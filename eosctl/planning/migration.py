@@ -528,14 +528,14 @@ def _missing_topics(request: MigrationRequest, facts: MigrationFacts) -> Iterato
 
 
 def _missing_configs(request: MigrationRequest, facts: MigrationFacts) -> Iterator[tuple[str, str]]:
-    """--set-config changes or copies a config that has to be there, and is had from a worker of the source only."""
+    """--set-config changes or copies a config that has to be there, and is read from a worker of the source only."""
     for move in request.moves if request.set_config else ():
         old = facts.connectors.get((Side.SOURCE, move.connector))
         new = facts.connectors.get((request.new_side, move.new_name))
         exists = isinstance(new, ConnectorFacts) and new.state is not None
         if (move.renamed or request.elsewhere) and not exists and not facts.source_workers:
             yield (
-                f"connector {move.new_name} is to be created with the config of {move.connector}, which is had from a "
+                f"connector {move.new_name} is to be created with the config of {move.connector}, which is read from a "
                 f"worker of Connect cluster {request.source_group_id} only",
                 f"give --connect-url, a worker of {request.source_group_id}; or leave out --set-config and --resume, "
                 "and create it once its offsets are in place",

@@ -303,7 +303,7 @@ def worker_has_joined(rest_port: int) -> bool:
 
     1. `GET /connectors` would be no proof: any thread answers it, before the config topic was read.
     2. `GET /connectors/<name>` is answered by the herder's own thread, which first reads the config topic to its end,
-       finishes the rebalance, and as leader claims its transactional ID (DistributedHerder.tick). Until then the
+       finishes the rebalance, and as leader initializes its transactional ID (DistributedHerder.tick). Until then the
        request waits. No connector has that name, so the answer is 404.
     3. A server without its resources says 404 too, but not in Connect's own words.
     4. A worker that asks for a password (401) is asked no more: what its herder does is not known.

@@ -170,7 +170,7 @@ def forgetful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
 def test_ids_of_an_idle_task_and_leader_are_forgotten_until_they_are_claimed_again(
     forgetful: Sandbox, eosctl: Eosctl
 ) -> None:
-    """The leader refuses the first change that it cannot write down, then claims its ID again."""
+    """The leader refuses the first change that it cannot write down, then initializes its ID again."""
     doctor, rest = Doctor(eosctl, tuple(arguments(forgetful))), Rest(forgetful.connect_url(1))
     leader = ("EOS110", "connect-cluster-connect-cluster")
     found = doctor.sees(("EOS111", "idle"), leader)

@@ -281,7 +281,7 @@ def test_a_config_to_be_copied_needs_a_worker_of_the_source():
     renamed = replace(ALL, moves=(replace(TO_OWN, new_name="d"),))
     facts = replace(FACTS, connectors={**FACTS.connectors, (S, "d"): ConnectorFacts(None)}, source_workers=False)
     assert plan_migration(renamed, facts).objections == (
-        "connector d is to be created with the config of c, which is had from a worker of Connect cluster g only",
+        "connector d is to be created with the config of c, which is read from a worker of Connect cluster g only",
     )
 
 

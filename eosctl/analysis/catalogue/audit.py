@@ -450,8 +450,8 @@ SOURCE_RECREATED: Final = FindingKind(
     "source, whose log begins at 0, never had: the mirror uses offsets of the former topic for the "
     "new topic.",
     fix="reset the connector's offset of this partition to the offset of the new topic (`eosctl offsets "
-    "restore <file> --connector <connector>`, or PATCH on its offsets), and look for records at the "
-    "beginning of the new topic that the target lacks",
+    "restore <file> --connector <connector>`, or PATCH on its offsets), and look at the beginning of "
+    "the new topic for records that are missing in the target",
     source="MirrorSourceTask.initializeConsumer (from 3.6 on)",
     commands=("mirror audit",),
 )

@@ -194,7 +194,7 @@ LEADER: Final = FindingKind(
 TASKS: Final = FindingKind(
     id="EOS131",
     name="task-acl-missing",
-    title="tasks may not claim their IDs",
+    title="tasks may not initialize their IDs",
     severity=Severity.ERROR,
     cause="A task's producer initializes its ID when it starts, and the connector's admin client fences "
     "the IDs of the last task count record. The latter shows only at the first reconfiguration: all "

@@ -37,7 +37,7 @@ NO_TASK_ID: Final = FindingKind(
     severity=Severity.WARNING,
     cause="A task initializes its ID when it starts, and keeps its producer if it is PAUSED later. A task "
     "that starts while PAUSED initializes its ID when it is resumed, and does no harm before. An ID "
-    "that nobody used for transactional.id.expiration.ms (7 days) is forgotten, and the task's next "
+    "that is unused for transactional.id.expiration.ms (7 days) is forgotten, and the task's next "
     "write fails with InvalidPidMappingException.",
     fix="restart each of them: POST /connectors/<connector>/tasks/<task>/restart, of which the leader writes nothing; "
     f"{ONCE_RESUMED}",

@@ -287,7 +287,7 @@ def _ids_by_owner(evidence: Evidence) -> Mapping[str, Mapping[str, int | None]]:
 def _speaks_old(value: TransactionLogValue | Skipped | None) -> bool:
     """Whether its last transaction was of a client below transaction.version 2.
 
-    In Empty a record has what was before the producer claimed the ID. A coordinator that aborts by itself writes its
+    In Empty a record has the state before the ID was initialized. A coordinator that aborts by itself writes its
     own version in the place of the client's.
     """
     return (

@@ -84,7 +84,7 @@ def _no_task_id(evidence: Evidence) -> Iterator[Finding | Skipped]:
 
 
 def _restarted(name: str, tasks: Collection[int], status: ConnectorStatus) -> str:
-    """The requests after which these tasks claim their IDs: WorkerTask.doRun begins a PAUSED one when it is resumed."""
+    """Requests after which these tasks initialize their IDs: WorkerTask.doRun starts a PAUSED one on resume."""
     requests = restart_tasks(name, tasks)
     return requests if set(tasks) <= set(status.running_tasks) else f"{requests}; {kinds.ONCE_RESUMED}"
 

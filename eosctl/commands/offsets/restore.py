@@ -32,7 +32,8 @@ RestoredConnector: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help=
 CreateKeys: TypeAlias = Annotated[
     bool,
     typer.Option(
-        "--create-keys", help="Also write partitions that the topic lacks; if necessary with members in FILE's order."
+        "--create-keys",
+        help="Also write partitions that are missing in the topic; if necessary with members in FILE's order.",
     ),
 ]
 Force: TypeAlias = Annotated[
