@@ -133,7 +133,7 @@ EVIDENCE_ALTERED: Final = FindingKind(
     cause="The file, or its signature, is not as `--evidence` wrote it, or another key signed it: nothing in it shows "
     "anything.",
     fix="take the file and its signature from where they were written, and the public key from the signer",
-    source="PROTOCOL.sshsig of OpenSSH",
+    source="OpenSSH, the signature format SSHSIG",
     commands=("verify",),
 )
 EVIDENCE_DIFFERS: Final = FindingKind(
