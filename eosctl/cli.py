@@ -141,7 +141,7 @@ COMMANDS: Final = (
     Entry("audit", "Prove from the record batches whether exactly-once held.", "Prove"),
     Entry("mirror", "Prove that a target cluster holds what its source committed.", "Prove"),
     Entry("certify", "Test a source connector's claim to exactly-once.", "Prove"),
-    Entry("verify", "Check an evidence file, its signature, and the records that it is about.", "Prove"),
+    Entry("verify", "Check an evidence file, its signature, and its records.", "Prove"),
     Entry("spark-bundle", "Write the files that spark-submit needs to run an audit.", "Prove"),
     Entry("profile", "Name clusters, and check how a command connects.", "Set up"),
     Entry("schema", "Print the JSON Schema of a document that -o json prints.", "Set up"),

@@ -24,7 +24,7 @@ SignerKey: TypeAlias = Annotated[
 @showing(CHECKED_RANGES)
 @gating
 def verify(options: GlobalOptions, file: File, signer_key: SignerKey = None) -> int:
-    """Check an evidence file, its signature, and the records that it is about.
+    """Check an evidence file, its signature, and its records.
 
     Use it when somebody shows you what an audit found. It refuses a file in which a byte was altered, and a signature
     in FILE.sig that is not that of the file. Without a signature, the writer of a file can write its digest too. With
