@@ -31,7 +31,7 @@ class Command:
     @property
     def name(self) -> str:
         """Its words without options."""
-        return " ".join(word for word in self.words[:2] if not word.startswith("-"))
+        return " ".join(word for word in self.words[:2] if not word.startswith(("-", "{")))
 
 
 GROUP = ("--group-id", "connect-cluster")
@@ -53,6 +53,11 @@ COMMANDS = (
     Command(("snapshot", "save", "{directory}/saved.snapshot", *GROUP)),
     Command(("fence", "--dry-run", "--connector", CONNECTOR, *GROUP)),
     Command(("watch", "--once", *GROUP)),
+    Command(("connector", "list", *GROUP)),
+    Command(("connector", "show", CONNECTOR, *GROUP)),
+    Command(("timeline", *GROUP), rest=False),
+    Command(("timeline", "--since", "1h", "--connector", CONNECTOR, *GROUP), rest=False),
+    Command(("verify", "{directory}/audit.json"), rest=False),
 )
 
 

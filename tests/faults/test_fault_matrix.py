@@ -145,6 +145,8 @@ def test_a_client_quota_is_waited_for_and_named_where_it_lasts_too_long(site: Si
 def test_fault_matrix(shared_sandboxes: SharedSandboxes, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     sandbox = shared_sandboxes.of(SPEC)
     with planted(sandbox, tmp_path) as site:
+        evidence = ("audit", "--evidence", tmp_path / "audit.json", *GROUP, "-b", sandbox.bootstrap_servers)
+        assert run_command(evidence, timeout_s=60).document["data"]["verdict"], "`verify` needs its file"
         with fault_matrix(site) as whole:
             for command in COMMANDS:
                 whole.try_all(command)
