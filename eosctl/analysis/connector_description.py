@@ -24,20 +24,23 @@ from eosctl.model.connector_description import (
     LastCommit,
     ListedConnector,
     TaskStates,
+    WrittenStatus,
 )
 from eosctl.model.connectors import ConnectorType, TargetState, connector_path
 from eosctl.model.evidence import Evidence
+from eosctl.model.groups import ConnectGroup
 from eosctl.model.hanging import LastStableOffsets
 from eosctl.model.names import stem_and_task
 from eosctl.model.offsets import MergedOffset
 from eosctl.model.report import Explained, Explanation, Finding, NextStep, Severity
 from eosctl.model.rules import Diagnosis
 from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.status_topic import StatusKind, StatusRecord
 from eosctl.model.text import first_few
-from eosctl.model.times import ClusterClock
+from eosctl.model.times import ClusterClock, lasting
 from eosctl.model.transaction_log import CommitHistory
 from eosctl.model.transactions import TransactionDescription
-from eosctl.model.workers import ConnectorStatus, TaskStatus
+from eosctl.model.workers import ConnectorStatus, TaskStatus, host_port
 
 FAILED: Final = "FAILED"
 RUNNING: Final = "RUNNING"
@@ -51,14 +54,24 @@ ELSEWHERE: Final = not_asked("it writes to another Kafka cluster, whose coordina
 
 
 def describe_connector(
-    diagnosis: Diagnosis, name: str, outputs: LastStableOffsets | Skipped, line: CommandLine
+    diagnosis: Diagnosis,
+    name: str,
+    outputs: LastStableOffsets | Skipped,
+    line: CommandLine,
+    written: WrittenStatus | None = None,
 ) -> DescribedConnector:
-    """The connector by the evidence of this diagnosis, which is about it alone."""
+    """The connector by the evidence of this diagnosis, which is about it alone.
+
+    written is its status by the status topic, which counts where no worker says it.
+    """
     evidence = diagnosis.evidence
     status, inspected = status_of(evidence, name), inspected_of(evidence, name)
+    findings, others = _findings(diagnosis, name, status)
+    words = _words(evidence, name, status, inspected, written)
+    written = written if isinstance(status, Skipped) else None
+    status = status if written is None else written.status
     is_sink = type_of(status, inspected) is ConnectorType.SINK
     tasks = status if isinstance(status, Skipped) else () if status is None else _worst_first(status.tasks)
-    findings, others = _findings(diagnosis, name, status)
     described = DescribedConnector(
         name=name,
         as_of=evidence.as_of,
@@ -70,7 +83,7 @@ def describe_connector(
         worker=status.worker_id if isinstance(status, ConnectorStatus) else None,
         trace=status.trace if isinstance(status, ConnectorStatus) else None,
         target_state=_target_state(inspected),
-        words=_words(evidence, name, status, inspected),
+        words=words,
         tasks=tasks,
         exactly_once=NO_SINK if is_sink else exactly_once(evidence, name),
         transactional_ids=NO_SINK if is_sink else _transactional_ids(evidence, name),
@@ -81,6 +94,7 @@ def describe_connector(
         acls_missing=_acls_missing(evidence),
         findings=findings,
         others=others,
+        written_ms=None if written is None else written.at_ms,
     )
     return _with_steps(described, line)
 
@@ -94,6 +108,21 @@ def inspected_of(evidence: Evidence, name: str) -> InspectedConnector | Skipped 
     """The connector by the config topic; None where it mentions none of that name that exists."""
     inspection = evidence.inspection
     return inspection if isinstance(inspection, Skipped) else _among(inspection, name)
+
+
+def last_statuses(records: Iterable[StatusRecord], name: str) -> tuple[StatusRecord, ...]:
+    """The records of the status topic that workers answer from: the last of the connector, then those of its tasks.
+
+    Per key as KafkaStatusBackingStore keeps them: a record that it discards changes nothing, a tombstone removes. None
+    where it has no status of the connector itself: workers answer 404 then.
+    """
+    of_status = {StatusKind.CONNECTOR, StatusKind.TASK}
+    last = {
+        each.task: each for each in records if each.connector == name and each.kind in of_status and not each.reason
+    }
+    there = {task: each for task, each in last.items() if each.state is not None}
+    own = there.pop(None, None)
+    return () if own is None else (own, *(there[task] for task in sorted(there, key=lambda task: task or 0)))
 
 
 def _among(inspection: Inspection, name: str) -> InspectedConnector | None:
@@ -143,8 +172,15 @@ def _words(
     name: str,
     status: ConnectorStatus | Skipped | None,
     inspected: InspectedConnector | Skipped | None,
+    written: WrittenStatus | None,
 ) -> str:
     """Its state in a sentence, with the causes of what FAILED."""
+    if isinstance(status, Skipped) and written is not None:
+        ago = lasting(max(0, _cluster_now(evidence) - written.at_ms))
+        return (
+            f"by the status topic, last written {ago} ago, {_state_words(written.status)}"
+            f"{_absent_workers(evidence, written.status)}; whether this is so now is unknown: {status.reason}"
+        )
     if status is None or isinstance(status, Skipped):
         target = _target_state(inspected)
         wanted = "" if target is None or isinstance(target, Skipped) else f", and should be {target.value}"
@@ -152,6 +188,17 @@ def _words(
             return f"{name}: the workers report no status of it (the config topic has it{wanted})"
         return f"{name}: whether it runs is unknown{wanted}: {status.reason}"
     return _state_words(status)
+
+
+def _absent_workers(evidence: Evidence, status: ConnectorStatus) -> str:
+    """Which of its workers left the group since they wrote that they run it."""
+    if not isinstance(evidence.group, ConnectGroup):
+        return ""
+    members = {host_port(each.url) for each in evidence.group.members if each.url}
+    running = [each.worker_id for each in status.tasks if each.state == RUNNING]
+    running += [status.worker_id] if status.worker_id is not None and status.state == RUNNING else []
+    gone = sorted({each for each in running if host_port(each) not in members})
+    return f"; {first_few(gone)} {'is' if len(gone) == 1 else 'are'} not in the Connect group now" if gone else ""
 
 
 def _state_words(status: ConnectorStatus) -> str:
@@ -371,6 +418,9 @@ def _by_state(described: DescribedConnector, line: CommandLine) -> Iterator[Next
     name, path = shlex.quote(described.name), connector_path(described.name)
     tasks = () if isinstance(described.tasks, Skipped) else described.tasks
     failed = sorted(each.task for each in tasks if each.state == FAILED)
+    if described.written_ms is not None:
+        yield NextStep("what became of it", line.eosctl(f"eosctl timeline --connector {name}"))
+        return  # the other steps are requests to a worker, and none answers
     if described.state == FAILED:
         yield NextStep("what the trace means", line.eosctl(f"eosctl explain --connector {name}"))
     itself = described.trace is not None

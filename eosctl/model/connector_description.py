@@ -12,7 +12,7 @@ from eosctl.model.offsets import MergedOffset
 from eosctl.model.report import Finding, FindingKind, NextStep, Result, Uncertainty
 from eosctl.model.rules import Diagnosis
 from eosctl.model.skipped import Skipped, not_asked
-from eosctl.model.workers import TaskStatus
+from eosctl.model.workers import ConnectorStatus, TaskStatus
 
 NO_SINK: Final = not_asked("Kafka Connect has exactly-once support for source connectors only")
 
@@ -64,12 +64,21 @@ class LastCommit(NamedTuple):
     intervals: int
 
 
+class WrittenStatus(NamedTuple):
+    """The last status of a connector and its tasks in the status topic, and when its newest record was written (ms)."""
+
+    status: ConnectorStatus
+    at_ms: int
+
+
 class DescribedConnector(Result, frozen=True, kw_only=True):
     """The answer of `connector show`.
 
     state is what the workers report, Skipped where no worker was asked or answered, None where they do not know the
-    connector; words say it in one sentence. others are the findings about the cluster that are not the connector's.
-    outputs are the partitions that a source writes to, or that a sink's group reads.
+    connector; words say it in one sentence. Where no worker answers and the status topic has state and tasks,
+    written_ms is when the newest of these records was written: they may have changed since. others are the findings
+    about the cluster that are not the connector's. outputs are the partitions that a source writes to, or that a
+    sink's group reads.
     """
 
     name: str
@@ -94,6 +103,7 @@ class DescribedConnector(Result, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     others: tuple[Finding, ...]
     steps: tuple[NextStep, ...] = field(default=())
+    written_ms: int | None = None
 
     @property
     def reported(self) -> tuple[Finding, ...]:
@@ -111,7 +121,9 @@ class DescribedConnector(Result, frozen=True, kw_only=True):
     def complete(self) -> bool:
         answers = self.diagnosis.answers
         known = not isinstance(self.state, Skipped) and not isinstance(self.target_state, Skipped)
-        return known and not self.coverage.gaps and all(answer.complete for answer in answers)
+        return (
+            known and self.written_ms is None and not self.coverage.gaps and all(answer.complete for answer in answers)
+        )
 
 
 class ListedConnector(NamedTuple):

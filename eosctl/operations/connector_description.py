@@ -6,22 +6,33 @@ from msgspec.structs import replace
 
 from eosctl.analysis.client_configs import connector_config
 from eosctl.analysis.connect_requests import CommandLine
-from eosctl.analysis.connector_description import describe_connector, inspected_of, list_all, status_of, type_of
+from eosctl.analysis.connector_description import (
+    describe_connector,
+    inspected_of,
+    last_statuses,
+    list_all,
+    status_of,
+    type_of,
+)
 from eosctl.analysis.rules.registry import diagnose
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.errors import Unreachable, UsageError
-from eosctl.model.connector_description import DescribedConnector, ListedConnectors
+from eosctl.model.connector_description import DescribedConnector, ListedConnectors, WrittenStatus
 from eosctl.model.connectors import ConnectorType
 from eosctl.model.evidence import Evidence
 from eosctl.model.hanging import LastStableOffsets
 from eosctl.model.names import did_you_mean
 from eosctl.model.skipped import Skipped, not_asked, read_or_skip
+from eosctl.model.status_topic import StatusRecord
+from eosctl.model.timeline import TimelineFacts
 from eosctl.model.topics import TopicFacts
 from eosctl.operations.evidence import EvidenceRequest, inspection_of, read_evidence, topics_of
 from eosctl.operations.hanging import StabilityRequest, last_stable_offsets
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import as_words
+from eosctl.operations.timeline import read_status_topic
 from eosctl.sources.cluster_reader import ClusterReader, KeptFacts
+from eosctl.sources.connect_rest import connector_status
 
 NO_OUTPUT = not_asked("its config names no topic, and Kafka Connect saw it use none")
 
@@ -40,9 +51,8 @@ def show_connector(session: Session, name: str, request: EvidenceRequest) -> Des
         raise diagnosis.misnaming.as_usage_error()
     _require(evidence, name)
     outputs = read_or_skip(lambda: _outputs(session.reader, evidence, name))
-    described = describe_connector(
-        diagnosis, name, outputs, command_line(session, [each.url for each in evidence.answering])
-    )
+    line = command_line(session, [each.url for each in evidence.answering])
+    described = describe_connector(diagnosis, name, outputs, line, _written(session.reader, evidence, name))
     return described.covering(session.reader.coverage)
 
 
@@ -67,6 +77,30 @@ def _require(evidence: Evidence, name: str) -> None:
         )
     otherwise = "`eosctl connector list` lists the connectors; is this the right Connect cluster?"
     raise UsageError(f"there is no connector {name}", hint=did_you_mean(name, known, otherwise))
+
+
+def _written(reader: ClusterReader, evidence: Evidence, name: str) -> WrittenStatus | None:
+    """Its status by the status topic, where no worker says it and the topic can be read."""
+    topics = () if isinstance(evidence.internal_topics, Skipped) else evidence.internal_topics
+    topic = next((each for each in topics if each.role == "status" and isinstance(each.facts, TopicFacts)), None)
+    if not isinstance(evidence.statuses, Skipped) or topic is None or topic.is_another:
+        return None
+    with reader.adding():
+        log = reader.timeline()
+        if isinstance(log, Skipped | TimelineFacts):
+            return None
+        found = read_or_skip(lambda: last_statuses(read_status_topic(log, topic.name), name))
+    if isinstance(found, Skipped) or not found:
+        return None
+    own, *tasks = found
+    entry = {"connector": _as_rest(own), "tasks": [{"id": each.task, **_as_rest(each)} for each in tasks]}
+    status = connector_status(name, {"status": entry})
+    return WrittenStatus(status, max(each.record.timestamp for each in found))
+
+
+def _as_rest(record: StatusRecord) -> dict[str, object]:
+    """As a worker answers this status."""
+    return {"state": record.state, "worker_id": record.worker_id or "", "trace": record.trace}
 
 
 def _outputs(reader: ClusterReader, evidence: Evidence, name: str) -> LastStableOffsets | Skipped:

@@ -38,7 +38,7 @@ from eosctl.codecs.offsets_topic import decode_offsets_key, decode_offsets_value
 from eosctl.codecs.record_batches import Batch, DamagedOffsets, MarkerType, decode_records, most_batch_bytes
 from eosctl.codecs.status_topic import decode_status_records
 from eosctl.codecs.transaction_log import decode_log_record
-from eosctl.errors import EosctlError, UsageError
+from eosctl.errors import EosctlError, Undecodable, UsageError
 from eosctl.model.audit import OffsetRange
 from eosctl.model.config_topic import ConfigRecord, ConnectorConfigRecord
 from eosctl.model.connectors import OFFSETS_TOPIC
@@ -466,6 +466,19 @@ def _timeline(request: TimelineRequest, facts: TimelineFacts, as_of: int, group_
         facts=facts,
         coverage=Coverage((), facts.unread),
     )
+
+
+def read_status_topic(log: RecordLog, topic: str) -> Iterator[StatusRecord]:
+    """All records of the status topic, one partition after the other.
+
+    Raises Undecodable where offsets cannot be read: what they held may be newer than what is left.
+    """
+    for place in log.partitions(topic):
+        bounds = log.bounds(place)
+        reading = PartitionReading(log, EventSource.STATUS, place, bounds, bounds.log_start_offset)
+        yield from decode_status_records(reading.read())
+        if reading.damages:
+            raise Undecodable(f"{place}: {reading.damages[0].reason}")
 
 
 def read_from(reader: ClusterReader, request: TimelineRequest) -> TimelineFacts:

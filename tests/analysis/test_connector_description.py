@@ -5,12 +5,15 @@ from msgspec.structs import replace
 
 from eosctl.analysis.catalogue import internal_topics
 from eosctl.analysis.connect_requests import CommandLine
-from eosctl.analysis.connector_description import describe_connector, explain_status, list_all
+from eosctl.analysis.connector_description import describe_connector, explain_status, last_statuses, list_all
 from eosctl.analysis.rules.connectors import SAYS_NOTHING
 from eosctl.analysis.rules.registry import diagnose
+from eosctl.model.connector_description import WrittenStatus
 from eosctl.model.connectors import ConnectorType
 from eosctl.model.evidence import Preflight
+from eosctl.model.records import Record
 from eosctl.model.skipped import Skipped, not_asked
+from eosctl.model.status_topic import StatusKind, StatusRecord
 from eosctl.model.transactions import TransactionState
 from eosctl.model.workers import ConnectorStatus, TaskStatus
 from tests.analysis.evidence import NOW, A, B, but, commits, described, inspection, worker
@@ -21,8 +24,8 @@ FENCED = "org.apache.kafka.common.errors.ProducerFencedException: There is a new
 TRACE = f"org.apache.kafka.connect.errors.ConnectException: Unrecoverable exception\nCaused by: {FENCED}"
 
 
-def show(evidence, name="x", line=LINE):
-    return describe_connector(diagnose(replace(evidence, about=frozenset({name}))), name, NO_OUTPUT, line)
+def show(evidence, name="x", line=LINE, written=None):
+    return describe_connector(diagnose(replace(evidence, about=frozenset({name}))), name, NO_OUTPUT, line, written)
 
 
 def having(*states, connector="RUNNING", trace=None, kind="source"):
@@ -71,6 +74,34 @@ def test_a_failed_sink_is_a_finding_though_no_rule_of_doctor_asks_for_sinks():
     assert found.type is ConnectorType.SINK
     assert [each.id for each in found.findings if each.counts] == ["EOS108"]
     assert all(isinstance(each, Skipped) for each in (found.exactly_once, found.transactional_ids, found.offsets))
+
+
+def test_without_an_answer_of_a_worker_the_status_topic_counts_and_is_named_and_the_answer_is_incomplete():
+    silent, written = Skipped("a:8083 does not answer"), WrittenStatus(having("FAILED")["x"], NOW - 90_000)
+    found = show(but(statuses=silent), written=written)
+    assert (found.state, [each.state for each in found.tasks], found.written_ms) == ("FAILED", ["FAILED"], NOW - 90_000)
+    assert found.words.startswith("by the status topic, last written 90 s ago, x is FAILED; tasks: 1 FAILED")
+    assert found.words.endswith("whether this is so now is unknown: a:8083 does not answer")
+    assert (found.complete, commands(found)[-1]) == (False, "eosctl timeline --connector x -b broker:9092")
+    assert show(but(statuses=having("RUNNING")), written=written).state == "RUNNING", "a worker's answer is newer"
+
+
+def test_a_worker_that_wrote_running_and_left_the_group_is_named():
+    written = WrittenStatus(ConnectorStatus("x", "source", "RUNNING", (TaskStatus(0, "RUNNING", "gone:8083"),)), NOW)
+    found = show(but(statuses=Skipped("no answer")), written=written)
+    assert "; gone:8083 is not in the Connect group now; whether this is so now is unknown" in found.words
+
+
+def test_the_last_status_of_each_key_counts_and_discarded_records_change_nothing():
+    def status(offset, task, state, name="x", reason=None):
+        kind = StatusKind.CONNECTOR if task is None else StatusKind.TASK
+        return StatusRecord(Record(offset, NOW, b"", b""), kind, name, task, state=state, reason=reason)
+
+    own, running = status(0, None, "RUNNING"), status(3, 1, "RUNNING")
+    records = [own, status(1, 1, "FAILED"), status(2, 0, "RUNNING"), running, status(4, 0, None)]
+    others = [status(5, None, "FAILED", name="y"), status(6, 1, None, reason="its value is no status")]
+    assert last_statuses([*records, *others], "x") == (own, running)
+    assert last_statuses([*records, status(7, None, None)], "x") == ()
 
 
 @pytest.mark.parametrize("state", ["PAUSED", "STOPPED"])

@@ -31,6 +31,7 @@ class Site:
 
     def __init__(self, sandbox: Sandbox, eosctl: Eosctl, directory: Path) -> None:
         self._eosctl, self.servers, self.url = eosctl, sandbox.bootstrap_servers, sandbox.connect_url(1)
+        self.sandbox = sandbox
         self.connectors = FileConnectors(self.url, self.servers, directory)
         self.options = ["-b", self.servers, "--connect-url", self.url, "--group-id", "connect-cluster"]
 
@@ -148,6 +149,28 @@ def test_a_sink_is_shown_by_what_its_group_has_read(site: Site, fresh_name: Fres
     )
     assert "skipped" in shown["exactly_once"]
     assert [each["topic"] for each in shown["output_topics"]] == [source]
+
+
+def test_while_no_worker_answers_state_and_tasks_are_those_of_the_status_topic(site: Site, fresh_name: FreshName):
+    name = site.create(fresh_name("unanswered"), **BREAKING)
+    site.await_states(name, "FAILED")
+    reported = site.show(name)[1]
+    site.sandbox.pause_worker(1)
+    try:
+        ran = site.run("connector", "show", name, "--timeout", "3", *site.options)
+    finally:
+        site.sandbox.resume_worker(1)
+    data = ran[1]["data"]
+    shown = data["connector"]
+    assert (reported["state_written"], shown["state_written"] is None) == (None, False)
+    assert [shown[each] for each in ("state", "worker", "tasks")] == [
+        reported[each] for each in ("state", "worker", "tasks")
+    ]
+    assert shown["words"].startswith("by the status topic, last written ")
+    assert "whether this is so now is unknown" in shown["words"]
+    assert (ran[0] in {1, 3}, data["complete"]) == (True, False)
+    assert ["eosctl", "timeline"] in [each["command"].split()[:2] for each in shown["next"]]
+    assert not [each["command"] for each in shown["next"] if each["command"].startswith("curl")], "no worker answers"
 
 
 def test_a_name_that_is_no_connector_and_one_that_was_deleted(site: Site, fresh_name: FreshName):

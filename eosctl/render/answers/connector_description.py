@@ -137,13 +137,16 @@ class ConnectorAclsRow(Struct, frozen=True):
 class ConnectorRow(Struct, frozen=True):
     """One connector; state is the worst of its own and its tasks', null where the workers do not know it.
 
-    output_topics are the partitions that a source writes to, or that a sink's group reads.
+    state_written is null where workers report state and tasks. Otherwise no worker answered, and state and tasks are
+    the status topic's, whose newest record of them was written then. output_topics are the partitions that a source
+    writes to, or that a sink's group reads.
     """
 
     name: str
     type: Annotated[ConnectorType | None, "source or sink"]
     connector_class: Annotated[str | None, col("its class", "CLASS")]
     state: str | Skipped | None
+    state_written: str | None
     worker: Annotated[str | None, "the worker that has the connector itself"]
     target_state: TargetState | Skipped | None
     trace: str | None
@@ -306,6 +309,7 @@ def _connector(described: DescribedConnector) -> ConnectorRow:
     return row_of(
         ConnectorRow,
         described,
+        state_written=None if described.written_ms is None else rfc3339(described.written_ms),
         tasks=tasks if isinstance(tasks, Skipped) else [_task(each) for each in tasks],
         exactly_once=_exactly_once(described.exactly_once),
         transactional_ids=ids if isinstance(ids, Skipped) else [_id(each, described.as_of) for each in ids],
