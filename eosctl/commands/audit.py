@@ -180,7 +180,7 @@ AuditedSource: TypeAlias = Annotated[
         "--source-dsn",
         metavar="URL",
         envvar="EOSCTL_SOURCE_DSN",
-        help="The source's database, postgresql://USER@HOST/DATABASE. Its password: ${env:NAME}.",
+        help="The source's database, postgresql://USER@HOST/DATABASE or mariadb://USER@HOST. Password: ${env:NAME}.",
     ),
 ]
 SourceTable: TypeAlias = Annotated[

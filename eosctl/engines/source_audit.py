@@ -196,6 +196,10 @@ class TableComparison:
         """The first offset of the partition that was not read."""
         return self._number(f"offset {partition}")
 
+    def is_short_of(self, ends: Mapping[int, int]) -> bool:
+        """Whether any partition was not read up to this offset."""
+        return any(self.next_offset(partition) < end for partition, end in ends.items())
+
     def note_order(self, partition: int) -> int:
         """The highest position of a change that was streamed to this partition."""
         return self._number(f"order {partition}")

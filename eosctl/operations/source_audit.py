@@ -35,6 +35,7 @@ from eosctl.operations.session import Session
 from eosctl.sources.audit_log import LogSource
 from eosctl.sources.cluster_reader import ClusterReader
 from eosctl.sources.config_providers import look_up
+from eosctl.sources.mariadb_tables import SCHEMES, mariadb_tables
 from eosctl.sources.source_tables import PostgresqlTables, SourceTables
 
 PAUSE_S: Final = 0.5
@@ -115,8 +116,15 @@ def audit_source(session: Session, request: SourceAuditRequest) -> SourceAuditRe
 @contextmanager
 def _open_source(dsn: str, timeout_s: float) -> Iterator[SourceTables]:
     scheme = dsn.partition("://")[0]
+    if scheme in SCHEMES:
+        with mariadb_tables(dsn, look_up, timeout_s) as tables:
+            yield tables
+        return
     if scheme not in {"postgresql", "postgres"}:
-        raise UsageError(f"--source-dsn: scheme {scheme!r} is not known", hint="write postgresql://USER@HOST/DATABASE")
+        raise UsageError(
+            f"--source-dsn: scheme {scheme!r} is not known",
+            hint="write postgresql://USER@HOST/DATABASE or mariadb://USER@HOST",
+        )
     store = postgresql_store(dsn, look_up, timeout_s, CALLED._replace(is_short=False))
     with store.connect() as connection:
         yield PostgresqlTables(store.name, _Streamed(connection))
@@ -164,7 +172,10 @@ def _config_of(reader: ClusterReader, request: SourceAuditRequest) -> Mapping[st
 
 
 def _handling(config: Mapping[str, str]) -> Handling:
+    """Debezium's connectors for MySQL and MariaDB write times in microseconds unless the config says otherwise."""
     given = Handling()
+    if config.get("connector.class", "").rpartition(".")[2].startswith(("MySql", "MariaDb")):
+        given = given._replace(times="adaptive_time_microseconds")
     return Handling(
         config.get("decimal.handling.mode", given.decimals),
         config.get("time.precision.mode", given.times),
@@ -284,21 +295,23 @@ def _compare_with_topic(comparer: Comparer, table: CapturedTable) -> Iterator[st
     """Reads the topic until nothing differs or the connector has passed all points; gives reasons against a verdict."""
     comparison, request = comparer.comparison, comparer.request
     sample = request.sample
-    passed, held_back = _passed(comparer, table)
+    passed, ends = _passed(comparer, table)
     comparison.compare(table, sample)
     if comparison.has_differing():
         _look_again(comparer, table)
         deadline = monotonic() + request.wait_s
         last = comparison.last_point()
         wanted = 0 if last is None or request.caught_up else last.high
-        while (passed < wanted or held_back) and monotonic() < deadline:
+        goal = None if passed < wanted else ends
+        while (goal is None or comparison.is_short_of(goal)) and monotonic() < deadline:
             sleep(PAUSE_S)
-            passed, held_back = _passed(comparer, table)
-        yield from _settled(comparer, table, passed, held_back)
+            passed, ends = _passed(comparer, table)
+            goal = ends if goal is None and passed >= wanted else goal
+        yield from _settled(comparer, table, passed, goal or ends)
     yield from _doubts(comparer, table)
 
 
-def _settled(comparer: Comparer, table: CapturedTable, passed: int, held_back: int) -> Iterator[str]:
+def _settled(comparer: Comparer, table: CapturedTable, passed: int, ends: Mapping[int, int]) -> Iterator[str]:
     """What still differs, and is decided."""
     comparison, request, source = comparer.comparison, comparer.request, comparer.source
     comparison.compare_again(table)
@@ -312,9 +325,9 @@ def _settled(comparer: Comparer, table: CapturedTable, passed: int, held_back: i
                 f"the connector {known}, and rows were read up to {source.words_of(last.high)}: change a captured row, "
                 "or set heartbeat.interval.ms and heartbeat.action.query, or give --caught-up if you know that it has"
             )
-    if held_back:
+    if comparison.is_short_of(ends) and comparison.has_differing():
         comparison.doubt_behind(0)
-        yield f"an open transaction hides {held_back:,} offsets: see `eosctl transactions hanging`"
+        yield f"an open transaction of topic {table.topic} hides records: see `eosctl transactions hanging`"
 
 
 def _look_again(comparer: Comparer, table: CapturedTable) -> None:
@@ -325,8 +338,8 @@ def _look_again(comparer: Comparer, table: CapturedTable) -> None:
         comparison.look(table, some, source.rows_at(table, [each.raw for each in some]))
 
 
-def _passed(comparer: Comparer, table: CapturedTable) -> tuple[int, int]:
-    """Where the connector was, all records before which are read now; and how many offsets open transactions hide.
+def _passed(comparer: Comparer, table: CapturedTable) -> tuple[int, Mapping[int, int]]:
+    """Where the connector was, and the high watermarks then: once all before these is read, no record is hidden.
 
     The slot confirms what the connector has committed. A partition that has the record of a change has those of all
     transactions that were committed before that change was written: what all partitions have passed counts, too.
@@ -351,9 +364,9 @@ def _passed(comparer: Comparer, table: CapturedTable) -> tuple[int, int]:
                 offsets = OffsetRange(table.topic, place.partition, start, each.last_stable_offset)
                 for count in comparison.fold(comparer.log, plan, table, offsets):
                     advance(count)
-    held_back = sum(each.held_back for each in bounds.values())
+    ends = {place.partition: each.high_watermark for place, each in bounds.items()}
     streamed = min((comparison.note_order(place.partition) for place in places), default=0)
-    return max(confirmed, streamed), held_back
+    return max(confirmed, streamed), ends
 
 
 def _doubts(comparer: Comparer, table: CapturedTable) -> Iterator[str]:

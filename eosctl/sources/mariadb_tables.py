@@ -1,0 +1,206 @@
+"""Tables of a MariaDB, by PyMySQL. Each chunk is a consistent snapshot, of which the server names the place in its log.
+
+A MySQL names no such place without a lock, so it is refused.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+from eosctl.codecs.client_properties import Lookup, resolve_references
+from eosctl.errors import ConfigError, NotAuthorized, Undecodable, Unreachable, UsageError
+from eosctl.model.client_properties import REFERENCE
+from eosctl.model.source_audit import CapturedTable, ColumnKind, SourcePoint, TableColumn
+from eosctl.sources.source_tables import SourceChunk, Texts
+
+SCHEMES: Final = ("mariadb", "mysql")
+PLACE_BITS: Final = 40
+DENIED: Final = frozenset({1044, 1045, 1142, 1143, 1227, 1370})
+# A float is left out: a snapshot of Debezium has six digits of it, a streamed change all of them.
+KINDS: Final[Mapping[str, ColumnKind]] = {
+    **dict.fromkeys(("tinyint", "smallint", "mediumint", "int", "bigint", "year"), ColumnKind.INTEGER),
+    "double": ColumnKind.DOUBLE,
+    "decimal": ColumnKind.DECIMAL,
+    **dict.fromkeys(("varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "json", "uuid"), ColumnKind.TEXT),
+    "char": ColumnKind.PADDED,
+    **dict.fromkeys(("varbinary", "tinyblob", "blob", "mediumblob", "longblob"), ColumnKind.BYTES),
+    "date": ColumnKind.DATE,
+    "time": ColumnKind.TIME,
+    "datetime": ColumnKind.TIMESTAMP,
+    "timestamp": ColumnKind.INSTANT,
+}
+_MICROS: Final = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {0})"
+_EXPRESSIONS: Final[Mapping[ColumnKind, str]] = {
+    ColumnKind.BYTES: "LOWER(HEX({0}))",
+    ColumnKind.DATE: "DATEDIFF({0}, '1970-01-01')",
+    ColumnKind.TIME: "CAST(TIME_TO_SEC({0}) AS SIGNED) * 1000000 + IF({0} < 0, -1, 1) * MICROSECOND({0})",
+    ColumnKind.TIMESTAMP: _MICROS,
+    ColumnKind.INSTANT: _MICROS,
+    ColumnKind.OTHER: "IF({0} IS NULL, NULL, '')",
+}
+_SYSTEM: Final = "('mysql', 'information_schema', 'performance_schema', 'sys')"
+_COLUMNS: Final = (
+    "SELECT c.COLUMN_NAME, c.DATA_TYPE, COALESCE(c.DATETIME_PRECISION, c.NUMERIC_SCALE), k.ORDINAL_POSITION "
+    "FROM information_schema.COLUMNS c LEFT JOIN information_schema.KEY_COLUMN_USAGE k "
+    "ON k.TABLE_SCHEMA = c.TABLE_SCHEMA AND k.TABLE_NAME = c.TABLE_NAME AND k.COLUMN_NAME = c.COLUMN_NAME "
+    "AND k.CONSTRAINT_NAME = 'PRIMARY' WHERE c.TABLE_SCHEMA = %s AND c.TABLE_NAME = %s ORDER BY c.ORDINAL_POSITION"
+)
+
+
+class MariadbTables:
+    """A server with a binary log; texts are read as they are, in UTC."""
+
+    def __init__(self, connection: Any, name: str) -> None:  # noqa: ANN401  # PyMySQL has no types
+        self._connection, self.name, self.queries = connection, name, 0
+        if "MariaDB" not in str(self._rows("SELECT version()")[0][0]):
+            raise UsageError(f"{name} is no MariaDB: MySQL does not say at which place of its log a snapshot is")
+        self._rows("SET time_zone = '+00:00'")
+        self._base = ""
+
+    def _rows(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        import pymysql
+
+        self.queries += 1
+        try:
+            with self._connection.cursor() as cursor:
+                cursor.execute(statement, values)
+                return [tuple(each) for each in cursor.fetchall()]
+        except pymysql.err.MySQLError as error:
+            raise _failure(error, self.name) from error
+
+    def tables(self) -> Sequence[tuple[str, str]]:
+        return self._rows(
+            "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' "
+            f"AND TABLE_SCHEMA NOT IN {_SYSTEM} ORDER BY 1, 2"
+        )
+
+    def columns(self, schema: str, name: str) -> tuple[TableColumn, ...]:
+        return tuple(
+            TableColumn(
+                column,
+                kind,
+                KINDS.get(kind, ColumnKind.OTHER),
+                None if digits is None else int(digits),
+                None if key is None else int(key),
+            )
+            for column, kind, digits, key in self._rows(_COLUMNS, (schema, name))
+        )
+
+    def count(self, table: CapturedTable) -> int:
+        return int(self._rows(f"SELECT count(*) FROM {_place(table)}")[0][0])
+
+    def chunk(self, table: CapturedTable, after: Sequence[str] | None, limit: int, share: float | None) -> SourceChunk:
+        order = ", ".join(_quoted(each.name) for each in table.key)
+        wanted, values = ("1 = 1", []) if after is None else _behind(table, after)
+        if share is not None:
+            wanted += f" AND RAND() < {share!r}"
+        return self._at_a_point(table, f"WHERE {wanted} ORDER BY {order} LIMIT {limit}", values)
+
+    def rows_at(self, table: CapturedTable, keys: Sequence[Sequence[str]]) -> SourceChunk:
+        order = ", ".join(_quoted(each.name) for each in table.key)
+        one = f"({', '.join(['%s'] * len(table.key))})"
+        wanted = f"WHERE ({order}) IN ({', '.join([one] * len(keys))})"
+        return self._at_a_point(table, wanted, [text for each in keys for text in each])
+
+    def _at_a_point(self, table: CapturedTable, which: str, values: Sequence[str]) -> SourceChunk:
+        """The server freezes binlog_snapshot_* with the snapshot: all that lies before it is seen, and nothing else."""
+        texts = [_quoted(each.name) for each in table.key]
+        texts += [_EXPRESSIONS.get(each.kind, "{0}").format(_quoted(each.name)) for each in table.columns]
+        self._rows("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        self._rows("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
+        try:
+            place = self._snapshot_place()
+            found = self._rows(f"SELECT {', '.join(texts)} FROM {_place(table)} {which}", values)
+        finally:
+            self._rows("ROLLBACK")
+        width = len(table.key)
+        rows: list[tuple[tuple[str, ...], Texts]] = []
+        for row in found:
+            read = [None if each is None else _text(each) for each in row]
+            rows.append((tuple(each or "" for each in read[:width]), read[width:]))
+        return SourceChunk(SourcePoint(place, place), rows)
+
+    def _snapshot_place(self) -> int:
+        found = {str(name).lower(): str(value) for name, value in self._rows("SHOW STATUS LIKE 'binlog_snapshot_%%'")}
+        return self._order(found.get("binlog_snapshot_file", ""), found.get("binlog_snapshot_position", ""))
+
+    def _order(self, file: str, place: str) -> int:
+        self._base, _, number = file.rpartition(".")
+        if not number.isdecimal() or not str(place).isdecimal():
+            raise UsageError(f"{self.name} does not say where its binary log is", hint="is log_bin on?")
+        return (int(number) << PLACE_BITS) + int(place)
+
+    def position(self) -> int:
+        return self._snapshot_place()
+
+    def confirmed(self, slot: str | None) -> int | None:
+        """A MariaDB does not know what its readers have committed."""
+        return None
+
+    def words_of(self, position: int) -> str:
+        return f"{self._base}.{position >> PLACE_BITS:06} position {position & (1 << PLACE_BITS) - 1}"
+
+
+@contextmanager
+def mariadb_tables(dsn: str, lookup: Lookup, timeout_s: float) -> Iterator[MariadbTables]:
+    """The server of mariadb://USER:${env:NAME}@HOST:PORT/. Raises UsageError for a password in it."""
+    try:
+        import pymysql
+    except ImportError as error:
+        raise ConfigError(
+            f"a source in MariaDB needs PyMySQL: {error}", hint="pip install '.[mariadb]' in the checkout of eosctl"
+        ) from error
+    references = [found[0] for found in REFERENCE.finditer(dsn)]
+    numbers = iter(range(len(references)))
+    url = urlsplit(REFERENCE.sub(lambda _: f"reference{next(numbers)}x", dsn))
+    given = unquote(url.password or "")
+    stands_in = {f"reference{number}x": each for number, each in enumerate(references)}
+    if given and given not in stands_in:
+        raise UsageError(
+            "the password stands in the source's URL, where others can read it", hint="write ${env:NAME} in its place"
+        )
+    resolved = resolve_references({"password": stands_in.get(given, "")}, lookup, origin="the source's URL")
+    host, port = url.hostname or "127.0.0.1", url.port or 3306
+    name = f"mariadb://{host}:{port}"
+    try:
+        connection = pymysql.connect(
+            host=host, port=port, user=unquote(url.username or ""), password=resolved["password"], charset="utf8mb4",
+            autocommit=True, conv={}, connect_timeout=max(1, round(timeout_s)), read_timeout=timeout_s,
+            write_timeout=timeout_s,
+        )  # fmt: skip
+    except pymysql.err.MySQLError as error:
+        raise _failure(error, name) from error
+    with connection:
+        yield MariadbTables(connection, name)
+
+
+def _failure(error: Exception, name: str) -> Exception:
+    number, text = (*error.args, "")[:2] if error.args else (0, "")
+    if number in DENIED:
+        return NotAuthorized(principal="the database's user", operation="read", resource=name, hint=str(text))
+    if isinstance(number, int) and number >= 2000:
+        return Unreachable(f"source database {name} cannot be reached: {text}")
+    return Undecodable(f"source database {name} answered with an error: {text} ({number})")
+
+
+def _behind(table: CapturedTable, after: Sequence[str]) -> tuple[str, list[str]]:
+    """Keys behind this one, in the form that the server finds by its index: a > x OR (a = x AND b > y)."""
+    names, parts, values = [_quoted(each.name) for each in table.key], [], []
+    for number, name in enumerate(names):
+        equal = [f"{each} = %s" for each in names[:number]]
+        parts.append(" AND ".join([*equal, f"{name} > %s"]))
+        values += list(after[: number + 1])
+    return f"({' OR '.join(f'({each})' for each in parts)})", values
+
+
+def _text(value: object) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``").replace("%", "%%") + "`"
+
+
+def _place(table: CapturedTable) -> str:
+    return f"{_quoted(table.schema)}.{_quoted(table.name)}"
