@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from eosctl.cli import PROGRAM, root_command
+from eosctl.codecs.evidence_file import encode_evidence
+from eosctl.model.evidence_file import EvidencedCluster, EvidenceFile
 from eosctl.shell.command_tree import walk
 from tests import forks
 from tests.integration.terminal import PROGRAM as EOSCTL
@@ -33,6 +35,8 @@ CONNECTING |= {
     "eosctl offsets restore": "offsets restore offsets.json --connector orders --yes -b {mute}",
     "eosctl offsets create-connector": "offsets create-connector offsets.json --config orders.json --yes -b {mute}",
     "eosctl audit": "audit -b {mute} --topic orders",
+    "eosctl audit source": "audit source -b {mute} --table public.orders=orders --source-dsn postgresql://{mute}/db",
+    "eosctl verify": "verify evidence.json -b {mute}",
     "eosctl doctor": "doctor -b {mute}",
     "eosctl connector show": "connector show orders -b {mute}",
     "eosctl connector list": "connector list -b {mute}",
@@ -58,6 +62,7 @@ ASKS_NOBODY = {"eosctl profile add", "eosctl profile explain", "eosctl audit sta
 NEEDS_A_PLAN = {"eosctl apply", "eosctl undo"}
 OFFSETS = '{"offsets":[{"partition":{"filename":"f"},"offset":{"position":1}}]}'
 CONNECTOR = '{"name": "orders", "connector.class": "FileStreamSource"}'
+EVIDENCE = EvidenceFile("audit", "1", "audit", 1, None, (EvidencedCluster("k", (), ()),), {})
 WORKER = "group.id=connect-cluster\nconfig.storage.topic=c\noffset.storage.topic=o\nstatus.storage.topic=s\n"
 
 
@@ -103,6 +108,7 @@ def test_no_command_complains_when_nobody_reads():
 
 def test_each_command_that_connects_is_interrupted_while_it_waits(tmp_path):
     (tmp_path / "offsets.json").write_text(OFFSETS)
+    (tmp_path / "evidence.json").write_bytes(encode_evidence(EVIDENCE))
     (tmp_path / "orders.json").write_text(CONNECTOR)
     (tmp_path / "worker.properties").write_text(WORKER)
 

@@ -8,7 +8,7 @@ from eosctl.model.fencing import Candidate, FencingPlan, FencingRequest, Planned
 from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest, Move
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, Side, TopicPartition
-from eosctl.model.offsets import SourceSupport
+from eosctl.model.offsets import KnownPhase
 from eosctl.model.skipped import Skipped
 from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.model.workers import LiveOwners
@@ -236,7 +236,7 @@ def test_a_transaction_of_two_phase_commit_is_fenced_with_a_warning() -> None:
     assert warning.startswith("1 transactional ID (a) with an open transaction of two-phase commit (KIP-939)")
 
 
-ON, OFF = SourceSupport.ENABLED, SourceSupport.DISABLED
+ON, OFF = KnownPhase.ENABLED, KnownPhase.NOT_ENABLED
 UNKNOWN = Skipped("nobody told")
 TO_OWN = Move("c", "c", "old", "new", "new", None)
 FROM_OWN = replace(TO_OWN, former_setting="old")
@@ -245,7 +245,7 @@ HERE, THERE = "here", "there"
 
 def found(
     producer: str | Skipped | None,
-    support: SourceSupport | Skipped,
+    support: KnownPhase | Skipped,
     *,
     move: Move = TO_OWN,
     source: str = HERE,
