@@ -228,7 +228,7 @@ def source(
     wait: Wait = 60.0,
     caught_up: CaughtUp = False,
 ) -> int:
-    """Compare each row of a captured table with its last record in the topic.
+    """Compare each row of a captured table with its last record.
 
     Use it where `audit` says held and you must know that no row is missing: after an incident, a move, or an upgrade of
     the connector. Each key must have the same values on both sides, at the position of the source's log at which its
