@@ -11,6 +11,8 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka import TopicPartition as Committed
 from confluent_kafka.admin import AdminClient
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from eosctl.cli import PROGRAM, root_command
 from eosctl.clients.rest import RestClient
@@ -28,8 +30,8 @@ from tests.integration.producers import create_topic
 
 pytestmark = pytest.mark.kafka
 
-STARTS_KAFKA = ("eosctl sandbox", "eosctl demo", "eosctl certify")
-"""Their examples start clusters of their own: test_demo.py, test_tutorial.py and test_certify.py run such commands."""
+STARTS_KAFKA = ("eosctl sandbox", "eosctl demo", "eosctl certify", "eosctl audit source")
+"""Their examples need clusters or databases of their own: test_demo.py and test_source_audit.py run such commands."""
 WRITES = (
     "fence",
     "apply",
@@ -154,6 +156,14 @@ class Stage:
         (home / "shop.json").write_text(json.dumps({"name": "shop", "config": shop}))
         begin = {"partition": {"filename": lines}, "offset": {"position": 7}}
         (home / "begin.json").write_text(json.dumps({"offsets": [begin]}))
+        key = Ed25519PrivateKey.generate()
+        form = serialization.PrivateFormat.OpenSSH
+        pem = key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
+        (home / "id_ed25519").write_bytes(pem)
+        (home / "id_ed25519").chmod(0o600)
+        (home / "auditor.pub").write_bytes(
+            key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+        )
         (home / "__transaction_state-9").mkdir()
         segment = Path("__transaction_state-9", "00000000000000000000.log")
         [found] = self.sandbox.directory.glob(f"broker-1/**/{segment}")
@@ -190,6 +200,7 @@ class Stage:
             "orders-0@1042": f"orders-0@{self.hung_at}",
             "/var/lib/kafka/data": str(next(self.sandbox.directory.glob("broker-1/**/orders-0")).parent),
             "/var/lib/eosctl": str(home),
+            "~/.ssh/id_ed25519": str(home / "id_ed25519"),
         }
         for name, real in names.items():
             line = line.replace(name, real)
@@ -232,6 +243,8 @@ def test_every_example_does_what_it_says(command, stage, eosctl, tmp_path, monke
     if any(name.startswith(command) for name in WRITES):
         stage.rewind()
     stage.lay_out(tmp_path, run)
+    if command == "verify":
+        run("audit", *stage.connect, "--evidence", "audit.json", "--sign-key", "id_ed25519")
     if command in {"apply", "undo"}:
         stage.plan(tmp_path, run)
     if command == "undo":
