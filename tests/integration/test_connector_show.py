@@ -142,7 +142,10 @@ def test_a_sink_is_shown_by_what_its_group_has_read(site: Site, fresh_name: Fres
     def read() -> Any:  # data.connector
         return site.show(name)[1]
 
-    shown = wait_for(read, lambda found: isinstance(found["output_topics"], list), "commits of the sink")
+    def has_read(found: Any) -> bool:
+        return isinstance(found["output_topics"], list) and bool(found["output_topics"])
+
+    shown = wait_for(read, has_read, "commits of the sink")
     assert (shown["type"], shown["findings"]) == (
         "sink",
         [each for each in shown["findings"] if each["id"] == "EOS121"],

@@ -81,11 +81,9 @@ class StatusTopicOracle:
 
     def stop(self) -> None:
         self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.terminate()
         self._process.wait(30)
-
-
-def _sized(data: bytes | None) -> bytes:
-    return struct.pack(">i", -1) if data is None else struct.pack(">i", len(data)) + data
 
 
 @pytest.fixture(scope="module")
