@@ -86,6 +86,10 @@ class StatusTopicOracle:
         self._process.wait(30)
 
 
+def _sized(data: bytes | None) -> bytes:
+    return struct.pack(">i", -1) if data is None else struct.pack(">i", len(data)) + data
+
+
 @pytest.fixture(scope="module")
 def oracle(kafka_version: str) -> Iterator[StatusTopicOracle]:
     started = StatusTopicOracle(workers_of(kafka_version))
