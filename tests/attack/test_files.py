@@ -233,6 +233,7 @@ WRITTEN = {
     "--prometheus",
     "--report",
     "--sarif",
+    "--state",
     "--plugin",
 }
 
