@@ -59,6 +59,8 @@ CREATE TABLE IF NOT EXISTS topic_row (key TEXT PRIMARY KEY, image BLOB, topic_pa
 CREATE TABLE IF NOT EXISTS differing (key TEXT PRIMARY KEY, kind TEXT, point INTEGER, columns TEXT,
     topic_partition INTEGER, record_offset INTEGER, raw TEXT, doubt INTEGER DEFAULT 0) WITHOUT ROWID;
 """
+APPLICATION: Final = 0x656F7363
+"""`eosc`, the application_id of such a file: any other database of the user's is left alone."""
 _EMPTIED: Final = "DELETE FROM point; DELETE FROM source_row; DELETE FROM topic_row; DELETE FROM differing; "
 
 
@@ -80,14 +82,16 @@ class Differing(NamedTuple):
 
 
 class TableComparison:
-    """The file at `path`; `of` names all that must be the same to go on with it."""
+    """The file at `path`; `of` names all that must be the same to go on with it. Refused if it is another one."""
 
     def __init__(self, path: Path | str, of: str, handling: Handling) -> None:
         self._handling = handling
         try:
             self._database = sqlite3.connect(path, isolation_level=None)
+            self._require_own(path)
             self._database.executescript(
-                f"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-{CACHE_KIB}; {_TABLES}"
+                f"PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-{CACHE_KIB}; "
+                f"PRAGMA application_id={APPLICATION}; {_TABLES}"
             )
         except sqlite3.Error as error:
             raise ConfigError(f"cannot keep the comparison in {path}: {error}") from error
@@ -96,6 +100,14 @@ class TableComparison:
             self._database.close()
             raise Refused(f"{path} holds the comparison of {before}, not of {of}", hint="name another --state file")
         self._keep("of", of)
+
+    def _require_own(self, path: Path | str) -> None:
+        """Only an empty file, or one of an earlier comparison: it is emptied, and removed at the end."""
+        (application,) = self._database.execute("PRAGMA application_id").fetchone()
+        (tables,) = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if tables and application != APPLICATION:
+            self._database.close()
+            raise Refused(f"{path} is another database, and no comparison", hint="name a new --state file")
 
     def __enter__(self) -> Self:
         return self

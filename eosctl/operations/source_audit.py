@@ -1,5 +1,6 @@
 """Comparing captured tables with their topics: rows, then records, then a second look at what differs."""
 
+import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,8 +12,10 @@ from typing import ClassVar, Final, NamedTuple
 from msgspec.structs import replace
 
 from eosctl.analysis.source_audit import KINDS, findings_about, unseen_at_most, verdict_of
+from eosctl.atomic_write import OWNER_ONLY
 from eosctl.engines.source_audit import TableComparison
-from eosctl.errors import EosctlError, Undecodable, UsageError
+from eosctl.errors import ConfigError, EosctlError, Undecodable, UsageError
+from eosctl.files import open_file
 from eosctl.ledger.postgresql import PostgresqlConnection, postgresql_store
 from eosctl.model.audit import AuditedTopic, AuditPlan, AuditVerdict, OffsetRange, TopicRole
 from eosctl.model.client_properties import split_list
@@ -87,6 +90,8 @@ class Comparer(NamedTuple):
 
 def audit_source(session: Session, request: SourceAuditRequest) -> SourceAuditReport:
     """Each table's verdict. Raises UsageError where no table is known to be captured."""
+    if request.state is not None:
+        _make_state_file(request.state)
     reader = session.reader
     opened = reader.record_batches()
     if isinstance(opened, Skipped):
@@ -139,6 +144,17 @@ class _Streamed:
 
     def rows(self, statement: str, values: Sequence[str | int] = ()) -> Iterator[Sequence[object]]:
         return self._connection.rows(statement, values, streamed=True)
+
+
+def _make_state_file(path: Path) -> None:
+    """Makes the file where there is none. It has rows of the database, so only its owner may read it."""
+    try:
+        if path.exists():
+            open_file(path).close()
+        else:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
+    except OSError as error:
+        raise ConfigError(f"cannot keep the comparison in {path}: {error.strerror or error}") from error
 
 
 @contextmanager

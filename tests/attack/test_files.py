@@ -216,6 +216,15 @@ MORE_READ = [
             "config.providers.f.class=org.apache.kafka.common.config.provider.FileConfigProvider",
         ),
     ),
+    (
+        "comparison.db",
+        [
+            *("audit", "source", "--source-dsn", "postgresql://u@127.0.0.1:1/d", "--table", "s.t=t"),
+            "--state",
+            "FILE",
+            *NOBODY,
+        ],
+    ),
     ("ledger.db", ["audit", "history", "--store", "sqlite:///FILE"]),
 ]
 ELSEWHERE = {
@@ -233,7 +242,6 @@ WRITTEN = {
     "--prometheus",
     "--report",
     "--sarif",
-    "--state",
     "--plugin",
 }
 
