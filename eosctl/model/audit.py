@@ -283,6 +283,11 @@ class AuditVerdict(StrEnum):
 WORST_FIRST: Final = (AuditVerdict.BROKEN, AuditVerdict.CANNOT_TELL, AuditVerdict.ALTERED, AuditVerdict.HELD)
 
 
+def worst(verdicts: Iterable[AuditVerdict]) -> AuditVerdict:
+    """Cannot-tell where there is none."""
+    return min(verdicts, key=WORST_FIRST.index, default=AuditVerdict.CANNOT_TELL)
+
+
 class RecordCount(NamedTuple):
     """How many records, as far as it is known; at_most None: no upper bound is known."""
 
@@ -532,9 +537,7 @@ class AuditReport(Result, frozen=True):
 
     @property
     def verdict(self) -> AuditVerdict:
-        """The worst verdict of all connectors; cannot-tell where there is none."""
-        found = {each.verdict for each in self.connectors} or {AuditVerdict.CANNOT_TELL}
-        return next(each for each in WORST_FIRST if each in found)
+        return worst(each.verdict for each in self.connectors)
 
     @property
     def reported(self) -> tuple[Finding, ...]:

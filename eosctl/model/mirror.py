@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 
-from eosctl.model.audit import WORST_FIRST, AuditedTopic, AuditVerdict, PartitionBounds, Witness
+from eosctl.model.audit import AuditedTopic, AuditVerdict, PartitionBounds, Witness, worst
 from eosctl.model.names import Side, TopicPartition
 from eosctl.model.records import IsolationLevel
 from eosctl.model.report import Finding, FindingKind, Result
@@ -214,9 +214,7 @@ class MirrorReport(Result, frozen=True):
 
     @property
     def verdict(self) -> AuditVerdict:
-        """The worst of all pairs; cannot-tell where there is none."""
-        found = {each.verdict for each in self.pairs} or {AuditVerdict.CANNOT_TELL}
-        return next(each for each in WORST_FIRST if each in found)
+        return worst(each.verdict for each in self.pairs)
 
     @property
     def complete(self) -> bool:

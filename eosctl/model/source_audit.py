@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from eosctl.model.audit import WORST_FIRST, AuditVerdict
+from eosctl.model.audit import AuditVerdict, worst
 from eosctl.model.report import Finding, FindingKind, Result
 
 
@@ -153,9 +153,7 @@ class SourceAuditReport(Result, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> AuditVerdict:
-        """The worst of all tables; cannot-tell where there is none."""
-        found = {each.verdict for each in self.tables} or {AuditVerdict.CANNOT_TELL}
-        return next(each for each in WORST_FIRST if each in found)
+        return worst(each.verdict for each in self.tables)
 
     @property
     def complete(self) -> bool:
