@@ -86,7 +86,7 @@ def list_(options: GlobalOptions, config_topic: ConfigTopicName = None) -> int:
 
     Examples:
       eosctl connector list -b broker:9092
-      eosctl connector list -b broker:9092 --connect-url http://worker:8083 -o json
+      eosctl connector list --connect-url http://worker:8083 -o json
       eosctl connector list --snapshot monday.snapshot
     """
     with Session(options) as session:

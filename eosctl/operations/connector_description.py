@@ -151,9 +151,10 @@ def list_connectors(session: Session, request: EvidenceRequest) -> ListedConnect
             f"no connector is known: {statuses.reason}; {inspection.reason}",
             hint="name a worker with --connect-url, or the brokers with -b",
         )
+    cluster_id = read_or_skip(lambda: reader.cluster_id)
     return ListedConnectors(
         as_of=as_of,
-        cluster_id=reader.cluster_id,
+        cluster_id=None if isinstance(cluster_id, Skipped) else cluster_id,
         group_id=group_id,
         connectors=list_all(statuses, inspection),
         is_known=not isinstance(statuses, Skipped),
