@@ -20,6 +20,10 @@ from eosctl.sources.kafka_transactions import describe_transactional_ids
 COMMIT_S: Final = 60.0
 TIMEOUT_MS: Final = 60_000
 MOST_TASKS: Final = 4
+FLOW_ON_S: Final = 1.0
+"""How long records flow in a state of the fault, such as beside a frozen worker: no condition ends it, time does."""
+ZOMBIE_S: Final = 2.0
+"""How long a worker that came back, or joined, may do harm before it is over."""
 EXPIRE: Final = {
     "transactional.id.expiration.ms": "1000",
     "transaction.remove.expired.transaction.cleanup.interval.ms": "500",
@@ -70,7 +74,7 @@ def bring_about(round_: Round, running: RunningConnector) -> None:
 
 
 def _none(_: Round, running: RunningConnector) -> None:
-    sleep(1.0)
+    sleep(FLOW_ON_S)
 
 
 def _kill_at_commit(moment: Moment) -> Callable[[Round, RunningConnector], None]:
@@ -142,14 +146,14 @@ def _freeze_worker(round_: Round, running: RunningConnector) -> None:
     running.note(f"SIGSTOP worker {victim}{' while its commit is in progress' if hold else ''}")
     try:
         _await_others(running, victim)
-        sleep(1.0)
+        sleep(FLOW_ON_S)
     finally:
         site.sandbox.resume_worker(victim)
         site.frozen.discard(victim)
         running.note(f"SIGCONT worker {victim}, whose tasks run elsewhere")
         if hold is not None:
             hold.end(passes=True)
-    sleep(2.0)
+    sleep(ZOMBIE_S)
 
 
 def _await_others(running: RunningConnector, victim: int) -> None:
@@ -167,7 +171,7 @@ def _join_worker(_: Round, running: RunningConnector) -> None:
     try:
         site.sandbox.start_worker(number)
         running.note(f"worker {number} joins")
-        sleep(2.0)
+        sleep(ZOMBIE_S)
     finally:
         running.note(f"worker {number} leaves")
         site.workers.remove(number)
@@ -189,7 +193,7 @@ def _move_coordinator(_: Round, running: RunningConnector) -> None:
         raise FaultMissed(f"no coordinator describes {transactional_id}")
     running.note(f"stop broker {found.coordinator}, the coordinator of {transactional_id}")
     running.site.sandbox.stop_broker(found.coordinator)
-    sleep(2.0)
+    sleep(ZOMBIE_S)
     running.site.sandbox.start_broker(found.coordinator)
 
 
@@ -244,7 +248,7 @@ def _change_tasks(round_: Round, running: RunningConnector) -> None:
         running.configure(tasks_max=str(wanted))
         running.note(f"tasks.max from {now} to {wanted}")
         running.site.await_running()
-        sleep(1.0)
+        sleep(FLOW_ON_S)
 
 
 def _change_config(round_: Round, running: RunningConnector) -> None:
@@ -282,7 +286,7 @@ def _expire_ids(_: Round, running: RunningConnector) -> None:
         running.site.sandbox.stop_broker(node)
         running.site.sandbox.start_broker(node)
     running.source.start((3,))
-    sleep(1.0)
+    sleep(FLOW_ON_S)
 
 
 def _is_known(running: RunningConnector, transactional_id: str) -> bool:
@@ -300,7 +304,7 @@ def _alter_offsets(_: Round, running: RunningConnector) -> None:
         raise FaultMissed("the connector has no offsets")
     running.site.request("PUT", "/resume")
     running.site.await_running()
-    sleep(2.0)
+    sleep(ZOMBIE_S)
     _stop(running)
     running.read_all()
     again = running.seen - before
