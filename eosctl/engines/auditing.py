@@ -42,7 +42,6 @@ from eosctl.model.audit import (
     ConfigSummary,
     ConnectorHistory,
     KeySummary,
-    LoggedTransaction,
     OffsetRange,
     OffsetsChange,
     OffsetsWrite,
@@ -50,13 +49,13 @@ from eosctl.model.audit import (
     StateKind,
     StateRow,
     TopicRole,
-    TransactionLogHistory,
     TransactionSummary,
 )
 from eosctl.model.audit_states import ConfigEvent, KeyState, LogState, ProducerItems, ReadKey, Write
 from eosctl.model.events import EventItem, EventSummary, EventWriter, PartitionWriters
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
+from eosctl.model.transaction_log import LoggedTransaction, TransactionLogHistory
 from eosctl.sources.audit_log import DataBatch, OpenSource
 
 # The rows of one kind and bucket, in order, to what was concluded from them and what the next run has to know.

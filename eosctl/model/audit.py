@@ -10,11 +10,11 @@ from eosctl.model.names import Side, TopicPartition
 from eosctl.model.report import SEVERITIES, Finding, FindingKind, Result, Severity, Uncertainty, unread_doubts
 from eosctl.model.skipped import Coverage, Skipped, Unread, not_asked
 from eosctl.model.text import pluralize
+from eosctl.model.transaction_log import TransactionalIdHolder
 from eosctl.model.whole_numbers import whole
 
 BUCKETS: Final = 64
 """Into how many parts keys and producer IDs are divided, so that each part fits in memory. A ledger keeps it."""
-
 
 NOT_ASKED: Final = not_asked("not asked")
 
@@ -92,11 +92,6 @@ class PartitionBounds(NamedTuple):
     last_stable_offset: int
     high_watermark: int
     audited_from: int
-
-
-class TransactionalIdHolder(NamedTuple):
-    producer_id: int
-    transactional_id: str
 
 
 class OpenAtPlan(NamedTuple):
@@ -755,33 +750,6 @@ class ConnectorHistory(NamedTuple):
 class ConfigSummary(NamedTuple):
     connectors: tuple[ConnectorHistory, ...] = ()
     anomalies: tuple[ConfigAnomaly, ...] = ()
-
-
-class LoggedTransaction(NamedTuple):
-    """A transaction that its coordinator decided to commit or to abort, as PrepareCommit or PrepareAbort shows.
-
-    producer_epoch is the epoch at the start of the producer's session; offset is the record's offset in the log.
-    decided_ms and completed_ms are the coordinator's times, the second once all markers were written, None until then.
-    partitions are all that were added to it, whether anything was written there or not.
-    """
-
-    producer_id: int
-    producer_epoch: int
-    offset: int
-    decided_ms: int
-    committed: bool
-    partitions: frozenset[TopicPartition]
-    completed_ms: int | None = None
-
-
-class TransactionLogHistory(Struct, frozen=True):
-    """holders of the producer IDs that were asked for, as far as the log goes back; transactions in their order.
-
-    Of a session there are all transactions or none: compaction removes the oldest records first.
-    """
-
-    holders: tuple[TransactionalIdHolder, ...] = ()
-    transactions: tuple[LoggedTransaction, ...] = ()
 
 
 class SparkOptions(Struct, frozen=True):

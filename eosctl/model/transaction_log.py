@@ -252,3 +252,35 @@ class TransactionLogReport(LogAnswer, frozen=True, kw_only=True):
 
 class TransactionHistory(LogAnswer, frozen=True, kw_only=True):
     entries: tuple[HistoryEntry, ...]
+
+
+class TransactionalIdHolder(NamedTuple):
+    producer_id: int
+    transactional_id: str
+
+
+class LoggedTransaction(NamedTuple):
+    """A transaction that its coordinator decided to commit or to abort, as PrepareCommit or PrepareAbort shows.
+
+    producer_epoch is the epoch at the start of the producer's session; offset is the record's offset in the log.
+    decided_ms and completed_ms are the coordinator's times, the second once all markers were written, None until then.
+    partitions are all that were added to it, whether anything was written there or not.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    offset: int
+    decided_ms: int
+    committed: bool
+    partitions: frozenset[TopicPartition]
+    completed_ms: int | None = None
+
+
+class TransactionLogHistory(Struct, frozen=True):
+    """holders of the producer IDs that were asked for, as far as the log goes back; transactions in their order.
+
+    Of a session there are all transactions or none: compaction removes the oldest records first.
+    """
+
+    holders: tuple[TransactionalIdHolder, ...] = ()
+    transactions: tuple[LoggedTransaction, ...] = ()

@@ -27,10 +27,10 @@ from eosctl.model.audit import (
     StateKind,
     StateRow,
     TopicRole,
-    TransactionLogHistory,
 )
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Coverage, Skipped, Unread
+from eosctl.model.transaction_log import TransactionLogHistory
 from eosctl.operations.audit_history import JobRun, open_job_ledger, until_committed
 from eosctl.operations.audit_request import AuditInput, AuditRequest
 from eosctl.operations.audit_topics import ClusterInput, LogDirectoryInput

@@ -9,11 +9,17 @@ from msgspec import Struct, field
 from eosctl.codecs.ssh_signature import SigningKey
 from eosctl.errors import UsageError
 from eosctl.files import SIGNING_KEY, read_content
-from eosctl.model.audit import AuditPlan, SparkOptions, StateKind, StateRow, TransactionLogHistory
+from eosctl.model.audit import (
+    AuditPlan,
+    SparkOptions,
+    StateKind,
+    StateRow,
+)
 from eosctl.model.mirror import TopicPair
 from eosctl.model.names import did_you_mean
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Coverage, Skipped
+from eosctl.model.transaction_log import TransactionLogHistory
 from eosctl.operations.migration_request import read_rename_map
 from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.sources.audit_log import OpenSource

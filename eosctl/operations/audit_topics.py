@@ -25,8 +25,6 @@ from eosctl.model.audit import (
     StateKind,
     StateRow,
     TopicRole,
-    TransactionalIdHolder,
-    TransactionLogHistory,
     longest_transaction_ms,
 )
 from eosctl.model.client_properties import Property
@@ -36,6 +34,7 @@ from eosctl.model.offsets import WorkerSettings
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Cause, Coverage, Skipped, not_asked
 from eosctl.model.topics import PartitionOffsets, TopicDescription
+from eosctl.model.transaction_log import TransactionalIdHolder, TransactionLogHistory
 from eosctl.model.transactions import ActiveProducer
 from eosctl.model.whole_numbers import whole_number
 from eosctl.operations.audit_request import AuditRequest

@@ -11,9 +11,14 @@ from pathlib import Path
 from unittest.mock import patch
 
 from eosctl.analysis.audit.history import fold_transaction_log_history
-from eosctl.model.audit import AuditPlan, StateKind, StateRow, TransactionLogHistory
+from eosctl.model.audit import (
+    AuditPlan,
+    StateKind,
+    StateRow,
+)
 from eosctl.model.names import TRANSACTION_LOG
 from eosctl.model.skipped import Coverage
+from eosctl.model.transaction_log import TransactionLogHistory
 from eosctl.operations.audit_request import AuditRequest
 from eosctl.operations.audit_topics import ClusterInput
 from eosctl.sources.audit_log import OpenSource

@@ -20,13 +20,13 @@ from eosctl.model.audit import (
     OpenAtPlan,
     PartitionBounds,
     TopicRole,
-    TransactionalIdHolder,
 )
 from eosctl.model.hanging import TransactionalIdAccess
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.report import Finding, Severity, exit_code
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.topics import PartitionOffsets, TopicDescription
+from eosctl.model.transaction_log import TransactionalIdHolder
 from eosctl.model.transactions import (
     ActiveProducer,
     AnsweredProducers,

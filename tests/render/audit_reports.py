@@ -23,11 +23,11 @@ from eosctl.model.audit import (
     Stall,
     TimelineEvent,
     TopicRole,
-    TransactionalIdHolder,
     TransactionStatistics,
 )
 from eosctl.model.report import Finding, Severity
 from eosctl.model.skipped import Skipped
+from eosctl.model.transaction_log import TransactionalIdHolder
 from tests.render.rich_findings import RICH_FINDINGS
 
 AS_OF = 1_767_182_400_000  # 2025-12-31T12:00:00Z

@@ -18,9 +18,6 @@ from eosctl.model.audit import (
     ConfigAnomaly,
     ConfigSummary,
     ConnectorHistory,
-    LoggedTransaction,
-    TransactionalIdHolder,
-    TransactionLogHistory,
 )
 from eosctl.model.audit_states import ConfigEvent
 from eosctl.model.config_topic import (
@@ -37,7 +34,13 @@ from eosctl.model.connectors import Reader
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.records import RecordState
 from eosctl.model.text import pluralize
-from eosctl.model.transaction_log import LogRecord, TransactionLogRecord
+from eosctl.model.transaction_log import (
+    LoggedTransaction,
+    LogRecord,
+    TransactionalIdHolder,
+    TransactionLogHistory,
+    TransactionLogRecord,
+)
 from eosctl.model.transactions import TransactionState
 from eosctl.model.versions import KafkaVersion
 

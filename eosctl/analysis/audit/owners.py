@@ -20,11 +20,11 @@ from eosctl.model.audit import (
     KeySummary,
     Stall,
     Tally,
-    TransactionalIdHolder,
     TransactionSummary,
 )
 from eosctl.model.names import stem_and_task
 from eosctl.model.skipped import Skipped
+from eosctl.model.transaction_log import TransactionalIdHolder
 from eosctl.model.transactions import TaskOwner
 
 

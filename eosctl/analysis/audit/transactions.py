@@ -33,7 +33,6 @@ from eosctl.model.audit import (
     Anomaly,
     ClosedTransactions,
     CommittedData,
-    LoggedTransaction,
     OffsetsWrite,
     OutputPart,
     OwnerFigures,
@@ -43,6 +42,7 @@ from eosctl.model.audit import (
 )
 from eosctl.model.audit_states import KEPT_PLACES, ItemKind, ProducerItems, TransactionItem, TransactionPart
 from eosctl.model.names import TopicPartition
+from eosctl.model.transaction_log import LoggedTransaction
 
 # Transactions of one producer ID, joined from their parts in each partition.
 #

@@ -22,7 +22,6 @@ from eosctl.model.audit import (
     Stall,
     TimelineEvent,
     TopicRole,
-    TransactionalIdHolder,
     TransactionStatistics,
     Witness,
     count_words,
@@ -43,6 +42,7 @@ from eosctl.model.report import ANY_BROKER, SOURCE_BROKER
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
+from eosctl.model.transaction_log import TransactionalIdHolder
 from eosctl.render.answers.findings import ShownFindings, findings_of
 from eosctl.render.cells import cell
 from eosctl.render.document import (

@@ -12,9 +12,16 @@ from aiokafka.record.util import calc_crc32c
 from msgspec.structs import replace
 
 from eosctl.codecs.record_batches import Batch, Codec, DamagedOffsets, MarkerType, decode_marker, iter_batches
-from eosctl.model.audit import AuditedTopic, AuditPlan, OffsetRange, PartitionBounds, TopicRole, TransactionalIdHolder
+from eosctl.model.audit import (
+    AuditedTopic,
+    AuditPlan,
+    OffsetRange,
+    PartitionBounds,
+    TopicRole,
+)
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
+from eosctl.model.transaction_log import TransactionalIdHolder
 from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem, LogSource
 
 CRC_AT, ATTRIBUTES_AT, LAST_OFFSET_DELTA_AT = 17, 21, 23

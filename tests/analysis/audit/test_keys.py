@@ -29,11 +29,11 @@ from eosctl.model.audit import (
     ConnectorKeys,
     KeySummary,
     TopicRole,
-    TransactionalIdHolder,
 )
 from eosctl.model.audit_states import KeyState, ProducerState
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
+from eosctl.model.transaction_log import TransactionalIdHolder
 from tests.analysis.audit.test_scan import header
 
 KEY = b'["orders",{"table":"a"}]'

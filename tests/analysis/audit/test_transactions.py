@@ -27,16 +27,20 @@ from eosctl.model.audit import (
     MAX_TIMEOUT,
     ClosedTransactions,
     CommittedData,
-    LoggedTransaction,
     OffsetsWrite,
     OutputPart,
-    TransactionalIdHolder,
     TransactionSummary,
     longest_transaction_ms,
 )
 from eosctl.model.audit_states import ItemKind, ProducerItems, TransactionItem, TransactionPart
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.transaction_log import NewerLogRecord, TransactionLogRecord, TransactionLogValue
+from eosctl.model.transaction_log import (
+    LoggedTransaction,
+    NewerLogRecord,
+    TransactionalIdHolder,
+    TransactionLogRecord,
+    TransactionLogValue,
+)
 from eosctl.model.transactions import TransactionState
 from tests.analysis.audit.test_scan import header
 
