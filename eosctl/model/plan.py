@@ -285,7 +285,9 @@ class WriteOffsets(StepBase, frozen=True):
         counts = {"write": len(self.records) - deleted, "delete": deleted}
         what = " and ".join(f"{verb} {pluralize(count, 'offset')}" for verb, count in counts.items() if count)
         place = f"of connector {self.connector} in topic {self.topic}"
-        return f"{what or 'write no offset'} {place} in one transaction as {self.transactional_id}"
+        if not what:
+            return f"write no offset: those {place} are as they must be"
+        return f"{what} {place} in one transaction as {self.transactional_id}"
 
     def implied(self) -> tuple[Precondition, ...]:
         place = self.side, self.topic, self.connector

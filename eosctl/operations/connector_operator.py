@@ -61,7 +61,9 @@ class ConnectorOperator(HiddenFields, frozen=True):
                     )
         for each in plan.steps:
             written = each.step
-            if isinstance(written, WriteOffsets) and written.connector in self.texts and not self.operated.to_cluster:
+            if not isinstance(written, WriteOffsets) or not written.records:
+                continue
+            if written.connector in self.texts and not self.operated.to_cluster:
                 home, name = self.texts[written.connector], written.connector
                 before = changed_connector(home, name, state=STOPPED, settings={})
                 after = changed_connector(home, name, state=STOPPED, settings=changes.get(name, {}))

@@ -74,7 +74,9 @@ def with_found(plan: Plan, found: Found, as_of: int) -> Plan:
         if isinstance(step, WriteOffsets) and (move is not None or _is_in_place(step)):
             each = _restored(step, planned, found) if move is None else _merged(move, planned, found)
             merged[_place(step)] = each
-            steps += [_write(step, planned, move, found, each)] if each.writes else []
+            # A restore that has nothing to write is done; a move has to keep what was read unchanged in any case.
+            is_written = each.writes or step.side is Side.TARGET
+            steps += [_write(step, planned, move, found, each)] if is_written else []
         elif isinstance(step, VerifyOffsets) and _place(step) in merged:
             each = merged[_place(step)]
             # A copy is verified also where all of it was there; a restore that writes nothing has no such step.

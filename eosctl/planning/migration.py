@@ -672,22 +672,22 @@ class _Planner:
             yield from self._write(move)
 
     def _write(self, move: Move) -> Iterator[PlannedStep]:
+        """The step is there also where the target holds all: it says from which position the connector goes on."""
         topic, merged, before = move.target_topic, self.merged[move], offsets_now(self._target(move))
-        if merged.writes:
-            yield PlannedStep(
-                WriteOffsets(
-                    Side.TARGET,
-                    topic,
-                    move.new_name,
-                    self._request.target_id(move),
-                    self._facts.transaction_timeout_ms,
-                    merged.writes,
-                    before.records,
-                    before.values,
-                    merged.after,
-                ),
-                (*self._guards(move), *self._unchanged(move, before, merged.after), *self.unused),
-            )
+        yield PlannedStep(
+            WriteOffsets(
+                Side.TARGET,
+                topic,
+                move.new_name,
+                self._request.target_id(move),
+                self._facts.transaction_timeout_ms,
+                merged.writes,
+                before.records,
+                before.values,
+                merged.after,
+            ),
+            (*self._guards(move), *self._unchanged(move, before, merged.after), *self.unused),
+        )
         yield PlannedStep(VerifyOffsets(Side.TARGET, topic, move.new_name, merged.after), self._guards(move))
 
     def _guards(self, move: Move) -> tuple[Precondition, ...]:

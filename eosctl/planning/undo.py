@@ -2,7 +2,8 @@
 
 1. Records that were written are replaced by the bytes that were there before, and deleted where there was nothing, in
    one transaction, if the offsets still are those that the plan left. Once the connector has committed further, going
-   back would repeat records: the undo is refused then.
+   back would repeat records: the undo is refused then. That holds also where the plan had nothing to write, and for the
+   topic that a move copied from: an undo of the undo leads to positions that the connector has left since.
 2. A connector that the plan resumed is stopped first, and the producers of its tasks are fenced again; one that it
    stopped is resumed last; a config change is made the other way round.
 3. ACLs that were removed are created again, then those that were created are removed.
@@ -20,6 +21,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from eosctl.model.names import Side
 from eosctl.model.plan import (
     UNDO,
     AbortTransaction,
@@ -122,11 +124,16 @@ def _unwritten(step: WriteOffsets, preconditions: Iterable[Precondition]) -> Ite
         step.after,
         step.before_values,
     )
-    kept = tuple(each for each in preconditions if not isinstance(each, OffsetsUnchanged))
+    place = step.side, step.topic, step.connector
+    kept = tuple(each for each in preconditions if not _is_of(each, place))
     unchanged = OffsetsUnchanged(step.side, step.topic, step.connector, step.after, step.before_values)
     yield PlannedStep(back, (*kept, unchanged))
     stopped = tuple(each for each in kept if isinstance(each, ConnectorStopped))
     yield PlannedStep(VerifyOffsets(step.side, step.topic, step.connector, step.before_values), stopped)
+
+
+def _is_of(each: Precondition, place: tuple[Side, str, str]) -> bool:
+    return isinstance(each, OffsetsUnchanged) and (each.side, each.topic, each.connector) == place
 
 
 def _unconfigured(step: SetConnectorConfig, preconditions: tuple[Precondition, ...]) -> PlannedStep:

@@ -45,11 +45,7 @@ def test_an_undo_after_the_connector_went_on_names_the_command_that_takes_it_bac
 ):
     url = ("--connect-url", lines.place.home.url)
     with flowing(lines):
-        moved = move(*url, "--stop", "--set-config", "--resume", "--yes")
-        assert moved.exit_code == 0, moved.stderr
-        condition = f"to roll it back, as long as connector {lines.topic} has not gone on: eosctl "
-        [undo] = re.findall(re.escape(condition) + "(.+)", moved.stdout)
-        [later] = re.findall(r"to go back after that: eosctl (.+)", moved.stdout)
+        undo, later = printed(move(*url, "--stop", "--set-config", "--resume", "--yes"), lines)
         eventually(lambda: eosctl(*shlex.split(undo), "--dry-run").exit_code == 8, "the connector to have gone on")
         refused = eosctl(*shlex.split(undo), "--yes")
         assert refused.exit_code == 8
@@ -59,6 +55,52 @@ def test_an_undo_after_the_connector_went_on_names_the_command_that_takes_it_bac
         assert named == later
         back = eosctl(*shlex.split(named), "--yes")
         assert back.exit_code == 0, back.stderr
+    assert own_topic(lines) is None
+    lines.check_exactly_once()
+
+
+def printed(ran: Ran, lines: Lines) -> tuple[str, str]:
+    """The command that rolls a move back while the connector has not gone on, and the one for afterwards."""
+    assert ran.exit_code == 0, ran.stderr
+    condition = f"to roll it back, as long as connector {lines.topic} has not gone on: eosctl "
+    [undo] = re.findall(re.escape(condition) + "(.+)", ran.stdout)
+    [later] = re.findall(r"to go back after that: eosctl (.+)", ran.stdout)
+    return undo, later
+
+
+def go_on(lines: Lines) -> None:
+    lines.write(60)
+    eventually(lambda: f"line {lines.count - 1}".encode() in lines.copied(), "the connector to have gone on")
+
+
+def test_a_move_that_had_nothing_to_write_is_not_rolled_back_once_the_connector_has_gone_on(
+    lines: Lines, move: Callable[..., Ran], eosctl: Eosctl
+):
+    """Both topics hold the same offsets then; later the other one holds old ones, which would repeat records."""
+    _, later = printed(
+        move("--connect-url", lines.place.home.url, "--stop", "--set-config", "--resume", "--yes"), lines
+    )
+    back = eosctl(*shlex.split(later), "--yes")
+    undo, _ = printed(back, lines)
+    assert f"topic {lines.place.home.offsets_topic} held the offsets already" in back.stdout
+    assert eosctl(*shlex.split(undo), "--dry-run").exit_code == 0
+    go_on(lines)
+    refused = eosctl(*shlex.split(undo), "--yes")
+    assert (refused.exit_code, f"connector {lines.topic} has gone on" in refused.stderr) == (8, True)
+    assert own_topic(lines) is None
+    lines.check_exactly_once()
+
+
+def test_the_roll_back_of_a_roll_back_is_refused_once_the_connector_has_gone_on(
+    lines: Lines, move: Callable[..., Ran], eosctl: Eosctl
+):
+    """It would write the offsets of the first plan into the topic of its own once more."""
+    undo, _ = printed(move("--connect-url", lines.place.home.url, "--stop", "--set-config", "--resume", "--yes"), lines)
+    redo, _ = printed(eosctl(*shlex.split(undo), "--yes"), lines)
+    assert eosctl(*shlex.split(redo), "--dry-run").exit_code == 0
+    go_on(lines)
+    refused = eosctl(*shlex.split(redo), "--yes")
+    assert (refused.exit_code, f"connector {lines.topic} has gone on" in refused.stderr) == (8, True)
     assert own_topic(lines) is None
     lines.check_exactly_once()
 

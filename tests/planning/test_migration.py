@@ -206,7 +206,14 @@ def test_a_connector_without_offsets_is_a_finding():
     facts = replace(FACTS, offsets={(S, "old"): topic_of("old", 3, []), (T, "new"): topic_of("new", 0, [])})
     migration = plan_migration(WISH, facts)
     assert [each.name for each in migration.findings] == ["no-offsets"]
-    assert "WriteOffsets" not in kinds(migration.plan)
+    [write] = [each for each in migration.plan.steps if isinstance(each.step, WriteOffsets)]
+    assert (write.step.records, write.step.describe().partition(":")[0]) == ((), "write no offset")
+    [back] = [each for each in undo_plan(migration.plan).steps if isinstance(each.step, WriteOffsets)]
+    place = (T, "new", "c")
+    assert OffsetsUnchanged(*place, write.step.after, write.step.before_values) in back.preconditions
+    assert [each for each in write.preconditions if isinstance(each, OffsetsUnchanged) and each.side is S] == [
+        each for each in back.preconditions if isinstance(each, OffsetsUnchanged) and each.side is S
+    ]
 
 
 def test_an_undo_turns_every_step_round():
