@@ -11,7 +11,7 @@ from tests.commands.conftest import Ran
 from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import wait_for
-from tests.integration.moves import STOPPABLE, Eosctl, Home, Lines, flowing
+from tests.integration.moves import STOPPABLE, Eosctl, Home, Lines, flowing, worker_of
 from tests.kafka_versions import spec_of
 from tests.waiting import eventually
 
@@ -53,10 +53,10 @@ def migrated(eosctl: Eosctl, servers: str, lines: Lines, *more: str) -> Ran:
 
 
 def halt(lines: Lines) -> None:
-    """Stop it, or delete it where workers cannot stop one."""
+    """Stop it and wait until it has no task, or delete it where workers cannot stop one."""
     here, name = lines.place.home, lines.place.name
     if here.version >= STOPPABLE:
-        assert here.ask("PUT", f"/connectors/{name}/stop") < 400
+        worker_of(here).stop(name)
     else:
         here.delete(name)
 
