@@ -250,12 +250,17 @@ def explain_classes(text: str, recognised: tuple[ErrorPattern, ...]) -> tuple[Ex
     return tuple(map(_explanation, telling or ([] if recognised else unsaid)))
 
 
+def is_general(explained: Explanation) -> bool:
+    """Whether nothing is known of the error but its class, which alone says nothing of the cause."""
+    return any(each.code is None and each.id == explained.id for each in KAFKA_ERRORS)
+
+
 def _explanation(error: KafkaError) -> Explanation:
-    coded = "an error without a code in the protocol" if error.code is None else f"{error.name}, code {error.code}"
+    coded = "" if error.code is None else f": {error.name}, code {error.code}"
     if error.retriable:
         cause = "It is retriable: what caused it may pass, and clients try again until their time is over."
         commands = ("restart the task that FAILED with it; if it comes back, look at what the message names",)
     else:
         cause = "It is not retriable: a client that gets it gives up, and Connect's task with it."
         commands = ("remove what the message names, then restart the task; the first exception of a trace says most",)
-    return Explanation(error.id, f"{error.class_name}: {coded}", cause, commands, "Errors of kafka-clients")
+    return Explanation(error.id, f"{error.class_name}{coded}", cause, commands, "Errors of kafka-clients")

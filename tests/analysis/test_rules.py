@@ -350,7 +350,8 @@ def test_something_misnamed_is_the_only_finding_and_ends_as_a_wrong_command_line
     ("cause", "said"),
     [
         ("o.a.k.common.errors.ProducerFencedException: There is a newer producer", "eosctl explain ProducerFenced"),
-        ("org.example.Odd: out of paper", "remove its cause, org.example.Odd; "),
+        ("org.example.Odd: out of paper", "remove the cause that Odd names (`eosctl explain --connector x` reads"),
+        ("org.apache.kafka.connect.errors.DataException: no Struct", "remove the cause that DataException names ("),
     ],
 )
 def test_a_failed_task_says_why_and_how_to_restart_it(cause: str, said: str) -> None:

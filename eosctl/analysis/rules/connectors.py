@@ -8,6 +8,7 @@ from eosctl.analysis.catalogue import connect as kinds
 from eosctl.analysis.client_configs import clients_of, connector_config, refused_by_producer, servers_elsewhere
 from eosctl.analysis.connect_requests import for_connector, put_config, restart_tasks
 from eosctl.analysis.errors import explain_error
+from eosctl.analysis.kafka_errors import is_general
 from eosctl.analysis.rules.workers import probes
 from eosctl.analysis.transaction_log import ENOUGH, LEAST_MS, Quietness, quietness
 from eosctl.model.client_properties import Property, split_list
@@ -275,16 +276,22 @@ def _failed(evidence: Evidence) -> Iterator[Finding]:
             why = f": {causes[0]}" if causes else ""
             others = f" (and {pluralize(len(causes) - 1, 'other cause')})" if len(causes) > 1 else ""
             message = f"{len(failed)} of its {len(status.tasks)} tasks are FAILED{why}{others}"
-            read = _explained(causes[0]) if causes else f"read why: GET {connector_path(name)}/status"
+            read = _explained(name, causes[0]) if causes else f"read why: GET {connector_path(name)}/status"
             cure = f"{read}; then restart them: {restart_tasks(name, failed)}"
             yield kinds.FAILED.finding(name, message, {"tasks": failed, "causes": list(causes)}, cure=cure)
 
 
-def _explained(cause: str) -> str:
-    """What is known of the error that a task failed with, and the command that says more of it."""
-    words = shlex.quote(cause.partition(": ")[0].rpartition(".")[2])
-    found = explain_error(cause)
-    return f"{found[0].title} (`eosctl explain {words}`)" if found else f"remove its cause, {cause.partition(': ')[0]}"
+def _explained(connector: str, cause: str) -> str:
+    """What is known of the error that a task failed with, and the command that says more of it.
+
+    Of a class that Kafka has no words for, as DataException of any converter, the trace alone says what to remove.
+    """
+    words = cause.partition(": ")[0].rpartition(".")[2]
+    known = [each for each in explain_error(cause) if not is_general(each)]
+    if known:
+        return f"{known[0].title} (`{shlex.join(['eosctl', 'explain', words])}`)"
+    more = shlex.join(["eosctl", "explain", "--connector", connector])
+    return f"remove the cause that {words} names (`{more}` reads the whole trace)"
 
 
 RULES: Final = (
