@@ -13,6 +13,7 @@ from eosctl.errors import ConfigError, UsageError
 from eosctl.model.client_properties import (
     HIDDEN,
     REFERENCE,
+    UNREAD,
     ClientProperties,
     Property,
     SaslCredentials,
@@ -298,6 +299,8 @@ def resolve_principal(
     where the property was given and never quotes it.
     """
     given = properties.get("security.protocol")
+    if given is not None and given.value == UNREAD:
+        return _sasl(properties) if "sasl.jaas.config" in properties else Unresolved("security.protocol", given.origin)
     try:
         protocol = SecurityProtocol(given.value.strip().upper()) if given else SecurityProtocol.PLAINTEXT
     except ValueError:

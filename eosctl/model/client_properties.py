@@ -14,6 +14,8 @@ from eosctl.model.hidden_fields import HiddenFields
 
 HIDDEN: Final = "[hidden]"
 """Stands for a value that may be a secret."""
+UNREAD: Final = "[unread]"
+"""Stands for a value that was not read; the property's origin says why."""
 REFERENCE: Final = re.compile(r"\$\{([^}:]*):(?:([^}:]*):)?([^}]*)\}")
 """A reference to a config provider in a value: `${provider:path:key}` or `${provider:key}` (KIP-297)."""
 

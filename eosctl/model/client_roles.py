@@ -39,6 +39,12 @@ class ClientRole(StrEnum):
     EOSCTL = "eosctl"
 
 
+CONNECTOR: Final = "connector"
+"""Stands for every client of a connector."""
+OTHER: Final = frozenset({ClientRole.WORKER, ClientRole.EOSCTL})
+"""Roles that are no client of a connector."""
+
+
 class WorkerConfig(Struct, frozen=True):
     """A worker's properties and where they were given. Their repr shows none: they hold passwords.
 

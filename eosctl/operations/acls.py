@@ -31,8 +31,8 @@ from eosctl.model.acl_plan import (
     same_cluster,
 )
 from eosctl.model.acls import SUPER_USERS, AclBinding, PatternType
-from eosctl.model.client_properties import HIDDEN, REFERENCE, Property
-from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfig, WorkerConfig
+from eosctl.model.client_properties import HIDDEN, REFERENCE, UNREAD, Property
+from eosctl.model.client_roles import CONNECTOR, OTHER, ClientRole, ConnectCluster, ConnectorConfig, WorkerConfig
 from eosctl.model.connectors import ConnectorState
 from eosctl.model.names import Side, did_you_mean
 from eosctl.model.offsets import SourceSupport
@@ -172,7 +172,7 @@ def _worker_by_flags(session: Session, inputs: AclInputs) -> WorkerConfig:
         session.reader.require_topic(TOPIC_ROLES[key], topic)
     settings = {"group.id": group_id, **inputs.internal_topics}
     worker = worker_of(settings, "the command line")
-    unknown = Property("SASL_SSL", "no --worker-config was given, so")
+    unknown = Property(UNREAD, "no --worker-config was given")
     clients = {f"{prefix}security.protocol": unknown for prefix in ("", *CLIENT_PREFIXES)}
     return WorkerConfig({**worker.properties, **clients}, unread=not_asked("no --worker-config was given"))
 
@@ -354,10 +354,6 @@ def files_of(inputs: AclInputs, clusters: Sequence[ConnectCluster]) -> Mapping[s
     return found | dict(zip((WORKERS,), map(str, inputs.worker_configs), strict=False))
 
 
-CONNECTOR: Final = "connector"
-"""Stands for every client of a connector."""
-OTHER: Final = frozenset({ClientRole.WORKER, ClientRole.EOSCTL})
-"""Roles that are no client of a connector."""
 _NAMING: Final = rf"(?:(?P<connector>.+?)/)?(?P<role>{'|'.join((*ClientRole, CONNECTOR))})="
 _PRINCIPAL: Final = re.compile(rf"{_NAMING}(?P<principal>[A-Za-z]\w*:.+)", re.DOTALL)
 _ROLE: Final = re.compile(rf"{_NAMING}(?P<rest>.*)", re.DOTALL)

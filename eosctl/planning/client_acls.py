@@ -22,7 +22,7 @@ from eosctl.model.acls import (
 )
 from eosctl.model.acls import group as group_pattern
 from eosctl.model.client_properties import split_list
-from eosctl.model.client_roles import ClientConfig, ClientRole, ConnectorConfig, WorkerConfig
+from eosctl.model.client_roles import CONNECTOR, OTHER, ClientConfig, ClientRole, ConnectorConfig, WorkerConfig
 from eosctl.model.connectors import connector_path
 from eosctl.model.names import ConnectorTaskId, leader_transactional_id, task_transactional_id
 from eosctl.model.offsets import SourceSupport
@@ -92,10 +92,16 @@ class PrincipalBook:
             f"{_who(role, connector)} ({found.property}: {found.reason})"
             for (role, connector), found in self._unresolved.items()
         ]
-        role = next(iter(self._unresolved))[0]
-        raise ConfigError(
-            f"no principal is known for {first_few(parts, '; ', 3)}", hint=f"name it: --principal {role}=User:NAME"
-        )
+        raise ConfigError(f"no principal is known for {first_few(parts, '; ', 3)}", hint=self._how_to_name())
+
+    def _how_to_name(self) -> str:
+        """Of several clients of connectors one option names all, and a second one the worker."""
+        roles = list(dict.fromkeys(role for role, _ in self._unresolved))
+        if len(roles) == 1:
+            return f"name it: --principal {roles[0]}=User:NAME"
+        names = dict.fromkeys(str(role) if role in OTHER else CONNECTOR for role in roles)
+        options = " ".join(f"--principal {name}=User:NAME" for name in names)
+        return f"name them: {options} ({CONNECTOR}: all clients of all connectors)"
 
 
 def _who(role: ClientRole, connector: str | None) -> str:

@@ -3,10 +3,12 @@
 import pytest
 from msgspec.structs import replace
 
+from eosctl.codecs.client_properties import resolve_principal
 from eosctl.codecs.connector_files import connector_of, decode_worker_file, worker_of
 from eosctl.errors import ConfigError
 from eosctl.model.acl_plan import AclPlan, AclRequest, PlannedBinding
 from eosctl.model.acls import AclBinding, Operation, PatternType, transactional_id
+from eosctl.model.client_properties import UNREAD, Property
 from eosctl.model.client_roles import ClientRole, ConnectCluster, ConnectorConfig, WorkerConfig
 from eosctl.model.offsets import SourceSupport
 from eosctl.model.skipped import Skipped
@@ -230,6 +232,18 @@ def test_a_principal_that_cannot_be_told_names_role_property_and_cure():
         plan_acls(AclRequest((ConnectCluster((worker,), ()),)), _no_certificate)
     assert "worker (sasl.jaas.config:" in caught.value.message
     assert caught.value.hint == "name it: --principal worker=User:NAME"
+
+
+def test_without_a_workers_file_no_mechanism_is_named_that_nobody_set():
+    nobody = {f"{prefix}security.protocol": Property(UNREAD, "no file was given") for prefix in ("", "producer.")}
+    named = Property("org.apache.kafka.common.security.plain.PlainLoginModule required username=x;", "c.json")
+    worker = WorkerConfig({**worker_of(NAMES, "w").properties, **nobody})
+    with pytest.raises(ConfigError) as caught:
+        plan_acls(AclRequest((ConnectCluster((worker,), (SOURCE,)),), SourceSupport.ENABLED), _no_certificate)
+    assert "worker (security.protocol: no file was given); " in caught.value.message
+    assert "--principal worker=User:NAME --principal connector=User:NAME (connector: all" in caught.value.hint
+    properties = {**nobody, "sasl.mechanism": Property("PLAIN", "c.json"), "sasl.jaas.config": named}
+    assert resolve_principal(properties, _no_certificate) == "User:x"
 
 
 def test_topics_that_the_config_does_not_tell_are_asked_for():
