@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from eosctl.analysis.mirror import aligner, blocks
-from eosctl.analysis.mirror.aligner import Aligner, Changed
-from eosctl.analysis.mirror.blocks import Block, Log, Piece, cut, equal_from, joined
+from eosctl.analysis.mirror.aligner import AbortedRecords, Aligner, Changed
+from eosctl.analysis.mirror.blocks import Block, Buffer, Log, Piece, Runs, cut, equal_from, joined
 from eosctl.analysis.mirror.verdict import Circumstances, judge_pair
 from eosctl.codecs.ledger import decode_audit_state, encode_audit_state
 from eosctl.model.audit import AuditedTopic, PartitionBounds, TopicRole
@@ -209,16 +209,22 @@ def test_what_the_mirror_says_it_copied_is_a_gap_where_it_is_not_there():
     assert found.lag == Stretch(21, 28, 5, 5, 3, 7)
 
 
+class Texts(Source):
+    """Records with these digests, of which some may be equal."""
+
+    def __init__(self, *digests: int, optional: frozenset[int] = frozenset()) -> None:
+        super().__init__(len(digests), optional)
+        object.__setattr__(self, "digests", digests)
+
+    def blocks(self, start: int) -> Iterator[Block]:
+        texts: tuple[int, ...] = vars(self)["digests"]
+        return (each._replace(digests=[texts[at] for at in each.digests]) for each in super().blocks(start))
+
+
 def test_of_equal_records_that_one_counts_that_is_followed_by_the_same():
-    numbers = [1, 2, 1, 3, 1, 2, 1, 4]
-    blocks = Source(len(numbers))
-
-    class Texts(Source):
-        def blocks(self, start: int):
-            return (each._replace(digests=[numbers[at] for at in each.digests]) for each in blocks.blocks(start))
-
-    assert counted(align(Texts(8), [1, 2, 1, 3, 2, 1, 4])) == Counted(matched=7, gaps=1)
-    assert counted(align(Texts(8), [1, 2, 1, 3, 1, 2, 1, 3, 1, 2, 1, 4])) == Counted(matched=8, repeats=4)
+    source = Texts(1, 2, 1, 3, 1, 2, 1, 4)
+    assert counted(align(source, [1, 2, 1, 3, 2, 1, 4])) == Counted(matched=7, gaps=1)
+    assert counted(align(source, [1, 2, 1, 3, 1, 2, 1, 3, 1, 2, 1, 4])) == Counted(matched=8, repeats=4)
 
 
 def test_a_gap_and_a_repeat_larger_than_the_window_are_found_in_the_whole_source():
@@ -233,6 +239,12 @@ def test_a_gap_and_a_repeat_larger_than_the_window_are_found_in_the_whole_source
 def test_what_comes_late_by_more_than_the_window_is_no_gap():
     found = align(Source(3000), [*range(100), *range(2000, 3000), *range(100, 2000)], window=50)
     assert counted(found) == Counted(matched=3000, late=1900)
+
+
+def test_what_may_be_a_missing_record_is_that_one_late_and_no_gap_before_an_equal_one_ahead():
+    """No record need be lost: the missing one came late, and the others are still to come."""
+    found = align(Texts(9, 5, 6, 7, 5, 8), [9, 6, 5])
+    assert counted(found) == Counted(matched=3, late=1, lag=3)
 
 
 KINDS = ["go on", "back", "skip", "foreign", "end"]
@@ -590,6 +602,40 @@ def test_a_run_that_is_smaller_than_the_window_is_not_joined_because_it_holds_no
     cuts = between([(0, 0), (3 * 970, 970), (3 * 1000, 1000)])
     found = joined(pieces_of(Source(1000), range(1000), cuts, 50), 50)
     assert [(each.source_start, each.records) for each in found] == [(0, 970), (3 * 970, 30)]
+
+
+def test_an_equal_run_that_is_smaller_than_the_window_is_compared_record_by_record():
+    """It holds fewer records than a mirror may go back within the window: passed over, a repeat would be unknown."""
+    source, copied = Source(200), [*range(112), *range(80, 200)]
+    small = EqualRun(300, 100, 327, 109, 10, 300)
+    found = Aligner(Log(source.blocks), copy(copied), None, 50, equal=[small]).align()
+    assert counted(found) == Counted(matched=200, repeats=32)
+
+
+@pytest.mark.parametrize("settled", [59, 60, 61])
+def test_an_equal_run_that_ends_behind_the_last_stable_offset_is_not_passed_over(settled: int):
+    """A run that comes when its transactions have ended goes on before them: some may have been aborted by then."""
+    source, run = Source(100), EqualRun(0, 0, 3 * 59, 59, 60, 3 * 10)
+    first = Aligner(Log(source.blocks, 0, 3 * settled), copy(range(100)), None, 50, equal=[run])
+    first.align()
+    assert first.kept is not None
+    assert (first.kept.source_next, first.kept.target_next) == (3 * settled, settled)
+    aborted = Source(100, frozenset(range(settled, 100)))
+    found = Aligner(Log(aborted.blocks), copy(range(100)), None, 50, earlier=first.kept).align()
+    assert counted(found) == Counted(matched=settled, aborted=100 - settled)
+
+
+def test_aborted_records_of_a_source_that_is_read_again_are_kept_once():
+    """A run that is passed over has the source read again from its context: an aborted record was still there once."""
+    source = Source(10, frozenset({3, 4}))
+    records = AbortedRecords(100)
+    target = Buffer(copy([3, 4, 3, 4]).open(0))
+    for start in (0, 6):
+        assert [at for block in records.committed(source.blocks(start)) for at in block.offsets]
+    target.load(4)
+    assert records.run(target, again=False) == 4
+    records.pass_run(target, 2, Runs(9))
+    assert (records.run(target, again=False), records.run(target, again=True)) == (0, 2)
 
 
 def test_a_piece_is_equal_up_to_its_first_difference():
