@@ -20,6 +20,10 @@ COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
 }
 
 
+NOTE: Final = "_note_decision"
+"""Name of the function that `noting_decisions` calls with the line; it returns None."""
+
+
 @dataclass(frozen=True, order=True)
 class Mutant:
     """One decision of `path`, changed: the source between start and end becomes `changed`."""
@@ -111,3 +115,30 @@ def decisions(root: Path, path: str) -> list[Mutant]:
     """Every single change of a decision in the file at `path` below `root`, in the order of the file."""
     source = (root / path).read_text()
     return sorted(_Finder(path, source).of(ast.parse(source)))
+
+
+class _Noting(ast.NodeTransformer):
+    """Puts `NOTE(line) or` before each expression that a mutant changes."""
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        if isinstance(node, ast.Assert):
+            return node
+        self.generic_visit(node)
+        match node:
+            case ast.comprehension():
+                node.ifs = [_noted(each) for each in node.ifs]
+            case ast.If() | ast.IfExp():
+                node.test = _noted(node.test)
+            case ast.Compare(ops=[_]) | ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
+                return _noted(node)
+        return node
+
+
+def _noted(node: ast.expr) -> ast.expr:
+    call = ast.Call(ast.Name(NOTE, ast.Load()), [ast.Constant(node.lineno)], [])
+    return ast.fix_missing_locations(ast.copy_location(ast.BoolOp(ast.Or(), [call, node]), node))
+
+
+def noting_decisions(source: str) -> ast.Module:
+    """The tree of a file in which each decision notes its line before it is made."""
+    return ast.fix_missing_locations(_Noting().visit(ast.parse(source)))

@@ -66,7 +66,7 @@ def sampled(seed: int, count: int, only: str) -> list[Mutant]:
 
 def tried(sample: Sequence[Mutant], processes: int) -> dict[Mutant, str]:
     """Of each mutant the test that failed with it, or nothing."""
-    trial = Trial(ROOT, sample, WORK, processes)
+    trial = Trial(ROOT, ROOMS, sample, WORK, processes)
     os.environ["CI"] = "true"
     # A browser decides nothing in these rooms, and takes a minute.
     arguments = ["-q", "-m", "not kafka", "--ignore=tests/render/test_audit_page_in_browser.py"]

@@ -5,6 +5,7 @@ then. What Python runs once, at import, is not changed by that; such mutants are
 """
 
 import contextlib
+import functools
 import gc
 import hashlib
 import inspect
@@ -22,7 +23,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.mutants.decisions import Mutant, decisions
+from tests.mutants.decisions import NOTE, Mutant, noting_decisions
 
 LONGEST_S: Final = 60.0
 Functions = Mapping[tuple[str, str, int], list[FunctionType]]
@@ -31,8 +32,8 @@ Functions = Mapping[tuple[str, str, int], list[FunctionType]]
 class Trial:
     """The plugin: after the collection it measures the tests, tries the mutants, and runs no test as such."""
 
-    def __init__(self, root: Path, mutants: Sequence[Mutant], work: Path, processes: int) -> None:
-        self._root, self._mutants, self._work, self._processes = root, mutants, work, processes
+    def __init__(self, root: Path, rooms: Sequence[str], mutants: Sequence[Mutant], work: Path, processes: int) -> None:
+        self._root, self._rooms, self._mutants, self._work, self._processes = root, rooms, mutants, work, processes
         self._failed = False
         self.noticed: dict[Mutant, str] = {}
         self.untried: dict[Mutant, list[str]] = {}
@@ -46,10 +47,10 @@ class Trial:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Measures, tries, and leaves the results in `noticed`: the test that failed, or nothing."""
         items = {each.nodeid: each for each in session.items}
-        tests = self._tests_by_line(items)
         gc.unfreeze()
         functions = _functions(str(self._root / "eosctl"))
         gc.freeze()
+        tests = self._tests_by_line(items, functions)
 
         def shard(number: int) -> Iterable[object]:
             for index in range(number, len(self._mutants), self._processes):
@@ -76,57 +77,74 @@ class Trial:
             raise RuntimeError(f"a process that {name} ended early: see {errors}")
         return [json.loads(line) for file in files.values() for line in file.read_text().splitlines()]
 
-    def _tests_by_line(self, items: Mapping[str, pytest.Item]) -> Mapping[tuple[str, int], list[str]]:
-        """Path and line to the tests that run it, the quickest first.
+    def _tests_by_line(
+        self, items: Mapping[str, pytest.Item], functions: Functions
+    ) -> Mapping[tuple[str, int], list[str]]:
+        """Path and line to the tests that come to a decision there, the quickest first.
 
-        Tests whose file and whose eosctl are as they were are not measured again.
+        A test whose file is as it was, and each file of eosctl in which it decided something, is not measured again.
         """
-        kept = self._work / "measured.json"
-        state = _digest(sorted((self._root / "eosctl").rglob("*.py")))
-        files = {file: _digest([self._root / file]) for file in {name.partition("::")[0] for name in items}}
-        known = json.loads(kept.read_text()) if kept.exists() else {}
-        if known.get("state") != state:
-            known = {"state": state, "tests": {}}
-        measured = {
-            name: ran
-            for name, ran in known["tests"].items()
-            if name in items and ran["file"] == files[name.partition("::")[0]]
+        kept = self._work / "measured.jsonl"
+        digest = functools.cache(lambda path: _digest(self._root / path))
+        rows = {row["test"]: row for row in map(json.loads, kept.read_text().splitlines() if kept.exists() else ())}
+        known = {
+            name: row
+            for name, row in rows.items()
+            if name in items and all(digest(path) == seen for path, seen in row["files"].items())
         }
-        new = [items[name] for name in items if name not in measured]
-        for name, seconds, lines in self._in_forks("measured", lambda number: self._measure(new, number)):
-            measured[name] = {"file": files[name.partition("::")[0]], "seconds": seconds, "lines": lines}
-        kept.write_text(json.dumps({"state": state, "tests": measured}))
+        files: dict[str, list[pytest.Item]] = defaultdict(list)
+        for name, item in items.items():
+            if name not in known:
+                files[name.partition("::")[0]].append(item)
+        shares = [sorted(files)[number :: self._processes] for number in range(self._processes)]
+
+        def measure(number: int) -> Iterable[object]:
+            hits = self._hits(functions)
+            for share in shares[number]:
+                for row in self._measure(files[share], hits):
+                    row["files"] = {path: digest(path) for path in (share, *row["lines"])}
+                    with kept.open("a") as out:
+                        out.write(json.dumps(row) + "\n")
+                    yield row
+
+        for row in self._in_forks("measured", measure):
+            known[row["test"]] = row
+        kept.write_text("".join(json.dumps(row) + "\n" for row in known.values()))
         tests: dict[tuple[str, int], list[str]] = defaultdict(list)
-        for name, ran in sorted(measured.items(), key=lambda each: each[1]["seconds"]):
-            for path, lines in ran["lines"].items():
+        for name, row in sorted(known.items(), key=lambda each: each[1]["seconds"]):
+            for path, lines in row["lines"].items():
                 for line in lines:
                     tests[path, line].append(name)
         return tests
 
-    def _measure(self, items: Sequence[pytest.Item], number: int) -> Iterable[object]:
-        """Of each test of this process's share: seconds, and the lines with decisions that it runs."""
-        import coverage
-
-        data = self._work / f"coverage-{number}"
-        data.unlink(missing_ok=True)
-        measure = coverage.Coverage(data_file=str(data), source=[str(self._root / "eosctl")], config_file=False)
-        share = range(len(items) * number // self._processes, len(items) * (number + 1) // self._processes)
-        seconds: dict[str, float] = {}
-        measure.start()
-        for at in share:
-            measure.switch_context(items[at].nodeid)
-            begun = time.monotonic()
-            self._run(items[at], items[at + 1] if at + 1 in share else None)
-            seconds[items[at].nodeid] = round(time.monotonic() - begun, 3)
-        measure.stop()
-        lines: dict[str, dict[str, list[int]]] = {name: {} for name in seconds}
-        for file in measure.get_data().measured_files():
+    def _hits(self, functions: Functions) -> set[tuple[str, int]]:
+        """Path and line of each decision that is come to from now on: all functions of the rooms note it."""
+        hits: set[tuple[str, int]] = set()
+        for file in sorted({file for file, *_ in functions}):
             path = os.path.relpath(file, self._root)
-            decided = {each.line for each in decisions(self._root, path)}
-            for line, names in measure.get_data().contexts_by_lineno(file).items():
-                for name in filter(None, names if line in decided else ()):
-                    lines[name].setdefault(path, []).append(line)
-        return ([name, seconds[name], lines[name]] for name in seconds)
+            if path.split("/")[1] not in self._rooms:
+                continue
+            source = Path(file).read_text()
+            noting = compile(noting_decisions(source), file, "exec")
+            codes = {(each.co_qualname, each.co_firstlineno): each for each in _all(noting)}
+            for (there, name, line), found in functions.items():
+                code = codes.get((name, line)) if there == file else None
+                for each in found if code is not None else ():
+                    if code.co_freevars == each.__code__.co_freevars:
+                        each.__globals__[NOTE] = lambda line, path=path: hits.add((path, line))
+                        each.__code__ = code
+        return hits
+
+    def _measure(self, items: Sequence[pytest.Item], hits: set[tuple[str, int]]) -> Iterable[dict[str, Any]]:
+        """Of each of these tests: seconds, and the decisions that it comes to."""
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            hits.clear()
+            begun = time.process_time()
+            self._run(item, following)
+            lines: dict[str, list[int]] = defaultdict(list)
+            for path, line in sorted(hits):
+                lines[path].append(line)
+            yield {"test": item.nodeid, "seconds": round(time.process_time() - begun, 3), "lines": lines}
 
     def _run(self, item: pytest.Item, following: pytest.Item | None) -> bool:
         self._failed = False
@@ -161,8 +179,8 @@ class Trial:
         return name or ("" if ended and status == 0 else "(did not end)"), True
 
 
-def _digest(files: Iterable[Path]) -> str:
-    return hashlib.sha256(b"\0".join(each.read_bytes() for each in files)).hexdigest()[:16]
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.exists() else ""
 
 
 def _fork(work: Callable[[], None], errors: Path | None = None) -> int:
