@@ -3,6 +3,7 @@
     EosctlError
     ├── UsageError        2  the command line contradicts itself
     ├── ConfigError       2  a profile, properties or input file is wrong
+    │   └── NotInstalled  2  a package of an extra is not installed
     ├── OtherCluster      3  brokers or a worker of another Kafka cluster answer than before
     ├── Unreachable       4  a broker or a Connect worker does not answer
     │   ├── TimedOut      4  it answered too late
@@ -51,6 +52,31 @@ class ConfigError(EosctlError):
     """A profile, properties or input file is wrong; names file, key and what was expected."""
 
     exit_code = 2
+
+
+class NotInstalled(ConfigError):
+    """`what` needs a package of an extra of eosctl; the hint installs it into the environment that runs."""
+
+    def __init__(self, what: str, extra: str, error: ImportError) -> None:
+        name = getattr(error, "name", None)
+        missing = f"{name}, which is not installed" if name else f"the extra {extra}: {error}"
+        super().__init__(f"{what} needs {missing}", hint=install_command(extra))
+
+
+def install_command(extra: str) -> str:
+    """The command that installs an extra's packages where this eosctl runs, by uv where the environment has no pip.
+
+    It names the packages, not eosctl: they are on every index, and eosctl came from a checkout, a wheel or one file.
+    """
+    import re
+    import shlex
+    import sys
+    from importlib import metadata, util
+
+    named = re.compile(rf"extra == ['\"]{extra}['\"]")
+    packages = [each.partition(";")[0].strip() for each in metadata.requires("eosctl") or () if named.search(each)]
+    by_pip, by_uv = [sys.executable, "-m", "pip", "install"], ["uv", "pip", "install", "--python", sys.executable]
+    return shlex.join([*(by_pip if util.find_spec("pip") else by_uv), *packages])
 
 
 class OtherCluster(EosctlError):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from eosctl.atomic_write import atomic_file, make_directory, write_atomic_file
-from eosctl.errors import ConfigError
+from eosctl.errors import NotInstalled
 from eosctl.model.audit import AuditReport, ConnectorVerdict, RangeEvidence
 from eosctl.model.audit_states import bucket_bounds
 
@@ -112,8 +112,7 @@ def export_audit(directory: Path, report: AuditReport) -> tuple[Path, ...]:
     try:
         from pyarrow import parquet
     except ImportError as error:
-        hint = "pip install '.[report]' in the checkout of eosctl"
-        raise ConfigError(f"--export needs {error.name}, which is not installed", hint=hint) from error
+        raise NotInstalled("--export", "report", error) from error
     make_directory(directory)
     written = []
     with ExitStack() as files:

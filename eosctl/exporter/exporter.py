@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from msgspec import Struct
 
-from eosctl.errors import ConfigError, UsageError
+from eosctl.errors import ConfigError, NotInstalled, UsageError
 from eosctl.model.watch import Metric, Observation, Sample
 
 if TYPE_CHECKING:
@@ -206,10 +206,7 @@ class Exposition:
         try:
             from prometheus_client.openmetrics.exposition import generate_latest
         except ImportError as error:
-            raise ConfigError(
-                f"--listen needs {error.name}, which is not installed",
-                hint="pip install '.[watch]' in the checkout of eosctl",
-            ) from error
+            raise NotInstalled("--listen", "watch", error) from error
         self._metrics = tuple(metrics)
         self._generate: Callable[[CollectorRegistry], bytes] = generate_latest
 

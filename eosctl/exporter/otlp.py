@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from eosctl import __version__
-from eosctl.errors import ConfigError, UsageError
+from eosctl.errors import NotInstalled, UsageError
 from eosctl.exporter.exporter import PROFILE, printable
 from eosctl.model.watch import Metric, Observation, Sample
 
@@ -241,8 +241,7 @@ class OtlpPush:
             from opentelemetry.sdk.metrics.export import MetricExportResult
             from opentelemetry.sdk.resources import Resource
         except ImportError as error:
-            hint = "pip install '.[otlp]' in the checkout of eosctl"
-            raise ConfigError(f"--otlp needs {error.name}, which is not installed", hint=hint) from error
+            raise NotInstalled("--otlp", "otlp", error) from error
         self._metrics, self._success = tuple(metrics), MetricExportResult.SUCCESS
         self._reasons = _Reasons()
         self._sending: Thread | None = None

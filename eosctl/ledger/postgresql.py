@@ -23,6 +23,7 @@ from eosctl.errors import (
     ConfigError,
     EosctlError,
     NotAuthorized,
+    NotInstalled,
     TimedOut,
     Undecodable,
     Unreachable,
@@ -344,10 +345,7 @@ def _require_psycopg(called: Called) -> None:
     try:
         import psycopg  # noqa: F401  # is it there?
     except ImportError as error:
-        raise ConfigError(
-            f"a {called.url} in PostgreSQL needs psycopg: {error}",
-            hint="pip install '.[postgres]' in the checkout of eosctl",
-        ) from error
+        raise NotInstalled(f"a {called.url} in PostgreSQL", "postgres", error) from error
 
 
 class PostgresqlStore:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from eosctl.analysis.certification import Expected
 from eosctl.clients.librdkafka import producer
 from eosctl.codecs.record_identity import BETWEEN
-from eosctl.errors import ConfigError, EosctlError, UsageError
+from eosctl.errors import ConfigError, EosctlError, NotInstalled, UsageError
 from eosctl.files import EXPECTED, SQL, read_text
 from eosctl.model.certification import Part, Selector
 
@@ -112,9 +112,7 @@ class PostgreSQL:
         try:
             import psycopg
         except ImportError as error:
-            raise ConfigError(
-                "a PostgreSQL source needs psycopg", hint="install it: pip install '.[postgres]' in the checkout"
-            ) from error
+            raise NotInstalled("a source in PostgreSQL", "postgres", error) from error
         self._errors = psycopg.Error
         try:
             self._connection = psycopg.connect(dsn, autocommit=True, connect_timeout=10)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import escape
 
-from eosctl.errors import ConfigError, UsageError
+from eosctl.errors import ConfigError, UsageError, install_command
 from eosctl.model.versions import EXACTLY_ONCE_SOURCES, KafkaVersion
 from eosctl.sandbox.cache import cache_directory, exclusive
 from eosctl.sandbox.java import find_java
@@ -197,8 +197,7 @@ def retrieve_artifacts(coordinates: Sequence[str], into: Path, narrate: Callable
     else:
         raise ConfigError(
             "neither Maven nor Ivy is here to fetch jars",
-            hint="put mvn on the PATH, or install pyspark, which carries Ivy: pip install '.[sandbox]' in the checkout "
-            "of eosctl",
+            hint=f"put mvn on the PATH, or install pyspark, which carries Ivy: {install_command('sandbox')}",
         )
     shutil.rmtree(scratch)
 

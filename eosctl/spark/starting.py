@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eosctl.errors import ConfigError
+from eosctl.errors import NotInstalled
 from eosctl.model.audit import SparkOptions
 from eosctl.model.client_properties import ClientProperties
 
@@ -53,9 +53,7 @@ def _started(
     try:
         from eosctl.spark import engine, executor_access, session
     except ImportError as error:
-        raise ConfigError(
-            f"{error.name} is not installed", hint="pip install '.[spark]' in the checkout of eosctl"
-        ) from error
+        raise NotInstalled("Spark", "spark", error) from error
 
     given = (request.executor_properties, request.source_executor_properties)
     with session.spark_session(find_java, master=request.master, remote=request.remote, archives=archives) as spark:

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from eosctl.errors import install_command
 from tests.exporter.collector import collecting
 from tests.integration.terminal import LiveTerminal
 from tests.integration.watching import watching
@@ -55,7 +56,7 @@ def test_without_the_extra_it_says_how_to_install_it(eosctl, monkeypatch):
     monkeypatch.setitem(sys.modules, "prometheus_client.openmetrics.exposition", None)
     ran = eosctl("watch", "-b", NOBODY, "--listen", "127.0.0.1:0")
     assert ran.exit_code == 2
-    assert "hint: pip install '.[watch]' in the checkout of eosctl" in ran.stderr
+    assert f"hint: {install_command('watch')}" in ran.stderr
 
 
 def test_it_serves_503_until_the_first_cycle_has_ended_and_then_what_was_not_read():

@@ -14,7 +14,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from eosctl.analysis.metrics.catalogue import METRICS, UNREAD_FACTS
-from eosctl.errors import ConfigError, UsageError
+from eosctl.errors import ConfigError, UsageError, install_command
 from eosctl.exporter.exporter import Board, Exporter, Exposition
 from eosctl.exporter.otlp import OtlpPush, endpoint_of
 from eosctl.model.watch import Cycle, Metric, Observation, Sample
@@ -256,4 +256,4 @@ def test_without_the_extra_it_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.metric_exporter", None)
     with pytest.raises(ConfigError, match="--otlp needs opentelemetry") as caught:
         OtlpPush("http://c:4318", TABLE)
-    assert caught.value.hint == "pip install '.[otlp]' in the checkout of eosctl"
+    assert caught.value.hint == install_command("otlp")

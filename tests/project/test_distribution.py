@@ -2,9 +2,11 @@
 
 import email
 import re
+import shlex
 import subprocess
 import sys
 import tarfile
+import tomllib
 import venv
 import zipfile
 from collections.abc import Sequence
@@ -12,8 +14,10 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from eosctl import __version__
+from eosctl.errors import install_command
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCK = ROOT / "requirements" / "runtime.lock"
@@ -63,6 +67,18 @@ def single_file(wheel: Path, folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> tuple[Path, Path]:
     return build(tmp_path_factory.mktemp("dist"))
+
+
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+
+
+@pytest.mark.parametrize("extra", sorted(EXTRAS.keys() - {"dev"}))
+def test_the_command_that_installs_an_extra_names_all_its_packages_and_the_python_that_runs(extra):
+    """`pip install 'eosctl[report]'` installs nothing: eosctl came from a checkout or a wheel, and is on no index."""
+    python, *pip = shlex.split(install_command(extra))[:4]
+    packages = shlex.split(install_command(extra))[4:]
+    assert (python, pip) == (sys.executable, ["-m", "pip", "install"])
+    assert {str(Requirement(each)) for each in packages} == {str(Requirement(each)) for each in EXTRAS[extra]}
 
 
 def test_wheel_and_sdist_pass_twine(built):

@@ -20,6 +20,7 @@ from plotly.offline import get_plotlyjs
 
 from eosctl import __version__
 from eosctl.analysis.catalogue import audit as kinds
+from eosctl.errors import install_command
 from eosctl.model.audit import (
     AuditReport,
     EarlierAudit,
@@ -299,7 +300,7 @@ def test_a_missing_extra_is_named(missing):
     code += "try: render_audit_page(rich_report())\nexcept ConfigError as error: print(error.message, '|', error.hint)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert f"--report needs {missing}" in ran.stdout
-    assert "pip install '.[report]' in the checkout of eosctl" in ran.stdout
+    assert install_command("report") in ran.stdout
 
 
 PLAN = rich_report().plan

@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from eosctl import __version__
-from eosctl.errors import ConfigError
+from eosctl.errors import NotInstalled
 from eosctl.model.audit import WORST_FIRST, AuditPlan, AuditReport, TopicRole
 from eosctl.model.report import Finding
 from eosctl.model.text import pluralize
@@ -221,7 +221,7 @@ def _environment() -> "Environment":
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
-        raise _not_installed(error) from error
+        raise NotInstalled("--report", "report", error) from error
     loader = PackageLoader("eosctl.render", ASSETS)
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -247,15 +247,9 @@ def _plotly() -> str:
     try:
         from plotly.offline import get_plotlyjs
     except ImportError as error:
-        raise _not_installed(error) from error
+        raise NotInstalled("--report", "report", error) from error
     text: str = get_plotlyjs()
     return text
-
-
-def _not_installed(error: ImportError) -> ConfigError:
-    return ConfigError(
-        f"--report needs {error.name}, which is not installed", hint="pip install '.[report]' in the checkout of eosctl"
-    )
 
 
 def _asset(name: str) -> str:
