@@ -135,6 +135,10 @@ class PostgreSQL:
         """libpq's parameters of a connection as the super user."""
         return f"host=127.0.0.1 port={self.port} user=postgres password={PASSWORD} dbname={dbname}"
 
+    def log(self) -> str:
+        """All that the server has logged."""
+        return (self._directory / "log").read_text()
+
     def new_database(self) -> str:
         """The name of a fresh database."""
         name = f"ledger{next(self._names)}"

@@ -31,6 +31,7 @@ from eosctl.analysis.catalogue.audit import SOURCE_ROW_DIFFERS, SOURCE_ROW_EXTRA
 from eosctl.model.audit import AuditVerdict
 from eosctl.model.report import Finding
 from eosctl.model.source_audit import (
+    UNSIGNED,
     CapturedTable,
     ColumnKind,
     ComparedTable,
@@ -46,6 +47,8 @@ NOT_COMPARED: Final = bytes(WIDTH)
 NULL: Final = blake2b(b"\0null", digest_size=WIDTH).digest()
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_US: Final = 86_400_000_000
+GREGORIAN: Final = -141_427
+"""1582-10-15, in days since the epoch."""
 XIDS: Final = 1 << 32
 MOST_RUNNING: Final = 1 << 24
 """Transactions that may run at once, generously: an ID so much behind the snapshot's end is an old one, wrapped."""
@@ -88,17 +91,17 @@ def differing_columns(columns: Sequence[TableColumn], one: bytes, other: bytes) 
     return tuple(found)
 
 
-def compared_columns(images: Sequence[bytes], width: int) -> frozenset[int]:
-    """The numbers of the columns that any of these images holds a value of."""
-    return frozenset(
-        number
-        for number in range(width)
-        if any(each[number * WIDTH : (number + 1) * WIDTH] != NOT_COMPARED for each in images)
-    )
+def blanks_of(texts: Sequence[str | bool | None]) -> str:
+    """The columns of a row whose values are not compared, as bits of a number in hexadecimal digits."""
+    return format(sum(1 << number for number, each in enumerate(texts) if each is False), "x")
 
 
 def table_text(column: TableColumn, text: str | None) -> str | bool | None:
-    """The text of a value as the database gives it; False where it is not compared (an infinite time, for one)."""
+    """The text of a value as the database gives it; False where it is not compared.
+
+    Debezium writes NULL for a decimal that is not finite, and other numbers for infinite times. Its snapshots write
+    times before 1582 by the Julian calendar, its streamed changes by the Gregorian one.
+    """
     if text is None or column.kind in {ColumnKind.TEXT, ColumnKind.BYTES, ColumnKind.INTEGER}:
         return text
     try:
@@ -130,10 +133,30 @@ def _of_topic(column: TableColumn, value: Any, handling: Handling) -> str | bool
             return _decimal_of(value, column, handling)
         case ColumnKind.BYTES:
             return _bytes_of(value, handling)
+        case ColumnKind.INTEGER if column.type == UNSIGNED:
+            return _unsigned_of(value, handling)
         case ColumnKind.DATE | ColumnKind.TIME | ColumnKind.TIMESTAMP | ColumnKind.INSTANT:
             return _time_of(column, value, handling)
     form = _FORMS.get(column.kind)
     return form[1](value) if form is not None and isinstance(value, form[0]) else False
+
+
+def _finite(text: str) -> str:
+    number = Decimal(text)
+    if not number.is_finite():
+        raise ValueError(text)
+    return _decimal(number)
+
+
+def _since(first: int) -> Callable[[str], str]:
+    """A whole number from this one on."""
+
+    def read(text: str) -> str:
+        if int(text) < first:
+            raise ValueError(text)
+        return str(int(text))
+
+    return read
 
 
 def _real(value: float) -> str:
@@ -154,11 +177,11 @@ _READ: Final[Mapping[ColumnKind, Callable[[str], str]]] = {
     ColumnKind.BOOLEAN: lambda text: "true" if text in {"true", "t", "1"} else "false",
     ColumnKind.REAL: lambda text: _real(float(text)),
     ColumnKind.DOUBLE: lambda text: repr(float(text)),
-    ColumnKind.DECIMAL: lambda text: _decimal(Decimal(text)),
+    ColumnKind.DECIMAL: _finite,
     ColumnKind.LIST: lambda text: json.dumps(json.loads(text)),
-    **dict.fromkeys(
-        (ColumnKind.DATE, ColumnKind.TIME, ColumnKind.TIMESTAMP, ColumnKind.INSTANT), lambda text: str(int(text))
-    ),
+    ColumnKind.TIME: lambda text: str(int(text)),
+    ColumnKind.DATE: _since(GREGORIAN),
+    **dict.fromkeys((ColumnKind.TIMESTAMP, ColumnKind.INSTANT), _since(GREGORIAN * DAY_US)),
 }
 """A database's text to the one that is compared."""
 _FORMS: Final[Mapping[ColumnKind, tuple[type | UnionType, Callable[[Any], str]]]] = {
@@ -185,6 +208,13 @@ def _decimal_of(value: Any, column: TableColumn, handling: Handling) -> str | bo
     if isinstance(value, str) and handling.decimals == "precise":
         return False if column.digits is None else _decimal(_unscaled(value, column.digits))
     return _decimal(Decimal(str(value))) if isinstance(value, str | int) else False
+
+
+def _unsigned_of(value: Any, handling: Handling) -> str | bool:  # noqa: ANN401  # any JSON
+    """long: a number of 64 bits with a sign; precise: a decimal without fraction."""
+    if isinstance(value, str) and handling.unsigned == "precise":
+        return _decimal(_unscaled(value, 0))
+    return str(value) if isinstance(value, int) and value >= 0 else False
 
 
 def _unscaled(text: str, scale: int) -> Decimal:
@@ -244,21 +274,33 @@ def joined_key(texts: Sequence[str | bool | None]) -> str | None:
 def read_record(
     table: CapturedTable, key: bytes | None, value: bytes | None, handling: Handling
 ) -> TopicRecord:  # fmt: skip
-    """What a record of the table's topic says, in Debezium's envelope or as a plain row. Raises Unusable."""
+    """What a record of the table's topic says, in Debezium's envelope or as a plain row. Raises Unusable.
+
+    A record's key need not be the primary key (message.key.columns, ValueToKey): where the row has that, too, both must
+    be the same.
+    """
     read = None if value is None else _object(value, "value")
     if read is not None and read.get("op") == "t" and "source" in read:
         raise Unusable("a TRUNCATE, of which the deleted keys are not in the topic")
-    row, position = (None, None) if read is None else _row_of(read)
-    of_key = _keyed(table, key) if key is not None else {}
+    row, position, name = (None, None, None) if read is None else _row_of(read)
+    if name is not None and name not in (table.name, *table.parts):
+        raise Unusable(f"they are of another table, {name}")
     before = read.get("before") if isinstance(read, dict) and isinstance(read.get("before"), dict) else None
-    for each in (of_key, row, before, read):
-        found = None if not each else key_text(table, each, handling)
-        if found is not None:
-            return TopicRecord(found, row, position)
-    raise Unusable("the primary key is in neither key nor value, or not as JSON")
+    found = {
+        text
+        for each in (_keyed(table, key), row, before if row is None else None, read if row is None else None)
+        if each and (text := key_text(table, each, handling)) is not None
+    }
+    if len(found) > 1:
+        raise Unusable("their keys are other ones than the primary keys of their rows")
+    if not found:
+        raise Unusable("the primary key is in neither key nor value, or not as JSON")
+    return TopicRecord(found.pop(), row, position)
 
 
-def _keyed(table: CapturedTable, key: bytes) -> Mapping[str, object]:
+def _keyed(table: CapturedTable, key: bytes | None) -> Mapping[str, object]:
+    if key is None:
+        return {}
     try:
         found = decode(key)
     except DecodeError:
@@ -284,17 +326,25 @@ def _object(raw: bytes, what: str) -> dict[str, Any] | None:
     return read
 
 
-def _row_of(read: Mapping[str, Any]) -> tuple[Mapping[str, object] | None, SourcePosition | None]:
-    """Envelope: `op`, `after` and `source`. Plain row: its members, with `__deleted` and `__source_…` of Debezium."""
+def _row_of(read: Mapping[str, Any]) -> tuple[Mapping[str, object] | None, SourcePosition | None, str | None]:
+    """The row, its position, and the name of its table (None: not said).
+
+    Envelope: `op`, `after` and `source`. Plain row: its members, with `__deleted` and `__source_…` of Debezium.
+    """
     if "op" in read and isinstance(read.get("source"), dict) and ("after" in read or "before" in read):
         row = None if read["op"] == "d" else read.get("after")
-        return row, _position(read["source"], is_read=read["op"] == "r")
+        return row, _position(read["source"], is_read=read["op"] == "r"), _name(read["source"].get("table"))
     prefixed = {name.removeprefix("__source_"): each for name, each in read.items() if name.startswith("__source_")}
     is_deleted = str(read.get("__deleted")).lower() == "true"
     if "snapshot" in prefixed or "op" in read or "__op" in read:
         is_read = str(prefixed.get("snapshot", "false")) not in {"false", "None"} or read.get("__op") == "r"
-        return (None if is_deleted else read), _position(prefixed, is_read=is_read)
-    return (None if is_deleted else read), None
+        name = _name(prefixed.get("table", read.get("__table")))
+        return (None if is_deleted else read), _position(prefixed, is_read=is_read), name
+    return (None if is_deleted else read), None, _name(prefixed.get("table", read.get("__table")))
+
+
+def _name(read: object) -> str | None:
+    return read if isinstance(read, str) else None
 
 
 def _position(source: Mapping[str, Any], *, is_read: bool) -> SourcePosition | None:

@@ -227,6 +227,8 @@ def source(
     state: StateFile = None,
     wait: Wait = 60.0,
     caught_up: CaughtUp = False,
+    evidence: Evidence = None,
+    sign_key: SignKey = None,
 ) -> int:
     """Compare each row of a captured table with its last record.
 
@@ -244,7 +246,7 @@ def source(
       eosctl audit source -b broker:9092 --table public.orders=jdbc-orders --source-dsn 'postgresql://reader@db/shop' \
 --sample 10000 --caught-up
     """
-    from eosctl.operations import source_audit
+    from eosctl.operations import audit_request, source_audit
 
     if source_dsn is None:
         raise UsageError("no source database is named", hint="give --source-dsn postgresql://USER@HOST/DATABASE")
@@ -252,10 +254,11 @@ def source(
         raise UsageError("audit source compares the tables of one connector", hint="give --connector once")
     asked = source_audit.SourceAuditRequest(
         offsets=request, source_dsn=source_dsn, tables=tuple(table or ()), chunk=chunk, rate=rate, sample=sample,
-        state=state, wait_s=wait, caught_up=caught_up,
+        state=state, wait_s=wait, caught_up=caught_up, evidence=audit_request.evidence_request(evidence, sign_key),
     )  # fmt: skip
     with Session(options) as session:
-        return answer(options, source_audit.audit_source(session, asked), view_source_audit)
+        report = source_audit.audit_source(session, asked, lambda found: json_of(view_source_audit(found), found))
+        return answer(options, report, view_source_audit)
 
 
 @app.command("status")

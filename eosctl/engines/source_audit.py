@@ -2,6 +2,7 @@
 
 `source_row` has the image of each row with the number of the point it was read at, `topic_row` the last record of each
 key that its point saw, `differing` the keys that differ. Each step commits what it adds with the place to go on at.
+`blanks` of a row or a record are the columns of which it has no value that is compared.
 
 A record of a key without a row is taken whatever its position: `look` gives such a key a point of its own later, which
 decides (rule 4 of docs/source-audit.md). A tombstone has no position and belongs to the record before it.
@@ -10,16 +11,16 @@ decides (rule 4 of docs/source-audit.md). A tombstone has no position and belong
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from enum import IntEnum
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 from msgspec.json import decode, encode
 
 from eosctl.analysis.source_audit import (
-    NOT_COMPARED,
-    WIDTH,
     TopicRecord,
     Unusable,
+    blanks_of,
     differing_columns,
     image_of,
     is_seen,
@@ -34,6 +35,7 @@ from eosctl.model.audit import AuditPlan, OffsetRange
 from eosctl.model.source_audit import (
     CapturedTable,
     ColumnKind,
+    ComparedTable,
     Handling,
     RowDifference,
     RowSample,
@@ -53,25 +55,38 @@ ASKABLE: Final = frozenset(
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS point (number INTEGER PRIMARY KEY, low INTEGER, high INTEGER, snapshot TEXT);
-CREATE TABLE IF NOT EXISTS source_row (key TEXT PRIMARY KEY, raw TEXT, point INTEGER, image BLOB) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS topic_row (key TEXT PRIMARY KEY, image BLOB, topic_partition INTEGER, record_offset INTEGER,
-    place INTEGER, xid INTEGER, is_read INTEGER, is_later INTEGER) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS source_row (key TEXT PRIMARY KEY, raw TEXT, point INTEGER, image BLOB, blanks TEXT)
+    WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS topic_row (key TEXT PRIMARY KEY, image BLOB, blanks TEXT, topic_partition INTEGER,
+    record_offset INTEGER, place INTEGER, xid INTEGER, is_read INTEGER, is_later INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS differing (key TEXT PRIMARY KEY, kind TEXT, point INTEGER, columns TEXT,
     topic_partition INTEGER, record_offset INTEGER, raw TEXT, doubt INTEGER DEFAULT 0) WITHOUT ROWID;
 """
 APPLICATION: Final = 0x656F7363
 """`eosc`, the application_id of such a file: any other database of the user's is left alone."""
-_EMPTIED: Final = "DELETE FROM point; DELETE FROM source_row; DELETE FROM topic_row; DELETE FROM differing; "
+
+
+class _Later(IntEnum):
+    """What is known of records of a key behind the last one that counts.
+
+    UNORDERED: the key has records in several partitions, and which one is the last is not known.
+    """
+
+    NONE = 0
+    STREAMED = 1
+    SNAPSHOT = 2
+    UNORDERED = 3
 
 
 class _Last(NamedTuple):
-    """The last record of a key that counts, and whether records behind its point were seen: 2, one of a snapshot."""
+    """The last record of a key that counts."""
 
     image: bytes | None
+    blanks: str
     partition: int
     offset: int
     position: SourcePosition | None
-    is_later: int
+    is_later: int = _Later.NONE
 
 
 class Differing(NamedTuple):
@@ -95,6 +110,8 @@ class TableComparison:
             )
         except sqlite3.Error as error:
             raise ConfigError(f"cannot keep the comparison in {path}: {error}") from error
+        self._doubtful = _Later.SNAPSHOT
+        self.topic_id: str | None = None
         before = self.kept("of")
         if before is not None and before != of:
             self._database.close()
@@ -129,13 +146,31 @@ class TableComparison:
     def _number(self, name: str) -> int:
         return int(self.kept(name) or 0)
 
-    def begin(self, table: CapturedTable) -> None:
-        """Makes room for this table, unless it is the one that the file has begun with."""
-        if self.kept("table") == table.label:
+    def begin(self, table: CapturedTable, topic_id: str | None, *, is_compacted: bool) -> None:
+        """Makes room for this table, unless it is the one that the file has begun with.
+
+        It is another one, too, if its columns, the connector's settings, or the topic are not the same any more. Of a
+        compacted topic the records before a later one may be gone: what differs then is undecided.
+        """
+        self._doubtful, self.topic_id = _Later.STREAMED if is_compacted else _Later.SNAPSHOT, topic_id
+        this = encode((table, self._handling, topic_id)).decode()
+        if self.kept("table") == this:
             return
-        self._database.executescript(_EMPTIED)
-        self._database.execute("DELETE FROM kept WHERE name != 'of'")
-        self._keep("table", table.label)
+        with self._database:
+            self._database.execute("BEGIN")
+            for each in ("point", "source_row", "topic_row", "differing"):
+                self._database.execute(f"DELETE FROM {each}")
+            self._database.execute("DELETE FROM kept WHERE name != 'of' AND name NOT LIKE 'ended %'")
+            self._keep("table", this)
+
+    def ended(self, table: CapturedTable) -> ComparedTable | None:
+        """The answer on this table that a run before has kept, so that it is not compared again."""
+        text = self.kept(f"ended {table.label}")
+        found = None if text is None else decode(text, type=ComparedTable)
+        return found if found is not None and found.table == table else None
+
+    def end(self, compared: ComparedTable) -> None:
+        self._keep(f"ended {compared.table.label}", encode(compared).decode())
 
     # -- rows of the table ---------------------------------------------------------------------------------------------
 
@@ -151,37 +186,37 @@ class TableComparison:
         return self.kept("rows read") is not None
 
     def end_rows(self) -> None:
-        self._keep("rows read", 1)
+        self._keep("rows read", self._count("source_row"))
 
     def add(self, table: CapturedTable, chunk: SourceChunk) -> None:
         """Takes the rows of a chunk, and keeps where it ends."""
         with self._database:
             self._database.execute("BEGIN")
             point = self._add_point(chunk.point)
-            rows = [(*each[:2], point, each[2]) for each in images_of(table, chunk)]
-            self._database.executemany("INSERT OR REPLACE INTO source_row VALUES (?, ?, ?, ?)", rows)
+            self._add_rows(images_of(table, chunk), point)
             self._keep("after", encode(chunk.rows[-1][0]).decode())
-            self._note("source", {each[3] for each in rows}, len(table.columns))
 
-    def _note(self, side: str, images: Iterable[bytes], width: int) -> None:
-        """Remembers which columns of this side have had a value that is compared."""
-        known = self._number(f"{side} columns")
-        for each in images:
-            if known == (1 << width) - 1:
-                break
-            for number in range(width):
-                if each[number * WIDTH : (number + 1) * WIDTH] != NOT_COMPARED:
-                    known |= 1 << number
-        self._keep(f"{side} columns", known)
+    def _add_rows(self, rows: Iterable["_SourceRow"], point: int) -> None:
+        self._database.executemany(
+            "INSERT OR REPLACE INTO source_row VALUES (?, ?, ?, ?, ?)",
+            [(each.key, each.raw, point, each.image, each.blanks) for each in rows],
+        )
 
     def uncompared(self, table: CapturedTable) -> tuple[str, ...]:
-        """Columns without a value that is compared on both sides; none where one side has no rows."""
-        sides = [self._number(f"{side} columns") for side in ("source", "topic")]
-        if not all(sides):
-            return ()
-        both = sides[0] & sides[1]
+        """Columns of which not all values were compared, with their type, and in how many rows unless it is all."""
+        pairs, blank = 0, [0] * len(table.columns)
+        for mine, its, count in self._database.execute(
+            "SELECT s.blanks, t.blanks, count(*) FROM source_row s JOIN topic_row t ON t.key = s.key "
+            "WHERE t.image IS NOT NULL GROUP BY 1, 2"
+        ):
+            pairs += count
+            bits = int(mine, 16) | int(its, 16)
+            for number in range(len(blank)):
+                blank[number] += count if bits >> number & 1 else 0
         return tuple(
-            f"{column.name} ({column.type})" for number, column in enumerate(table.columns) if not both >> number & 1
+            f"{column.name} ({column.type}){'' if count == pairs else f' in {count:,} of {pairs:,} rows'}"
+            for column, count in zip(table.columns, blank, strict=True)
+            if count
         )
 
     def _add_point(self, point: SourcePoint) -> int:
@@ -193,7 +228,8 @@ class TableComparison:
         return None if found is None else SourcePoint(*found)  # type: ignore[arg-type]  # as `_add_point` wrote it
 
     def rows(self) -> int:
-        return self._count("source_row")
+        """How many rows were read of the table, without those of the second look."""
+        return self._number("rows read")
 
     def keys(self) -> int:
         return self._count("topic_row WHERE image IS NOT NULL")
@@ -211,6 +247,30 @@ class TableComparison:
     def is_short_of(self, ends: Mapping[int, int]) -> bool:
         """Whether any partition was not read up to this offset."""
         return any(self.next_offset(partition) < end for partition, end in ends.items())
+
+    def begin_at(self, partition: int, log_start: int) -> int:
+        """Where to go on; notes what was deleted between two steps."""
+        next_offset = self.next_offset(partition)
+        if self.kept(f"first {partition}") is None:
+            self._keep(f"first {partition}", log_start)
+        if 0 < next_offset < log_start:
+            self._keep("gap", f"offsets {next_offset} to {log_start - 1} of partition {partition} were deleted unread")
+        return max(log_start, next_offset)
+
+    def ranges(self, topic: str) -> tuple[OffsetRange, ...]:
+        """What was read of the topic."""
+        firsts = self._database.execute("SELECT substr(name, 7), value FROM kept WHERE name LIKE 'first %'").fetchall()
+        read = [(int(partition), int(first), self.next_offset(int(partition))) for partition, first in firsts]
+        return tuple(OffsetRange(topic, *each) for each in sorted(read) if each[1] < each[2])
+
+    def gap(self) -> str | None:
+        """Records that were deleted before they were read, but after others of their partition were."""
+        return self.kept("gap")
+
+    def highest(self) -> int:
+        """The highest position of a change that was streamed to any partition."""
+        found = self._one("SELECT max(CAST(value AS INTEGER)) FROM kept WHERE name LIKE 'order %'")
+        return 0 if found is None or found[0] is None else int(str(found[0]))
 
     def note_order(self, partition: int) -> int:
         """The highest position of a change that was streamed to this partition."""
@@ -265,7 +325,6 @@ class TableComparison:
         with self._database:
             self._database.execute("BEGIN")
             self._write(last)
-            self._note("topic", {each.image for each in last.values() if each.image}, len(table.columns))
             self._keep(f"offset {partition}", end)
             self._keep(f"order {partition}", max(highest, self.note_order(partition)))
             if is_without:
@@ -277,22 +336,29 @@ class TableComparison:
         self, table: CapturedTable, record: TopicRecord, place: tuple[int, int], point: SourcePoint | None,
         before: _Last | None,
     ) -> _Last:  # fmt: skip
-        """The key's last record once this one is taken; none counts behind the first that its point did not see."""
-        if before is not None and before.is_later:
+        """The key's last record once this one is taken; none counts behind the first that its point did not see.
+
+        Offsets order the records of one partition only. Of a key with records in several ones positions decide.
+        """
+        position, elsewhere = record.position, before is not None and before.partition != place[0]
+        if before is not None and before.is_later and not elsewhere:
             return before
-        position = record.position
+        if before is not None and elsewhere and (position is None or before.position is None):
+            return _Last(None, "0", *place, None, _Later.UNORDERED)
         if position is not None and point is not None and not is_seen(position, point):
-            later = 2 if position.is_read else 1
-            return _Last(None, *place, None, later) if before is None else before._replace(is_later=later)
+            later = _Later.SNAPSHOT if position.is_read else _Later.STREAMED
+            return _Last(None, "0", *place, None, later) if before is None else before._replace(is_later=later)
+        if before is not None and elsewhere and _is_older(position, before.position):
+            return before
         if position is None and record.row is None and before is not None:
             position = before.position
         if record.row is None:
-            return _Last(None, *place, position, 0)
+            return _Last(None, "0", *place, position)
         texts = [
             topic_text(column, record.row[column.name], self._handling) if column.name in record.row else False
             for column in table.columns
         ]
-        return _Last(image_of(texts), *place, position, 0)
+        return _Last(image_of(texts), blanks_of(texts), *place, position)
 
     def _points_of(self, keys: Sequence[str]) -> dict[str, SourcePoint]:
         """The point that decides for a key: its row's, or that of the second look."""
@@ -308,13 +374,13 @@ class TableComparison:
 
     def _last_of(self, keys: Sequence[str]) -> dict[str, _Last]:
         statement = (
-            "SELECT key, image, topic_partition, record_offset, place, xid, is_read, is_later FROM topic_row "
+            "SELECT key, image, blanks, topic_partition, record_offset, is_later, place, xid, is_read FROM topic_row "
             "WHERE key IN "
         )
         found = {}
-        for key, image, partition, offset, place, xid, is_read, is_later in self._among(statement, keys):
+        for key, image, blanks, partition, offset, is_later, place, xid, is_read in self._among(statement, keys):
             position = None if place is None else SourcePosition(place, xid, bool(is_read))  # type: ignore[arg-type]  # ours
-            found[str(key)] = _Last(image, partition, offset, position, is_later)  # type: ignore[arg-type]  # ours
+            found[str(key)] = _Last(image, blanks, partition, offset, position, is_later)  # type: ignore[arg-type]  # ours
         return found
 
     def _among(self, statement: str, keys: Sequence[str]) -> Iterator[Sequence[object]]:
@@ -323,11 +389,8 @@ class TableComparison:
             yield from self._database.execute(f"{statement} ({','.join('?' * len(some))})", some)
 
     def _write(self, last: Mapping[str, _Last]) -> None:
-        rows = [
-            (key, each.image, each.partition, each.offset, *(each.position or (None, None, None)), each.is_later)
-            for key, each in last.items()
-        ]
-        self._database.executemany("INSERT OR REPLACE INTO topic_row VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        rows = [(key, *each[:4], *(each.position or (None, None, None)), each.is_later) for key, each in last.items()]
+        self._database.executemany("INSERT OR REPLACE INTO topic_row VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     # -- what differs --------------------------------------------------------------------------------------------------
 
@@ -338,16 +401,17 @@ class TableComparison:
             self._database.execute("DELETE FROM differing")
             self._database.execute(
                 "INSERT INTO differing (key, kind, point, topic_partition, record_offset, raw, doubt) "
-                "SELECT s.key, ?, s.point, t.topic_partition, t.record_offset, s.raw, coalesce(t.is_later, 0) = 2 "
+                "SELECT s.key, ?, s.point, t.topic_partition, t.record_offset, s.raw, coalesce(t.is_later, 0) >= ? "
                 "FROM source_row s LEFT JOIN topic_row t ON t.key = s.key WHERE t.image IS NULL",
-                (RowDifference.MISSING,),
+                (RowDifference.MISSING, self._doubtful),
             )
             self._database.execute(
-                "INSERT INTO differing (key, kind, point, topic_partition, record_offset) "
-                "SELECT t.key, ?, 0, t.topic_partition, t.record_offset FROM topic_row t "
-                "LEFT JOIN source_row s ON s.key = t.key WHERE t.image IS NOT NULL AND s.key IS NULL"
+                "INSERT INTO differing (key, kind, point, topic_partition, record_offset, doubt) "
+                "SELECT t.key, ?, 0, t.topic_partition, t.record_offset, t.is_later = ? FROM topic_row t "
+                "LEFT JOIN source_row s ON s.key = t.key "
+                "WHERE s.key IS NULL AND (t.image IS NOT NULL OR t.is_later = ?)"
                 + ("" if sample is None else f" ORDER BY random() LIMIT {sample}"),
-                (RowDifference.EXTRA,),
+                (RowDifference.EXTRA, _Later.UNORDERED, _Later.UNORDERED),
             )
             self._database.executemany(
                 "INSERT INTO differing (key, kind, point, columns, topic_partition, record_offset, raw, doubt) "
@@ -364,7 +428,7 @@ class TableComparison:
             for key, point, raw, mine, its, partition, offset, is_later in cursor.execute(statement):
                 columns = differing_columns(table.columns, mine, its)
                 if columns:
-                    doubt = is_later == 2
+                    doubt = is_later >= self._doubtful
                     yield key, RowDifference.DIFFERING, point, encode(columns).decode(), partition, offset, raw, doubt
 
     def compare_again(self, table: CapturedTable) -> None:
@@ -384,7 +448,7 @@ class TableComparison:
             if its is not None and not columns:
                 equal.append((key,))
             kind = RowDifference.MISSING if its is None else RowDifference.DIFFERING
-            doubt = is_later == 2 or (offset != before and not self.has_positions)
+            doubt = (is_later or 0) >= self._doubtful or (offset != before and not self.has_positions)
             changes.append((kind, encode(columns).decode(), partition, offset, doubt, key))
         with self._database:
             self._database.execute("BEGIN")
@@ -443,15 +507,16 @@ class TableComparison:
     def look(self, table: CapturedTable, keys: Sequence[Differing], chunk: SourceChunk) -> None:
         """These keys are compared at the chunk's point from now on: those that have a row there are not extra.
 
-        A key whose row, or whose last record, is another one than before is left undecided.
+        A key whose row, or whose last record, is another one than before is left undecided. A row that was not read
+        before is compared like the others.
         """
-        found = {key: image for key, _, image in images_of(table, chunk)}
+        found = {each.key: each for each in images_of(table, chunk)}
         names = [each.key for each in keys]
         rows = {str(key): image for key, image in self._among("SELECT key, image FROM source_row WHERE key IN ", names)}
         last = self._last_of(names)
-        gone = [(each,) for each in found if each not in rows]
+        new = [found[each] for each in names if each in found and each not in rows]
         unseen = [key for key, each in last.items() if each.position and not is_seen(each.position, chunk.point)]
-        changed = [key for key in rows if found.get(key) != rows[key]]
+        changed = [key for key in rows if key not in found or found[key].image != rows[key]]
         with self._database:
             self._database.execute("BEGIN")
             point = self._add_point(chunk.point)
@@ -461,7 +526,11 @@ class TableComparison:
             self._database.executemany(
                 "UPDATE differing SET doubt = 1 WHERE key = ?", [(each,) for each in (*unseen, *changed)]
             )
-            self._database.executemany("DELETE FROM differing WHERE key = ?", gone)
+            self._add_rows(new, point)
+            self._database.executemany(
+                "UPDATE differing SET kind = ?, raw = ? WHERE key = ?",
+                [(RowDifference.DIFFERING, each.raw, each.key) for each in new],
+            )
 
     def end_look(self) -> None:
         """Extra keys without a second look are undecided; one that its last record has deleted is none."""
@@ -476,8 +545,21 @@ class TableComparison:
             )
 
 
-def images_of(table: CapturedTable, chunk: SourceChunk) -> list[tuple[str, str, bytes]]:
-    """The key, its raw values and the image of each row. Raises Undecodable for a key that is not compared."""
+def _is_older(position: SourcePosition | None, other: SourcePosition | None) -> bool:
+    return position is not None and other is not None and position.order < other.order
+
+
+class _SourceRow(NamedTuple):
+    """raw are the key's values as the database writes them, in JSON."""
+
+    key: str
+    raw: str
+    image: bytes
+    blanks: str
+
+
+def images_of(table: CapturedTable, chunk: SourceChunk) -> list[_SourceRow]:
+    """Raises Undecodable for a key that is not compared."""
     numbers = [table.columns.index(each) for each in table.key]
     found = []
     for raw, values in chunk.rows:
@@ -485,7 +567,7 @@ def images_of(table: CapturedTable, chunk: SourceChunk) -> list[tuple[str, str, 
         key = joined_key([texts[number] for number in numbers])
         if key is None:
             raise Undecodable(f"table {table.label}: a value of the primary key cannot be compared: {', '.join(raw)}")
-        found.append((key, encode(raw).decode(), image_of(texts)))
+        found.append(_SourceRow(key, encode(raw).decode(), image_of(texts), blanks_of(texts)))
     return found
 
 

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from eosctl.model.audit import AuditVerdict, worst
+from eosctl.model.audit import AuditVerdict, OffsetRange, worst
 from eosctl.model.report import Finding, FindingKind, Result
 
 
@@ -29,6 +29,10 @@ class ColumnKind(StrEnum):
     OTHER = "other"
 
 
+UNSIGNED: Final = "bigint unsigned"
+"""A type whose larger values Debezium writes as negative numbers unless its config says otherwise."""
+
+
 class TableColumn(NamedTuple):
     """type is the database's name for it; digits those of a second's fraction, or the scale of a decimal (None: any).
 
@@ -43,12 +47,16 @@ class TableColumn(NamedTuple):
 
 
 class CapturedTable(Struct, frozen=True):
-    """A table as `SCHEMA.NAME`, its columns in their order, and the topic that its rows go to."""
+    """A table as `SCHEMA.NAME`, its columns in their order, and the topic that its rows go to.
+
+    parts are the names of its partitions, which its records may have.
+    """
 
     schema: str
     name: str
     topic: str
     columns: tuple[TableColumn, ...] = ()
+    parts: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -67,6 +75,7 @@ class Handling(NamedTuple):
     times: str = "adaptive"
     binaries: str = "bytes"
     unavailable: str = "__debezium_unavailable_value"
+    unsigned: str = "long"
 
 
 class SourcePoint(NamedTuple):
@@ -112,6 +121,8 @@ NO_SAMPLES: Final[Mapping[RowDifference, tuple[RowSample, ...]]] = {}
 class ComparedTable(Struct, frozen=True, kw_only=True):
     """rows were read of the table, keys live in the topic. counts are keys that differ; undecided may, or may not.
 
+    ranges are those of the topic that were read.
+
     sample_of is how many rows the table has where rows are a random sample of them, unseen_at_most how many rows of the
     table may differ though none of the sample does, with a confidence of 95 %.
     """
@@ -127,6 +138,7 @@ class ComparedTable(Struct, frozen=True, kw_only=True):
     verdict: AuditVerdict = AuditVerdict.CANNOT_TELL
     evidence: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
+    ranges: tuple[OffsetRange, ...] = ()
     sample_of: int | None = None
     unseen_at_most: int | None = None
     queries: int = 0

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -13,12 +14,14 @@ from msgspec.structs import replace
 
 from eosctl.analysis.source_audit import KINDS, findings_about, unseen_at_most, verdict_of
 from eosctl.atomic_write import OWNER_ONLY
+from eosctl.engines.scanning import COMPACT
 from eosctl.engines.source_audit import TableComparison
 from eosctl.errors import ConfigError, EosctlError, Undecodable, UsageError
 from eosctl.files import open_file
 from eosctl.ledger.postgresql import PostgresqlConnection, postgresql_store
 from eosctl.model.audit import AuditedTopic, AuditPlan, AuditVerdict, OffsetRange, TopicRole
 from eosctl.model.client_properties import split_list
+from eosctl.model.evidence_file import EvidencedCluster
 from eosctl.model.hidden_fields import HiddenFields
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Skipped
@@ -32,10 +35,14 @@ from eosctl.model.source_audit import (
     TableColumn,
 )
 from eosctl.model.text import first_few
+from eosctl.model.topics import TopicDescription
+from eosctl.operations.audit_request import EvidenceRequest
+from eosctl.operations.audit_topics import CLEANUP_POLICY, SETTINGS, with_settings
+from eosctl.operations.evidence_file import Evidence, digest_ranges, evidenced_cluster, write_evidence
 from eosctl.operations.offset_stores import OffsetsRequest, source_connectors, worker_version
 from eosctl.operations.offsets import CALLED, DEFAULT_SLOT, SLOT
 from eosctl.operations.session import Session
-from eosctl.sources.audit_log import LogSource
+from eosctl.sources.audit_log import LogSource, OpenSource
 from eosctl.sources.cluster_reader import ClusterReader
 from eosctl.sources.config_providers import look_up
 from eosctl.sources.mariadb_tables import SCHEMES, mariadb_tables
@@ -50,6 +57,10 @@ SAME_VALUES: Final = frozenset(
      "PartitionRouting"}
 )  # fmt: skip
 """Transformations of Kafka's and Debezium's that leave the values of a row's columns as they are."""
+OTHER_VALUES: Final = frozenset({"Cast", "MaskField", "TimestampConverter", "ExtractField", "Flatten", "HoistField"})
+"""Transformations of Kafka's that leave out no record. Others may."""
+COPIED: Final = "snapshot.include.collection.list"
+SELECTED: Final = "snapshot.select.statement.overrides"
 CHANGED_COLUMNS: Final = ("column.mask.", "column.truncate.")
 
 
@@ -70,6 +81,7 @@ class SourceAuditRequest(HiddenFields, frozen=True, kw_only=True):
     state: Path | None = None
     wait_s: float = 60.0
     caught_up: bool = False
+    evidence: EvidenceRequest | None = None
 
     @property
     def connector(self) -> str | None:
@@ -88,8 +100,12 @@ class Comparer(NamedTuple):
     progress: Callable[..., AbstractContextManager[Callable[[int], None]]]
 
 
-def audit_source(session: Session, request: SourceAuditRequest) -> SourceAuditReport:
+def audit_source(
+    session: Session, request: SourceAuditRequest, as_json: Callable[[SourceAuditReport], str]
+) -> SourceAuditReport:
     """Each table's verdict. Raises UsageError where no table is known to be captured."""
+    if request.evidence is not None:
+        request.evidence.key()
     if request.state is not None:
         _make_state_file(request.state)
     reader = session.reader
@@ -103,10 +119,8 @@ def audit_source(session: Session, request: SourceAuditRequest) -> SourceAuditRe
         of = f"{source.name} and {request.connector or 'tables'} in cluster {reader.cluster_id}"
         with _state_file(request.state) as file, TableComparison(file, of, _handling(config)) as kept, opened() as log:
             comparer = Comparer(reader, log, source, kept, request, config, session.options.console.progress)
-            compared = tuple(_compare(comparer, each, names) for each in tables)
-        if request.state is not None:
-            request.state.unlink(missing_ok=True)
-    return SourceAuditReport(
+            compared = tuple(_compare(comparer, each, names) for each in _without_twins(tables, names))
+    report = SourceAuditReport(
         as_of=reader.now(),
         cluster_id=reader.cluster_id,
         connector=request.connector,
@@ -115,7 +129,37 @@ def audit_source(session: Session, request: SourceAuditRequest) -> SourceAuditRe
         findings=tuple(finding for each in compared for finding in findings_about(each)),
         looked_for=tuple(KINDS.values()),
         coverage=reader.coverage,
-    )
+    ).under(session.options.triage)
+    if request.evidence is not None:
+        command = _command_line(session, request, report)
+        facts = (command, report.as_of, (_evidenced(reader, report, opened),), as_json(report))
+        write_evidence(request.evidence, Evidence("audit source", *facts))
+    if request.state is not None:
+        request.state.unlink(missing_ok=True)
+    return report
+
+
+def _evidenced(reader: ClusterReader, report: SourceAuditReport, opened: OpenSource) -> EvidencedCluster:
+    """The topics, read once more for their digests: a comparison reads them in parts, and waits between."""
+    ranges = [found for each in report.tables for found in each.ranges]
+    described = reader.topics(sorted({each.topic for each in ranges}), SETTINGS)
+    topics = tuple(with_settings(AuditedTopic(name, TopicRole.OUTPUT), described[name]) for name in sorted(described))
+    plan = AuditPlan(report.as_of, report.cluster_id, None, topics, (), ())
+    here = [each for each in ranges if each.topic in described]
+    return evidenced_cluster(report.cluster_id, topics, list(digest_ranges(plan, here, opened)))
+
+
+def _command_line(session: Session, request: SourceAuditRequest, report: SourceAuditReport) -> str:
+    """The options that decide what was compared, without the password, and without values of client properties."""
+    words = [*session.options.words]
+    for name, values in (
+        ("--connector", request.offsets.connectors),
+        ("--source-dsn", (report.source,)),
+        ("--table", request.tables),
+        ("--sample", () if request.sample is None else (str(request.sample),)),
+    ):
+        words += (word for value in values for word in (name, value))
+    return shlex.join(["eosctl", "audit", "source", *words, *(["--caught-up"] if request.caught_up else [])])
 
 
 @contextmanager
@@ -197,6 +241,7 @@ def _handling(config: Mapping[str, str]) -> Handling:
         config.get("time.precision.mode", given.times),
         config.get("binary.handling.mode", given.binaries),
         config.get("unavailable.value.placeholder", given.unavailable),
+        config.get("bigint.unsigned.handling.mode", given.unsigned),
     )
 
 
@@ -224,7 +269,24 @@ def _captured(
         ]
     if not found:
         raise UsageError("the database has no table that the connector captures", hint="does --source-dsn name it?")
-    return tuple(replace(each, columns=_columns(source, each, config)) for each in found)
+    return tuple(
+        replace(each, columns=_columns(source, each, config), parts=source.parts(each.schema, each.name))
+        for each in found
+    )
+
+
+def _without_twins(tables: Sequence[CapturedTable], topics: frozenset[str]) -> Iterator[CapturedTable]:
+    """Partitions have the rows of their table: those of both are left that have topics."""
+    of_root = {(each.schema, part): each for each in tables for part in each.parts}
+    with_topic = {(each.schema, each.name) for each in tables if each.topic in topics}
+    for each in tables:
+        if (each.schema, each.name) not in with_topic:
+            root = of_root.get((each.schema, each.name))
+            if root is not None and root.topic in topics:
+                continue
+            if any((each.schema, part) in with_topic for part in each.parts):
+                continue
+        yield each
 
 
 def _topic(prefix: str, delimiter: str, schema: str, name: str) -> str:
@@ -251,7 +313,10 @@ def _matches(patterns: str, text: str) -> bool:
 
 
 def _columns(source: SourceTables, table: CapturedTable, config: Mapping[str, str]) -> tuple[TableColumn, ...]:
-    """The table's columns; those whose values the connector masks or cuts are not compared."""
+    """The table's columns; those whose values the connector masks or cuts are not compared.
+
+    In a row's key they are: the record's own key has the value, and its row another one, which is said.
+    """
     changed = [value for key, value in config.items() if key.startswith(CHANGED_COLUMNS)]
     found = source.columns(table.schema, table.name)
     if not found:
@@ -268,21 +333,43 @@ def _columns(source: SourceTables, table: CapturedTable, config: Mapping[str, st
 
 
 def _compare(comparer: Comparer, table: CapturedTable, topics: frozenset[str]) -> ComparedTable:
-    blank = ComparedTable(table=table)
+    blank, comparison = ComparedTable(table=table), comparer.comparison
     try:
         if not table.key:
             return replace(blank, reasons=("the table has no primary key",))
-        comparer.comparison.begin(table)
-        total = _read_rows(comparer, table)
         if table.topic not in topics:
-            rows = comparer.comparison.rows()
-            if rows:
-                return replace(blank, rows=rows, reasons=(f"topic {table.topic} does not exist, or may not be read",))
-            return replace(blank, verdict=AuditVerdict.HELD)
+            return _without_topic(comparer, blank)
+        if (ended := comparison.ended(table)) is not None:
+            return ended
+        described = _described(comparer, table)
+        policy = "" if isinstance(described.settings, Skipped) else described.settings.get(CLEANUP_POLICY, "")
+        comparison.begin(table, described.topic_id, is_compacted=COMPACT in policy or not policy)
+        total = _read_rows(comparer, table)
         reasons = [*_compare_with_topic(comparer, table)]
     except EosctlError as error:
         return replace(blank, reasons=(error.message,))
-    return _concluded(comparer, table, reasons, total)
+    compared = _concluded(comparer, table, reasons, total)
+    if compared.verdict is not AuditVerdict.CANNOT_TELL:
+        comparison.end(compared)
+    return compared
+
+
+def _without_topic(comparer: Comparer, blank: ComparedTable) -> ComparedTable:
+    """An empty table needs no topic. A topic that is named otherwise may have keys."""
+    table, config = blank.table, comparer.config
+    if not comparer.source.chunk(table, None, 1, None).rows and not {"transforms", "topic.naming.strategy"} & {*config}:
+        return replace(blank, verdict=AuditVerdict.HELD)
+    return replace(
+        blank,
+        reasons=(f"topic {table.topic} does not exist, or may not be read: name it with --table {table.label}=TOPIC",),
+    )
+
+
+def _described(comparer: Comparer, table: CapturedTable) -> TopicDescription:
+    described = comparer.reader.topics([table.topic], (CLEANUP_POLICY,)).get(table.topic)
+    if described is None:
+        raise Undecodable(f"topic {table.topic} was deleted while it was read")
+    return described
 
 
 def _read_rows(comparer: Comparer, table: CapturedTable) -> int | None:
@@ -363,9 +450,9 @@ def _passed(comparer: Comparer, table: CapturedTable) -> tuple[int, Mapping[int,
     reader, comparison = comparer.reader, comparer.comparison
     slot = None if not comparer.config else comparer.config.get(SLOT, DEFAULT_SLOT)
     confirmed = comparer.source.confirmed(slot) or 0
-    described = reader.topics([table.topic], ()).get(table.topic)
-    if described is None:
-        raise Undecodable(f"topic {table.topic} was deleted while it was read")
+    described = _described(comparer, table)
+    if described.topic_id != comparison.topic_id:
+        raise Undecodable(f"topic {table.topic} was deleted and created again while it was read")
     places = [TopicPartition(table.topic, number) for number in range(described.partitions)]
     bounds = reader.bounds(places)
     topic = AuditedTopic(table.topic, TopicRole.OUTPUT, described.topic_id)
@@ -375,7 +462,7 @@ def _passed(comparer: Comparer, table: CapturedTable) -> tuple[int, Mapping[int,
     )
     with comparer.progress(f"records of {table.topic}", left, unit="offsets") as advance:
         for place, each in bounds.items():
-            start = max(each.log_start_offset, comparison.next_offset(place.partition))
+            start = comparison.begin_at(place.partition, each.log_start_offset)
             if start < each.last_stable_offset:
                 offsets = OffsetRange(table.topic, place.partition, start, each.last_stable_offset)
                 for count in comparison.fold(comparer.log, plan, table, offsets):
@@ -392,23 +479,59 @@ def _doubts(comparer: Comparer, table: CapturedTable) -> Iterator[str]:
         for reason in _absences(comparer, table):
             comparison.doubt(RowDifference.MISSING)
             yield reason
-    if comparison.count(RowDifference.DIFFERING) and (change := _changes(config)):
+    values, records = _changes(config)
+    if comparison.count(RowDifference.DIFFERING) and values:
         comparison.doubt(RowDifference.DIFFERING)
-        yield f"values may be changed on their way by {first_few(change)}"
-    skipped = {"c", "u", "d"} & set(split_list(config.get("skipped.operations", "")))
-    if skipped and any(map(comparison.count, RowDifference)):
+        yield f"values may be changed on their way by {first_few(values)}"
+    if any(map(comparison.count, RowDifference)):
+        for reason in _omissions(comparer, records):
+            for kind in RowDifference:
+                comparison.doubt(kind)
+            yield reason
+    for reason, count in comparison.unusable().items():
         for kind in RowDifference:
             comparison.doubt(kind)
-        yield f"skipped.operations leaves out {' and '.join(sorted(skipped))}"
-    for reason, count in comparison.unusable().items():
         yield f"{count:,} records of the topic are not compared: {reason}"
+    yield from _other_server(comparer)
+
+
+def _omissions(comparer: Comparer, transformations: Sequence[str]) -> Iterator[str]:
+    """Why a record of any kind may be absent."""
+    skipped = {"c", "u", "d"} & set(split_list(comparer.config.get("skipped.operations", "")))
+    if skipped:
+        yield f"skipped.operations leaves out {' and '.join(sorted(skipped))}"
+    if transformations:
+        yield f"records may be left out by {first_few(transformations)}"
+    if (gap := comparer.comparison.gap()) is not None:
+        yield gap
+
+
+def _other_server(comparer: Comparer) -> Iterator[str]:
+    """Positions are those of one server: behind its end there are none."""
+    highest, end = comparer.comparison.highest(), comparer.source.position()
+    if highest > end:
+        for kind in RowDifference:
+            comparer.comparison.doubt(kind)
+        words = comparer.source.words_of
+        yield (
+            f"records of the topic are of {words(highest)}, and the log of {comparer.source.name} ends at {words(end)}"
+            ": they were read from another server, or before it was restored"
+        )
 
 
 def _absences(comparer: Comparer, table: CapturedTable) -> Iterator[str]:
     """Why a row may be absent from the topic though nothing was lost."""
-    reader, mode = comparer.reader, comparer.config.get("snapshot.mode", "").strip().lower()
+    reader, config = comparer.reader, comparer.config
+    mode, copied = config.get("snapshot.mode", "").strip().lower(), config.get(COPIED, "")
     if mode not in COPYING:
         yield f"snapshot.mode={mode}: rows that did not change since the connector began need not be in the topic"
+    if copied and not _matches(copied, table.label):
+        yield f"{COPIED} leaves the table out of the snapshot"
+    if table.label in split_list(config.get(SELECTED, "")):
+        yield f"{SELECTED} may leave rows out of the snapshot"
+    condition = comparer.source.row_filter(table, config.get("publication.name", "dbz_publication"))
+    if condition is not None:
+        yield f"the publication has only rows with {condition}"
     partitions = reader.topics([table.topic], ())[table.topic].partitions
     bounds = reader.bounds([TopicPartition(table.topic, number) for number in range(partitions)])
     begun = [
@@ -418,13 +541,17 @@ def _absences(comparer: Comparer, table: CapturedTable) -> Iterator[str]:
         yield f"the log of partition {first_few(begun)} begins behind 0: records before it were deleted"
 
 
-def _changes(config: Mapping[str, str]) -> list[str]:
-    named = [f"converter {each}" for each in split_list(config.get("converters", ""))]
+def _changes(config: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """What may change values, and the transformations among it that may leave out records."""
+    values, records = [f"converter {each}" for each in split_list(config.get("converters", ""))], []
     for alias in split_list(config.get("transforms", "")):
         kind = config.get(f"transforms.{alias}.type", "").rpartition(".")[2].partition("$")[0]
+        words = f"transformation {alias} ({kind or 'of an unknown type'})"
         if kind not in SAME_VALUES:
-            named.append(f"transformation {alias} ({kind or 'of an unknown type'})")
-    return named
+            values.append(words)
+        if kind not in SAME_VALUES | OTHER_VALUES:
+            records.append(words)
+    return values, records
 
 
 def _concluded(comparer: Comparer, table: CapturedTable, reasons: Sequence[str], total: int | None) -> ComparedTable:
@@ -445,6 +572,7 @@ def _concluded(comparer: Comparer, table: CapturedTable, reasons: Sequence[str],
         undecided=undecided,
         samples={each: comparison.samples(each) for each in RowDifference},
         uncompared=comparison.uncompared(table),
+        ranges=comparison.ranges(table.topic),
         at=None if last is None else source.words_of(last.high),
         reasons=tuple(reasons),
         evidence=tuple(kind.id for each, kind in KINDS.items() if counts[each]),

@@ -11,18 +11,20 @@ from urllib.parse import unquote, urlsplit
 from eosctl.codecs.client_properties import Lookup, resolve_references
 from eosctl.errors import NotAuthorized, NotInstalled, Undecodable, Unreachable, UsageError
 from eosctl.model.client_properties import REFERENCE
-from eosctl.model.source_audit import CapturedTable, ColumnKind, SourcePoint, TableColumn
+from eosctl.model.source_audit import UNSIGNED, CapturedTable, ColumnKind, SourcePoint, TableColumn
 from eosctl.sources.source_tables import SourceChunk, Texts
 
 SCHEMES: Final = ("mariadb", "mysql")
 PLACE_BITS: Final = 40
+BYTES: Final = ColumnKind.BYTES
 DENIED: Final = frozenset({1044, 1045, 1142, 1143, 1227, 1370})
 # A float is left out: a snapshot of Debezium has six digits of it, a streamed change all of them.
 KINDS: Final[Mapping[str, ColumnKind]] = {
-    **dict.fromkeys(("tinyint", "smallint", "mediumint", "int", "bigint", "year"), ColumnKind.INTEGER),
+    **dict.fromkeys(("tinyint", "smallint", "mediumint", "int", "bigint", UNSIGNED, "year"), ColumnKind.INTEGER),
     "double": ColumnKind.DOUBLE,
     "decimal": ColumnKind.DECIMAL,
-    **dict.fromkeys(("varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "json", "uuid"), ColumnKind.TEXT),
+    **dict.fromkeys(("varchar", "tinytext", "text", "mediumtext", "longtext", "json", "uuid"), ColumnKind.TEXT),
+    **dict.fromkeys(("enum", "set"), ColumnKind.TEXT),
     "char": ColumnKind.PADDED,
     **dict.fromkeys(("varbinary", "tinyblob", "blob", "mediumblob", "longblob"), ColumnKind.BYTES),
     "date": ColumnKind.DATE,
@@ -30,10 +32,12 @@ KINDS: Final[Mapping[str, ColumnKind]] = {
     "datetime": ColumnKind.TIMESTAMP,
     "timestamp": ColumnKind.INSTANT,
 }
-_MICROS: Final = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {0})"
+_KNOWN: Final = "IF({{0}} IS NULL, NULL, COALESCE(CAST({} AS CHAR), 'none'))"
+"""A function has no result for a zero date: Debezium has none either, and writes NULL or the epoch."""
+_MICROS: Final = _KNOWN.format("TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {0})")
 _EXPRESSIONS: Final[Mapping[ColumnKind, str]] = {
     ColumnKind.BYTES: "LOWER(HEX({0}))",
-    ColumnKind.DATE: "DATEDIFF({0}, '1970-01-01')",
+    ColumnKind.DATE: _KNOWN.format("DATEDIFF({0}, '1970-01-01')"),
     ColumnKind.TIME: "CAST(TIME_TO_SEC({0}) AS SIGNED) * 1000000 + IF({0} < 0, -1, 1) * MICROSECOND({0})",
     ColumnKind.TIMESTAMP: _MICROS,
     ColumnKind.INSTANT: _MICROS,
@@ -41,7 +45,8 @@ _EXPRESSIONS: Final[Mapping[ColumnKind, str]] = {
 }
 _SYSTEM: Final = "('mysql', 'information_schema', 'performance_schema', 'sys')"
 _COLUMNS: Final = (
-    "SELECT c.COLUMN_NAME, c.DATA_TYPE, COALESCE(c.DATETIME_PRECISION, c.NUMERIC_SCALE), k.ORDINAL_POSITION "
+    "SELECT c.COLUMN_NAME, IF(c.COLUMN_TYPE LIKE 'bigint%% unsigned%%', 'bigint unsigned', c.DATA_TYPE), "
+    "COALESCE(c.DATETIME_PRECISION, c.NUMERIC_SCALE), k.ORDINAL_POSITION "
     "FROM information_schema.COLUMNS c LEFT JOIN information_schema.KEY_COLUMN_USAGE k "
     "ON k.TABLE_SCHEMA = c.TABLE_SCHEMA AND k.TABLE_NAME = c.TABLE_NAME AND k.COLUMN_NAME = c.COLUMN_NAME "
     "AND k.CONSTRAINT_NAME = 'PRIMARY' WHERE c.TABLE_SCHEMA = %s AND c.TABLE_NAME = %s ORDER BY c.ORDINAL_POSITION"
@@ -87,11 +92,18 @@ class MariadbTables:
             for column, kind, digits, key in self._rows(_COLUMNS, (schema, name))
         )
 
+    def parts(self, schema: str, name: str) -> tuple[str, ...]:
+        """Its partitions are no tables."""
+        return ()
+
+    def row_filter(self, table: CapturedTable, publication: str) -> str | None:
+        return None
+
     def count(self, table: CapturedTable) -> int:
         return int(self._rows(f"SELECT count(*) FROM {_place(table)}")[0][0])
 
     def chunk(self, table: CapturedTable, after: Sequence[str] | None, limit: int, share: float | None) -> SourceChunk:
-        order = ", ".join(_quoted(each.name) for each in table.key)
+        order = ", ".join(map(_ordered, table.key))
         wanted, values = ("1 = 1", []) if after is None else _behind(table, after)
         if share is not None:
             wanted += f" AND RAND() < {share!r}"
@@ -99,13 +111,14 @@ class MariadbTables:
 
     def rows_at(self, table: CapturedTable, keys: Sequence[Sequence[str]]) -> SourceChunk:
         order = ", ".join(_quoted(each.name) for each in table.key)
-        one = f"({', '.join(['%s'] * len(table.key))})"
+        one = f"({', '.join(map(_typed, table.key))})"
         wanted = f"WHERE ({order}) IN ({', '.join([one] * len(keys))})"
         return self._at_a_point(table, wanted, [text for each in keys for text in each])
 
     def _at_a_point(self, table: CapturedTable, which: str, values: Sequence[str]) -> SourceChunk:
         """The server freezes binlog_snapshot_* with the snapshot: all that lies before it is seen, and nothing else."""
-        texts = [_quoted(each.name) for each in table.key]
+        texts = [_EXPRESSIONS[BYTES] if each.kind is BYTES else "{0}" for each in table.key]
+        texts = [text.format(_quoted(each.name)) for text, each in zip(texts, table.key, strict=True)]
         texts += [_EXPRESSIONS.get(each.kind, "{0}").format(_quoted(each.name)) for each in table.columns]
         self._rows("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         self._rows("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
@@ -184,12 +197,30 @@ def _failure(error: Exception, name: str) -> Exception:
 
 def _behind(table: CapturedTable, after: Sequence[str]) -> tuple[str, list[str]]:
     """Keys behind this one, in the form that the server finds by its index: a > x OR (a = x AND b > y)."""
-    names, parts, values = [_quoted(each.name) for each in table.key], [], []
-    for number, name in enumerate(names):
-        equal = [f"{each} = %s" for each in names[:number]]
-        parts.append(" AND ".join([*equal, f"{name} > %s"]))
+    parts, values = [], []
+    for number, column in enumerate(table.key):
+        equal = [f"{_ordered(each)} = {_typed(each)}" for each in table.key[:number]]
+        parts.append(" AND ".join([*equal, f"{_ordered(column)} > {_typed(column)}"]))
         values += list(after[: number + 1])
     return f"({' OR '.join(f'({each})' for each in parts)})", values
+
+
+def _ordered(column: TableColumn) -> str:
+    """The server orders enums and sets by their numbers, and compares them with a text by their texts."""
+    return f"CONCAT({_quoted(column.name)})" if column.type in {"enum", "set"} else _quoted(column.name)
+
+
+def _typed(column: TableColumn) -> str:
+    """A stand-in for a value of the key: compared with a text, the server takes large numbers for double ones."""
+    return _STAND_INS.get(column.type, "UNHEX(%s)" if column.kind is BYTES else "%s")
+
+
+_STAND_INS: Final = {
+    **dict.fromkeys(("tinyint", "smallint", "mediumint", "int", "bigint", "year"), "CAST(%s AS SIGNED)"),
+    UNSIGNED: "CAST(%s AS UNSIGNED)",
+    "decimal": "CAST(%s AS DECIMAL(65, 30))",
+    "double": "CAST(%s AS DOUBLE)",
+}
 
 
 def _text(value: object) -> str:

@@ -37,6 +37,12 @@ class SourceTables(Protocol):
     def columns(self, schema: str, name: str) -> tuple[TableColumn, ...]:
         """The columns of a table in their order; none where there is no such table."""
 
+    def parts(self, schema: str, name: str) -> tuple[str, ...]:
+        """The names of the partitions of a table, at all levels."""
+
+    def row_filter(self, table: CapturedTable, publication: str) -> str | None:
+        """The condition that rows must meet to be published; None: there is none."""
+
     def count(self, table: CapturedTable) -> int:
         """How many rows the table has."""
 
@@ -77,7 +83,7 @@ KINDS: Final[Mapping[str, ColumnKind]] = {
     "float4": ColumnKind.REAL,
     "float8": ColumnKind.DOUBLE,
     "numeric": ColumnKind.DECIMAL,
-    **dict.fromkeys(("text", "varchar", "uuid", "json", "jsonb", "xml", "cidr", "macaddr"), ColumnKind.TEXT),
+    **dict.fromkeys(("text", "varchar", "citext", "uuid", "json", "jsonb", "xml", "cidr", "macaddr"), ColumnKind.TEXT),
     "bpchar": ColumnKind.PADDED,
     "bytea": ColumnKind.BYTES,
     "date": ColumnKind.DATE,
@@ -113,7 +119,17 @@ _COLUMNS: Final = (
     "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace JOIN pg_catalog.pg_type t ON t.oid = a.atttypid "
     "LEFT JOIN pg_catalog.pg_type b ON t.typtype = 'd' AND b.oid = t.typbasetype "
     "LEFT JOIN pg_catalog.pg_index i ON i.indrelid = c.oid AND i.indisprimary "
+    "AND a.attnum = ANY ((string_to_array(i.indkey::text, ' ')::int[])[1:i.indnkeyatts]) "
     "WHERE n.nspname = ? AND c.relname = ? AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
+)
+_PARTS: Final = (
+    "SELECT p.relname::text FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace "
+    "JOIN LATERAL pg_catalog.pg_partition_tree(c.oid) t ON true JOIN pg_catalog.pg_class p ON p.oid = t.relid "
+    "WHERE n.nspname = ? AND c.relname = ? AND c.relkind = 'p' AND p.oid != c.oid ORDER BY 1"
+)
+_ROW_FILTER: Final = (
+    "SELECT rowfilter::text FROM pg_catalog.pg_publication_tables "
+    "WHERE pubname = ? AND schemaname = ? AND tablename = ?"
 )
 _NOW: Final = "pg_current_wal_insert_lsn()::text"
 
@@ -145,8 +161,19 @@ class PostgresqlTables:
         for column, kind, form, modifier, key in self._all(_COLUMNS, (schema, name)):
             how = ColumnKind.TEXT if form == "e" else KINDS.get(str(kind), ColumnKind.OTHER)
             digits = _digits(how, int(str(modifier)))
+            if how is ColumnKind.DECIMAL and digits is not None and digits < 0:
+                how = ColumnKind.OTHER  # Debezium takes -2 for 2046
             found.append(TableColumn(str(column), str(kind), how, digits, None if key is None else int(str(key))))
         return tuple(found)
+
+    def parts(self, schema: str, name: str) -> tuple[str, ...]:
+        return tuple(str(part) for (part,) in self._all(_PARTS, (schema, name)))
+
+    def row_filter(self, table: CapturedTable, publication: str) -> str | None:
+        if self._all("SELECT current_setting('server_version_num')::int >= 150000") != [(True,)]:
+            return None
+        found = self._all(_ROW_FILTER, (publication, table.schema, table.name))
+        return next((str(each[0]) for each in found if each[0] is not None), None)
 
     def count(self, table: CapturedTable) -> int:
         return int(str(self._all(f"SELECT count(*) FROM {_place(table)}")[0][0]))
@@ -230,7 +257,7 @@ def _typed(table: CapturedTable) -> str:
     return ", ".join(
         f"(SELECT (json_populate_record(NULL::{_place(table)}, json_build_object({_literal(each.name)}, ?::text)))"
         f".{_quoted(each.name)})"
-        if each.kind is ColumnKind.OTHER or each.type not in KINDS
+        if each.kind is ColumnKind.OTHER or each.type not in KINDS or each.type == "citext"
         else f"CAST(? AS {each.type})"
         for each in table.key
     )

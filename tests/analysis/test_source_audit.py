@@ -4,6 +4,7 @@ import json
 from base64 import b64encode
 
 import pytest
+from msgspec.structs import replace
 
 from eosctl.analysis.source_audit import (
     Unusable,
@@ -17,6 +18,7 @@ from eosctl.analysis.source_audit import (
     unseen_at_most,
 )
 from eosctl.model.source_audit import (
+    UNSIGNED,
     CapturedTable,
     ColumnKind,
     Handling,
@@ -91,6 +93,27 @@ def test_a_value_that_is_not_there_or_has_lost_digits_is_not_compared(kind, digi
     assert differing_columns((column(kind, digits),), *images) == ()
 
 
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (ColumnKind.DECIMAL, "NaN"),  # Debezium writes NULL
+        (ColumnKind.DATE, "infinite"),
+        (ColumnKind.DATE, "-141428"),  # a snapshot's calendar is the Julian one before 1582-10-15
+        (ColumnKind.INSTANT, "none"),  # a zero date
+    ],
+)
+def test_a_value_that_debezium_writes_as_another_one_is_not_compared(kind, text):
+    assert table_text(column(kind), text) is False
+
+
+def test_a_large_unsigned_number_is_compared_where_debezium_writes_it_precisely():
+    larger = TableColumn("c", UNSIGNED, ColumnKind.INTEGER)
+    most = b64encode((2**64 - 1).to_bytes(9, "big")).decode()
+    assert topic_text(larger, most, Handling(unsigned="precise")) == table_text(larger, str(2**64 - 1))
+    assert topic_text(larger, -1, DEFAULT) is False
+    assert topic_text(larger, 5, DEFAULT) == "5"
+
+
 def test_null_differs_from_an_empty_text():
     assert differing_columns(ORDERS.columns, image_of(["1", None]), image_of(["1", ""])) == ("name",)
 
@@ -127,6 +150,26 @@ def test_a_deletion_a_tombstone_and_a_plain_row_are_known():
 def test_what_cannot_be_read_is_said_and_not_passed_over(key, value):
     with pytest.raises(Unusable):
         read_record(ORDERS, key, value, DEFAULT)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "reason"),
+    [
+        (b'{"id":5}', envelope("c", {"id": 5}, lsn=1, table="others"), "of another table, others"),
+        (b'{"id":5}', b'{"id":5,"__table":"others"}', "of another table, others"),
+        (b"7", envelope("c", {"id": 5}, lsn=1), "other ones than the primary keys"),  # ValueToKey, ExtractField
+        (b'{"id":7}', envelope("c", {"id": 5}, lsn=1), "other ones than the primary keys"),
+    ],
+)
+def test_a_record_of_another_table_or_under_another_key_is_none_of_the_row(key, value, reason):
+    with pytest.raises(Unusable, match=reason):
+        read_record(ORDERS, key, value, DEFAULT)
+
+
+def test_a_partition_s_record_is_the_table_s_and_message_key_columns_may_be_others():
+    parted = replace(ORDERS, parts=("orders_1",))
+    assert read_record(parted, None, envelope("c", {"id": 5}, table="orders_1"), DEFAULT).key == "5"
+    assert read_record(ORDERS, b'{"customer":9}', envelope("c", {"id": 5}, table="orders"), DEFAULT).key == "5"
 
 
 # -- points

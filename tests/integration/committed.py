@@ -1,8 +1,10 @@
 """What a reader of committed records is given."""
 
+import json
 import time
+from typing import Any
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
 
 def committed_reader(servers: str, topic: str) -> Consumer:
@@ -25,3 +27,16 @@ def committed_values(reader: Consumer, until: bytes | None) -> list[bytes]:
             if message.value() == until:
                 break
     return values
+
+
+def committed_json(servers: str, topic: str) -> list[tuple[Any, Any]]:
+    """Keys and values of all committed records of partition 0, each from its JSON; None: it has none."""
+    settings = {"bootstrap.servers": servers, "group.id": "reader", "isolation.level": "read_committed"}
+    reader = Consumer({**settings, "enable.partition.eof": True, "log_level": 0})
+    reader.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
+    found = []
+    while (message := reader.poll(10)) is not None and not message.error():
+        key, value = (None if each is None else json.loads(each) for each in (message.key(), message.value()))
+        found.append((key, value))
+    reader.close()
+    return found

@@ -25,7 +25,11 @@ class RowSampleRow(Struct, frozen=True):
 
 
 class ComparedTableRow(Struct, frozen=True):
-    """A captured table; unseen_at_most is for a sample: so many rows may differ, with a confidence of 95 %."""
+    """A captured table.
+
+    unseen_at_most is for a sample: so many rows may be missing or differ, with a confidence of 95 %. It does not count
+    extra keys.
+    """
 
     table: Annotated[str, "the table, with its schema or database"]
     topic: Annotated[str, "the topic that its rows go to"]
@@ -42,10 +46,12 @@ class ComparedTableRow(Struct, frozen=True):
     differing: Annotated[int, "rows that have other values in the topic"]
     undecided: Annotated[int, "keys that may differ or not"]
     samples: dict[str, list[RowSampleRow]]
-    uncompared: Annotated[list[str], col("columns that were not compared", "NOT-COMPARED")]
+    uncompared: Annotated[list[str], col("columns of which not all values were compared", "NOT-COMPARED")]
     at: Annotated[str | None, "the position of the source's log at which the last rows were read"]
     sample_of: Annotated[int | None, col("rows of the table, where only a sample was read", "OF")]
-    unseen_at_most: Annotated[int | None, col("rows that may differ though the sample shows none", "UNSEEN")]
+    unseen_at_most: Annotated[
+        int | None, col("rows that may be missing or differ though no row of the sample does", "UNSEEN")
+    ]
     queries: int
 
 
@@ -102,10 +108,13 @@ def summary(report: SourceAuditReport) -> str:
     """The answer in one sentence."""
     rows = sum(each.rows for each in report.tables)
     differ = sum(sum(each.counts.values()) for each in report.tables)
-    sampled = ", a sample" if any(each.sample_of is not None for each in report.tables) else ""
+    samples = [each for each in report.tables if each.sample_of is not None]
+    sampled = f", a sample of {sum(each.sample_of or 0 for each in samples):,}" if samples else ""
+    unseen = sum(each.unseen_at_most or 0 for each in samples)
+    bound = f" At most {pluralize(unseen, 'row')} may be missing or differ unseen (95 %)." if unseen else ""
     return (
         f"{report.verdict.value}: {pluralize(rows, 'row')} of {pluralize(len(report.tables), 'table')}{sampled} "
-        f"compared with the last record of each key; {pluralize(differ, 'key')} differ."
+        f"compared with the last record of each key; {pluralize(differ, 'key')} differ.{bound}"
     )
 
 
