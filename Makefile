@@ -84,7 +84,7 @@ kerberos: $(STAMPS)/dev $(STAMPS)/sandbox
 
 # Needs Debian's mariadb-server, and fetches Debezium's connector. Not part of any other target.
 mariadb: $(STAMPS)/dev $(STAMPS)/sandbox
-	$(BIN)/pytest -q tests/integration/mariadb.py
+	$(BIN)/pytest -q tests/integration/mariadb.py tests/integration/mariadb_types.py
 
 # An audit as docs/howto/audit-on-spark.md prints it, on a standalone cluster and on YARN of this machine, while parts of
 # them are killed: half an hour. Fetches Hadoop's jars and packs an environment, both once. Not part of any other target.

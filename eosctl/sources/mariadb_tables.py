@@ -38,7 +38,7 @@ _MICROS: Final = _KNOWN.format("TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {0})")
 _EXPRESSIONS: Final[Mapping[ColumnKind, str]] = {
     ColumnKind.BYTES: "LOWER(HEX({0}))",
     ColumnKind.DATE: _KNOWN.format("DATEDIFF({0}, '1970-01-01')"),
-    ColumnKind.TIME: "CAST(TIME_TO_SEC({0}) AS SIGNED) * 1000000 + IF({0} < 0, -1, 1) * MICROSECOND({0})",
+    ColumnKind.TIME: "CAST(TIME_TO_SEC({0}) * 1000000 AS SIGNED)",
     ColumnKind.TIMESTAMP: _MICROS,
     ColumnKind.INSTANT: _MICROS,
     ColumnKind.OTHER: "IF({0} IS NULL, NULL, '')",
