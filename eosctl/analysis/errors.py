@@ -3,7 +3,7 @@
 1. Every entry whose patterns are all found is reported, the more special first: the entries stand in that order.
 2. Connector, task, transactional ID and topic are taken from the text where it names them in Kafka's own forms:
    `WorkerSourceTask{id=orders-0}`, the logging context `[orders|task-0]`, `transactionalId=...`, `topic: ...`. What
-   only a space divides from its noun is a name if it has a digit or an underscore, otherwise a word of the sentence.
+   only a space or a colon divides from its noun may be a word of the sentence: _BARE and _CLOSED say when it is none.
 3. Kafka's own error classes that no such entry speaks of are reported last, with what the protocol says of them.
 4. What the text does not show stands in capitals in the commands; what it shows is quoted as a shell or a URL needs it.
 """
@@ -14,290 +14,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from eosctl.analysis.connect_errors import CONNECT_ERRORS, HANGING, RESTART
 from eosctl.analysis.kafka_errors import explain_classes
 from eosctl.model.connectors import connector_path
 from eosctl.model.report import ErrorPattern, Explanation
-
-HANGING: Final = "eosctl transactions hanging --group-id {group}"
-RESTART: Final = "restart the task: POST {path}/tasks/{task}/restart"
-
-CONNECT_ERRORS: Final = (
-    ErrorPattern(
-        "leader-without-privilege",
-        (r"Failed to perform fencable send|without claiming write privileges first",),
-        "The leader's transactional ID expired or was fenced, and the leader did not initialize it again",
-        "A leader that is preparing or enabled writes in transactions as connect-cluster-<group.id>. "
-        "After a failed config change it initializes the ID again; after a failed "
-        "`restart?includeTasks=true` it never does, and refuses every change until it is restarted.",
-        (
-            "eosctl transactions describe connect-cluster-{group} --group-id {group}",
-            "PUT {path}/config with what it is, and once more if that is refused",
-            "if it stays refused: restart the worker that leads the group",
-        ),
-        "KIP-618; KafkaConfigBackingStore.claimWritePrivileges",
-    ),
-    ErrorPattern(
-        "leader-write-failed",
-        (r"Failed to write to config topic",),
-        "The leader's producer was fenced, or could not write to the config topic",
-        "The leader of workers that are preparing or enabled writes in transactions as connect-cluster-<group.id>. "
-        "Another worker that became the leader fences it; the request can be sent again. Where it stays, the ID's ACL "
-        "is missing or two clusters share the group ID.",
-        (
-            "eosctl transactions describe connect-cluster-{group} --group-id {group}",
-            "send the REST request again",
-        ),
-        "KIP-618; DistributedHerder.writeToConfigTopicAsLeader",
-    ),
-    ErrorPattern(
-        "not-the-leader",
-        (r"Only the leader may perform zombie fencing",),
-        "A request to fence a connector's tasks reached a worker that does not lead",
-        "The leader changed between the request and its arrival. The task that asked turns FAILED, and its next start "
-        "asks the new leader.",
-        (RESTART, "eosctl doctor --group-id {group}"),
-        "KIP-618; DistributedHerder.fenceZombieSourceTasks",
-    ),
-    ErrorPattern(
-        "stale-configuration",
-        (r"Cannot complete request momentarily due to (?:stale configuration|no known leader URL)",),
-        "The worker has not read the config topic to its end, or knows no leader yet (409)",
-        "It is so for a moment after a change of a config, and during a rebalance. The request can be sent again.",
-        (
-            "send the request again",
-            "where it stays: eosctl transactions lso --topic CONFIG-TOPIC",
-        ),
-        "DistributedHerder.checkRebalanceNeeded, DistributedHerder.doFenceZombieSourceTasks",
-    ),
-    ErrorPattern(
-        "worker-busy",
-        (r"The worker is currently (?!reclaiming)\w+", r"[Rr]equest timed out|timed out"),
-        "The worker did not answer a request in time, because its one thread for requests waits",
-        "The message names what the worker waits for. A leader that initializes its transactional ID "
-        "also reports `ensuring membership in the cluster`. If the message stays, the coordinator of "
-        "connect-cluster-<group.id> does not answer, or transaction.version was lowered to 0 (EOS047).",
-        ("eosctl transactions describe connect-cluster-{group} --group-id {group}", "eosctl doctor --group-id {group}"),
-        "KAFKA-15563; DistributedHerder.tick, HerderRequestHandler.completeRequest (from 3.8 on)",
-    ),
-    ErrorPattern(
-        "reclaiming-write-privileges",
-        (r"reclaiming write privileges for the config topic",),
-        "The leader was fenced, and is initializing its transactional ID again",
-        "The leader writes nothing to the config topic until its producer is initialized. If this lasts, the "
-        "coordinator of connect-cluster-<group.id> does not answer, or another leader fences this one each time.",
-        ("eosctl transactions describe connect-cluster-{group} --group-id {group}", "send the REST request again"),
-        "KIP-618; DistributedHerder.tick, KafkaConfigBackingStore.claimWritePrivileges",
-    ),
-    ErrorPattern(
-        "offsets-not-flushed",
-        (r"OffsetStorageWriter is already flushing|OffsetStorageWriter beginFlush\(\) while already flushing",),
-        "An earlier commit of the task's offsets never ended",
-        "From 3.8 on a commit with a null offset (a tombstone) does not end if the connector has its own "
-        "offsets topic or its own Kafka cluster (EOS089). The next commit then fails with this message.",
-        ("eosctl explain EOS089", "eosctl offsets show --connector {connector} --group-id {group}", RESTART),
-        "KAFKA-15018; OffsetStorageWriter.beginFlush, ConnectorOffsetBackingStore.set",
-    ),
-    ErrorPattern(
-        "topic-reader-failed",
-        (r"Unexpected exception in (?:Thread\[)?KafkaBasedLog Work Thread",),
-        "The worker's reader of an internal topic failed",
-        "The exception that follows is the cause; a malformed record is the most frequent one (EOS065). Before 3.9 the "
-        "worker reads nothing more of that topic until it is restarted (KAFKA-14401).",
-        ("eosctl inspect-config --group-id {group}", "eosctl explain EOS065", "explain the exception below it"),
-        "KAFKA-14401; KafkaBasedLog.WorkThread.run",
-    ),
-    ErrorPattern(
-        "source-partition-not-serialized",
-        (r"CRITICAL: Failed to serialize (?:partition key|offset data)",),
-        "A task's source partition or offset cannot be serialized",
-        "The task goes on as if it had no offset for that source partition, and may copy everything again. Workers "
-        "from 4.2 on fail so for a null source partition (EOS090).",
-        (
-            "eosctl offsets show --connector {connector} --group-id {group}",
-            "eosctl explain EOS090",
-            "GET {path}/status",
-        ),
-        "OffsetStorageReaderImpl.offsets, OffsetStorageWriter.doFlush",
-    ),
-    ErrorPattern(
-        "not-read-to-end",
-        (
-            r"Failed to read to end of|read(ing)? (log )?to (the )?end.*(TimeoutException|timed? ?out)"
-            r"|timed? ?out.*read(ing)? (log )?to (the )?end",
-        ),
-        "A worker cannot read one of its topics to the end",
-        "A worker with exactly-once reads its internal topics with read_committed, up to the high watermark: an open "
-        "transaction in the config or offsets topic stops it until it ends, and a hanging one never ends by itself. "
-        "Before a round of zombie fencing the leader waits only worker.sync.timeout.ms (3 s), which a slow broker can "
-        "exceed, too.",
-        ("eosctl transactions lso --topic connect-configs --topic connect-offsets --group-id {group}", HANGING),
-        "KIP-618, KIP-664; KafkaBasedLog.readToLogEnd, DistributedHerder.refreshConfigSnapshot",
-    ),
-    ErrorPattern(
-        "init-transactions-timeout",
-        (r"initTransactions|InitProducerId", r"(?<!Txn)TimeoutException|timed? ?out"),
-        "The producer found no transaction coordinator in time",
-        "__transaction_state cannot be created or is leaderless: its replication factor (3) or min ISR (2) is more "
-        "than the number of live brokers, as on one-broker clusters. Or the last transaction of the ID is ending.",
-        (
-            "eosctl transactions describe {transactional_id}",
-            "transaction.state.log.replication.factor and transaction.state.log.min.isr against the number of brokers",
-        ),
-        "KIP-98; KafkaProducer.initTransactions",
-    ),
-    ErrorPattern(
-        "coordinator-not-available",
-        (r"CoordinatorNotAvailable|COORDINATOR_NOT_AVAILABLE",),
-        "There is no transaction coordinator",
-        "__transaction_state is being created, or its partition is leaderless: there are fewer live "
-        "brokers than transaction.state.log.replication.factor.",
-        ("eosctl transactions list",),
-        "KIP-98; KafkaApis.handleFindCoordinatorRequest",
-    ),
-    ErrorPattern(
-        "worker-not-enabled",
-        (r"does not have exactly-once source support enabled",),
-        "The worker's exactly.once.source.support is not `enabled`",
-        "A connector with exactly.once.support=required is refused by workers that are disabled or preparing. All "
-        "workers must be enabled.",
-        ("eosctl upgrade-check --to enabled --group-id {group}",),
-        "KIP-618; DistributedHerder.validateSourceConnectorExactlyOnceSupport",
-    ),
-    ErrorPattern(
-        "connector-does-not-say",
-        (r"API required for preflight validation",),
-        "The connector does not say whether it supports exactly-once",
-        "exactly.once.support=required asks the connector's exactlyOnceSupport(), which this one does not implement. "
-        "It may support it all the same: its documentation says whether it does.",
-        ("set exactly.once.support=requested, which asks nothing, once you know that it does",),
-        "KIP-618; DistributedHerder.validateSourceConnectorExactlyOnceSupport",
-    ),
-    ErrorPattern(
-        "connector-unsupported",
-        (r"does not support exactly-once (semantics|delivery guarantees) with",),
-        "The connector does not support exactly-once with this configuration",
-        "FileStreamSource needs `file`, MirrorSourceConnector a source consumer with "
-        "source.consumer.isolation.level=read_committed; others say in their documentation.",
-        ("change the connector's configuration, or set exactly.once.support=requested and accept duplicates",),
-        "KIP-618; SourceConnector.exactlyOnceSupport",
-    ),
-    ErrorPattern(
-        "own-offsets-topic",
-        (r"may not produce to their own offsets topic",),
-        "The connector writes its records into its own offsets topic",
-        "The task would wait for its own transaction for ever, so Connect refuses.",
-        ("give the connector another offsets.storage.topic, and move its offsets: eosctl migrate-offsets",),
-        "KIP-618; ExactlyOnceWorkerSourceTask.prepareToSendRecord",
-    ),
-    ErrorPattern(
-        "internal-rest-missing",
-        (r"dedicated\.mode\.enable\.internal\.rest|required for exactly-once source tasks",),
-        "A dedicated MirrorMaker 2 of several nodes has no internal REST",
-        "A task on another node than the leader asks the leader for fencing over REST.",
-        ("set dedicated.mode.enable.internal.rest=true and listeners on every node",),
-        "KIP-710; DistributedHerder.fenceZombieSourceTasks",
-    ),
-    ErrorPattern(
-        "request-signature",
-        (
-            r"Internal request (contained|missing)|X-Connect-(Authorization|Request-Signature)"
-            r"|key signing algorithm used by other workers",
-        ),
-        "A worker refused another worker's request for fencing",
-        "Requests between workers are signed with the session key in the config topic (KIP-507). It is refused where "
-        "the workers read different config topics, where the signer's inter.worker.signature.algorithm is not among "
-        "the leader's inter.worker.verification.algorithms, or where a proxy changes headers.",
-        (
-            "compare group.id, config.storage.topic, inter.worker.signature.algorithm and "
-            "inter.worker.verification.algorithms of the workers",
-            "restart the task",
-        ),
-        "KIP-507; DistributedHerder.requestNotSignedProperly",
-    ),
-    ErrorPattern(
-        "forwarding-failed",
-        (r"IO Error trying to forward REST request",),
-        "A worker could not reach the leader over REST",
-        "Every task start asks the leader for its round of fencing, and every change is sent to it, at the address "
-        "that the leader advertises. `localhost`, a closed port or a certificate that does not match keep it from "
-        "arriving.",
-        (
-            "compare rest.advertised.host.name, rest.advertised.port and listeners of the workers",
-            "eosctl doctor --group-id {group}",
-        ),
-        "RestClient.httpRequest",
-    ),
-    ErrorPattern(
-        "too-few-replicas",
-        (r"NotEnoughReplicas|NOT_ENOUGH_REPLICAS",),
-        "A partition has fewer replicas in sync than min.insync.replicas",
-        "Connect's producers write with acks=all, and so does the coordinator to __transaction_state: nothing can be "
-        "written until enough replicas are in sync.",
-        (
-            "start the brokers that hold the replicas: kafka-topics.sh --bootstrap-server HOST:PORT "
-            "--describe --under-min-isr-partitions",
-            "raise the replication factor where it is below min.insync.replicas; do not lower min.insync.replicas",
-        ),
-        "Partition.appendRecordsToLeader",
-    ),
-    ErrorPattern(
-        "idempotence-contradicted",
-        (r"Must set (acks|retries|max\.in\.flight\S*) to|max\.in\.flight\S* must be set to at most 5",),
-        "A producer setting contradicts idempotence",
-        "A transactional producer needs acks=all, retries above 0 and at most 5 requests in flight. The setting is in "
-        "the connector's producer.override.* or in the worker's producer.*, which every connector inherits.",
-        ("eosctl doctor --group-id {group} --worker-config FILE", "remove the setting", "GET {path}/status"),
-        "ProducerConfig.postProcessAndValidateIdempotenceConfigs",
-    ),
-    ErrorPattern(
-        "override-refused-by-policy",
-        (r"policy does not allow '.*' to be overridden",),
-        "The worker's connector.client.config.override.policy refuses an override",
-        "None accepts no producer.override.*, consumer.override.* or admin.override.*; Principal accepts "
-        "sasl.jaas.config, sasl.mechanism and security.protocol; Allowlist (from 4.2) those of its list; All "
-        "everything.",
-        ("set it on the workers instead (producer.*, consumer.*, admin.*), or change the policy on all of them",),
-        "KIP-458; AbstractConnectorClientConfigOverridePolicy.validate",
-    ),
-    ErrorPattern(
-        "topic-not-authorized",
-        (r"TopicAuthorization|TOPIC_AUTHORIZATION_FAILED|Not authorized to access topics",),
-        "A right on a topic is missing",
-        "Tasks need Write on output topics and on the connector's offsets topic, its consumer Read on the latter, and "
-        "workers Read and Write on their three internal topics.",
-        ("eosctl acl-plan --group-id {group}",),
-        "KIP-618; KafkaApis.handleProduceRequest",
-    ),
-    ErrorPattern(
-        "config-topic-partitions",
-        (r"single partition",),
-        "The config topic has more than one partition",
-        "The order of its records is what Connect lives by, so it must have exactly one.",
-        ("eosctl inspect-config --group-id {group}",),
-        "KIP-618; KafkaConfigBackingStore.start",
-    ),
-    ErrorPattern(
-        "topic-not-compacted",
-        (r"cleanup\.policy", r"compact"),
-        "An internal topic is not compacted",
-        "Configs and offsets would be deleted with age.",
-        (
-            "kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type topics --entity-name {topic} "
-            "--add-config cleanup.policy=compact",
-        ),
-        "KAFKA-9216; TopicAdmin.verifyTopicCleanupPolicyOnlyCompact",
-    ),
-    ErrorPattern(
-        "sink-group-not-empty",
-        (r"Failed to (alter|reset) consumer group offsets for connector",),
-        "A task of the sink connector has not left its consumer group",
-        "A group's offsets are changed only while it has no members. A task that was stopped leaves it when it comes "
-        "back from the sink; one that never does stays until its worker is restarted.",
-        ("GET {path}/status until the connector is STOPPED without tasks, and send the request again",),
-        "KIP-875; Worker.alterSinkConnectorOffsets (from 3.6 on)",
-    ),
-)
-
 
 # Errors of transactional producers, of their coordinators and of zombie fencing.
 #
@@ -397,7 +117,7 @@ TRANSACTION_ERRORS: Final = (
     ),
     ErrorPattern(
         "fencing-during-rebalance",
-        (r"rebalance is (?:expected|needed)|conflicting operation \(e\.g\. worker rebalance\)",),
+        (r"rebalance is (?:expected|needed)|because of a conflicting operation",),
         "The leader refused while the workers were about to rebalance",
         "Before 3.6 workers refused a round of zombie fencing during a pending rebalance, and the tasks "
         "that had asked for it stayed FAILED (KAFKA-15059). This happened mostly in MirrorMaker's "
@@ -460,7 +180,10 @@ TRANSACTION_ERRORS: Final = (
     ),
     ErrorPattern(
         "transactional-id-not-authorized",
-        (r"TransactionalIdAuthorization|TRANSACTIONAL_ID_AUTHORIZATION_FAILED|transactional id authorization",),
+        (
+            r"TransactionalIdAuthorization|TRANSACTIONAL_ID_AUTHORIZATION_FAILED|transactional id authorization"
+            r"|for transactionalId .* failed due to authorization failure",
+        ),
         "Write on a TransactionalId is missing",
         "A task's producer needs Write on <group.id>-<connector>-<task>, the leader of workers that are preparing or "
         "enabled on connect-cluster-<group.id>, and every worker may become the leader.",
@@ -522,7 +245,10 @@ TRANSACTION_ERRORS: Final = (
     ),
     ErrorPattern(
         "producer-fenced",
-        (r"ProducerFenced|PRODUCER_FENCED|newer producer with the same",),
+        (
+            r"ProducerFenced|PRODUCER_FENCED|newer producer with the same"
+            r"|fenced by another producer with the same transactionalId",
+        ),
         "Another producer has taken over the transactional ID",
         "For a task: a newer generation runs, a round of zombie fencing fenced this one, or two Connect clusters share "
         "a group ID. For the leader's ID: another worker became the leader. The old producer's open transaction is "
@@ -532,7 +258,7 @@ TRANSACTION_ERRORS: Final = (
     ),
     ErrorPattern(
         "invalid-producer-epoch",
-        (r"InvalidProducerEpoch|INVALID_PRODUCER_EPOCH|with an old epoch",),
+        (r"InvalidProducerEpoch|INVALID_PRODUCER_EPOCH|with an old epoch|Epoch of producer .* the last seen epoch",),
         "The producer's epoch was raised: by fencing, or by its coordinator after a timeout",
         "A transaction that is open for longer than its transaction timeout is aborted by its coordinator, which "
         "raises the epoch. Zombie fencing does the same.",
@@ -558,8 +284,25 @@ TRANSACTION_ERRORS: Final = (
         "KIP-360; ProducerAppendInfo.checkSequence",
     ),
     ErrorPattern(
+        "first-sequence-refused",
+        (r"Expected sequence 0 for transactions v2",),
+        "The partition knows nothing of the producer, and its batch is not the producer's first",
+        "With transaction.version 2 a partition without state of the producer takes only a first batch (sequence "
+        "0). Retention or DeleteRecords removed the producer's state, or an unclean election lost earlier batches. "
+        "The task's transaction is aborted; its next producer begins at 0.",
+        (
+            RESTART,
+            "eosctl transactions producers --topic {topic}",
+            "look for an unclean election, or producer.id.expiration.ms below the longest pause of the task",
+        ),
+        "KIP-890; ProducerAppendInfo.checkSequence (from 4.0 on)",
+    ),
+    ErrorPattern(
         "out-of-order-sequence",
-        (r"OutOfOrderSequence|OUT_OF_ORDER_SEQUENCE_NUMBER",),
+        (
+            r"OutOfOrderSequence|OUT_OF_ORDER_SEQUENCE_NUMBER"
+            r"|Out of order sequence number for producer|Invalid sequence number for new epoch",
+        ),
         "Batches of an idempotent producer are missing before this one",
         "An earlier batch failed, or the leader lost records in an unclean election.",
         (RESTART, "eosctl transactions producers --topic {topic}"),
@@ -590,7 +333,10 @@ TRANSACTION_ERRORS: Final = (
     ),
     ErrorPattern(
         "transaction-coordinator-fenced",
-        (r"TransactionCoordinatorFenced|TRANSACTION_COORDINATOR_FENCED",),
+        (
+            r"TransactionCoordinatorFenced|TRANSACTION_COORDINATOR_FENCED"
+            r"|[Ii]nvalid coordinator epoch for producerId|coordinator epoch \S+ has been fenced",
+        ),
         "A marker came from a coordinator that has been replaced",
         "The partition has seen a newer coordinator epoch of this producer ID. The new coordinator writes the marker; "
         "an abort by hand is refused until its epoch is the one that the leader has.",
@@ -614,6 +360,135 @@ TRANSACTION_ERRORS: Final = (
         "where a batch comes after its transaction has ended (KIP-890).",
         (DESCRIBE,),
         "KIP-98, KIP-890; TransactionCoordinator.handleEndTransaction",
+    ),
+    ErrorPattern(
+        "marker-repeated",
+        (r"Idempotent transaction marker retry detected",),
+        "A broker got a transaction's marker once more, and wrote it: harmless",
+        "A coordinator that was restarted, or lost a connection, sends the marker again. The transaction had "
+        "already ended, so the second marker decides nothing.",
+        ("nothing to do; where it repeats for hours: eosctl transactions describe {transactional_id}",),
+        "KIP-1228, KAFKA-19999; ProducerAppendInfo.checkProducerEpoch (from 4.2 on)",
+    ),
+    ErrorPattern(
+        "write-outside-transaction",
+        (r"Expected transactional write from producer",),
+        "A producer sent a non-transactional batch to a partition where its transaction is open",
+        "No client of Kafka's does so: two programs use one producer ID, or a client of another maker is faulty.",
+        (
+            "eosctl transactions producers --topic {topic}",
+            DESCRIBE,
+        ),
+        "KIP-98; ProducerAppendInfo.appendDataBatch",
+    ),
+    ErrorPattern(
+        "timed-out-transaction-aborted",
+        (r"Completed rollback of ongoing transaction",),
+        "The coordinator aborted a transaction that was open for longer than its timeout",
+        "The coordinator raised the epoch, too, so the producer fails with its next request. A task that waits in "
+        "poll, a slow broker, or a client that is gone leaves a transaction open.",
+        (
+            HISTORY,
+            "if the task needs longer: raise producer.override.transaction.timeout.ms, or use "
+            "transaction.boundary=poll",
+        ),
+        "KIP-98; TransactionCoordinator.onEndTransactionComplete",
+    ),
+    ErrorPattern(
+        "timed-out-transaction-not-aborted",
+        (
+            r"Rollback of ongoing transaction .* (?:failed due to|has been cancelled due to)"
+            r"|Skipping abort of timed out transaction",
+        ),
+        "The coordinator could not abort a transaction after its timeout yet",
+        "It tries again every 10 seconds (transaction.abort.timed.out.transaction.cleanup.interval.ms). If the "
+        "message repeats, the coordinator cannot write to __transaction_state, or another change of the ID does not "
+        "end.",
+        (
+            DESCRIBE,
+            "eosctl transactions hanging --group-id {group}",
+        ),
+        "KIP-98; TransactionCoordinator.abortTimedOutTransactions",
+    ),
+    ErrorPattern(
+        "fencing-not-written",
+        (r"failed to write an epoch fence transition",),
+        "A coordinator raised an epoch to fence a producer, and could not write that",
+        "__transaction_state refused the write: too few replicas are in sync, or its leader changed. The producer "
+        "that wanted to fence tries again.",
+        (
+            DESCRIBE,
+            "eosctl doctor --group-id {group}",
+        ),
+        "KIP-360; TransactionCoordinator.endTransaction",
+    ),
+    ErrorPattern(
+        "transaction-topic-grown",
+        (r"Transaction topic number of partitions has changed",),
+        "The number of partitions of __transaction_state was changed",
+        "Transactional IDs belong to other partitions from then on, and what was open hangs (EOS300).",
+        (
+            "eosctl explain EOS300",
+            HANGING,
+        ),
+        "TransactionStateManager.validateTransactionTopicPartitionCountIsStable",
+    ),
+    ErrorPattern(
+        "acknowledgement-lost",
+        (r"received acknowledgment for some previously sent messages and can no longer retry",),
+        "The producer gave up on records without knowing whether brokers have them",
+        "delivery.timeout.ms or the retries ended before an answer came. A transactional producer must abort, so "
+        "Connect's task fails, and its records are read again after a restart.",
+        (
+            RESTART,
+            "look for a broker that answered late, or a lowered producer.override.delivery.timeout.ms",
+        ),
+        "KIP-360; TransactionManager.maybeResolveSequences",
+    ),
+    ErrorPattern(
+        "producer-in-error-state",
+        (
+            r"because we are in an error state|since the producer is already in fatal error state"
+            r"|Invalid transition attempted from state",
+        ),
+        "The producer failed earlier, and refuses every further call",
+        "This message is a consequence. The error that made the producer fail stands above it in the log, mostly at "
+        "`Transiting to fatal error state` or `Transiting to abortable error state`.",
+        (
+            "look for the first exception of the task in the log, and explain that one",
+            RESTART,
+        ),
+        "TransactionManager.maybeFailWithError, TransactionManager.transitionTo",
+    ),
+    ErrorPattern(
+        "unexpected-transactional-answer",
+        (r"error in (?:InitProducerId|AddOffsetsToTxn|EndTxn|TxnOffsetCommit)Response",),
+        "A coordinator answered a transactional request with an error that the client does not know",
+        "The error behind the colon is the broker's. A broker that is older or newer than the client, or not "
+        "Kafka's, may answer so.",
+        (
+            "explain the error behind the colon",
+            "eosctl probe",
+            RESTART,
+        ),
+        "TransactionManager.handleResponse",
+    ),
+    ErrorPattern(
+        "producer-initialized",
+        (r"ProducerId set to .* with epoch",),
+        "A producer initialized its transactional ID: harmless",
+        "From this moment each older producer of the same ID is fenced. Its epoch is one more than that of the "
+        "producer before it, or 0 with a new producer ID.",
+        (HISTORY,),
+        "KIP-98; TransactionManager.setProducerIdAndEpoch",
+    ),
+    ErrorPattern(
+        "no-transaction-to-abort",
+        (r"Could not find any open transactions starting at offset",),
+        "kafka-transactions.sh finds no open transaction at this offset",
+        "The transaction ended meanwhile, or the offset is not its first one.",
+        ("eosctl transactions hanging --topic {topic}",),
+        "KIP-664; DescribeProducersResult.partitionResult",
     ),
     ErrorPattern(
         "zombie",
@@ -646,23 +521,28 @@ ERROR_PATTERNS: Final[tuple[ErrorPattern, ...]] = (*TRANSACTION_ERRORS, *CONNECT
 
 _BARE: Final = r"(?=[\w.-]*[0-9_])[\w.-]*\w"
 """A name that only a space marks: with a digit or an underscore, which no word of English has."""
+_CLOSED: Final = r"(?=[^\s:]*\d|[^\s:]+\s*$|[^\s,)\];]+[,)\];])"
+"""Behind a colon and a space: a name has a digit or ends the line or the clause, otherwise a sentence follows."""
 _TASK: Final = (
     re.compile(r"\[(?P<connector>[^\[\]|]+)\|task-(?P<task>\d+)"),
     re.compile(r"Task\{id=(?P<connector>.+?)-(?P<task>\d+)\}"),
-    re.compile(r"[Tt]ask '?(?P<connector>[^\s'\"]+)-(?P<task>\d+)\b"),
-    re.compile(r"[Cc]onnector(?: name)?(?:[=:] *| (?=['\"]))['\"]?(?P<connector>[^\s,'\"\]\)};]+)"),
+    re.compile(r"[Tt]ask [('\"]?(?P<connector>[^\s'\"(]+)-(?P<task>\d+)\b"),
+    re.compile(r"[Cc]onnector(?: name)?(?:=| (?=['\"]))['\"]?(?P<connector>[^\s,'\"\]\)};]+)"),
+    re.compile(rf"[Cc]onnector(?: name)?: +{_CLOSED}(?P<connector>\w[^\s,'\"\]\)}};]*)", re.MULTILINE),
     re.compile(rf"[Cc]onnector (?P<connector>{_BARE})"),
 )
 _ID: Final = r"[Tt]ransactional\.?[ _]?[iI]d"
 _TRANSACTIONAL_ID: Final = (
-    re.compile(_ID + r"(?: *= *| *: +| (?=['\"]))['\"]?(?P<transactional_id>[^\s,'\"\]\)}]+)"),
+    re.compile(_ID + r"(?: *= *| (?=['\"]))['\"]?(?P<transactional_id>[^\s,'\"\]\)}]+)"),
+    re.compile(rf"{_ID} *: +{_CLOSED}(?P<transactional_id>\w[^\s,'\"\]\)}}]*)", re.MULTILINE),
     re.compile(rf"{_ID} (?P<transactional_id>{_BARE})"),
 )
 _TOPIC: Final = (
     re.compile(
-        r"[Tt]opics?(?:-partition)?(?:[=:] *\[?|[ ]\[| (?='))'?(?P<topic>[A-Za-z0-9._-]+?)(?:-\d+)?(?=[\s,'\]]|$)"
+        r"\b[Tt]opics?(?:-partition)?(?:=\[?|: *\[|[ ]\[| (?='))'?(?P<topic>[A-Za-z0-9._-]+?)(?:-\d+)?(?=[\s,'\]]|$)"
     ),
-    re.compile(r"[Tt]opic(?:-partition)? (?P<topic>(?=[\w.-]*[0-9_])[\w.-]+?)(?:-\d+)?(?=[\s,;:]|$)"),
+    re.compile(rf"\b[Tt]opics?: *{_CLOSED}(?P<topic>[A-Za-z0-9._-]+?)(?:-\d+)?(?=[\s,'\]]|$)", re.MULTILINE),
+    re.compile(r"\b[Tt]opic(?:-partition)? (?P<topic>(?=[\w.-]*[0-9_])[\w.-]+?)(?:-\d+)?(?=[\s,;:]|$)"),
     re.compile(r"partition (?P<topic>[A-Za-z0-9._-]+)-\d+"),
 )
 _ROLES: Final = (_TASK, _TRANSACTIONAL_ID, _TOPIC)

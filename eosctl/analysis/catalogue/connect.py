@@ -420,7 +420,7 @@ UNEVEN: Final = FindingKind(
     "config. One that is in two tasks is mirrored twice, one that is in none is not mirrored; all tasks are RUNNING.",
     fix="have the connector make its task configs again: PUT /connectors/<connector>/config with its present config, "
     "then look at its task configs: `eosctl inspect-config --connector <connector>`",
-    source="MirrorSourceConnector.taskConfigs, MirrorSourceConfig.taskConfigForTopicPartitions",
+    source="MirrorSourceConnector.taskConfigs, MirrorSourceConfig.taskConfigForTopicPartitions (from 3.5 on)",
 )
 HISTORY: Final = FindingKind(
     id="EOS172",

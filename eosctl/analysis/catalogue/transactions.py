@@ -396,7 +396,7 @@ WORKER_TIMEOUTS: Final = FindingKind(
     "rebalance.timeout.ms (60 s) the group continues without the worker, and assigns its tasks to "
     "other workers while the old tasks still run.",
     fix="remove both settings from the worker's file, and restart the workers one by one",
-    source="DistributedHerder.doFenceZombieSourceTasks, Worker.stopAndAwaitTasks, WorkerCoordinator.metadata",
+    source="DistributedHerder.fenceZombieSourceTasks, Worker.stopAndAwaitTasks, WorkerCoordinator.metadata",
 )
 NOT_PROVED: Final = FindingKind(
     id="EOS032",
