@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
-from eosctl.clients.messages import Request, init_producer_id
+from eosctl.clients.messages import Request, describe_producers, init_producer_id
 from eosctl.clients.wire import Wire
+from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from tests.integration.coordinators import coordinator_of
 
@@ -91,6 +92,46 @@ def hang(wire: Wire, place: TopicPartition, transactional_id: str | None, *, ahe
     # A broker asks for a transactional ID, and without verification for no more of it.
     offset = produce(wire, place, transactional_id or "nobody", transactional_batch(producer, ahead_ms=ahead_ms))
     return Hung(place, producer, offset, transactional_id)
+
+
+def repeat_commit_marker(servers: str, place: TopicPartition) -> int:
+    """The last transaction's marker once more, as a coordinator that was restarted sends it: by how much the log grew.
+
+    From WriteTxnMarkers v2 on the broker checks its epoch by the rule of transaction.version 2 (KIP-1228).
+    """
+    from kafka.protocol.producer.transaction import WriteTxnMarkersRequest
+
+    from eosctl.clients.leaders import partition_leaders
+
+    with Wire(ClientProperties((servers,))) as wire:
+        leader = partition_leaders(wire, [place.topic])[place]
+        before = _end(servers, place)
+        answer = wire.request(leader, describe_producers([place]))
+        last = max(answer.topics[0].partitions[0].active_producers, key=lambda each: each.last_timestamp)
+        marker = WriteTxnMarkersRequest.WritableTxnMarker
+        topic = marker.WritableTxnMarkerTopic(name=place.topic, partition_indexes=[place.partition])
+        sent = marker(
+            producer_id=last.producer_id,
+            producer_epoch=last.producer_epoch,
+            transaction_result=True,
+            topics=[topic],
+            coordinator_epoch=last.coordinator_epoch,
+            transaction_version=2,
+        )
+        written = wire.request(leader, Request(WriteTxnMarkersRequest, {"markers": [sent]}, min_version=1))
+        assert written.markers[0].topics[0].partitions[0].error_code == 0, written
+    return _end(servers, place) - before
+
+
+def _end(servers: str, place: TopicPartition) -> int:
+    from confluent_kafka import Consumer
+    from confluent_kafka import TopicPartition as Place
+
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": "ends"})
+    try:
+        return int(consumer.get_watermark_offsets(Place(place.topic, place.partition), 30)[1])
+    finally:
+        consumer.close()
 
 
 def found(rows: list[dict[str, object]]) -> list[tuple[object, ...]]:

@@ -15,7 +15,7 @@ from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import OFFSETS, OFFSETS_PARTITIONS, AuditSite, Eosctl
 from tests.integration.coordinators import LAST_EPOCH, raise_epoch
 from tests.integration.file_connectors import values_in, wait_for
-from tests.integration.hanging import UNVERIFIED, hang, initialise
+from tests.integration.hanging import UNVERIFIED, hang, initialise, repeat_commit_marker
 from tests.integration.producers import transactional_producer
 from tests.kafka_versions import spec_of
 
@@ -155,6 +155,15 @@ def test_a_zombie_that_writes_on_after_another_producer_took_over(site: AuditSit
     assert (audited.findings.keys(), audited.verdict) == ({"zombie-writer"}, "broken")
     assert first["offset"] < second["offset"]
     assert (first["topic"], first["partition"]) == (OFFSETS, site.partition)
+
+
+def test_a_marker_that_a_coordinator_writes_again_is_no_damage(site: AuditSite):
+    """The broker takes a marker of an epoch that it knows where no transaction is open (KIP-1228, KAFKA-19999)."""
+    places = [TopicPartition(site.name, 0), TopicPartition(OFFSETS, site.partition)]
+    assert [repeat_commit_marker(site.servers, place) for place in places] == [1, 1]
+    site.grow(10)
+    audited = site.audit()
+    assert (audited.findings, audited.verdict, audited.exit_code) == ({}, "held", 0)
 
 
 def test_records_read_again_through_a_new_offsets_topic(site: AuditSite):

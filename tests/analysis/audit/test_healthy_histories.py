@@ -82,6 +82,18 @@ def test_a_rolling_restart_of_all_tasks(cluster, orders):
     assert is_held(cluster)
 
 
+def test_markers_that_a_restarted_coordinator_writes_again(cluster, orders):
+    """Their epoch is the one that the partition knows, and no transaction is open there (KIP-1228, KAFKA-19999)."""
+    for place, log in cluster.brokers.logs.items():
+        marker = next((each for each in reversed(log.batches) if each.kind is not None), None)
+        if marker is not None:
+            cluster.brokers.tick(10 * SECOND)
+            cluster.brokers.add_marker(place, marker.kind, marker.writer, cluster.brokers.tick())
+    assert is_held(cluster)
+    work(orders, range(6, 10))
+    assert is_held(cluster)
+
+
 def test_a_task_that_died_in_the_middle_of_a_transaction(cluster, orders):
     orders.data(orders.tasks[0], 3, outputs=(0, 1))
     orders.offset(orders.tasks[0], "a", value_of(6))
