@@ -1,8 +1,9 @@
 """`python -m tests.attack.run 1 100`: so many hostile inputs of each class, of this seed, given to whole commands.
 
-Each command runs in a fork of its own. Counted are the inputs, how the commands ended, the longest time and the most
-memory. It fails (exit code 1) where one ends with 70 or by a signal, takes longer than its timeout and 5 s, takes more
-than 512 MiB, or lies: what it writes and how it ends are two things, or a file that it refuses is changed.
+Each command runs in a fork of its own. Counted are the inputs, how the commands ended, the longest time, the most CPU
+and the most memory. It fails (exit code 1) where one ends with 70 or by a signal, takes longer than its timeout and
+5 s, takes more than 512 MiB, or lies: what it writes and how it ends are two things, or a file that it refuses is
+changed.
 """
 
 import json
@@ -120,6 +121,7 @@ class Counted:
 
     codes: Counter[int] = field(default_factory=Counter)
     seconds: float = 0
+    cpu_seconds: float = 0
     mib: int = 0
     wrong: list[str] = field(default_factory=list)
 
@@ -158,12 +160,15 @@ class Attack:
             os._exit(self._in_fork([*args, "-o", "json"], out))
         _, status, usage = os.wait4(child, 0)
         seconds, mib, code = monotonic() - begun, usage.ru_maxrss >> 10, os.waitstatus_to_exitcode(status)
+        cpu_s = usage.ru_utime + usage.ru_stime
         counted = self.counted
         counted.codes[code] += 1
         counted.seconds, counted.mib = max(counted.seconds, seconds), max(counted.mib, mib)
+        counted.cpu_seconds = max(counted.cpu_seconds, cpu_s)
         late, large = seconds > most_s, mib > MOST_MIB
         if code in {70, 99} or code < 0 or late or large or not _is_true(out, code):
-            counted.wrong.append(f"{' '.join(args)}: exit code {code}, {seconds:.1f} s, {mib} MiB, {what[:200]!r}")
+            used = f"{seconds:.1f} s, {cpu_s:.1f} s of CPU, {mib} MiB"
+            counted.wrong.append(f"{' '.join(args)}: exit code {code}, {used}, {what[:200]!r}")
         return code
 
     def call(self, act: Callable[[], str | None]) -> None:
@@ -586,11 +591,13 @@ def campaign(seed: int, inputs: int, names: tuple[str, ...] = ()) -> dict[str, C
 
 def table(found: dict[str, Counted]) -> str:
     """The counts as a page has them."""
-    lines = ["| class | commands | exit codes | longest, s | most memory, MiB | wrong |", "|---|---|---|---|---|---|"]
+    columns = ("class", "commands", "exit codes", "longest, s", "most CPU, s", "most memory, MiB", "wrong")
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for name, each in found.items():
         codes = ", ".join(f"{code}: {count}" for code, count in sorted(each.codes.items()))
         lines.append(
-            f"| {name} | {each.codes.total()} | {codes} | {each.seconds:.1f} | {each.mib} | {len(each.wrong)} |"
+            f"| {name} | {each.codes.total()} | {codes} | {each.seconds:.1f} | {each.cpu_seconds:.1f} | {each.mib} |"
+            f" {len(each.wrong)} |"
         )
     return "\n".join(lines) + "\n"
 
