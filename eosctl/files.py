@@ -69,6 +69,8 @@ def open_file(path: Path, kind: FileKind | None = None) -> BinaryIO:
 
     A kind that no file names may be a pipe of the user's shell as well: /dev/stdin, or the /dev/fd/N of `<(command)`.
     """
+    if "\0" in str(path):
+        raise OSError(EINVAL, "its name has a NUL character")
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         is_of_shell = str(path) == "/dev/stdin" or str(path.parent) in SHELL

@@ -19,8 +19,12 @@ class ClusterAccess(Struct, frozen=True):
     connect_urls: tuple[str, ...]
     timeout_s: float
 
-    @property
-    def properties(self) -> ClientProperties:
+    def librdkafka_properties(self) -> ClientProperties:
+        """Who librdkafka is, at brokers that are all of one cluster; raises OtherCluster.
+
+        It connects to the addresses that brokers advertise, and asks there for no cluster ID before it writes.
+        """
+        self.wire.require_one_cluster()
         return self.wire.properties
 
     def ask_worker(self, ask: Callable[[RestClient], T]) -> T:

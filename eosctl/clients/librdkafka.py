@@ -152,6 +152,9 @@ def admin_client(properties: ClientProperties, on_error: "Callable[[KafkaError],
 def _create_client(kind: Callable[[dict[str, Any]], Client], settings: dict[str, Any]) -> Client:
     from confluent_kafka import KafkaException
 
+    for name, value in settings.items():
+        if isinstance(value, str):
+            _require_whole(value, name)
     try:
         return kind(settings)
     except KafkaException as error:
@@ -162,6 +165,15 @@ def _create_client(kind: Callable[[dict[str, Any]], Client], settings: dict[str,
                 hint="build it with libsasl2, then pip install --no-binary confluent-kafka confluent-kafka",
             ) from error
         raise ConfigError(f"librdkafka does not take the client properties: {reason}") from error
+
+
+def _require_whole(text: str, name: str) -> None:
+    """Raises Refused for a text with a NUL character: librdkafka is written in C, and would take what is before it.
+
+    That is another transactional ID, topic or password.
+    """
+    if "\0" in text:
+        raise Refused(f"{name} has a NUL character, and librdkafka would take only the text before it")
 
 
 def _settings(properties: ClientProperties, basis: Configuration) -> dict[str, Any]:
@@ -269,6 +281,7 @@ class TransactionalProducer:
         """
         from confluent_kafka import KafkaException
 
+        _require_whole(topic, f"topic {topic}")
         produce, count = self._producer.produce, 0
         try:
             for count, (partition, key, value) in enumerate(records, 1):  # noqa: B007  # counted for the answer
@@ -365,6 +378,11 @@ def create_topic(
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]  # re-exported from its C module
 
+    for name, text in (
+        (f"topic {topic}", topic),
+        *((f"setting {key}", key + value) for key, value in settings.items()),
+    ):
+        _require_whole(text, name)
     admin = _admin(properties, timeout_s)
     wanted = NewTopic(topic, partitions, replication_factor, config=dict(settings))
     try:
@@ -409,6 +427,7 @@ def delete_topic(properties: ClientProperties, topic: str, *, timeout_s: float) 
     """DeleteTopics; False where there is no such topic. Raises NotAuthorized (Delete on the topic)."""
     from confluent_kafka import KafkaException
 
+    _require_whole(topic, f"topic {topic}")
     admin = _admin(properties, timeout_s)
     try:
         admin.delete_topics([topic], operation_timeout=timeout_s, request_timeout=timeout_s)[topic].result(timeout_s)

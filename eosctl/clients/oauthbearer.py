@@ -84,7 +84,7 @@ class TokenSource:
         claims = {key[len(UNSECURED) :]: value for key, value in self._options.items() if key.startswith(UNSECURED)}
         if "sub" not in claims:
             raise ConfigError(f"OAUTHBEARER needs {ENDPOINT}", hint="an http(s) address, or file:///path of a token")
-        lifetime = float(self._options.get("unsecuredLoginLifetimeSeconds", LIFETIME_S))
+        lifetime = _lifetime_s(self._options.get("unsecuredLoginLifetimeSeconds", str(LIFETIME_S)))
         return _parse_token(_unsigned({**claims, "iat": now, "exp": now + lifetime}), now + lifetime)
 
     def _granted(self, endpoint: str, now: float) -> Token:
@@ -131,6 +131,16 @@ class TokenSource:
         if value is None:
             raise ConfigError(f"{ENDPOINT} needs {option} in sasl.jaas.config, or {name}")
         return value
+
+
+def _lifetime_s(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found <= LONGEST_S:
+        raise ConfigError("unsecuredLoginLifetimeSeconds in sasl.jaas.config is no number of seconds of a token's life")
+    return found
 
 
 def _unsigned(claims: Mapping[str, object]) -> str:

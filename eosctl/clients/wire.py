@@ -199,6 +199,8 @@ class Window(Generic[Item]):
 NodeId = int | str
 
 CONNECT_TIMEOUT_S: Final = 10.0
+ANSWER_S: Final = 3.0
+"""How long one broker may take to say of which cluster it is."""
 UNWATCHED_S: Final = 1.0
 """A connection left alone for longer may have ended unnoticed: a broker closes idle ones (connections.max.idle.ms)."""
 
@@ -289,6 +291,20 @@ class Wire:
         metadata = self.request_any(brokers_metadata())
         self._require_same(metadata, ",".join(self.properties.bootstrap_servers))
         self._learn(metadata)
+
+    def require_one_cluster(self) -> None:
+        """Raises OtherCluster where a broker that the metadata names is of another cluster; it is asked now.
+
+        For clients that connect by themselves to any of these brokers. One that does not answer is passed over.
+        """
+        window = self.window(timeout_s=min(self.timeout_s, ANSWER_S))
+        for broker in self.brokers():
+            window.put(broker, broker.node_id, brokers_metadata())
+        for answer in window:
+            if answer.response is not None:
+                self._require_same(answer.response, f"{answer.item.host}:{answer.item.port}")
+        if self.left is not None:
+            raise self.left
 
     def api_versions(self, node_id: int) -> Mapping[int, ApiVersions]:
         return self._open_channel(node_id, monotonic() + self.timeout_s).versions()

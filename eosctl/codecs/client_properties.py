@@ -258,6 +258,8 @@ def _credentials(properties: Mapping[str, Property]) -> SaslCredentials:
     for option in ("username", "password"):
         if option not in options:
             raise ConfigError(f"sasl.jaas.config from {login.origin} has no {option}, which {mechanism} needs")
+        if "\0" in options[option]:  # PLAIN ends each of them with it (RFC 4616)
+            raise ConfigError(f"sasl.jaas.config from {login.origin}: {option} has a NUL character")
     return SaslCredentials(mechanism, options["username"], options["password"])
 
 

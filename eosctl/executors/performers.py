@@ -50,7 +50,7 @@ def create_offsets_topic(step: CreateTopic, _: Recheck, *, access: ClusterAccess
     The next steps may ask any broker for it, so each has to know it by then.
     """
     created = create_topic(
-        access.properties,
+        access.librdkafka_properties(),
         step.topic,
         partitions=step.partitions,
         replication_factor=step.replication_factor,
@@ -88,7 +88,7 @@ def performers(
         return write_offsets(
             step,
             recheck,
-            properties=place.properties,
+            properties=place.librdkafka_properties(),
             read_offsets=read_offsets,
             is_decided=lambda name: not any(each.state.is_open for each in describe(place, [name]).values()),
             timeout_s=place.timeout_s,

@@ -416,7 +416,7 @@ class ProbeRun:
         self._created = True
         try:
             created = create_topic(
-                self._access.properties,
+                self._access.librdkafka_properties(),
                 self._plan.name,
                 partitions=1,
                 replication_factor=self._plan.replication_factor,
@@ -531,7 +531,9 @@ class ProbeRun:
         with suppress(EosctlError):  # the coordinator aborts it in time
             self._scratch.initialise(TIMEOUT_MS)
         try:
-            found = delete_topic(self._access.properties, self._plan.name, timeout_s=self._access.timeout_s)
+            found = delete_topic(
+                self._access.librdkafka_properties(), self._plan.name, timeout_s=self._access.timeout_s
+            )
         except EosctlError as error:
             return error.message
         if not found and not self._confirmed:

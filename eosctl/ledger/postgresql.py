@@ -332,6 +332,9 @@ def postgresql_store(url: str, lookup: Lookup, timeout_s: float, called: Called 
         name = f"eosctlreference{number}x"
         parameters = {key: value.replace(name, reference) for key, value in parameters.items()}
     resolved = resolve_references(parameters, lookup, origin=f"the {called.url}'s URL") if references else parameters
+    for key, value in resolved.items():
+        if "\0" in value:  # libpq, which is written in C, would take the text before it
+            raise UsageError(f"the {key} of the {called.url}'s URL has a NUL character")
     hosts = 1 + resolved.get("host", "").count(",")
     each_host = {"connect_timeout": str(max(2, round(timeout_s / hosts)))}
     return PostgresqlStore({**each_host, **resolved}, called.database, timeout_s, is_short=called.is_short)

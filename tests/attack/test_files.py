@@ -334,6 +334,46 @@ def test_a_keytab_that_is_a_pipe_is_refused_before_the_library_opens_it(tmp_path
         keytab_of(properties)
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("client.id=${file:/a\\u0000b:c}",), "cannot read the provider's file"),
+        (("client.id=${dir:/a:b\\u0000c}",), "cannot read the provider's file"),
+        (("security.protocol=SSL", "ssl.truststore.location=/a\\u0000b"), "its name has a NUL character"),
+        (
+            (
+                *("security.protocol=SASL_PLAINTEXT", "sasl.mechanism=OAUTHBEARER"),
+                *("sasl.oauthbearer.token.endpoint.url=file:///a\\u0000b", f"sasl.jaas.config={BEARER} required;"),
+            ),
+            "cannot read the token of",
+        ),
+        *(
+            (
+                ("security.protocol=SASL_PLAINTEXT", "sasl.mechanism=PLAIN", f"sasl.jaas.config=a.B required {login};"),
+                "has a NUL character",
+            )
+            for login in ('username="a\\\\000b" password="c"', 'username="a" password="b\\u0000canary"')
+        ),
+    ],
+    ids=["file", "directory", "truststore", "token", "user", "password"],
+)
+def test_a_nul_character_in_a_path_or_a_login_is_refused(eosctl, tmp_path, given, said):
+    """C ends a text there: in properties it is \\u0000, in JAAS \\000 as well."""
+    file = tmp_path / "client.properties"
+    file.write_text("".join(f"{line}\n" for line in given))
+    ran = eosctl("transactions", "list", *NOBODY, "--command-config", str(file))
+    assert (ran.exit_code, said in ran.stderr, "NUL character" in ran.stderr) == (2, True, True), ran.stderr
+    assert "canary" not in ran.stderr
+    assert "\0" not in ran.stderr
+
+
+def test_a_keytab_with_a_nul_character_is_refused():
+    jaas = 'a.Krb5LoginModule required useKeyTab=true principal="a" keyTab="/a\\000b";'
+    properties = ClientProperties((), properties={"sasl.jaas.config": Property(jaas, "-X")})
+    with pytest.raises(ConfigError, match="its name has a NUL character"):
+        keytab_of(properties)
+
+
 def test_another_file_names_no_pipe_of_the_shell():
     reading, writing = os.pipe()
     try:

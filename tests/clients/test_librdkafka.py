@@ -14,11 +14,19 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import NewTopic
 
 from eosctl.clients import kafka_python
-from eosctl.clients.librdkafka import admin_client, configuration, consumer, producer
+from eosctl.clients.librdkafka import (
+    TransactionalProducer,
+    admin_client,
+    configuration,
+    consumer,
+    create_topic,
+    delete_topic,
+    producer,
+)
 from eosctl.clients.oauthbearer import TokenSource
 from eosctl.clients.tls import ssl_context
 from eosctl.codecs.client_properties import client_properties
-from eosctl.errors import ConfigError, NotAuthorized, Unreachable, Unsupported
+from eosctl.errors import ConfigError, NotAuthorized, Refused, Unreachable, Unsupported
 from tests.topics import make_topic
 
 ADDRESS = "broker:9093"
@@ -237,3 +245,26 @@ def test_a_bare_package_runs_its_init_for_the_first_name_that_is_no_module():
         "kafka.__wrapped__": "module 'kafka' has no attribute '__wrapped__'",
         "import": "kafka.nobody",
     }
+
+
+def test_a_name_is_never_cut_at_a_nul_character():
+    """librdkafka takes `orders-0` for the ID orders-0\\0-1: it would fence another task, or delete another topic."""
+    here, cut = client_properties(bootstrap_server="127.0.0.1:1"), "orders-0\0-1"
+    with TransactionalProducer(here, "orders-0-1", transaction_timeout_ms=1000, timeout_s=1) as made:
+        for act in (
+            lambda: TransactionalProducer(here, cut, transaction_timeout_ms=1000, timeout_s=1),
+            lambda: create_topic(here, cut, partitions=1, replication_factor=1, settings={}, timeout_s=1),
+            lambda: create_topic(here, "a", partitions=1, replication_factor=1, settings={"b": cut}, timeout_s=1),
+            lambda: delete_topic(here, cut, timeout_s=1),
+            lambda: made.write(cut, ()),
+        ):
+            with pytest.raises(Refused, match="has a NUL character, and librdkafka would take only the text before it"):
+                act()
+
+
+@pytest.mark.parametrize("lifetime", ["x", "-1", "0", "nan", "1e400"])
+def test_the_life_of_an_unsecured_token_is_a_number_of_seconds(lifetime):
+    login = f'unsecuredLoginStringClaim_sub="a" unsecuredLoginLifetimeSeconds="{lifetime}"'
+    given = properties("sasl.mechanism=OAUTHBEARER", f"sasl.jaas.config=a.B required {login};")
+    with pytest.raises(ConfigError, match=r"unsecuredLoginLifetimeSeconds in .* is no number of seconds"):
+        TokenSource(given).token()

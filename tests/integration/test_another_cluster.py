@@ -1,20 +1,23 @@
 """An address that leads to another real cluster in the middle of a command: cannot tell, or refused and not written."""
 
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import pytest
 from msgspec.structs import replace
 
+from eosctl.clients.access import ClusterAccess
 from eosctl.clients.librdkafka import TransactionalProducer
 from eosctl.clients.librdkafka import create_topic as create_with_client
 from eosctl.clients.messages import brokers_metadata
+from eosctl.clients.wire import Wire
 from eosctl.codecs.client_properties import client_properties
 from eosctl.errors import OtherCluster
 from eosctl.model.transactions import TransactionDescription
 from tests.conftest import FreshName
 from tests.faults.commands import Answer, run_command
-from tests.faults.kafka_proxy import Fault, KafkaProxy, Seen, routed
+from tests.faults.kafka_proxy import Fault, KafkaProxy, OtherKafka, Seen, routed
 from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import describe, wire_to
 from tests.integration.producers import complete, create_topic
@@ -134,3 +137,52 @@ def test_the_clients_that_write_records_and_topics_are_of_the_same_cluster(movin
     assert describe(moving.second.bootstrap_servers, [name]) == {name: None}
     same = replace(here, cluster_id=moving.second.cluster_id)
     assert create_with_client(same, topic, partitions=1, replication_factor=1, settings={}, timeout_s=30)
+
+
+class HandsOut(OtherKafka):
+    """A broker that advertises other addresses than each of these."""
+
+    def __init__(self, others: Mapping[tuple[str, int], tuple[str, int]]) -> None:
+        self._others = {_encoded(*each): _encoded(*other) for each, other in others.items()}
+
+    def answer(self, api_key: int, version: int, frame: bytes) -> bytes:
+        """The same with the other addresses."""
+        for each, other in self._others.items():
+            frame = frame.replace(each, other)
+        return frame
+
+
+def _encoded(host: str, port: int) -> bytes:
+    return host.encode() + struct.pack(">i", port)
+
+
+@pytest.mark.variation
+def test_a_broker_of_another_cluster_that_the_brokers_hand_out_is_not_written_to(
+    cluster3: Sandbox, two_clusters: tuple[Sandbox, Sandbox], fresh_name: FreshName
+):
+    """The coordinator's address leads to another cluster, as a forwarded port may.
+
+    librdkafka goes there by itself: where brokers were not asked before, 6 of 8 producers fenced the other cluster's.
+    """
+    other, name = two_clusters[0], fresh_name("handed-out")
+    for each in (cluster3, other):
+        create_topic(each.bootstrap_servers, name)
+        complete(each.bootstrap_servers, name, name, commit=True)
+    before = describe(other.bootstrap_servers, [name])[name]
+    described = describe(cluster3.bootstrap_servers, [name])[name]
+    with wire_to(cluster3.bootstrap_servers) as wire:
+        brokers = {each.node_id: (each.host, each.port) for each in wire.brokers()}
+    coordinator = brokers.pop(described.coordinator)
+    proxy = KafkaProxy(*next(iter(brokers.values())))
+    here = ("127.0.0.1", proxy.port)
+    proxy.other = HandsOut({coordinator: address_of(other), **dict.fromkeys(brokers.values(), here)})
+    servers = "{}:{}".format(*here)
+    refused = run_command(("fence", "--transactional-id", name, "--yes", "-b", servers), timeout_s=10)
+    assert refused.exit_code == 8, refused.stderr
+    with Wire(client_properties(bootstrap_server=servers), timeout_s=10) as wire:
+        assert wire.cluster_id == cluster3.cluster_id
+        with pytest.raises(OtherCluster, match=other.cluster_id):
+            ClusterAccess(wire, (), 10).librdkafka_properties()
+    proxy.close()
+    assert describe(other.bootstrap_servers, [name])[name] == before
+    assert describe(cluster3.bootstrap_servers, [name])[name] == described

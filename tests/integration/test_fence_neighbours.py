@@ -19,6 +19,8 @@ from tests.integration.moves import Home
 pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.usefixtures("own_state")]
 
 SHARED = "a-b-c-0"
+OFFSETS = ("--worker-offsets-topic", "connect-offsets")
+"""It has to be named: the transactional ID of what writes to it may be one of either group."""
 NEIGHBOUR = {
     "group.id": "a-b",
     "config.storage.topic": "neighbour-configs",
@@ -95,8 +97,9 @@ def test_a_task_of_another_group_is_not_fenced_with_a_stopped_connector(
         assert f"connector c of Connect cluster a-b has 1 task at work ({at})" in said
         assert "POST /connectors/c/tasks/0/restart" in said
     moved = refused(
-        "migrate-offsets", *own, "--config-topic", "connect-configs", "--connector", "b-c", "--to-topic", "b-c-own"
-    )
+        "migrate-offsets", *own, *OFFSETS, "--config-topic", "connect-configs", "--connector", "b-c",
+        "--to-topic", "b-c-own",
+    )  # fmt: skip
     assert f"transactional ID {SHARED} is also the ID of task 0 of connector c in Connect cluster a-b" in moved
 
 
@@ -122,7 +125,7 @@ def test_a_plan_is_refused_where_another_group_took_the_id_since(
     neighbours.become(neighbours.other, "c", "stop", [])
     made = run(
         "migrate-offsets", "--group-id", "a", "--connect-url", neighbours.own.url, "--connector", "b-c", "--to-topic",
-        "b-c-own", "--plan-file", plan, "--replication-factor", "1",
+        "b-c-own", "--plan-file", plan, "--replication-factor", "1", *OFFSETS,
     )  # fmt: skip
     assert made.exit_code == 0, made.stderr
     neighbours.become(neighbours.other, "c", "resume", ["RUNNING"])
@@ -149,7 +152,7 @@ def test_a_move_that_needs_a_worker_of_the_source_says_so_before_anything_is_don
     said = refused(
         "migrate-offsets", "--group-id", "a", "--connector", "b-c", "--to-group-id", "a-b", "--to-topic", "moved-away",
         "--to-connect-url", neighbours.other.url, "--to-config-topic", "neighbour-configs", "--set-config",
-        "--rename-to", "d", "--force",
+        "--rename-to", "d", "--force", *OFFSETS,
     )  # fmt: skip
     assert "is had from a worker of Connect cluster a only" in said
     assert "give --connect-url" in said
