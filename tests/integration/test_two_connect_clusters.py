@@ -1,16 +1,19 @@
 """Two Connect clusters on one Kafka, with connectors of equal names: no answer about one is made of the other."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from eosctl.sandbox.properties import SandboxSpec
-from tests.commands.conftest import Eosctl
+from tests.commands.conftest import Eosctl, Typed
 from tests.faulty_sandbox import Sandbox
+from tests.integration.coordinators import describe
 from tests.integration.doctoring import Rest, file_source
 from tests.integration.producers import create_topic
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.usefixtures("own_state")]
 TWO = {"group.id": "two", **{f"{role}.storage.topic": f"two-{role}" for role in ("config", "offset", "status")}}
@@ -135,3 +138,64 @@ def test_a_plan_is_not_applied_with_a_worker_of_another_group(
         assert ran.exit_code == 2, ran.stdout
         assert f"{other}: it is a worker of Connect group two, not of one" in ran.stderr
     assert Rest(other).ask("GET", "/connectors/orders/status")["connector"]["state"] == "RUNNING"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("doctor",),
+        ("inspect-config",),
+        ("offsets", "show"),
+        ("transactions", "list"),
+        ("timeline",),
+        ("acl-plan", *PRINCIPALS),
+        ("upgrade-check", "--to", "enabled"),
+    ],
+    ids=lambda value: value[0],
+)
+def test_a_snapshot_answers_for_its_own_group_alone(
+    clusters: Sandbox, eosctl: Eosctl, saved: Path, command: tuple[str, ...]
+) -> None:
+    ran = eosctl(*command, "--snapshot", saved, "--group-id", "two")
+    assert (ran.exit_code, ran.stdout) == (2, ""), ran.stderr
+    assert f"{saved} is a snapshot of Connect group one, not of two" in ran.stderr
+
+
+@pytest.fixture(scope="module")
+def saved(clusters: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A snapshot of group one."""
+    file = tmp_path_factory.mktemp("saved") / "one.snapshot"
+    given = ("-b", clusters.bootstrap_servers, "--group-id", "one", "--connect-url", clusters.connect_url(1))
+    ran = Typed().run("snapshot", "save", file, *given)
+    assert ran.exit_code == 0, ran.stderr
+    return file
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("fence", "--connector", "orders", "--force"),
+        ("fence", "--all-connectors", "--force"),
+        ("migrate-offsets", "--connector", "orders", "--to-topic", "moved", "--force"),
+    ],
+    ids="-".join,
+)
+def test_the_only_group_left_is_not_taken_for_that_of_the_topics(
+    only_two: Sandbox, at_terminal: Callable[..., Typed], command: tuple[str, ...]
+) -> None:
+    """Its workers are gone, and no request shows it any more: who wrote to the topics does."""
+    before = describe(only_two.bootstrap_servers, ["one-orders-0", "two-orders-0"])
+    ran = at_terminal(width=400, answer="y\ny\n").run(*command, "-b", only_two.bootstrap_servers)
+    assert ran.exit_code == 2, ran.stdout
+    assert "Connect group two: the only one of the Kafka cluster" in ran.stderr
+    assert CONFIGS in ran.stderr
+    assert describe(only_two.bootstrap_servers, ["one-orders-0", "two-orders-0"]) == before
+
+
+@pytest.fixture(scope="module")
+def only_two(clusters: Sandbox) -> Sandbox:
+    """Without group one, for the last tests: its worker has ended, and the coordinator has forgotten it."""
+    clusters.stop_worker(1)
+    admin = AdminClient({"bootstrap.servers": clusters.bootstrap_servers})
+    eventually(lambda: admin.delete_consumer_groups(["one"])["one"].exception() is None, "the group is empty")
+    return clusters
