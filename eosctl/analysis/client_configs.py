@@ -20,7 +20,7 @@ Not among them is what the worker learns while it runs: metrics.context.connect.
 that MirrorMaker's connectors make of their roles.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from eosctl.model.client_properties import MIRROR_CLIENT_KEYS, Property, split_list
@@ -92,6 +92,7 @@ _NUMBERS: Final = {
     "transaction.timeout.ms": (-(2**31), 2**31 - 1),
 }
 """The numbers that an idempotent producer accepts."""
+OVERRIDE_POLICY: Final = "connector.client.config.override.policy"
 POLICIES: Final = ("All", "Principal", "None", "Allowlist")
 KAFKAS_POLICIES: Final = "org.apache.kafka.connect.connector.policy"
 PRINCIPAL_ONLY: Final = frozenset({"sasl.jaas.config", "sasl.mechanism", "security.protocol"})
@@ -240,6 +241,14 @@ def overrides(connector: ConnectorConfig) -> tuple[str, ...]:
 
 def refused_overrides(worker: WorkerConfig, connector: ConnectorConfig) -> tuple[str, ...]:
     return tuple(key for key in overrides(connector) if not may_override(worker, key.partition(".override.")[2]))
+
+
+def override_refusal(workers: Iterable[WorkerConfig], keys: Collection[str]) -> str | None:
+    """In words, that a worker's policy refuses these client properties in a connector's config; None if none does."""
+    for worker in workers:
+        if not all(may_override(worker, key) for key in keys):
+            return f"{OVERRIDE_POLICY}={worker.override_policy} refuses {' and '.join(keys)} in a connector's config"
+    return None
 
 
 UNREAD: Final = not_asked("what the workers set for their connectors' clients is not known: give --worker-config")

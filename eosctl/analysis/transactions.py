@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Final, Self
 
 from msgspec import Struct, field
 
+from eosctl.model.groups import ListedGroup
 from eosctl.model.names import ConnectorTaskId, leader_transactional_id, stem_and_task
 from eosctl.model.transactions import (
     LeaderOwner,
@@ -50,11 +52,20 @@ _VAGUE: Final[tuple[tuple[re.Pattern[str], Words], ...]] = (
 )
 
 
-def shapes_of(transactional_id: str) -> tuple[str, ...]:
-    """Shapes of the ID, in words: one that is rare by chance alone, or all of them; empty if it has none."""
-    telling = [words(match) for shape, words in _TELLING if (match := shape.fullmatch(transactional_id))]
+def shapes_of(transactional_id: str, groups: Mapping[str, ListedGroup] = MappingProxyType({})) -> tuple[str, ...]:
+    """Shapes of the ID, in words: one that is rare by chance alone, or all of them; empty if it has none.
+
+    A Streams application is named with its group among groups, whose ID is its application.id.
+    """
+    matched = [(words, match) for shape, words in _TELLING if (match := shape.fullmatch(transactional_id))]
+    telling = [f"{words(match)}{_group_of(match, groups)}" for words, match in matched]
     vague = [words(match) for shape, words in _VAGUE if (match := shape.fullmatch(transactional_id))]
     return tuple(telling or vague)
+
+
+def _group_of(match: re.Match[str], groups: Mapping[str, ListedGroup]) -> str:
+    found = groups.get(match.groupdict().get("application", ""))
+    return "" if found is None or not found.protocol_type else f" ({found.protocol_type} group, {found.state})"
 
 
 # The owner of a transactional ID, by the known group IDs and connector names.
@@ -69,16 +80,18 @@ class KnownNames(Struct, frozen=True):
 
     _leaders: Mapping[str, str] = field(default_factory=dict)
     _stems: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    groups: Mapping[str, ListedGroup] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, clusters: Mapping[str, Iterable[str]]) -> Self:
-        """An index over Connect clusters: group ID to connector names."""
+    def of(cls, clusters: Mapping[str, Iterable[str]], groups: Iterable[ListedGroup] = ()) -> Self:
+        """An index over Connect clusters: group ID to connector names; and over the groups that are listed."""
         stems: dict[str, tuple[tuple[str, str], ...]] = {}
         for group_id, connectors in clusters.items():
             for connector in connectors:
                 stem = f"{group_id}-{connector}"
                 stems[stem] = (*stems.get(stem, ()), (group_id, connector))
-        return cls({leader_transactional_id(group_id): group_id for group_id in clusters}, stems)
+        leaders = {leader_transactional_id(group_id): group_id for group_id in clusters}
+        return cls(leaders, stems, {each.group_id: each for each in groups})
 
     def owners(self, transactional_id: str) -> tuple[Owner, ...]:
         """Every known reading of the ID: none if unknown, more than one if ambiguous."""
@@ -94,7 +107,7 @@ class KnownNames(Struct, frozen=True):
 def ownership(transactional_id: str, names: KnownNames) -> Ownership:
     """The owner of the ID, or the ID's shapes where no owner is known."""
     owners = names.owners(transactional_id)
-    return Ownership(owners, () if owners else shapes_of(transactional_id))
+    return Ownership(owners, () if owners else shapes_of(transactional_id, names.groups))
 
 
 def owners_of(transactional_ids: Iterable[str | None], names: KnownNames) -> dict[str, Ownership]:

@@ -12,6 +12,7 @@ from eosctl.model.skipped import Skipped
 CONNECT_PROTOCOL: Final = "connect"
 """The protocol type under which Connect workers form their group."""
 
+CONSUMER_PROTOCOL: Final = "consumer"
 SHARE_PROTOCOL: Final = "share"
 """The protocol type of share groups (KIP-932)."""
 SHARE_ISOLATION: Final = "share.isolation.level"
@@ -22,7 +23,10 @@ CONSUMER_OFFSETS: Final = "__consumer_offsets"
 
 
 class ListedGroup(Struct, frozen=True):
-    """A group as its coordinator lists it; state is such as Stable or Empty, "" where the broker does not report it."""
+    """A group as its coordinator lists it; state is such as Stable or Empty, "" where the broker does not report it.
+
+    protocol_type is consumer, connect, share (KIP-932) or streams (KIP-1071), "" for offsets without members.
+    """
 
     group_id: str
     protocol_type: str
@@ -35,6 +39,11 @@ class ListedGroup(Struct, frozen=True):
     @property
     def is_share(self) -> bool:
         return self.protocol_type == SHARE_PROTOCOL
+
+    def __str__(self) -> str:
+        """Such as `streams group pay`: consumers are the ordinary kind, and not named."""
+        kind = f"{self.protocol_type} " if self.protocol_type not in {"", CONSUMER_PROTOCOL} else ""
+        return f"{kind}group {self.group_id}"
 
 
 class ShareGroup(Struct, frozen=True):

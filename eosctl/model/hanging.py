@@ -150,13 +150,17 @@ class WaitingGroup(Struct, frozen=True):
 
     lag counts the offsets from its committed offset to the high watermark. Whether members of a consumer group read
     committed cannot be seen from outside: one that reads uncommitted is not held back. A share group that does is not
-    among them.
+    among them. protocol_type is that of the listed group.
     """
 
     group_id: str
     state: str
     committed_offset: int
     lag: int
+    protocol_type: str = ""
+
+    def __str__(self) -> str:
+        return str(ListedGroup(self.group_id, self.protocol_type, self.state))
 
 
 class PendingCommit(Struct, frozen=True):
@@ -186,16 +190,18 @@ class HeldBack(Struct, frozen=True):
 
 
 def waiting_groups(
-    offsets: PartitionOffsets, committed: Mapping[str, int], states: Mapping[str, str]
+    offsets: PartitionOffsets, committed: Mapping[str, int], groups: Mapping[str, ListedGroup]
 ) -> tuple[WaitingGroup, ...]:
     """Groups whose committed offset lies at or before the last stable offset, largest lag first.
 
     A group that committed beyond it reads uncommitted and waits for nothing. One that has lag before the last stable
     offset still moves on, until it gets there.
     """
+    unlisted = ListedGroup("", "", "")
     waiting = [
-        WaitingGroup(group_id, states.get(group_id, ""), offset, offsets.high_watermark - offset)
+        WaitingGroup(group_id, group.state, offset, offsets.high_watermark - offset, group.protocol_type)
         for group_id, offset in committed.items()
+        for group in (groups.get(group_id, unlisted),)
         if 0 <= offset <= offsets.last_stable_offset < offsets.high_watermark
     ]
     return tuple(sorted(waiting, key=lambda each: (-each.lag, each.group_id)))
@@ -332,10 +338,13 @@ class GroupReading(Struct, frozen=True):
     not begin there (KIP-447).
     """
 
-    group_id: str
-    state: str
+    group: ListedGroup
     committed: Mapping[TopicPartition, int] | Skipped
     pending: tuple[TopicPartition, ...] | Skipped = ()
+
+    @property
+    def group_id(self) -> str:
+        return self.group.group_id
 
     def at(self, place: TopicPartition) -> int | None:
         return None if isinstance(self.committed, Skipped) else self.committed.get(place)

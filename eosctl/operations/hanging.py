@@ -19,7 +19,7 @@ from eosctl.analysis.hanging import (
 )
 from eosctl.analysis.transactions import owners_of
 from eosctl.errors import Unreachable, UsageError
-from eosctl.model.groups import CONSUMER_OFFSETS
+from eosctl.model.groups import CONSUMER_OFFSETS, ListedGroup
 from eosctl.model.hanging import (
     GroupReading,
     HangingTransactions,
@@ -281,8 +281,9 @@ def _look(reader: ClusterReader, request: StabilityRequest, connect: ConnectName
 def _read_group(reader: ClusterReader, group_id: str) -> GroupReading:
     """Raises UsageError where the cluster has no such group, or where Connect workers form it."""
     groups, committed = reader.groups(), reader.committed_offsets(group_id)
+    unlisted = ListedGroup(group_id, "", "")
     if isinstance(groups, Skipped):
-        return GroupReading(group_id, "", committed)
+        return GroupReading(unlisted, committed)
     if group_id not in groups and not committed:
         hint = did_you_mean(group_id, groups, "a sink connector's group is connect-NAME unless it has a group.id")
         raise UsageError(f"there is no group {group_id}, or it may not be described", hint=hint)
@@ -291,7 +292,7 @@ def _read_group(reader: ClusterReader, group_id: str) -> GroupReading:
             f"{group_id} is the group of Connect workers, which commits no offsets",
             hint="--group takes a consumer group, such as a sink connector's connect-NAME",
         )
-    return GroupReading(group_id, groups[group_id].state if group_id in groups else "", committed)
+    return GroupReading(groups.get(group_id, unlisted), committed)
 
 
 def _unread_places(group: GroupReading | None, wanted: Wanted) -> Coverage:

@@ -85,7 +85,7 @@ def read_connect_names(reader: ClusterReader, config_topic: str, *, needed: bool
     if group_id is not None and absent:
         notes.append(f"group {group_id}: {no_such_group(group_id, clusters.keys() - {group_id}).reason}")
     return ConnectNames(
-        KnownNames.of(clusters),
+        KnownNames.of(clusters, () if isinstance(groups, Skipped) else groups.values()),
         found if isinstance(found, Skipped) else found.states,
         config_topic if isinstance(found, Skipped) else found.config_topic,
         tuple(notes),

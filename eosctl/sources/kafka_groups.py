@@ -140,20 +140,20 @@ def committed_offsets(
 def waiting_groups_of(
     committed: CommittedOffsets,
     shares: ShareGroups,
-    states: Mapping[str, str],
+    groups: Mapping[str, ListedGroup],
     offsets: Mapping[TopicPartition, PartitionOffsets],
 ) -> Mapping[TopicPartition, tuple[hanging.WaitingGroup, ...]]:
     """Groups that may wait at the last stable offset of each partition, by their committed offsets.
 
-    For a share group, its start offsets count; one that reads uncommitted does not wait. states belong to the
-    groups, by ID.
+    For a share group, its start offsets count; one that reads uncommitted does not wait. groups are those
+    that are listed.
     """
     begun = {group_id: each.starts for group_id, each in shares.items() if not each.reads_uncommitted}
     given = {**committed, **begun}
     known = {group_id: each for group_id, each in given.items() if not isinstance(each, Skipped)}
     return {
         place: hanging.waiting_groups(
-            bounds, {group_id: each[place] for group_id, each in known.items() if place in each}, states
+            bounds, {group_id: each[place] for group_id, each in known.items() if place in each}, groups
         )
         for place, bounds in offsets.items()
     }

@@ -461,16 +461,16 @@ class LiveCluster(CoverageLog):
         groups = self.groups()
         if isinstance(groups, Skipped):
             return groups
-        states = {each.group_id: each.state for each in groups.values() if not each.is_connect}
-        consumers = [each for each in states if not groups[each].is_share]
+        readers = {each.group_id: each for each in groups.values() if not each.is_connect}
+        consumers = [name for name, each in readers.items() if not each.is_share]
         committed = read_or_skip(lambda: kafka_groups.committed_offsets(self._wire, consumers, offsets))
         if isinstance(committed, Skipped):
             return committed
         self.note("committed offsets of group", committed)
-        queues = self.share_groups(sorted(states.keys() - set(consumers))) if offsets else {}
+        queues = self.share_groups(sorted(readers.keys() - set(consumers))) if offsets else {}
         if isinstance(queues, Skipped):
             return queues
-        return kafka_groups.waiting_groups_of(committed, queues, states, offsets)
+        return kafka_groups.waiting_groups_of(committed, queues, readers, offsets)
 
     @asked("committed offsets of group {}")
     def committed_offsets(self, group_id: str) -> Mapping[TopicPartition, int] | Skipped:
@@ -512,14 +512,22 @@ class LiveCluster(CoverageLog):
         return None if isinstance(group, Skipped) else frozenset(each.member_id for each in group.members) or None
 
     def connect_group(self, group_id: str) -> ConnectGroup | Skipped:
-        """As its coordinator describes it. The coverage names the group that may be meant, where there is no such."""
+        """As its coordinator describes it. The coverage names the group that may be meant, where there is no such.
+
+        DescribeGroups knows no group of a newer protocol (KIP-848, KIP-932, KIP-1071): ListGroups says what it is.
+        """
         found = read_or_skip(lambda: kafka_groups.read_connect_group(self._wire, group_id))
-        absent = isinstance(found, ConnectGroup) and found.lacking
-        self.note(f"group {group_id}", self._absent(group_id) if absent else found)
+        if not isinstance(found, ConnectGroup) or not found.lacking:
+            self.note(f"group {group_id}", found)
+            return found
+        groups = read_or_skip(lambda: listed_groups(self._wire))
+        if not isinstance(groups, Skipped) and group_id in groups:
+            listed = groups[group_id]
+            return ConnectGroup(listed.state, listed.protocol_type, "", ())
+        self.note(f"group {group_id}", self._absent(group_id, groups))
         return found
 
-    def _absent(self, group_id: str) -> Skipped:
-        groups = read_or_skip(lambda: listed_groups(self._wire))
+    def _absent(self, group_id: str, groups: Mapping[str, ListedGroup] | Skipped) -> Skipped:
         known = [] if isinstance(groups, Skipped) else [each.group_id for each in groups.values() if each.is_connect]
         return no_such_group(group_id, known)
 

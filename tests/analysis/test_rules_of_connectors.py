@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from eosctl.analysis.acl_findings import Collision, IdOwner, find_collisions
 from eosctl.analysis.inspection import connector_findings, why_impossible
 from eosctl.analysis.rules.connectors import SAYS_NOTHING
-from eosctl.analysis.transactions import shapes_of
+from eosctl.analysis.transactions import KnownNames, ownership, shapes_of
 from eosctl.codecs.connector_files import known_connector
 from eosctl.model.evidence import Preflight
-from eosctl.model.groups import GroupMember
+from eosctl.model.groups import GroupMember, ListedGroup
 from eosctl.model.names import ConnectorTaskId, TopicPartition, leader_transactional_id, task_transactional_id
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Skipped
@@ -379,6 +379,14 @@ def test_what_others_make_of_a_setting_only_they_know() -> None:
 
 
 UUID = "7b9f0a44-0b7f-4c1e-8a52-0a1b2c3d4e5f"
+
+
+def test_a_streams_application_is_named_with_its_group() -> None:
+    groups = [ListedGroup("word-count", "streams", "Stable"), ListedGroup("word-count-0", "consumer", "Empty")]
+    names = KnownNames.of({}, groups)
+    told = str(ownership(f"word-count-{UUID}-1", names))
+    assert told == "unknown, shape of Streams application word-count (streams group, Stable)"
+    assert str(ownership(f"other-{UUID}-1", names)) == "unknown, shape of Streams application other"
 
 
 @pytest.mark.parametrize(

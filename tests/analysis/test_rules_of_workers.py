@@ -380,6 +380,17 @@ def test_a_connector_that_ends_its_transactions_needs_a_timeout_that_somebody_ch
     assert answer("EOS109", evidence).outcome == outcome
 
 
+@pytest.mark.parametrize(
+    ("allowed", "in_connector"), [("transaction.timeout.ms", True), ("retry.backoff.ms", False), ("", False)]
+)
+def test_a_timeout_is_chosen_where_the_allowlist_lets_a_connector_set_it(allowed: str, in_connector: bool) -> None:
+    listed = {POLICY: "Allowlist", "connector.client.config.override.allowlist": allowed}
+    config = inspection(**{"transaction.boundary": "connector"})
+    [found] = answer("EOS109", but(inspection=config, worker_files={A: FILE | listed})).findings
+    assert ("PUT /connectors/x/config" in found.cure) is in_connector
+    assert (f"{POLICY}=Allowlist refuses transaction.timeout.ms" in found.cure) is not in_connector
+
+
 def test_a_timeout_that_only_one_worker_chose_is_chosen_on_that_worker_alone() -> None:
     chosen = {A: FILE | {"producer.transaction.timeout.ms": "600000"}, B: FILE}
     evidence = but(inspection=inspection(**{"transaction.boundary": "connector"}), worker_files=chosen)

@@ -26,6 +26,7 @@ from eosctl.analysis.transaction_log import (
 )
 from eosctl.analysis.transactions import KnownNames, ownership
 from eosctl.model.connectors import ConnectorState
+from eosctl.model.groups import ListedGroup
 from eosctl.model.hanging import OpenTransaction, WaitingGroup, waiting_groups
 from eosctl.model.names import (
     ConnectorTaskId,
@@ -298,12 +299,21 @@ def test_partitions_held_back_longest_come_first():
 
 def test_a_group_waits_at_or_before_the_last_stable_offset_and_one_beyond_it_does_not():
     committed = {"at": 10, "before": 3, "beyond": 11}
-    assert waiting_groups(OFFSETS, committed, {"at": "Stable"}) == (
+    assert waiting_groups(OFFSETS, committed, {"at": ListedGroup("at", "streams", "Stable")}) == (
         WaitingGroup("before", "", 3, 47),
-        WaitingGroup("at", "Stable", 10, 40),
+        WaitingGroup("at", "Stable", 10, 40, "streams"),
     )
     assert waiting_groups(FREE, {"at": 50}, {}) == ()
     assert waiting_groups(OFFSETS, {"has not begun": -1}, {}) == ()
+
+
+@pytest.mark.parametrize(
+    ("protocol_type", "named"),
+    [("streams", "streams group pay"), ("share", "share group pay"), ("consumer", "group pay"), ("", "group pay")],
+)
+def test_a_group_is_named_with_its_type(protocol_type: str, named: str):
+    assert str(ListedGroup("pay", protocol_type, "Stable")) == named
+    assert str(WaitingGroup("pay", "Stable", 3, 4, protocol_type)) == named
 
 
 def test_a_transaction_holds_the_offset_only_where_it_begins_there():

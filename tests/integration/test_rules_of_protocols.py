@@ -4,11 +4,13 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from eosctl.model.versions import NEWEST
+from eosctl.sandbox.java import compile_java
 from eosctl.sandbox.properties import SandboxSpec
 from tests.faulty_sandbox import Sandbox
 from tests.integration.doctoring import Doctor, Eosctl, Rest, arguments, file_source
@@ -99,6 +101,42 @@ def test_a_share_group_reads_uncommitted_by_default_and_waits_once_it_reads_comm
     assert waiting(cluster, eosctl) == ["queue"]
     endless.abort_transaction(30)
     rest.delete("shared")
+
+
+def test_a_streams_group_is_named_with_its_type_and_is_no_group_of_workers(cluster: Sandbox, eosctl: Eosctl) -> None:
+    create_topic(cluster.bootstrap_servers, "streamed")
+    thread = "pay-1f0e3dad-99b2-4c1c-9f2d-0123456789ab-1"
+    at = ("-b", cluster.bootstrap_servers)
+    open_one = transactional_producer(cluster.bootstrap_servers, thread)
+    open_one.begin_transaction()
+    open_one.produce("streamed", b"open")
+    assert open_one.flush(30) == 0
+    with streams_member(cluster, "pay", "streamed"):
+
+        def named() -> bool:
+            listed = eosctl("transactions", "list", *at).stdout
+            return "shape of Streams application pay (streams group, Stable)" in listed
+
+        eventually(named, "the streams group is Stable")
+        read = eosctl("transactions", "lso", *at, "--group", "pay")
+        refused = [eosctl(*each, *at, "--group-id", "pay") for each in (("doctor",), ("offsets", "show"))]
+    open_one.abort_transaction(30)
+    assert "Streams group pay (Stable) has committed no offsets" in read.stdout
+    assert [each.exit_code for each in refused] == [2, 2], "it is no group of Connect workers"
+
+
+@contextmanager
+def streams_member(cluster: Sandbox, group_id: str, topic: str) -> Iterator[None]:
+    """A member of a streams group (KIP-1071) by Kafka's own requests, until the block ends."""
+    jars = jars_of(cluster)
+    classes = compile_java(jars.compiler, Path(__file__).with_name("StreamsGroupMember.java"), jars.classpath)
+    host, _, port = cluster.bootstrap_servers.split(",")[0].rpartition(":")
+    command = [*java_with(jars, classes), "StreamsGroupMember", host, port, group_id, topic]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as member:
+        try:
+            yield
+        finally:
+            member.kill()
 
 
 def consume(cluster: Sandbox, group_id: str, topic: str, records: int) -> None:

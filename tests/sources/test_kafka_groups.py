@@ -10,7 +10,7 @@ import pytest
 from eosctl.clients.wire import Wire
 from eosctl.errors import UsageError
 from eosctl.model.client_properties import ClientProperties
-from eosctl.model.groups import ShareGroup
+from eosctl.model.groups import ListedGroup, ShareGroup
 from eosctl.model.hanging import WaitingGroup
 from eosctl.model.names import TopicPartition
 from eosctl.model.preconditions import ConnectorFacts
@@ -169,8 +169,10 @@ def test_a_share_group_waits_where_it_begins_there_and_may_read_committed(
     isolation: str | Skipped, start: int, waits: bool
 ) -> None:
     group = ShareGroup(isolation, {PLACE: start})
-    expected = (WaitingGroup("queue", "Stable", start, 40),) if waits else ()
-    assert waiting_groups_of({}, {"queue": group}, {"queue": "Stable"}, HELD) == {PLACE: expected}
+    expected = (WaitingGroup("queue", "Stable", start, 40, "share"),) if waits else ()
+    assert waiting_groups_of({}, {"queue": group}, {"queue": ListedGroup("queue", "share", "Stable")}, HELD) == {
+        PLACE: expected
+    }
 
 
 def test_share_groups_stand_beside_consumer_groups_and_one_that_is_not_known_is_left_out() -> None:

@@ -5,7 +5,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from eosctl.analysis.catalogue import connect as kinds
-from eosctl.analysis.client_configs import clients_of, connector_config, refused_by_producer, servers_elsewhere
+from eosctl.analysis.client_configs import (
+    clients_of,
+    connector_config,
+    override_refusal,
+    refused_by_producer,
+    servers_elsewhere,
+    workers_of,
+)
 from eosctl.analysis.connect_requests import for_connector, put_config, restart_tasks
 from eosctl.analysis.errors import explain_error
 from eosctl.analysis.kafka_errors import is_general
@@ -375,8 +382,15 @@ def _unbound(evidence: Evidence) -> Iterator[Finding | Skipped]:
                 name,
                 message,
                 {"transaction_timeout_ms": DEFAULT_TIMEOUT_MS},
-                cure=for_connector(kinds.UNBOUND.fix, name),
+                cure=for_connector(_bound_by(evidence), name),
             )
+
+
+def _bound_by(evidence: Evidence) -> str:
+    """The kind's fix, on the workers where a worker's override policy refuses it in a connector's config (KIP-1188)."""
+    refusal = override_refusal(workers_of(evidence), (TIMEOUT,))
+    on_workers = f"set producer.{TIMEOUT} on all workers to more than the longest transaction takes, and restart them"
+    return kinds.UNBOUND.fix if refusal is None else f"{on_workers} one by one: {refusal}"
 
 
 BOUNDARY_RULES: Final = (

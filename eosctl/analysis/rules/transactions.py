@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from eosctl.analysis.catalogue import transactions as kinds
-from eosctl.analysis.client_configs import clients_of, may_override, servers_elsewhere, workers_of
+from eosctl.analysis.client_configs import clients_of, override_refusal, servers_elsewhere, workers_of
 from eosctl.analysis.connect_requests import for_connector, restart_tasks
 from eosctl.analysis.rules.workers import probes
 from eosctl.model.client_roles import ClientRole
@@ -346,7 +346,6 @@ FENCING_TIMEOUT_MS: Final = 90_000
 BACKOFF: Final = "retry.backoff.ms"
 LONGEST_BACKOFF: Final = "retry.backoff.max.ms"
 DEFAULTS: Final = {BACKOFF: 100, LONGEST_BACKOFF: 1000}
-OVERRIDE_POLICY: Final = "connector.client.config.override.policy"
 MAX_TIMEOUT: Final = "transaction.max.timeout.ms"
 
 
@@ -412,12 +411,8 @@ def _of_connector(evidence: Evidence, name: str, record: int, crowd: int) -> Ite
 
 def _cure(evidence: Evidence) -> str:
     """The kind's fix, without the part that a worker's override policy refuses."""
-    workers = workers_of(evidence)
-    refusing = [each.override_policy for each in workers if not all(may_override(each, key) for key in DEFAULTS)]
-    if not refusing:
-        return kinds.BUDGET.fix
-    why = f"{OVERRIDE_POLICY}={refusing[0]} refuses them in a connector's config"
-    return f"set {kinds.ON_WORKERS} and restart them one by one: {why}"
+    refusal = override_refusal(workers_of(evidence), DEFAULTS)
+    return kinds.BUDGET.fix if refusal is None else f"set {kinds.ON_WORKERS} and restart them one by one: {refusal}"
 
 
 def _setting(evidence: Evidence, connector: str, key: str) -> int | Skipped:

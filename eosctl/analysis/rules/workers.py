@@ -246,7 +246,7 @@ def _no_group(evidence: Evidence) -> Iterator[Finding]:
 
 def no_group(group_id: str, group: ConnectGroup, *, workers_answer: bool) -> Finding | None:
     """EOS020 where the group is not that of the workers that answer, or not one of workers."""
-    if group.members and group.protocol_type != "connect":
+    if group.protocol_type != "connect" and (group.members or group.protocol_type):
         message = f"the group is one of {group.protocol_type or 'unknown'} clients, not of Connect workers"
         return kinds.NO_GROUP.finding(group_id, message, {"protocol_type": group.protocol_type})
     if group.members or not workers_answer:

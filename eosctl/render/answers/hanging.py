@@ -347,7 +347,7 @@ def _who_waits(rows: Sequence[JudgedRow]) -> list[str]:
     said = []
     for row in rows:
         groups = row.waiting_groups
-        names = [] if isinstance(groups, Skipped) else [f"group {each.group_id} (lag {each.lag})" for each in groups]
+        names = [] if isinstance(groups, Skipped) else [f"{each} (lag {each.lag})" for each in groups]
         waiting = [*names, *row.waiting_connect, *_pending(row.pending_offset_commits)]
         if waiting:
             said.append(f"behind {row.topic}-{row.partition} may wait: {', '.join(waiting)}")
@@ -449,13 +449,16 @@ def _group(group: GroupReading) -> ReadingGroupRow:
     pending = group.pending
     return ReadingGroupRow(
         group_id=group.group_id,
-        state=group.state,
+        state=group.group.state,
+        protocol_type=group.group.protocol_type,
         pending_offset_commits=pending if isinstance(pending, Skipped) else [str(each) for each in pending],
     )
 
 
 def _of_the_group(group: GroupReading, found: LastStableOffsets) -> Iterator[str]:
-    name = f"Group {group.group_id} ({group.state})" if group.state else f"Group {group.group_id}"
+    listed = group.group
+    named = f"{listed} ({listed.state})" if listed.state else str(listed)
+    name = named[0].upper() + named[1:]
     if isinstance(group.committed, Skipped):
         yield f"{name}: the offsets that it committed were not read."
     elif not group.committed:

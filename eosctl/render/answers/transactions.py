@@ -194,6 +194,7 @@ class ReadingGroupRow(Struct, frozen=True):
 
     group_id: str
     state: str
+    protocol_type: str
     pending_offset_commits: list[str] | Skipped
 
 
