@@ -248,14 +248,21 @@ EMPTY: Final = frozenset({"-", '""'})
 def table(document: Document, page: Page) -> str:
     """Prose, blocks in order, then why anything is unknown, then the notes; an empty line between the parts.
 
-    On a terminal a verdict comes last, and tables show what distinguishes rows.
+    On a terminal a verdict comes last, and tables show what distinguishes rows. A summary of nothing needs no table.
     """
     prose = [line for sentence in document.prose for line in _sentence(sentence, page)]
-    parts = [list(_block(document, block, page)) for block in document.blocks]
+    parts = [list(_block(document, block, page)) for block in document.blocks if not _is_said(block, document)]
     parts.append([page.paint(line, Tone.FAINT) for reason in _reasons(document) for line in _sentence(reason, page)])
     parts.append([line for note in document.notes for line in _sentence(note, page)])
     parts.insert(len(parts) if document.concludes and page.width is not None else 0, prose)
     return "\n".join("".join(f"{line}\n" for line in part) for part in parts if part)
+
+
+def _is_said(block: Table | Fields | Findings, document: Document) -> bool:
+    """Whether it is the answer's one table, without rows, so that the summary has said all."""
+    if not isinstance(block, Table) or block.title or len(document.blocks) != 1:
+        return False
+    return bool(document.prose) and not look_up(document.data, block.rows)
 
 
 def _sentence(text: str, page: Page) -> list[str]:

@@ -4,10 +4,12 @@ import csv
 from io import StringIO
 
 import pytest
+from msgspec.structs import replace
 
 from eosctl.render.cells import Page, brief_of, brief_owner
 from eosctl.render.document import Column, Document, Table, Tone, figure
 from eosctl.render.formats import Output, text_of
+from tests.render import real_names
 from tests.render.real_names import ANSWERS, CONNECTORS, GOLDEN, TOPIC, WIDTHS, shown
 
 PIPED = Page(None, colour=False)
@@ -62,6 +64,42 @@ def test_no_name_can_forge_a_row(output: Output) -> None:
     lines = text_of(hostile, output, PIPED).splitlines()
     assert lines[-1].startswith(r"x\n\x1b[2J\u202ey")
     assert len(lines) == (2 if output is Output.CSV else 1)
+
+
+LONG = tuple(f"{name[:39]}.{name[:38]}-{number}" for number, name in enumerate(CONNECTORS))
+
+
+@pytest.mark.parametrize("name", sorted(ANSWERS.keys() - {"audit"}))
+def test_a_connector_with_a_name_as_long_as_the_line_stands_whole_and_widens_nothing_else(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such a name is a value on a line of its own: what stands beside it on a line is no longer than a label."""
+    assert {len(each) for each in LONG} == {80}
+    monkeypatch.setattr(real_names, "CONNECTORS", LONG)
+    shown_lines = shown(name, 80).splitlines()
+    assert any(each in line for line in shown_lines for each in LONG)
+    assert [line for line in shown_lines if len(line) > 80 and not any(each[:-1] in line for each in LONG)] == []
+    assert max(len(line.rstrip()) for line in shown_lines) <= 80 + len("TRANSACTIONAL-ID  connect-commerce--0")
+
+
+def test_one_connector_with_a_long_name_does_not_make_a_table_a_list() -> None:
+    rows = [row("a"), row("b", note="fine"), row(LONG[0], "sink", 3)]
+    assert [line.split() for line in lines(*rows, width=80)] == [
+        ["NAME", "KIND", "COUNT", "NOTE"],
+        ["a", "source", "1", "-"],
+        ["b", "source", "1", "fine"],
+        [LONG[0]],
+        ["sink", "3", "-"],
+    ]
+
+
+def test_a_question_that_nothing_answers_is_answered_in_one_line() -> None:
+    """ "Does anything hang?": the summary says no, and a table that says it again is one line too many."""
+    asked = Document("k", {"rows": []}, blocks=(Table("rows", COLUMNS, empty="nothing hangs"),))
+    assert text_of(replace(asked, prose=("0 of 25 partitions.",)), Output.TABLE, PIPED) == "0 of 25 partitions.\n"
+    assert text_of(asked, Output.TABLE, PIPED) == "nothing hangs\n", "without a summary the table says it"
+    noted = replace(asked, prose=("0 of 25 partitions.",), notes=("1 was not read",))
+    assert text_of(noted, Output.TABLE, PIPED) == "0 of 25 partitions.\n\n1 was not read\n", "unknown is not fine"
 
 
 COLUMNS = (Column("NAME", "name"), Column("KIND", "kind"), figure("COUNT", "count"), Column("NOTE", "note"))
