@@ -1,9 +1,13 @@
 """Which preconditions hold, in words where they do not, and which ones a step brings about itself."""
 
+from typing import get_args
+
 import pytest
+from msgspec.structs import replace
 
 from eosctl.codecs.offsets_topic import entries_by_connector, offsets_now
-from eosctl.model.names import Side
+from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType
+from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, Side, TopicPartition
 from eosctl.model.plan import (
     AwaitOperator,
     Check,
@@ -19,21 +23,32 @@ from eosctl.model.plan import (
     standings,
 )
 from eosctl.model.preconditions import (
+    AclsPresent,
     ClusterIs,
+    ConnectorConfigIs,
     ConnectorFacts,
     ConnectorStopped,
+    NoLiveOwner,
     NoOpenTransaction,
     OffsetsNow,
     OffsetsUnchanged,
+    OpenNow,
+    OpenPart,
     PlanFacts,
+    Precondition,
     TopicIsCompact,
     TopicIsCompactOrAbsent,
     TopicNow,
+    TransactionHangs,
+    TransactionNow,
+    TransactionUnchanged,
 )
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
 from eosctl.model.strimzi import OperatedConnectors
 from eosctl.model.topics import TopicFacts
+from eosctl.model.transactions import TransactionState
+from eosctl.model.workers import LiveOwner, LiveOwners
 from tests.planning.offsets_topics import topic_of
 
 S, T = Side.SOURCE, Side.TARGET
@@ -50,6 +65,45 @@ def connector(facts: ConnectorFacts | Skipped) -> PlanFacts:
 
 def offsets(records: str = "r", values: str = "v", open_: tuple[str, ...] = ()) -> PlanFacts:
     return PlanFacts(offsets={(T, "t", "c"): OffsetsNow(records, values, open_)})
+
+
+def config(digest: str | None) -> PlanFacts:
+    return PlanFacts(config_digests={(S, "c"): digest})
+
+
+TASK = LiveOwner("g", ConnectorTaskId("c", 0), "w")
+
+
+def owners(*tasks: LiveOwner, unread: str | None = None) -> PlanFacts:
+    unknown = {} if unread is None else {unread: Skipped("no access")}
+    return PlanFacts(live_owners={S: LiveOwners({("g-c", 0): tasks} if tasks else {}, unknown=unknown)})
+
+
+PLACE = TopicPartition("t", 0)
+HANGS = TransactionHangs(S, "t", 0, 7, 40)
+
+
+def hanging(now: OpenNow | None) -> PlanFacts:
+    return PlanFacts(open_transactions={(S, PLACE, 7): now})
+
+
+LAST = OpenPart("t", 0, 40, 9)
+UNENDED = TransactionUnchanged(S, "x", 7, 1, 5, (LAST,))
+ONGOING = TransactionNow(TransactionState.ONGOING, ProducerIdAndEpoch(7, 1), 5, {PLACE: LAST})
+PREPARE_COMMIT, PREPARE_ABORT = TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT
+COMPLETE_COMMIT = TransactionState.COMPLETE_COMMIT
+
+
+def transaction(now: TransactionNow | Skipped) -> PlanFacts:
+    return PlanFacts(transactions={(S, "x"): now})
+
+
+ON_T = ResourcePattern(ResourceType.TOPIC, "t", PatternType.LITERAL)
+MAY_WRITE, MAY_READ = (AclBinding("User:a", each, ON_T) for each in (Operation.WRITE, Operation.READ))
+
+
+def bindings(*there: AclBinding) -> PlanFacts:
+    return PlanFacts(acls={S: frozenset(there)})
 
 
 @pytest.mark.parametrize(
@@ -76,11 +130,50 @@ def offsets(records: str = "r", values: str = "v", open_: tuple[str, ...] = ()) 
         (OffsetsUnchanged(T, "t", "c", "x", "r"), offsets(), "changed since the plan was made"),
         (NoOpenTransaction(T, "t", "c"), offsets(), None),
         (NoOpenTransaction(T, "t", "c"), offsets(open_=("7/1",)), "open transaction of producer 7/1"),
+        (ConnectorConfigIs(S, "c", "d"), config("d"), None),
+        (ConnectorConfigIs(S, "c", "d"), config(None), None),
+        (ConnectorConfigIs(S, "c", "d"), config("e"), "exists with a config other than the plan's"),
+        (NoLiveOwner(S, ("g-c-0",)), owners(), None),
+        (NoLiveOwner(S, ("g-c-0",)), owners(TASK), "g-c-0"),
+        (NoLiveOwner(S, ("g-c-0",), besides="g"), owners(TASK), None),
+        (NoLiveOwner(S, ("g-c-0",), besides="h"), owners(TASK), "g-c-0"),
+        (NoLiveOwner(S, ("g-c-1",)), owners(TASK), None),
+        (NoLiveOwner(S, ("g-c-0",)), owners(unread="g"), "no access"),
+        (NoLiveOwner(S, ("g-c-0",)), owners(unread="another"), None),
+        (HANGS, hanging(None), None),
+        (HANGS, hanging(OpenNow(40, hangs=True)), None),
+        (HANGS, hanging(OpenNow(41, hangs=True)), "from offset 41 open now, not from 40"),
+        (HANGS, hanging(OpenNow(40, hangs=False)), "does not hang: its coordinator knows it"),
+        (HANGS, hanging(OpenNow(40, hangs=Skipped("no access"))), "hangs is unknown: no access"),
+        (replace(HANGS, forced=True), hanging(OpenNow(40, hangs=False)), None),
+        (replace(HANGS, forced=True), hanging(OpenNow(40, hangs=Skipped("no access"))), None),
+        (replace(HANGS, forced=True), hanging(OpenNow(41, hangs=True)), "from offset 41 open now, not from 40"),
+        (UNENDED, transaction(ONGOING), None),
+        (UNENDED, transaction(Skipped("no answer")), "is unknown: no answer"),
+        (UNENDED, transaction(TransactionNow(None)), "no coordinator knows x any more"),
+        (UNENDED, transaction(replace(ONGOING, state=PREPARE_COMMIT)), None),
+        (UNENDED, transaction(replace(ONGOING, state=COMPLETE_COMMIT, started_ms=6)), "of the plan has ended"),
+        (UNENDED, transaction(replace(ONGOING, state=PREPARE_ABORT)), "x is PrepareAbort as 7/1 now"),
+        (UNENDED, transaction(replace(ONGOING, started_ms=6)), "the transaction of the plan has ended"),
+        (UNENDED, transaction(replace(ONGOING, producer=ProducerIdAndEpoch(7, 2))), "producer 7/2 now, not by 7/1"),
+        (UNENDED, transaction(replace(ONGOING, parts={PLACE: OpenPart("t", 0, 40, 10)})), "not gone: it wrote to t-0"),
+        (UNENDED, transaction(replace(ONGOING, parts={PLACE: Skipped("no leader")})), "is unknown in t-0: no leader"),
+        (UNENDED, transaction(replace(ONGOING, parts={})), "is unknown in t-0, which is hidden"),
+        (AclsPresent(S, (MAY_WRITE, MAY_READ)), bindings(MAY_WRITE, MAY_READ), None),
+        (AclsPresent(S, (MAY_WRITE, MAY_READ)), bindings(MAY_WRITE), f"not there, the first: {MAY_READ}"),
+        (AclsPresent(S, (MAY_WRITE,)), PlanFacts(acls={S: Skipped("no access")}), "are there is unknown: no access"),
     ],
-)
+)  # fmt: skip
 def test_a_precondition_holds_or_says_why_not(precondition, facts: PlanFacts, told: str | None):
+    """A row for each way in which it does not hold; what could not be read does not hold either."""
     found = precondition.violation(facts)
     assert found == told if told is None else told in (found or "")
+
+
+def test_every_kind_of_precondition_has_a_row_with_which_it_holds_and_one_with_which_it_does_not():
+    rows = test_a_precondition_holds_or_says_why_not.pytestmark[0].args[1]
+    assert {type(each) for each, _, told in rows if told is None} == {*get_args(Precondition)}
+    assert {type(each) for each, _, told in rows if told is not None} == {*get_args(Precondition)}
 
 
 def test_an_open_transaction_is_waited_for_or_ended_because_a_new_plan_would_meet_it_too():

@@ -26,6 +26,7 @@ from tests.mutants.trial import Trial
 ROOT: Final = Path(__file__).resolve().parents[2]
 WORK: Final = ROOT / "build" / "mutants"
 EQUIVALENT: Final = Path(__file__).with_name("equivalent.toml")
+RATE: Final = Path(__file__).with_name("rate.json")
 ROOMS: Final = ("model", "codecs", "analysis", "planning", "executors")
 TESTS: Final = (
     "model",
@@ -49,12 +50,16 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 2)
     parser.add_argument("--only", default="", help="paths that contain this")
+    parser.add_argument(
+        "--check", type=int, default=0, help="so many are tried in a fresh process, too"
+    )
+    parser.add_argument("--keep", action="store_true", help=f"add the rate to {RATE.name}")
     given = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
     sample = sampled(given.seed, given.count, given.only)
     begun = time.monotonic()
-    noticed = tried(sample, given.processes)
-    return report(given.seed, sample, noticed, time.monotonic() - begun)
+    noticed = tried(sample, given.processes, given.check)
+    return report(given.seed, sample, noticed, time.monotonic() - begun, keep=given.keep)
 
 
 def sampled(seed: int, count: int, only: str) -> list[Mutant]:
@@ -64,8 +69,8 @@ def sampled(seed: int, count: int, only: str) -> list[Mutant]:
     return sorted(random.Random(seed).sample(every, min(count, len(every))))
 
 
-def tried(sample: Sequence[Mutant], processes: int) -> dict[Mutant, str]:
-    """Of each mutant the test that failed with it, or nothing."""
+def tried(sample: Sequence[Mutant], processes: int, checks: int) -> dict[Mutant, str]:
+    """Of each mutant the test that failed with it, or nothing; SystemExit where a fresh process says otherwise."""
     trial = Trial(ROOT, ROOMS, sample, WORK, processes)
     os.environ["CI"] = "true"
     # A browser decides nothing in these rooms, and takes a minute.
@@ -77,6 +82,11 @@ def tried(sample: Sequence[Mutant], processes: int) -> dict[Mutant, str]:
     if ended or len(trial.noticed) + len(trial.untried) != len(sample):
         raise SystemExit(f"the tests could not be collected or tried: pytest ended with {ended}")
     tree = copy_of_tree(WORK / "tree")
+    for mutant in random.Random(0).sample(sorted(trial.noticed), min(checks, len(trial.noticed))):
+        name = trial.noticed[mutant]
+        names = [name] if "::" in name else trial.chosen[mutant]
+        if bool(fails(tree, mutant, names)) != bool(name):
+            raise SystemExit(f"a fresh process says otherwise of {mutant}, of which was said: {name or 'survived'}")
     return trial.noticed | {mutant: fails(tree, mutant, files) for mutant, files in trial.untried.items()}
 
 
@@ -91,10 +101,12 @@ def copy_of_tree(place: Path) -> Path:
     return place
 
 
-def fails(place: Path, mutant: Mutant, files: Sequence[str]) -> str:
-    """What a mutant that is decided at import does to the tests in these files, in a process of their own."""
-    if not files:
+def fails(place: Path, mutant: Mutant, tests: Sequence[str]) -> str:
+    """What a mutant does to these tests, or files of tests, in a process of their own."""
+    if not tests:
         return ""
+    names = place / "tests.txt"
+    names.write_text("".join(f"{each}\n" for each in tests))
     file = place / mutant.path
     original = file.read_text()
     file.write_text(mutant.apply(original))
@@ -114,7 +126,7 @@ def fails(place: Path, mutant: Mutant, files: Sequence[str]) -> str:
     environment = {**os.environ, "PYTHONPATH": str(place), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         ran = subprocess.run(
-            [*command, *files], cwd=place, env=environment, capture_output=True, timeout=LONGEST_S, check=False
+            [*command, f"@{names}"], cwd=place, env=environment, capture_output=True, timeout=LONGEST_S, check=False
         )
     except subprocess.TimeoutExpired:
         return "(did not end)"
@@ -131,7 +143,7 @@ def reasons() -> dict[tuple[str, str, str], str]:
     return {(each["path"], each["original"], each["changed"]): each["why"] for each in listed}
 
 
-def report(seed: int, sample: Sequence[Mutant], noticed: Mapping[Mutant, str], seconds: float) -> int:
+def report(seed: int, sample: Sequence[Mutant], noticed: Mapping[Mutant, str], seconds: float, *, keep: bool) -> int:
     """Prints survivors and the rate, and keeps both."""
     known = reasons()
     alive = [each for each in sample if not noticed[each]]
@@ -146,6 +158,10 @@ def report(seed: int, sample: Sequence[Mutant], noticed: Mapping[Mutant, str], s
     ]
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     kept = {"seed": seed, "mutants": len(sample), "equivalent": len(equal), "rate": round(rate, 4)}
+    if keep:
+        rows = json.loads(RATE.read_text()) if RATE.exists() else []
+        rows.append({"date": time.strftime("%Y-%m-%d", time.gmtime()), **kept})
+        RATE.write_text(json.dumps(rows, indent=2) + "\n")
     kept |= {"seconds": round(seconds), "survivors": [str(each) for each in survivors]}
     (WORK / "result.json").write_text(json.dumps(kept, indent=2) + "\n")
     return 0 if rate >= 0.95 else 1

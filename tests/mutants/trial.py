@@ -5,7 +5,6 @@ then. What Python runs once, at import, is not changed by that; such mutants are
 """
 
 import contextlib
-import functools
 import gc
 import hashlib
 import inspect
@@ -34,9 +33,14 @@ class Trial:
 
     def __init__(self, root: Path, rooms: Sequence[str], mutants: Sequence[Mutant], work: Path, processes: int) -> None:
         self._root, self._rooms, self._mutants, self._work, self._processes = root, rooms, mutants, work, processes
+        # What runs is what was there when it was imported: the tree may change while mutants are tried.
+        self._sources = {
+            str(each.relative_to(root)): each.read_text() for each in sorted((root / "eosctl").rglob("*.py"))
+        }
         self._failed = False
         self.noticed: dict[Mutant, str] = {}
         self.untried: dict[Mutant, list[str]] = {}
+        self.chosen: dict[Mutant, list[str]] = {}
 
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -52,11 +56,12 @@ class Trial:
         gc.freeze()
         tests = self._tests_by_line(items, functions)
 
+        self.chosen = {each: tests.get((each.path, each.line), []) for each in self._mutants}
+
         def shard(number: int) -> Iterable[object]:
             for index in range(number, len(self._mutants), self._processes):
                 mutant = self._mutants[index]
-                chosen = [items[name] for name in tests.get((mutant.path, mutant.line), ())]
-                yield index, *self._try(mutant, chosen, functions)
+                yield index, *self._try(mutant, [items[name] for name in self.chosen[mutant]], functions)
 
         for index, name, tried in self._in_forks("tried", shard):
             mutant = self._mutants[index]
@@ -85,13 +90,11 @@ class Trial:
         A test whose file is as it was, and each file of eosctl in which it decided something, is not measured again.
         """
         kept = self._work / "measured.jsonl"
-        digest = functools.cache(lambda path: _digest(self._root / path))
-        rows = {row["test"]: row for row in map(json.loads, kept.read_text().splitlines() if kept.exists() else ())}
-        known = {
-            name: row
-            for name, row in rows.items()
-            if name in items and all(digest(path) == seen for path, seen in row["files"].items())
-        }
+        digests = {path: _digest(source) for path, source in self._sources.items()}
+        for file in {name.partition("::")[0] for name in items}:
+            digests[file] = _digest((self._root / file).read_text())
+        rows = map(json.loads, kept.read_text().splitlines() if kept.exists() else ())
+        known = {row["test"]: row for row in rows if row["test"] in items and row["files"].items() <= digests.items()}
         files: dict[str, list[pytest.Item]] = defaultdict(list)
         for name, item in items.items():
             if name not in known:
@@ -102,7 +105,7 @@ class Trial:
             hits = self._hits(functions)
             for share in shares[number]:
                 for row in self._measure(files[share], hits):
-                    row["files"] = {path: digest(path) for path in (share, *row["lines"])}
+                    row["files"] = {path: digests[path] for path in (share, *row["lines"])}
                     with kept.open("a") as out:
                         out.write(json.dumps(row) + "\n")
                     yield row
@@ -110,12 +113,7 @@ class Trial:
         for row in self._in_forks("measured", measure):
             known[row["test"]] = row
         kept.write_text("".join(json.dumps(row) + "\n" for row in known.values()))
-        tests: dict[tuple[str, int], list[str]] = defaultdict(list)
-        for name, row in sorted(known.items(), key=lambda each: each[1]["seconds"]):
-            for path, lines in row["lines"].items():
-                for line in lines:
-                    tests[path, line].append(name)
-        return tests
+        return _by_line(known)
 
     def _hits(self, functions: Functions) -> set[tuple[str, int]]:
         """Path and line of each decision that is come to from now on: all functions of the rooms note it."""
@@ -124,8 +122,7 @@ class Trial:
             path = os.path.relpath(file, self._root)
             if path.split("/")[1] not in self._rooms:
                 continue
-            source = Path(file).read_text()
-            noting = compile(noting_decisions(source), file, "exec")
+            noting = compile(noting_decisions(self._sources[path]), file, "exec")
             codes = {(each.co_qualname, each.co_firstlineno): each for each in _all(noting)}
             for (there, name, line), found in functions.items():
                 code = codes.get((name, line)) if there == file else None
@@ -153,7 +150,7 @@ class Trial:
 
     def _try(self, mutant: Mutant, chosen: Sequence[pytest.Item], functions: Functions) -> tuple[str, bool]:
         """Name of the test that fails with the mutant, or nothing; and whether it could be tried here."""
-        changed = _changed(self._root, mutant, functions)
+        changed = _changed(str(self._root / mutant.path), self._sources[mutant.path], mutant, functions)
         if not changed:
             return "", False
         reading, writing = os.pipe()
@@ -179,8 +176,17 @@ class Trial:
         return name or ("" if ended and status == 0 else "(did not end)"), True
 
 
-def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.exists() else ""
+def _by_line(measured: Mapping[str, dict[str, Any]]) -> Mapping[tuple[str, int], list[str]]:
+    tests: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for name, row in sorted(measured.items(), key=lambda each: each[1]["seconds"]):
+        for path, lines in row["lines"].items():
+            for line in lines:
+                tests[path, line].append(name)
+    return tests
+
+
+def _digest(source: str) -> str:
+    return hashlib.sha256(source.encode()).hexdigest()[:16]
 
 
 def _fork(work: Callable[[], None], errors: Path | None = None) -> int:
@@ -219,15 +225,13 @@ def _functions(below: str) -> Functions:
     return found
 
 
-def _changed(root: Path, mutant: Mutant, functions: Functions) -> list[tuple[FunctionType, CodeType]]:
+def _changed(file: str, source: str, mutant: Mutant, functions: Functions) -> list[tuple[FunctionType, CodeType]]:
     """The functions that hold the decision with their new code; none where it is decided at import."""
-    file = root / mutant.path
-    source = file.read_text()
-    before, after = compile(source, str(file), "exec"), compile(mutant.apply(source), str(file), "exec")
+    before, after = compile(source, file, "exec"), compile(mutant.apply(source), file, "exec")
     old, new = _outermost(before, mutant.line), _outermost(after, mutant.line)
     if old is None or new is None or old.co_freevars != new.co_freevars:
         return []
-    return [(each, new) for each in functions.get((str(file), old.co_qualname, old.co_firstlineno), [])]
+    return [(each, new) for each in functions.get((file, old.co_qualname, old.co_firstlineno), [])]
 
 
 def _outermost(code: CodeType, line: int) -> CodeType | None:
