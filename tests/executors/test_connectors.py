@@ -24,6 +24,8 @@ from eosctl.executors.connectors import (
     create_connector,
     delete_connector,
     is_running,
+    resume_connector,
+    set_connector_config,
     stop_connector,
 )
 from eosctl.model.migration import MigrationFacts
@@ -35,6 +37,7 @@ from eosctl.model.plan import (
     DeleteConnector,
     Plan,
     ResumeConnector,
+    SetConnectorConfig,
     StopConnector,
     VerifyOffsets,
     WriteOffsets,
@@ -180,6 +183,8 @@ class Connect:
     states: dict[str, str] = field(default_factory=dict)
     offsets: str = NOTHING
     begun_at: list[str] = field(default_factory=list)
+    answers: list[list[dict[str, Any]]] = field(default_factory=list)
+    after_resume: str = "RUNNING"
     url: str = "http://worker:8083"
     timeout_s: float = 1.0
 
@@ -198,8 +203,8 @@ class Connect:
             case "GET", "/connectors?expand=status":
                 status = {name: {"connector": {"state": state}, "tasks": []} for name, state in self.states.items()}
                 return RestResponse(200, {name: {"status": each} for name, each in status.items()})
-            case "GET", "/connectors/orders/config":
-                return RestResponse(200, self.configs["orders"])
+            case "GET", "/connectors/orders/config" | "/connectors/pattern/config":
+                return RestResponse(200, self.configs[path.split("/")[2]])
             case "POST", "/connectors":
                 assert body is not None
                 self.configs[body["name"]] = body["config"]
@@ -213,6 +218,19 @@ class Connect:
                     raise NotFound("unknown connector")
                 self.states["orders"] = "STOPPED"
                 return RestResponse(204, None)
+        return self._of_existing(method, path, body)
+
+    def _of_existing(self, method: str, path: str, body: dict[str, Any] | None) -> RestResponse:
+        match method, path:
+            case "PUT", "/connectors/orders/config":
+                assert body is not None
+                self.configs["orders"] = body
+                return RestResponse(200, None)
+            case "GET", "/connectors/orders/offsets":
+                return RestResponse(200, {"offsets": self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]})
+            case "PUT", "/connectors/orders/resume":
+                self.states["orders"] = self.after_resume
+                return RestResponse(202, None)
         raise AssertionError((method, path))
 
     def resume(self) -> str:
@@ -356,6 +374,69 @@ def test_a_sink_is_deleted_again():
     with pytest.raises(Refused, match="connector orders is a sink, which has no source offsets: it was deleted again"):
         created(connect)
     assert connect.configs == {}
+
+
+CHANGES = {"offsets.storage.topic": "own", "tasks.max": None}
+CHANGED = {**CONFIG, "offsets.storage.topic": "own"}
+
+
+def configured(connect: Connect, copied_from: str | None = None) -> str:
+    access: Any = connect
+    return set_connector_config(
+        SetConnectorConfig(S, "orders", CHANGES, {}, copied_from), lambda: None, access=lambda _: access
+    )
+
+
+def test_a_connector_is_configured_with_the_changes_and_with_nothing_else():
+    connect = Connect(configs={"orders": {**CONFIG, "tasks.max": "2"}})
+    assert configured(connect) == "connector orders: offsets.storage.topic=own, tasks.max removed"
+    assert connect.configs == {"orders": CHANGED}
+    assert configured(connect) == "connector orders is configured so already", "so a run that was killed is finished"
+
+
+def test_a_connector_that_does_not_exist_is_not_created_unless_the_plan_copies_one():
+    with pytest.raises(Refused, match="connector orders does not exist"):
+        configured(Connect())
+    with pytest.raises(Refused, match="connector pattern, whose config is to be copied, does not exist"):
+        configured(Connect(), "pattern")
+    old = Connect(version="3.6.2", configs={"pattern": CONFIG})
+    with pytest.raises(Unsupported, match=r"needs Connect 3\.7\.0"):
+        configured(old, "pattern")
+    assert old.configs.keys() == {"pattern"}
+
+
+def test_a_copied_connector_begins_stopped_under_its_own_name():
+    connect = Connect(configs={"pattern": {**CONFIG, "name": "pattern", "tasks.max": "2"}})
+    assert configured(connect, "pattern") == "connector orders created STOPPED, with the config of pattern"
+    assert (connect.configs["orders"], connect.states) == (CHANGED, {"orders": "STOPPED"})
+
+
+RIGHT, WRONG = ([{"partition": {"server": "shop"}, "offset": {"lsn": each}}] for each in (7, 9))
+
+
+def resumed(connect: Connect, topic: str | None = "own") -> str:
+    access: Any = connect
+
+    def contradiction(answer: Sequence[ConnectorOffset], _: object) -> str | None:
+        return None if [each.offset for each in answer] == [{"lsn": 7}] else "another position"
+
+    checks = ResumeChecks(lambda *_: (), contradiction, is_overtaken)
+    return resume_connector(ResumeConnector(S, "orders", topic), lambda: None, access=access, checks=checks)
+
+
+def test_a_connector_is_resumed_once_its_worker_answers_the_offsets_that_were_written():
+    """A worker may have to read its topics first; one without an answer, before Connect 3.5, is not waited for."""
+    connect = Connect(answers=[WRONG, WRONG, RIGHT], states={"orders": "STOPPED"})
+    with pytest.raises(TimedOut):
+        resumed(connect)
+    assert (connect.answers, connect.states) == ([RIGHT], {"orders": "RUNNING"}), "it has no tasks here, and is awaited"
+
+
+def test_a_connector_whose_worker_keeps_its_offsets_elsewhere_is_not_resumed():
+    connect = Connect(answers=[WRONG], states={"orders": "STOPPED"}, timeout_s=0.1)
+    with pytest.raises(Refused, match="of topic own the worker at http://worker:8083 answers another position for"):
+        resumed(connect)
+    assert connect.states == {"orders": "STOPPED"}
 
 
 def test_a_file_of_several_connectors_is_not_the_config_of_one():
