@@ -10,6 +10,7 @@ import hashlib
 import inspect
 import json
 import os
+import resource
 import select
 import signal
 import time
@@ -24,7 +25,10 @@ import pytest
 
 from tests.mutants.decisions import NOTE, Mutant, noting_decisions
 
-LONGEST_S: Final = 60.0
+LONGEST_S: Final = 3600.0
+OFTEN: Final = 4
+SPARE_S: Final = 5
+"""A mutant that takes more CPU than its tests take OFTEN without it, and SPARE_S, does not end."""
 Functions = Mapping[tuple[str, str, int], list[FunctionType]]
 
 
@@ -41,6 +45,7 @@ class Trial:
         self.noticed: dict[Mutant, str] = {}
         self.untried: dict[Mutant, list[str]] = {}
         self.chosen: dict[Mutant, list[str]] = {}
+        self._seconds: dict[str, float] = {}
 
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -113,6 +118,7 @@ class Trial:
         for row in self._in_forks("measured", measure):
             known[row["test"]] = row
         kept.write_text("".join(json.dumps(row) + "\n" for row in known.values()))
+        self._seconds = {name: row["seconds"] for name, row in known.items()}
         return _by_line(known)
 
     def _hits(self, functions: Functions) -> set[tuple[str, int]]:
@@ -154,9 +160,11 @@ class Trial:
         if not changed:
             return "", False
         reading, writing = os.pipe()
+        longest = SPARE_S + int(OFTEN * sum(self._seconds[each.nodeid] for each in chosen))
 
         def run() -> None:
             os.setsid()
+            resource.setrlimit(resource.RLIMIT_CPU, (longest, longest))
             for function, code in changed:
                 function.__code__ = code
             for at, item in enumerate(chosen):
