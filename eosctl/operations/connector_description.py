@@ -22,7 +22,7 @@ from eosctl.model.connectors import ConnectorType
 from eosctl.model.evidence import Evidence
 from eosctl.model.hanging import LastStableOffsets
 from eosctl.model.names import did_you_mean
-from eosctl.model.skipped import Skipped, not_asked, read_or_skip
+from eosctl.model.skipped import Cause, Skipped, not_asked, read_or_skip
 from eosctl.model.status_topic import StatusRecord
 from eosctl.model.timeline import TimelineFacts
 from eosctl.model.topics import TopicFacts
@@ -147,6 +147,11 @@ def list_connectors(session: Session, request: EvidenceRequest) -> ListedConnect
         version = read_or_skip(reader.connect_version)
     inspection = read_or_skip(lambda: inspection_of(reader.config_topic(topics["config"]), known, version))
     if isinstance(statuses, Skipped) and isinstance(inspection, Skipped):
+        if statuses.cause is Cause.OTHER_GROUP:
+            raise UsageError(
+                f"no connector of Connect group {group_id} is known: {statuses.reason}; {inspection.reason}",
+                hint="give the --group-id that is their own, or leave it out",
+            )
         raise Unreachable(
             f"no connector is known: {statuses.reason}; {inspection.reason}",
             hint="name a worker with --connect-url, or the brokers with -b",

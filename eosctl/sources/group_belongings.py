@@ -228,7 +228,7 @@ def _other_topic(role: str, topic: str, group_id: str, writers: Sequence[str]) -
     return UsageError(
         f"{topic} is not the {role} topic of Connect group {group_id}: transactional ID {first_few(writers, most=1)} "
         "writes to it, and none of that group",
-        hint=f"give the --group-id that is the topic's own, or: {_hint(role, group_id)}",
+        hint=f"give the --group-id that is the topic's own; or {_hint(role, group_id)}",
     )
 
 

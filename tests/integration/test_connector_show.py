@@ -189,3 +189,11 @@ def test_a_name_that_is_no_connector_and_one_that_was_deleted(site: Site, fresh_
     assert code == 2
     assert "has only records that it left" in document["error"]["message"]
     site.create(name)
+
+
+def test_a_wrong_group_is_refused_by_both_with_what_to_give_instead(site: Site):
+    wrong = ["-b", site.servers, "--connect-url", site.url, "--group-id", "wrong"]
+    for command in (["list"], ["show", "any"]):
+        code, document = site.run("connector", *command, *wrong)
+        assert code == 2
+        assert "give the --group-id that is " in document["error"]["hint"], command

@@ -64,7 +64,7 @@ def _none(_: Tree) -> str:
 def _brief_cause(row: Tree) -> str:
     """The name of the exception alone: which tasks are FAILED stands beside it."""
     _, colon, said = cell(look_up(row, "cause")).partition(": ")
-    return said.partition(":")[0].rpartition(".")[2].removesuffix("Exception") if colon else "-"
+    return said.partition(":")[0].rpartition(".")[2] if colon else "-"
 
 
 class ConnectorTaskRow(Struct, frozen=True):
