@@ -297,7 +297,8 @@ def plan_restore(request: RestoreRequest, facts: MigrationFacts) -> Planned:
         *find_clusters(in_place(request), facts),
         *planner.differences(),
     )
-    findings += tuple(find_positions(request.connector, request.offsets, facts.source))
+    asked_of = request.offsets if facts.source is not None else planner.changing()
+    findings += tuple(find_positions(request.connector, asked_of, facts.source))
     against = [*planner.objections(), *unknown_source(facts.source)]
     against += [(each.message, each.cure) for each in findings if each.severity is Severity.ERROR]
     hint = against[0][1] if against else None
@@ -387,6 +388,23 @@ class _Planner:
                 # What a connector of that name left behind is written over only where the user says so.
                 force = self._request.force or self._request.new is not None
                 yield from find_differences(connector, key.partition or {}, before, after, force=force)
+
+    def changing(self) -> tuple[ConnectorOffset, ...]:
+        """The offsets of the file without those from which the connector goes on anyway."""
+        if self._moves_on or not self._request.topics:
+            return self._request.offsets
+        own = self._entries[self._request.topics[-1]]
+        now = {
+            canonical(key): decode_offsets_value(records.committed.value)
+            for key, records in own
+            if records.committed is not None
+        }
+        name = self._request.connector
+        return tuple(
+            each
+            for each in self._request.offsets
+            if each.offset is None or now.get(canonical(OffsetKey(b"", name, each.partition))) != each.offset
+        )
 
     def _values(self, topic: str, raw: bytes) -> Iterator[bytes | None]:
         return (each.committed.value for key, each in self._entries[topic] if key.raw == raw and each.committed)

@@ -38,6 +38,7 @@ from eosctl.planning.migration import (
     plan_migration,
 )
 from eosctl.planning.restore import NewConnector, RestoreRequest, find_differences, find_positions, plan_restore
+from eosctl.render.answers.plan import view_plan
 from tests.planning.offsets_topics import Written, java, topic_of
 from tests.planning.test_migration import ALL, CREATE, FACTS, KEY, NEW_FACTS, RUNNING, S, T, kinds
 
@@ -87,6 +88,17 @@ def test_the_workers_topic_gets_deletions_alone_and_before_the_connectors_own() 
 def test_an_offset_behind_an_uncommitted_one_is_written_again(later: list[Written], written: object) -> None:
     """Workers that are not enabled read the record that was not committed."""
     assert writes(restored(replace(RESTORE, offsets=(AT_9,)), old=[(HOME, KEY, b'{"p":9}'), *later])) == written
+
+
+def test_a_file_with_the_present_offsets_is_said_to_change_nothing() -> None:
+    """That lines are read again is true of a position that the connector does not have."""
+    key, kept = b'["c",{"filename":"f"}]', ConnectorOffset({"filename": "f"}, {"position": 9})
+    request = replace(RESTORE, offsets=(kept,))
+    same = restored(request, old=java(3, {key: b'{"position":9}'}))
+    assert (writes(same), [each.id for each in same.findings]) == ({}, [])
+    assert ", no offset to write: those of the file are the present ones." in view_plan(same).prose[0]
+    other = restored(request, old=java(3, {key: b'{"position":12}'}))
+    assert ([*writes(other)], [each.id for each in other.findings]) == (["old"], ["EOS411"])
 
 
 def test_a_key_in_two_partitions_is_written_to_both() -> None:

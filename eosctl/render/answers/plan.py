@@ -187,6 +187,8 @@ def _counts(plan: Plan) -> list[str]:
     deleted = sum(1 for each in records if each.value is None)
     counts = {"to write": len(records) - deleted, "to delete": deleted}
     offsets = [f"{pluralize(count, 'offset')} {what}" for what, count in counts.items() if count]
+    if plan.kind == "offsets.restore" and plan.steps and not records:
+        offsets = ["no offset to write: those of the file are the present ones"]
     return [pluralize(len(plan.steps), "step") if plan.steps else "no step can be planned", *offsets]
 
 
