@@ -255,12 +255,22 @@ def is_general(explained: Explanation) -> bool:
     return any(each.code is None and each.id == explained.id for each in KAFKA_ERRORS)
 
 
+_CONNECT: Final = "org.apache.kafka.connect."
+_REACTIONS: Final = {
+    (False, True): "what caused it may pass, and clients try again until their time is over",
+    (False, False): "a client that gets it gives up, and Connect's task with it",
+    (True, True): "the connector, a converter, a transform or Connect threw it, and Connect tries again",
+    (True, False): "the connector, a converter, a transform or Connect threw it, and the task ends with it",
+}
+"""What clients that get an error do, and Connect where it or a plugin throws one; the second says whether to retry."""
+
+
 def _explanation(error: KafkaError) -> Explanation:
     coded = "" if error.code is None else f": {error.name}, code {error.code}"
+    is_retriable = "retriable" if error.retriable else "not retriable"
+    cause = f"It is {is_retriable}: {_REACTIONS[error.class_name.startswith(_CONNECT), error.retriable]}."
     if error.retriable:
-        cause = "It is retriable: what caused it may pass, and clients try again until their time is over."
         commands = ("restart the task that FAILED with it; if it comes back, look at what the message names",)
     else:
-        cause = "It is not retriable: a client that gets it gives up, and Connect's task with it."
         commands = ("remove what the message names, then restart the task; the first exception of a trace says most",)
     return Explanation(error.id, f"{error.class_name}{coded}", cause, commands, "Errors of kafka-clients")

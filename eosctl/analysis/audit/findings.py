@@ -393,6 +393,10 @@ def key_findings(evidence: AuditSummaries) -> Iterator[Finding]:
         yield _finding(KEY_WORDS[kind], connector or anomalies[0].topic, counts[kind, connector], facts)
 
 
+REPEATED: Final = "inform the readers of its topics; `data` of the finding has the records of both times"
+"""What to do where records were repeated and none was left out, which could be read still."""
+
+
 def change_findings(evidence: AuditSummaries) -> Iterator[Finding]:
     """One finding for each connector whose source offsets were changed, known effects or not."""
     changes: dict[str, list[OffsetsChange]] = {}
@@ -419,7 +423,8 @@ def change_findings(evidence: AuditSummaries) -> Iterator[Finding]:
         ]
         facts |= {"data": data[: 2 * KEPT_PLACES]} if data else {}
         severity = Severity.INFO if repeated.is_none and left_out.is_none else Severity.WARNING
-        yield OFFSETS_ALTERED.finding(connector, change_words(mine), facts, severity=severity)
+        cure = REPEATED if left_out.is_none and not repeated.is_none else None
+        yield OFFSETS_ALTERED.finding(connector, change_words(mine), facts, severity=severity, cure=cure)
 
 
 def altered_offsets(evidence: AuditSummaries) -> tuple[OffsetsChange, ...]:
