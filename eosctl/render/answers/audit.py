@@ -168,7 +168,11 @@ class StatisticsRow(Struct, frozen=True):
     aborted_bytes: int
     median_records: Annotated[
         int | None,
-        col("half of the transactions have at most that many records", "P50", brief=_at_most("median_records")),
+        col(
+            "half of the transactions have at most that many records; as the next three the edge of a bucket, 2^n - 1",
+            "P50",
+            brief=_at_most("median_records"),
+        ),
     ]
     p99_records: Annotated[
         int | None, col("99% of them have at most that many records", "P99", brief=_at_most("p99_records"))
