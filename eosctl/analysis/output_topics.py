@@ -18,6 +18,7 @@ from eosctl.analysis.client_configs import worker_client
 from eosctl.model.acls import WILDCARD, PatternType, ResourcePattern, topic
 from eosctl.model.client_properties import split_list
 from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, server_set
+from eosctl.model.connectors import HISTORY_KEEPERS
 
 # Topics and clients of a Debezium connector, by its config.
 #
@@ -33,7 +34,6 @@ from eosctl.model.client_roles import ConnectCluster, ConnectorConfig, server_se
 
 
 PACKAGE: Final = "io.debezium."
-KEEPS_SCHEMA_HISTORY: Final = frozenset({"MySql", "MariaDb", "SqlServer", "Oracle", "Db2", "Informix"})
 STRATEGIES: Final = "io.debezium.schema."
 RENAMING_STRATEGY: Final = "DefaultRegexTopicNamingStrategy"
 
@@ -47,7 +47,7 @@ def debezium_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
     prefix, delimiter = connector.get("topic.prefix"), connector.get("topic.delimiter") or "."
     if prefix and not _names_otherwise(connector):
         yield topic(prefix + delimiter, PatternType.PREFIXED)
-        if connector.class_name in KEEPS_SCHEMA_HISTORY and _is_true(connector, "include.schema.changes", "true"):
+        if connector.class_name in HISTORY_KEEPERS and _is_true(connector, "include.schema.changes", "true"):
             yield topic(prefix)
         if connector.get("heartbeat.interval.ms", "0").strip() not in {"", "0"}:
             beginning = connector.get("topic.heartbeat.prefix") or "__debezium-heartbeat"

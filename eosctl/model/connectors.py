@@ -18,6 +18,10 @@ OFFSETS_TOPIC: Final = "offsets.storage.topic"
 HISTORIES: Final = ("schema.history.internal.kafka.", "database.history.kafka.")
 """Prefixes of the settings of Debezium's schema history topic: those from 2.0 on, and the older ones."""
 
+HISTORY_KEEPERS: Final = ("MySql", "MariaDb", "SqlServer", "Oracle", "Db2", "Informix")
+REBUILDING: Final = frozenset({"recovery", "schema_only_recovery", "when_needed"})
+"""Values of snapshot.mode with which Debezium makes a schema history that is missing again."""
+
 UNRESERVED: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 """Bytes that stand for themselves in a URL (RFC 3986, section 2.3)."""
 
@@ -42,6 +46,13 @@ def keeps_history_in_a_file(config: Properties) -> bool:
     """Whether Debezium keeps its schema history in a file of the worker's host."""
     kept = (str(config.get(key, "")) for key in ("schema.history.internal", "database.history"))
     return any(each.endswith((".FileSchemaHistory", ".FileDatabaseHistory")) for each in kept)
+
+
+def needs_history(config: Properties) -> bool:
+    """Whether a task with an offset fails without its schema history: Debezium's classes, unless they rebuild it."""
+    named = str(config.get("connector.class", ""))
+    keeps = any(named.endswith(f"{each}Connector") for each in HISTORY_KEEPERS)
+    return "debezium" in named and keeps and str(config.get("snapshot.mode", "")) not in REBUILDING
 
 
 def connector_path(connector: str) -> str:

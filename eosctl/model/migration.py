@@ -45,16 +45,17 @@ class SourceRead(Struct, frozen=True):
 
 
 class KeptHistory(Struct, frozen=True):
-    """The schema history topic of a connector that goes to another Kafka cluster; topic None: a file of the worker.
+    """The schema history topic of a connector whose offsets are written; topic None: a file of the worker.
 
     cluster_id is the Kafka cluster that the topic is in; records how many the topic holds; is_copied whether the
-    topic of this name in the target begins with the same records.
+    topic of this name in the target of a move begins with the same records; is_needed whether its tasks fail without.
     """
 
     topic: str | None
     cluster_id: str | Skipped = field(default_factory=lambda: not_asked("it is a file"))
     records: int = 0
     is_copied: bool = False
+    is_needed: bool = True
 
 
 class MergeRule(StrEnum):

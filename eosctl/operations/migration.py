@@ -18,7 +18,7 @@ from eosctl.model.client_roles import (
     as_properties,
     server_set,
 )
-from eosctl.model.connectors import SchemaHistory, keeps_history_in_a_file, schema_history
+from eosctl.model.connectors import Properties, SchemaHistory, keeps_history_in_a_file, needs_history, schema_history
 from eosctl.model.fencing import FencingRequest
 from eosctl.model.migration import ConnectClusters, KeptHistory, MigrationFacts, MigrationRequest
 from eosctl.model.names import Side, did_you_mean
@@ -26,6 +26,7 @@ from eosctl.model.offsets import KnownPhase
 from eosctl.model.planned import Applied, Planned
 from eosctl.model.preconditions import ConnectorFacts, ConnectorStopped
 from eosctl.model.skipped import Skipped, not_asked, read_or_skip
+from eosctl.model.topics import RecordsDigest
 from eosctl.model.workers import WorkerFacts
 from eosctl.operations.agreement import Show
 from eosctl.operations.connector_operator import NOBODY, ConnectorOperator
@@ -178,21 +179,43 @@ def read_histories(
     return {**{name: read_or_skip(partial(_history, clusters, name, each)) for name, each in topics.items()}, **files}
 
 
-def _history(clusters: SourceAndTarget, connector: str, history: SchemaHistory) -> KeptHistory:
-    source, target = (clusters.reading(side).reader for side in Side)
+def read_history(clusters: SourceAndTarget, connector: str, config: Properties) -> dict[str, KeptHistory | Skipped]:
+    """The schema history of a connector whose offsets are written where it is; empty where its config names none."""
+    if keeps_history_in_a_file(config):
+        return {connector: KeptHistory(None)}
+    if (history := schema_history(config)) is None:
+        return {}
+    found = read_or_skip(lambda: _history_at(clusters, (Side.SOURCE,), connector, history)[0])
+    needed = found if isinstance(found, Skipped) else replace(found, is_needed=needs_history(config))
+    return {connector: needed}
+
+
+def _history_at(
+    clusters: SourceAndTarget, sides: Iterable[Side], connector: str, history: SchemaHistory
+) -> tuple[KeptHistory, RecordsDigest | None]:
+    """Where it is, by the identity of one of the sides; its records where that is the source's cluster."""
+    source = clusters.reading(Side.SOURCE).reader
     cluster_id: str | Skipped = Skipped(f"the config of {connector} names no servers of topic {history.topic}")
     if history.servers is not None:
-        wires = (clusters.access(each).wire for each in Side)
+        wires = (clusters.access(each).wire for each in sides)
         cluster_id = read_producer_cluster(wires, sorted(server_set(history.servers)), connector)
     found = KeptHistory(history.topic, cluster_id)
     if cluster_id != source.cluster_id or not source.topics([history.topic], ()):
-        return found
+        return found, None
     ours = source.records_digest(history.topic)
     if isinstance(ours, Skipped):
-        return replace(found, cluster_id=ours)
+        return replace(found, cluster_id=ours), None
+    return replace(found, records=ours.records), ours
+
+
+def _history(clusters: SourceAndTarget, connector: str, history: SchemaHistory) -> KeptHistory:
+    target = clusters.reading(Side.TARGET).reader
+    found, ours = _history_at(clusters, Side, connector, history)
+    if ours is None:
+        return found
     there = bool(target.topics([history.topic], ()))
     is_copied = there and target.records_digest(history.topic, ours.records) == ours
-    return replace(found, records=ours.records, is_copied=is_copied)
+    return replace(found, is_copied=is_copied)
 
 
 def with_live_owners(clusters: SourceAndTarget, request: MigrationRequest, facts: MigrationFacts) -> MigrationFacts:

@@ -24,6 +24,7 @@ from eosctl.operations.migration import (
     fenced_ids,
     known_or_former_configs,
     read_clusters,
+    read_history,
     transaction_timeout_ms,
     with_live_owners,
 )
@@ -155,6 +156,7 @@ def _read_and_plan(
         fenced_ids=fenced_ids(clusters, MigrationRequest((), group_id, group_id), states, {options.connector}),
         transaction_timeout_ms=transaction_timeout_ms(reader),
         clusters=places,
+        histories=read_history(clusters, options.connector, config),
         source=None if server is None else source_read(server, options.connector, config),
         worker_version=not_asked("not asked") if options.new is None else session.reader.connect_version(),
     )

@@ -409,9 +409,8 @@ def _histories(request: MigrationRequest, facts: MigrationFacts) -> Iterator[Fin
     for name, history in facts.histories.items():
         unknown = history if isinstance(history, Skipped) else history.cluster_id
         if isinstance(history, KeptHistory) and history.topic is None:
-            cure = "copy the file to the hosts of the new workers before the connector is resumed"
             said = "its schema history is a file of its worker's host, which no plan of eosctl moves"
-            yield kinds.HISTORY_LEFT.finding(name, said, cure=cure, severity=Severity.WARNING)
+            yield kinds.HISTORY_LEFT.finding(name, said, cure=kinds.HISTORY_FILE, severity=Severity.WARNING)
         elif isinstance(unknown, Skipped):
             said = f"whether its schema history is left behind is not known: {unknown.reason}"
             yield kinds.HISTORY_LEFT.finding(name, said, severity=Severity.WARNING)

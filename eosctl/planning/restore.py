@@ -20,6 +20,9 @@ from msgspec import Struct, field
 
 from eosctl.analysis.catalogue.plans import (
     CONNECTOR_UNKNOWN,
+    HISTORY_FILE,
+    HISTORY_LEFT,
+    HISTORY_MISSING,
     OFFSET_UNLIKE_BEFORE,
     POSITION_AT_SOURCE,
     RECORDS_SKIPPED,
@@ -43,7 +46,7 @@ from eosctl.codecs.offsets_topic import (
     offsets_now,
     value_digest,
 )
-from eosctl.model.migration import MigrationFacts, MigrationRequest, Move, SourceRead
+from eosctl.model.migration import KeptHistory, MigrationFacts, MigrationRequest, Move, SourceRead
 from eosctl.model.names import ConnectorTaskId, Side, task_transactional_id
 from eosctl.model.offsets import ConnectorOffset, Entry, OffsetKey, Order, Served, SourceOffset, SourcePartition
 from eosctl.model.plan import (
@@ -299,6 +302,8 @@ def plan_restore(request: RestoreRequest, facts: MigrationFacts) -> Planned:
     )
     asked_of = request.offsets if facts.source is not None else planner.changing()
     findings += tuple(find_positions(request.connector, asked_of, facts.source))
+    if any(each.offset is not None for each in request.offsets):
+        findings += tuple(_without_history(request, facts))
     against = [*planner.objections(), *unknown_source(facts.source)]
     against += [(each.message, each.cure) for each in findings if each.severity is Severity.ERROR]
     hint = against[0][1] if against else None
@@ -309,6 +314,24 @@ def plan_restore(request: RestoreRequest, facts: MigrationFacts) -> Planned:
         objections=tuple(objection for objection, _ in against),
         hint=hint,
     )
+
+
+def _without_history(request: RestoreRequest, facts: MigrationFacts) -> Iterator[Finding]:
+    """An offset that Debezium cannot go on at, because the schema history that it reads first is not there."""
+    here = facts.cluster_ids[Side.SOURCE]
+    for name, history in facts.histories.items():
+        unknown = history if isinstance(history, Skipped) else history.cluster_id
+        if isinstance(history, KeptHistory) and history.topic is None:
+            if request.new is not None:
+                said = "its schema history is a file of its worker's host, which no plan of eosctl writes"
+                yield HISTORY_LEFT.finding(name, said, cure=HISTORY_FILE, severity=Severity.WARNING)
+        elif isinstance(unknown, Skipped):
+            said = f"whether its schema history is there is not known: {unknown.reason}"
+            yield HISTORY_LEFT.finding(name, said, severity=Severity.WARNING)
+        elif isinstance(history, KeptHistory) and unknown == here and not history.records:
+            said = f"its schema history, topic {history.topic}, does not exist in Kafka cluster {here} or is empty"
+            severity = Severity.ERROR if history.is_needed and not request.force else Severity.WARNING
+            yield HISTORY_LEFT.finding(name, said, {"topic": history.topic}, cure=HISTORY_MISSING, severity=severity)
 
 
 def in_place(request: RestoreRequest) -> MigrationRequest:

@@ -577,6 +577,24 @@ def test_a_position_that_is_misspelt_impossible_or_skips_records_needs_force(
     assert found["severity"] == "warning"
 
 
+def test_an_offset_whose_schema_history_is_missing_is_refused(ground: Ground, restore: Callable[..., Ran]):
+    history = f"{ground.name}-history"
+    settings = {f"schema.history.internal.kafka.{key}": value for key, value in {
+        "topic": history, "bootstrap.servers": ground.servers}.items()}  # fmt: skip
+    mysql = {"name": "stopped", "connector.class": "io.debezium.connector.mysql.MySqlConnector", **settings}
+    ground.put(ground.configs, b"connector-stopped", json.dumps({"properties": mysql}).encode(), 0)
+    key, body = b'["stopped",{"server":"db"}]', {"offsets": [entry({"server": "db"}, {"file": "b.1", "pos": 4})]}
+    ground.put(ground.offsets, key, b'{"file":"b.2","pos":9}')
+    ran = restore(body)
+    assert (ran.exit_code, ground.held()[key]) == (8, b'{"file":"b.2","pos":9}')
+    assert f"its schema history, topic {history}, does not exist" in ran.stderr
+    create_topic(ground.servers, history)
+    assert restore(body).exit_code == 8, "it is empty"
+    ground.put(history, b"", b"{}", 0)
+    ran = restore(body)
+    assert (ran.exit_code, ground.held()[key]) == (0, b'{"file":"b.1","pos":4}'), ran.stderr
+
+
 def test_an_earlier_position_of_a_known_shape_is_restored(ground: Ground, restore: Callable[..., Ran]):
     ground.put(ground.offsets, b'["stopped",{"filename":"f"}]', b'{"position":4643}')
     ran = restore({"offsets": [entry({"filename": "f"}, {"position": 3893})]})

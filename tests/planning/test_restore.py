@@ -10,7 +10,9 @@ from msgspec.structs import replace
 from eosctl.codecs.offsets_topic import entries_by_connector, offsets_now, value_digest
 from eosctl.codecs.plan import decode_plan, encode_plan
 from eosctl.errors import Refused
+from eosctl.model.connectors import needs_history
 from eosctl.model.migration import (
+    KeptHistory,
     MergeRule,
     MigrationFacts,
     MigrationRequest,
@@ -533,6 +535,39 @@ def test_a_position_that_the_slot_has_left_is_a_warning_and_stands_in_nobodys_wa
     planned = plan_restore(CREATE, replace(NEW_FACTS, source=READ))
     assert planned.objections == ()
     assert [(each.id, each.severity) for each in planned.findings] == [("EOS411", Severity.WARNING)]
+
+
+@pytest.mark.parametrize(
+    ("history", "found"),
+    [
+        (KeptHistory("h", "k", 3), []),
+        (KeptHistory("h", "k", 0), ["error"]),
+        (KeptHistory("h", "k", 0, is_needed=False), ["warning"]),  # no class of Debezium's, or one that makes it again
+        (KeptHistory("h", "another", 0), []),
+        (KeptHistory("h", Skipped("no broker answers")), ["warning"]),
+        (Skipped("Read is missing"), ["warning"]),
+        (KeptHistory(None), ["warning"]),  # a file of the worker's host
+    ],
+)
+def test_an_offset_without_the_schema_history_that_is_read_before_it_is_refused(history, found):
+    planned = plan_restore(CREATE, replace(NEW_FACTS, histories={"c": history}))
+    told = [each for each in planned.findings if each.id == "EOS414"]
+    assert [each.severity for each in told] == found
+    assert [each.message for each in told if each.severity is Severity.ERROR] == list(planned.objections)
+
+
+@pytest.mark.parametrize(
+    ("connector_class", "mode", "needed"),
+    [
+        ("io.debezium.connector.mysql.MySqlConnector", "initial", True),
+        ("io.debezium.connector.mysql.MySqlConnector", "recovery", False),
+        ("io.debezium.connector.sqlserver.SqlServerConnector", "", True),
+        ("io.debezium.connector.postgresql.PostgresConnector", "", False),
+        ("org.apache.kafka.connect.file.FileStreamSourceConnector", "", False),
+    ],
+)
+def test_which_connectors_need_a_schema_history(connector_class: str, mode: str, needed: bool):
+    assert needs_history({"connector.class": connector_class, "snapshot.mode": mode}) is needed
 
 
 LSN, FILE = {"server": "db"}, {"filename": "f"}

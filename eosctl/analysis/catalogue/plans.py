@@ -168,13 +168,19 @@ HISTORY_LEFT: Final = FindingKind(
     "history from the first record on before it goes on at an offset. If the history topic is "
     "missing, the task fails (`The db history topic or its content is fully or partially missing`). "
     "If it is a different topic, the task reads rows by a wrong schema. migrate-offsets moves "
-    "offsets, and no schema history. A warning where the target has the same records and only the "
+    "offsets, and no schema history; so do `offsets restore` and `create-connector`. "
+    "A warning where the target has the same records and only the "
     "settings have to be changed, or where it is not known.",
     fix="copy the topic with all its records in their order into one partition of a topic of the same name "
     "(MirrorMaker with replication.policy.class=org.apache.kafka.connect.mirror.IdentityReplicationPolicy), plan "
     "again, and set schema.history.internal.kafka.bootstrap.servers of the new config to the target's brokers",
     source="Debezium: KafkaSchemaHistory, where it recovers records, and BaseSourceTask, where it validates them",
-    commands=("migrate-offsets",),
+    commands=("migrate-offsets", "offsets restore", "offsets create-connector"),
+)
+HISTORY_FILE: Final = "copy the file to the hosts of the new workers before the connector is resumed"
+HISTORY_MISSING: Final = (
+    "copy the schema history topic with all its records in their order first, or set snapshot.mode=recovery "
+    "(before 2.7 schema_only_recovery), which makes it again, if no table changed since the offset"
 )
 
 
