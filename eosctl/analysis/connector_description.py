@@ -24,7 +24,6 @@ from eosctl.model.connector_description import (
     LastCommit,
     ListedConnector,
     TaskStates,
-    WrittenStatus,
 )
 from eosctl.model.connectors import ConnectorType, TargetState, connector_path
 from eosctl.model.evidence import Evidence
@@ -40,7 +39,7 @@ from eosctl.model.text import first_few
 from eosctl.model.times import ClusterClock, lasting
 from eosctl.model.transaction_log import CommitHistory
 from eosctl.model.transactions import TransactionDescription
-from eosctl.model.workers import ConnectorStatus, TaskStatus, host_port
+from eosctl.model.workers import ConnectorStatus, TaskStatus, WrittenStatus, host_port
 
 FAILED: Final = "FAILED"
 RUNNING: Final = "RUNNING"
@@ -110,19 +109,23 @@ def inspected_of(evidence: Evidence, name: str) -> InspectedConnector | Skipped 
     return inspection if isinstance(inspection, Skipped) else _among(inspection, name)
 
 
-def last_statuses(records: Iterable[StatusRecord], name: str) -> tuple[StatusRecord, ...]:
-    """The records of the status topic that workers answer from: the last of the connector, then those of its tasks.
+def last_statuses(records: Iterable[StatusRecord]) -> Mapping[str, tuple[StatusRecord, ...]]:
+    """The records of the status topic that workers answer from: the last of a connector, then those of its tasks.
 
-    Per key as KafkaStatusBackingStore keeps them: a record that it discards changes nothing, a tombstone removes. None
-    where it has no status of the connector itself: workers answer 404 then.
+    Per key as KafkaStatusBackingStore keeps them: a record that it discards changes nothing, a tombstone removes.
+    Without a connector that has no status of its own: workers answer 404 then.
     """
-    of_status = {StatusKind.CONNECTOR, StatusKind.TASK}
-    last = {
-        each.task: each for each in records if each.connector == name and each.kind in of_status and not each.reason
-    }
-    there = {task: each for task, each in last.items() if each.state is not None}
-    own = there.pop(None, None)
-    return () if own is None else (own, *(there[task] for task in sorted(there, key=lambda task: task or 0)))
+    of_status, last = {StatusKind.CONNECTOR, StatusKind.TASK}, dict[str, dict[int | None, StatusRecord]]()
+    for each in records:
+        if each.kind in of_status and not each.reason:
+            last.setdefault(each.connector, {})[each.task] = each
+    found = {}
+    for name, by_task in last.items():
+        there = {task: each for task, each in by_task.items() if each.state is not None}
+        own = there.pop(None, None)
+        if own is not None:
+            found[name] = (own, *(there[task] for task in sorted(there, key=lambda task: task or 0)))
+    return found
 
 
 def _among(inspection: Inspection, name: str) -> InspectedConnector | None:
@@ -523,20 +526,30 @@ def _by_findings(described: DescribedConnector, line: CommandLine) -> Iterator[N
 
 
 def list_all(
-    statuses: Mapping[str, ConnectorStatus] | Skipped, inspection: Inspection | Skipped
+    statuses: Mapping[str, ConnectorStatus] | Skipped,
+    inspection: Inspection | Skipped,
+    written: Mapping[str, WrittenStatus] | Skipped,
 ) -> tuple[ListedConnector, ...]:
-    """Each connector that workers report or the config topic has, by name."""
-    known = {} if isinstance(statuses, Skipped) else statuses
+    """Each connector that workers report or the config topic has, by name.
+
+    Where no worker reports states, they are those of the status topic. It may still have deleted connectors, so it adds
+    names only where the config topic was not read.
+    """
     inspected = () if isinstance(inspection, Skipped) else inspection.connectors
     by_name = {each.state.name: each for each in inspected if each.state.known}
-    return tuple(
-        _listed(
-            name,
-            statuses if isinstance(statuses, Skipped) else known.get(name),
-            inspection if isinstance(inspection, Skipped) else by_name.get(name),
-        )
-        for name in sorted({*known, *by_name})
-    )
+
+    def of_config(name: str) -> InspectedConnector | Skipped | None:
+        return inspection if isinstance(inspection, Skipped) else by_name.get(name)
+
+    if not isinstance(statuses, Skipped):
+        return tuple(_listed(name, statuses.get(name), of_config(name)) for name in sorted({*statuses, *by_name}))
+    last = {} if isinstance(written, Skipped) else written
+    found = []
+    for name in sorted(last if isinstance(inspection, Skipped) else by_name):
+        one = last.get(name)
+        listed = _listed(name, statuses if one is None else one.status, of_config(name))
+        found.append(listed._replace(written_ms=None if one is None else one.at_ms))
+    return tuple(found)
 
 
 def _listed(

@@ -78,16 +78,18 @@ def show(
 @app.command("list")
 @showing(CONNECTORS)
 @reading
-def list_(options: GlobalOptions, config_topic: ConfigTopicName = None) -> int:
+def list_(options: GlobalOptions, config_topic: ConfigTopicName = None, status_topic: StatusTopicName = None) -> int:
     """List all connectors, with the states of their tasks.
 
     Use it to find the connector that is in trouble: those that do not run come first. Connectors and states come from
-    the workers, and from the config topic where no worker answers; their states are unknown then.
+    the workers. Where no worker answers, connectors come from the config topic, and states from the status topic with
+    the time at which they were written; it exits with 3 then, for they may have changed since.
 
     Examples:
       eosctl connector list -b broker:9092
       eosctl connector list --connect-url http://worker:8083 -o json
       eosctl connector list --snapshot monday.snapshot
     """
+    request = EvidenceRequest({"config": config_topic, "status": status_topic})
     with Session(options) as session:
-        return answer(options, list_connectors(session, EvidenceRequest({"config": config_topic})), view_connectors)
+        return answer(options, list_connectors(session, request), view_connectors)

@@ -12,7 +12,7 @@ from eosctl.model.offsets import MergedOffset
 from eosctl.model.report import Finding, FindingKind, NextStep, Result, Uncertainty
 from eosctl.model.rules import Diagnosis
 from eosctl.model.skipped import Skipped, not_asked
-from eosctl.model.workers import ConnectorStatus, TaskStatus
+from eosctl.model.workers import TaskStatus
 
 NO_SINK: Final = not_asked("Kafka Connect has exactly-once support for source connectors only")
 
@@ -62,13 +62,6 @@ class LastCommit(NamedTuple):
     ago_ms: int
     longest_ms: int
     intervals: int
-
-
-class WrittenStatus(NamedTuple):
-    """The last status of a connector and its tasks in the status topic, and when its newest record was written (ms)."""
-
-    status: ConnectorStatus
-    at_ms: int
 
 
 class DescribedConnector(Result, frozen=True, kw_only=True):
@@ -127,7 +120,10 @@ class DescribedConnector(Result, frozen=True, kw_only=True):
 
 
 class ListedConnector(NamedTuple):
-    """A connector in a list; state and tasks as the workers report them, None where they do not know it."""
+    """A connector in a list; state and tasks as the workers report them, None where they do not know it.
+
+    written_ms is None, or when the status topic got the newest record that state and tasks are by: no worker answered.
+    """
 
     name: str
     type: ConnectorType | None
@@ -136,17 +132,21 @@ class ListedConnector(NamedTuple):
     target_state: TargetState | Skipped | None
     tasks: tuple[TaskStates, ...] | Skipped
     cause: str | None
+    written_ms: int | None = None
 
 
 class ListedConnectors(Result, frozen=True, kw_only=True):
-    """The connectors of a Connect cluster, by name: those of the config topic and those that the workers report."""
+    """The connectors of a Connect cluster, by name: those of the config topic and those that the workers report.
+
+    unanswered is None where workers report the states, otherwise why none does.
+    """
 
     as_of: int
     cluster_id: str | None
     group_id: str | None
     connectors: tuple[ListedConnector, ...]
-    is_known: bool
+    unanswered: Skipped | None = None
 
     @property
     def complete(self) -> bool:
-        return self.is_known and not self.coverage.gaps
+        return self.unanswered is None and not self.coverage.gaps

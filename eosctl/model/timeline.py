@@ -1,13 +1,15 @@
 """What happened to a Connect cluster, by the records of its topics: events, and the partitions that were read."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.report import Result, Severity
 from eosctl.model.skipped import Unread
+from eosctl.model.workers import WrittenStatus
 
 
 class EventSource(StrEnum):
@@ -142,7 +144,8 @@ class TimelineFacts(Struct, frozen=True):
 
     since is where the period begins (ms since the epoch), None: nowhere. coarse_ms is 0, or the length of the stretches
     in which events of one kind are one, because there were too many. unread are the topics or partitions that could
-    not be read, and what they no longer have.
+    not be read, and what they no longer have. statuses are the last ones in the status topic, by connector; they are
+    kept in a snapshot for which no worker answered.
     """
 
     since: int | None
@@ -151,6 +154,7 @@ class TimelineFacts(Struct, frozen=True):
     unread: tuple[Unread, ...] = ()
     coarse_ms: int = 0
     notes: tuple[str, ...] = ()
+    statuses: Mapping[str, WrittenStatus] = field(default_factory=dict)
 
 
 class Timeline(Result, frozen=True, kw_only=True):

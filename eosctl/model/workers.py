@@ -59,6 +59,13 @@ class ConnectorStatus(Struct, frozen=True):
         return tuple(sorted(status.task for status in self.tasks if status.state in {"RUNNING", "PAUSED"}))
 
 
+class WrittenStatus(Struct, frozen=True):
+    """The last status of a connector and its tasks in the status topic, and when its newest record was written (ms)."""
+
+    status: ConnectorStatus
+    at_ms: int
+
+
 class ConnectFacts(Struct, frozen=True):
     """The workers at the given URLs (those that did not answer are Skipped) and the connectors of their cluster."""
 

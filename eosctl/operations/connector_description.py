@@ -1,6 +1,6 @@
 """Answers `connector show` and `connector list`: what the other commands know of one connector, read once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -17,23 +17,26 @@ from eosctl.analysis.connector_description import (
 from eosctl.analysis.rules.registry import diagnose
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.errors import Unreachable, UsageError
-from eosctl.model.connector_description import DescribedConnector, ListedConnectors, WrittenStatus
+from eosctl.model.connector_description import DescribedConnector, ListedConnectors
 from eosctl.model.connectors import ConnectorType
-from eosctl.model.evidence import Evidence
+from eosctl.model.evidence import Evidence, InternalTopic
 from eosctl.model.hanging import LastStableOffsets
 from eosctl.model.names import did_you_mean
 from eosctl.model.skipped import Cause, Skipped, not_asked, read_or_skip
 from eosctl.model.status_topic import StatusRecord
 from eosctl.model.timeline import TimelineFacts
 from eosctl.model.topics import TopicFacts
+from eosctl.model.workers import WrittenStatus
 from eosctl.operations.evidence import EvidenceRequest, inspection_of, read_evidence, topics_of
 from eosctl.operations.hanging import StabilityRequest, last_stable_offsets
 from eosctl.operations.session import Session
 from eosctl.operations.session_options import as_words
 from eosctl.operations.timeline import read_status_topic
+from eosctl.sources.audit_log import RecordLog
 from eosctl.sources.cluster_reader import ClusterReader, KeptFacts
 from eosctl.sources.connect_rest import connector_status
 
+UNREADABLE = Skipped("the status topic could not be read, or is another group's")
 NO_OUTPUT = not_asked("its config names no topic, and Kafka Connect saw it use none")
 
 
@@ -52,7 +55,7 @@ def show_connector(session: Session, name: str, request: EvidenceRequest) -> Des
     _require(evidence, name)
     outputs = read_or_skip(lambda: _outputs(session.reader, evidence, name))
     line = command_line(session, [each.url for each in evidence.answering])
-    described = describe_connector(diagnosis, name, outputs, line, _written(session.reader, evidence, name))
+    described = describe_connector(diagnosis, name, outputs, line, _written(session.reader, evidence).get(name))
     return described.covering(session.reader.coverage)
 
 
@@ -79,23 +82,38 @@ def _require(evidence: Evidence, name: str) -> None:
     raise UsageError(f"there is no connector {name}", hint=did_you_mean(name, known, otherwise))
 
 
-def _written(reader: ClusterReader, evidence: Evidence, name: str) -> WrittenStatus | None:
-    """Its status by the status topic, where no worker says it and the topic can be read."""
+def _written(reader: ClusterReader, evidence: Evidence) -> Mapping[str, WrittenStatus]:
+    """By the status topic, where no worker says it and the topic can be read."""
+    if not isinstance(evidence.statuses, Skipped):
+        return {}
     topics = () if isinstance(evidence.internal_topics, Skipped) else evidence.internal_topics
-    topic = next((each for each in topics if each.role == "status" and isinstance(each.facts, TopicFacts)), None)
-    if not isinstance(evidence.statuses, Skipped) or topic is None or topic.is_another:
-        return None
+    found = read_written_statuses(reader, topics)
+    return {} if isinstance(found, Skipped) else found
+
+
+def read_written_statuses(
+    reader: ClusterReader, topics: Sequence[InternalTopic]
+) -> Mapping[str, WrittenStatus] | Skipped:
+    """What the status topic among these has of each connector; of a snapshot, what it had when it was saved."""
+    log = reader.timeline()
+    if isinstance(log, TimelineFacts):
+        return log.statuses
+    topic = next((each for each in topics if each.role == "status"), None)
+    if isinstance(log, Skipped):
+        return log
+    if topic is None or not isinstance(topic.facts, TopicFacts) or topic.is_another:
+        return UNREADABLE
     with reader.adding():
-        log = reader.timeline()
-        if isinstance(log, Skipped | TimelineFacts):
-            return None
-        found = read_or_skip(lambda: last_statuses(read_status_topic(log, topic.name), name))
-    if isinstance(found, Skipped) or not found:
-        return None
-    own, *tasks = found
-    entry = {"connector": _as_rest(own), "tasks": [{"id": each.task, **_as_rest(each)} for each in tasks]}
-    status = connector_status(name, {"status": entry})
-    return WrittenStatus(status, max(each.record.timestamp for each in found))
+        return read_or_skip(lambda: _written_statuses(log, topic.name))
+
+
+def _written_statuses(log: RecordLog, topic: str) -> Mapping[str, WrittenStatus]:
+    found = {}
+    for name, (own, *tasks) in last_statuses(read_status_topic(log, topic)).items():
+        entry = {"connector": _as_rest(own), "tasks": [{"id": each.task, **_as_rest(each)} for each in tasks]}
+        at_ms = max(each.record.timestamp for each in (own, *tasks))
+        found[name] = WrittenStatus(connector_status(name, {"status": entry}), at_ms)
+    return found
 
 
 def _as_rest(record: StatusRecord) -> dict[str, object]:
@@ -146,7 +164,12 @@ def list_connectors(session: Session, request: EvidenceRequest) -> ListedConnect
     with reader.sparing_workers():
         version = read_or_skip(reader.connect_version)
     inspection = read_or_skip(lambda: inspection_of(reader.config_topic(topics["config"]), known, version))
-    if isinstance(statuses, Skipped) and isinstance(inspection, Skipped):
+    written: Mapping[str, WrittenStatus] | Skipped = {}
+    if isinstance(statuses, Skipped):
+        status = topics["status"]
+        written = read_or_skip(lambda: read_written_statuses(reader, [reader.internal_topic("status", status)]))
+    nothing = isinstance(written, Skipped) or not written
+    if isinstance(statuses, Skipped) and isinstance(inspection, Skipped) and nothing:
         if statuses.cause is Cause.OTHER_GROUP:
             raise UsageError(
                 f"no connector of Connect group {group_id} is known: {statuses.reason}; {inspection.reason}",
@@ -161,7 +184,7 @@ def list_connectors(session: Session, request: EvidenceRequest) -> ListedConnect
         as_of=as_of,
         cluster_id=None if isinstance(cluster_id, Skipped) else cluster_id,
         group_id=group_id,
-        connectors=list_all(statuses, inspection),
-        is_known=not isinstance(statuses, Skipped),
+        connectors=list_all(statuses, inspection, written),
+        unanswered=statuses if isinstance(statuses, Skipped) else None,
         coverage=reader.coverage,
     )

@@ -20,6 +20,7 @@ from eosctl.model.skipped import Skipped, read_or_skip
 from eosctl.model.timeline import TimelineFacts
 from eosctl.model.transaction_log import TransactionLogFacts
 from eosctl.model.transactions import ActiveProducer
+from eosctl.operations.connector_description import read_written_statuses
 from eosctl.operations.evidence import EvidenceRequest, descriptions, read_cluster_evidence
 from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.operations.offsets import read_offsets_facts
@@ -72,27 +73,38 @@ def take_snapshot(session: Session, request: SnapshotRequest) -> Snapshot:
     files = () if request.worker_config is None else (request.worker_config,)
     topics = {"config": request.config_topic, "offsets": request.worker_offsets_topic}
     evidence = read_or_skip(lambda: read_cluster_evidence(reader, EvidenceRequest(topics, files), transactions))
+    connect = read_or_skip(reader.connect)
     return Snapshot(
         as_of=as_of,
         cluster=cluster,
         group_id=reader.group_id,
         config_topic=_config_topic(reader, request.config_topic),
         transactions=transactions,
-        connect=read_or_skip(reader.connect),
+        connect=connect,
         offsets=read_or_skip(lambda: _offsets_facts(reader, request)),
         transaction_log=read_or_skip(lambda: _log_facts(reader)),
         producers=producers,
         evidence=evidence,
         clock=reader.clock(),
-        timeline=read_or_skip(lambda: _last_days(reader, evidence, request, as_of)),
+        timeline=read_or_skip(
+            lambda: _last_days(reader, evidence, request, as_of, is_answered=not isinstance(connect, Skipped))
+        ),
         unlisted=(*(() if isinstance(listed, Skipped) else listed.unlisted), *_hidden_topics(reader)),
     )
 
 
 def _last_days(
-    reader: ClusterReader, evidence: ClusterEvidence | Skipped, request: SnapshotRequest, as_of: int
+    reader: ClusterReader,
+    evidence: ClusterEvidence | Skipped,
+    request: SnapshotRequest,
+    as_of: int,
+    *,
+    is_answered: bool,
 ) -> TimelineFacts | Skipped:
-    """The events of the last KEPT_MS, without the ones of output topics; few enough that the file stays small."""
+    """The events of the last KEPT_MS, without the ones of output topics; few enough that the file stays small.
+
+    With the last statuses where no worker answered.
+    """
     log = reader.timeline()
     if isinstance(log, Skipped | TimelineFacts):
         return log
@@ -105,8 +117,10 @@ def _last_days(
         worker_offsets_topic=names.get("offsets", request.worker_offsets_topic),
         outputs=False,
     )
+    statuses = {} if is_answered else read_written_statuses(reader, topics)
     with reader.adding():
-        return read_events(log, wanted, cluster_of(reader), KEPT_EVENTS)
+        facts = read_events(log, wanted, cluster_of(reader), KEPT_EVENTS)
+    return facts if isinstance(statuses, Skipped) else replace(facts, statuses=statuses)
 
 
 def _config_topic(reader: ClusterReader, topic: str) -> ConfigTopicLog | Skipped:

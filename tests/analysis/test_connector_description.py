@@ -8,14 +8,13 @@ from eosctl.analysis.connect_requests import CommandLine
 from eosctl.analysis.connector_description import describe_connector, explain_status, last_statuses, list_all
 from eosctl.analysis.rules.connectors import SAYS_NOTHING
 from eosctl.analysis.rules.registry import diagnose
-from eosctl.model.connector_description import WrittenStatus
 from eosctl.model.connectors import ConnectorType
 from eosctl.model.evidence import Preflight
 from eosctl.model.records import Record
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.status_topic import StatusKind, StatusRecord
 from eosctl.model.transactions import TransactionState
-from eosctl.model.workers import ConnectorStatus, TaskStatus
+from eosctl.model.workers import ConnectorStatus, TaskStatus, WrittenStatus
 from tests.analysis.evidence import NOW, A, B, but, commits, described, inspection, worker
 
 LINE = CommandLine(("-b", "broker:9092"), "http://a:8083", None, "--bootstrap-server broker:9092")
@@ -100,8 +99,8 @@ def test_the_last_status_of_each_key_counts_and_discarded_records_change_nothing
     own, running = status(0, None, "RUNNING"), status(3, 1, "RUNNING")
     records = [own, status(1, 1, "FAILED"), status(2, 0, "RUNNING"), running, status(4, 0, None)]
     others = [status(5, None, "FAILED", name="y"), status(6, 1, None, reason="its value is no status")]
-    assert last_statuses([*records, *others], "x") == (own, running)
-    assert last_statuses([*records, status(7, None, None)], "x") == ()
+    assert last_statuses([*records, *others])["x"] == (own, running)
+    assert "x" not in last_statuses([*records, status(7, None, None)])
 
 
 @pytest.mark.parametrize("state", ["PAUSED", "STOPPED"])
@@ -225,8 +224,17 @@ def test_a_status_without_a_failure_has_nothing_to_explain_and_is_no_finding():
 
 def test_a_list_has_the_connectors_of_workers_and_of_the_config_topic():
     extra = ConnectorStatus("a", "sink", "RUNNING", (TaskStatus(0, "FAILED", "a:8083", FENCED),))
-    listed = list_all({"a": extra}, inspection())
+    listed = list_all({"a": extra}, inspection(), {})
     assert [(each.name, each.type, each.state) for each in listed] == [("a", "sink", "FAILED"), ("x", "source", None)]
     assert listed[0].cause == f"task 0: {FENCED}"
-    [alone] = list_all(Skipped("unreachable"), inspection())
+    [alone] = list_all(Skipped("unreachable"), inspection(), {})
     assert (alone.name, alone.state, alone.tasks) == ("x", Skipped("unreachable"), Skipped("unreachable"))
+
+
+def test_a_list_without_a_worker_has_states_of_the_status_topic_for_connectors_that_the_config_topic_has():
+    silent, x = Skipped("unreachable"), WrittenStatus(having("FAILED")["x"], NOW)
+    gone = WrittenStatus(ConnectorStatus("gone", None, "RUNNING", ()), NOW)
+    [listed] = list_all(silent, inspection(), {"gone": gone, "x": x})
+    assert (listed.name, listed.state, listed.tasks, listed.written_ms) == ("x", "FAILED", (("FAILED", 1),), NOW)
+    named = list_all(silent, silent, {"gone": gone, "x": x})
+    assert [(each.name, each.state) for each in named] == [("gone", "RUNNING"), ("x", "FAILED")]

@@ -154,13 +154,20 @@ def test_a_sink_is_shown_by_what_its_group_has_read(site: Site, fresh_name: Fres
     assert [each["topic"] for each in shown["output_topics"]] == [source]
 
 
-def test_while_no_worker_answers_state_and_tasks_are_those_of_the_status_topic(site: Site, fresh_name: FreshName):
+def test_while_no_worker_answers_state_and_tasks_are_those_of_the_status_topic(
+    site: Site, fresh_name: FreshName, tmp_path: Path
+):
     name = site.create(fresh_name("unanswered"), **BREAKING)
     site.await_states(name, "FAILED")
-    reported = site.show(name)[1]
+    reported, saved = site.show(name)[1], str(tmp_path / "saved.snapshot")
+    [row] = [
+        each for each in site.run("connector", "list", *site.options)[1]["data"]["connectors"] if each["name"] == name
+    ]
     site.sandbox.pause_worker(1)
     try:
         ran = site.run("connector", "show", name, "--timeout", "3", *site.options)
+        listed = site.run("connector", "list", "--timeout", "3", *site.options)
+        assert site.run("snapshot", "save", saved, "--timeout", "3", *site.options)[0] == 3
     finally:
         site.sandbox.resume_worker(1)
     data = ran[1]["data"]
@@ -174,6 +181,16 @@ def test_while_no_worker_answers_state_and_tasks_are_those_of_the_status_topic(s
     assert (ran[0] in {1, 3}, data["complete"]) == (True, False)
     assert ["eosctl", "timeline"] in [each["command"].split()[:2] for each in shown["next"]]
     assert not [each["command"] for each in shown["next"] if each["command"].startswith("curl")], "no worker answers"
+    later = site.show(name, "--snapshot", saved)[1]
+    assert [later[each] for each in ("state", "state_written", "tasks")] == [
+        shown[each] for each in ("state", "state_written", "tasks")
+    ]
+    for code, document in (listed, site.run("connector", "list", "--snapshot", saved)):
+        [found] = [each for each in document["data"]["connectors"] if each["name"] == name]
+        assert (code, found["state_written"]) == (3, shown["state_written"])
+        assert [found[each] for each in ("state", "tasks", "cause", "type")] == [
+            row[each] for each in ("state", "tasks", "cause", "type")
+        ]
 
 
 def test_a_name_that_is_no_connector_and_one_that_was_deleted(site: Site, fresh_name: FreshName):

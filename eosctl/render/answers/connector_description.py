@@ -180,7 +180,11 @@ class TaskCountRow(Struct, frozen=True):
 
 
 class ListedConnectorRow(Struct, frozen=True):
-    """A connector of the list; state is the worst of its own and its tasks'."""
+    """A connector of the list; state is the worst of its own and its tasks'.
+
+    state_written is null where workers report state and tasks. Otherwise no worker answered, and they are the status
+    topic's, whose newest record of them was written then.
+    """
 
     name: Annotated[str, col("the connector's name", "CONNECTOR")]
     type: Annotated[ConnectorType | None, "source or sink"]
@@ -188,6 +192,7 @@ class ListedConnectorRow(Struct, frozen=True):
     state: Annotated[
         str | Skipped | None, col("the worst of its own state and its tasks'; - if no worker reports it", tones=STATES)
     ]
+    state_written: str | None
     target_state: Annotated[TargetState | Skipped | None, col("what it should be, by the config topic", "TARGET")]
     tasks: list[TaskCountRow] | Skipped
     task_words: Annotated[str | Skipped, col("its tasks by state", "TASKS")]
@@ -422,7 +427,18 @@ def view_connectors(listed: ListedConnectors) -> Document:
         cluster_id=listed.cluster_id,
         data=ConnectorListData(group_id=listed.group_id, connectors=rows),
         blocks=(CONNECTORS,),
-        prose=(f"{pluralize(len(rows), 'connector')}{': ' if rows else ''}{states}.",),
+        prose=(f"{pluralize(len(rows), 'connector')}{': ' if rows else ''}{states}{_by_status_topic(listed)}.",),
+    )
+
+
+def _by_status_topic(listed: ListedConnectors) -> str:
+    """That the states are not the workers', and since when they were not written again."""
+    written = [each.written_ms for each in listed.connectors if each.written_ms is not None]
+    if listed.unanswered is None or not written:
+        return ""
+    return (
+        f". States and tasks are by the status topic, last written {rfc3339(max(written))}; whether they are so now is "
+        f"unknown: {listed.unanswered.reason}"
     )
 
 
@@ -431,6 +447,7 @@ def _listed(listed: ListedConnector) -> ListedConnectorRow:
     return row_of(
         ListedConnectorRow,
         listed,
+        state_written=None if listed.written_ms is None else rfc3339(listed.written_ms),
         tasks=tasks if isinstance(tasks, Skipped) else [row_of(TaskCountRow, each) for each in tasks],
         task_words=tasks
         if isinstance(tasks, Skipped)
