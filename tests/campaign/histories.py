@@ -6,16 +6,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tests.campaign.connector import NumberedConnector, some_kind
-from tests.campaign.judging import Facts, judge
+from tests.campaign.judging import Facts, Outcome, judge
 from tests.campaign.operations import LOUD, MOVES, QUIET, WISHES, Acting, Eosctl
 from tests.campaign.recording import recording
 from tests.campaign.site import Site
 from tests.campaign.truth import Truth
+from tests.integration.witnesses import check
 from tests.waiting import eventually
 
 FLOW = 30
@@ -67,7 +68,8 @@ class History:
 class Result:
     """A history and its verdict; the last of the connector's names is the one that it has at the end.
 
-    `failure` says why a history came to no end; it is then not judged.
+    `failure` says why a history came to no end; it is then not judged. witnesses are the kinds of those of its findings
+    that an ordinary consumer saw at their offsets.
     """
 
     seed: int
@@ -80,6 +82,7 @@ class Result:
     failure: str
     verdict: Mapping[str, Any]
     findings: Sequence[Mapping[str, Any]]
+    witnesses: Sequence[str] = ()
 
 
 class Round:
@@ -154,9 +157,9 @@ class Round:
         return eventually(undisturbed, "an audit during which readers got nothing", deadline_s=300)
 
     def results(self, report: Mapping[str, Any]) -> Iterator[Result]:
-        """Each history with its truth and its verdict."""
+        """Each history with its truth and its verdict, whose witnesses a consumer has to see as they are told."""
         for history in self.histories:
-            yield _result(self.seed, history, report)
+            yield _witnessed(_result(self.seed, history, report), report, self.site.home.servers)
 
     def close(self) -> None:
         """End the readers."""
@@ -200,16 +203,43 @@ def _result(seed: int, history: History, report: Mapping[str, Any]) -> Result:
     )
 
 
-COLUMNS = ("histories", "operations", "doubled", "lost", "held", "altered", "broken", "cannot-tell", "wrong", "failed")
+def _witnessed(result: Result, report: Mapping[str, Any], servers: str) -> Result:
+    found = [(each["id"], each["subject"]) for each in result.findings]
+    mine = [each for each in report["witnesses"] if (each["finding_id"], each["subject"]) in found]
+    data = {"connectors": [result.verdict], "findings": result.findings, "witnesses": mine}
+    try:
+        kinds = check(data, servers)
+    except AssertionError as error:
+        return replace(result, outcome=Outcome.WRONG.value, why=f"{result.why}; no consumer sees it so: {error}")
+    return replace(result, witnesses=sorted(kinds))
+
+
+COLUMNS = (
+    "histories",
+    "operations",
+    "doubled",
+    "lost",
+    "held",
+    "altered",
+    "broken",
+    "witnesses",
+    "cannot-tell",
+    "wrong",
+    "failed",
+)
 
 
 def count(results: Iterable[Result]) -> Counter[str]:
-    """By column: doubled and lost are numbers of records, the verdicts' columns numbers of histories."""
+    """By column: doubled and lost are numbers of records, the verdicts' columns numbers of histories.
+
+    witnesses are kinds of broken verdicts in a history, each seen by a consumer.
+    """
     counts: Counter[str] = Counter()
     for each in results:
         done = [name for name in each.operations if "not possible" not in name]
         counts.update({"histories": 1, "operations": len(done), each.outcome: 1})
         counts.update({"doubled": each.facts.truth.doubled_count, "lost": each.facts.truth.lost_count})
+        counts.update({"witnesses": len(each.witnesses), **{f"witness of {name}": 1 for name in each.witnesses}})
     return counts
 
 

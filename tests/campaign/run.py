@@ -64,6 +64,8 @@ def main(first: str, last: str) -> int:
         run_seeds(list(range(int(first), int(last) + 1)), Typed().run)
     counts = count(kept_results(KEPT / RESULTS))
     sys.stdout.write(table(counts))
+    seen = sorted(name for name in counts if name.startswith("witness of "))
+    sys.stdout.writelines(f"{name}: {counts[name]}\n" for name in seen)
     return 1 if counts["wrong"] else 0
 
 

@@ -27,4 +27,5 @@ def test_no_verdict_is_wrong(eosctl: Eosctl, tmp_path: Path, monkeypatch: pytest
     assert [(each.names, each.operations, each.why) for each in results if each.why] == []
     assert [(each.names, each.failure) for each in results if each.failure] == []
     assert min(counts[each] for each in ("doubled", "held", "altered", "broken")) > 0, table(counts)
+    assert counts["witnesses"] >= counts["broken"], "a consumer has seen what breaks each"
     assert {name for each in results for name in each.operations} >= {each.__name__ for each in (*QUIET, *MOVES, *LOUD)}

@@ -5,18 +5,20 @@ import os
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from eosctl.sandbox.properties import SandboxSpec
 from tests.campaign.mirror_histories import MirrorConnector, open_connectors, play
-from tests.campaign.mirrored_topics import ALIAS, MirroredTopic, Truth, Written, copies, truth
+from tests.campaign.mirrored_topics import ALIAS, Copies, MirroredTopic, Truth, Written, copies, truth
 from tests.faulty_sandbox import Sandbox
 from tests.integration.connect import Worker
 from tests.integration.mirror_site import Eosctl
+from tests.integration.witnesses import check
 
 pytestmark = [pytest.mark.kafka]
 SOURCE = {
@@ -36,8 +38,8 @@ WORKERS = {
 Row = dict[str, object]
 
 
-def _rows(eosctl: Eosctl, connector: MirrorConnector, *more: str) -> dict[tuple[str, int], Row]:
-    """What the audit says of each partition."""
+def _audit(eosctl: Eosctl, connector: MirrorConnector, *more: str) -> dict[str, Any]:
+    """The `data` of its audit; empty before the mirror has come to its topics."""
     named = [part for topic in connector.topics for part in ("--topic", topic.name)]
     offsets = [part for topic in connector.offsets_topics for part in ("--offsets-topic", topic)]
     first = connector.topics[0]
@@ -47,20 +49,30 @@ def _rows(eosctl: Eosctl, connector: MirrorConnector, *more: str) -> dict[tuple[
         *more,
     )  # fmt: skip
     if ran.exit_code == 2 and "is mirrored to no topic" in ran.stderr:
-        return {}  # the mirror has not come to it yet
+        return {}
     assert ran.exit_code in {0, 1, 3}, ran.stderr
-    data = json.loads(ran.stdout)["data"]
-    known = {"isolation_level": data["isolation_level"]}
-    return {(each["source"], each["partition"]): {**each, **known} for each in data["pairs"]}
+    return dict(json.loads(ran.stdout)["data"])
+
+
+def _rows(data: Mapping[str, Any]) -> dict[tuple[str, int], Row]:
+    """What the audit says of each partition."""
+    known = {"isolation_level": data.get("isolation_level")}
+    return {(each["source"], each["partition"]): {**each, **known} for each in data.get("pairs", ())}
+
+
+def settled(eosctl: Eosctl, connector: MirrorConnector, *more: str) -> tuple[Copies, dict[str, Any]]:
+    """The copies, and the `data` of an audit during which there were no others."""
+    before, data = copies(connector.topics), _audit(eosctl, connector, *more)
+    while (after := copies(connector.topics)) != before:  # the mirror was slow
+        before, data = after, _audit(eosctl, connector, *more)
+    return after, data
 
 
 def judged(
-    eosctl: Eosctl, connector: MirrorConnector, *more: str
+    connector: MirrorConnector, after: Copies, data: Mapping[str, Any]
 ) -> Iterator[tuple[MirroredTopic, str, str, Truth, Row]]:
     """Each partition of a connector's topics: topic, name, verdict, truth, and the row of the audit."""
-    before, rows = copies(connector.topics), _rows(eosctl, connector, *more)
-    while (after := copies(connector.topics)) != before:  # the mirror was slow
-        before, rows = after, _rows(eosctl, connector, *more)
+    rows = _rows(data)
     for topic in connector.topics:
         for partition in range(topic.partitions):
             row = rows.get((topic.name, partition))
@@ -106,11 +118,19 @@ def run(
     with Sandbox(SandboxSpec(broker_config=SOURCE, deadline_s=900)) as source, Sandbox(spec) as target:
         worker = Worker(target)
         opened = list(open_connectors(source, target, worker, chance, connectors, f"m{seed}-"))
-        counts.update(play(opened, worker, chance, steps, lambda each: _rows(eosctl, each, *followed(each, directory))))
+
+        def audit_again(each: MirrorConnector) -> None:
+            _audit(eosctl, each, *followed(each, directory))
+
+        counts.update(play(opened, worker, chance, steps, audit_again))
         for connector in opened:
             counts.update(connector.operations)
-            parts = {name: row for _, name, _, _, row in judged(eosctl, connector, *followed(connector, directory))}
-            for topic, name, verdict, counted, row in judged(eosctl, connector):
+            in_parts = settled(eosctl, connector, *followed(connector, directory))
+            parts = {name: row for _, name, _, _, row in judged(connector, *in_parts)}
+            found, data = settled(eosctl, connector)
+            kinds = check(data, target.bootstrap_servers, source.bootstrap_servers)
+            counts.update(f"witness of {each}" for each in kinds)
+            for topic, name, verdict, counted, row in judged(connector, found, data):
                 truly = "whole" if counted.whole else "faulty"
                 of = f"{verdict} of {'cut' if row['cut'] else 'whole'} sources"
                 counts.update(["partitions", verdict, truly, of, *topic.operations])
