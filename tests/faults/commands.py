@@ -7,7 +7,7 @@ from typing import Any
 
 from eosctl.cli import run
 from eosctl.render.console import Stream, Terminal
-from tests.faults.site import CONNECTOR, HUNG, LIVE
+from tests.faults.site import CONNECTOR, FAILING, HUNG, LIVE
 
 TIMEOUT_S = 2
 COUNTED = frozenset({"error", "warning"})
@@ -55,6 +55,7 @@ COMMANDS = (
     Command(("watch", "--once", *GROUP)),
     Command(("connector", "list", *GROUP)),
     Command(("connector", "show", CONNECTOR, *GROUP)),
+    Command(("explain", "--connector", FAILING, *GROUP)),
     Command(("timeline", *GROUP), rest=False),
     Command(("timeline", "--since", "1h", "--connector", CONNECTOR, *GROUP), rest=False),
     Command(("verify", "{directory}/audit.json"), rest=False),

@@ -19,6 +19,14 @@ from tests.topics import make_topic
 
 CONNECTOR, LIVE, HUNG = "shadowed", "faults-live", "faults-hung"
 """A connector, and transactional IDs with a topic of the same name."""
+FAILING = "failing"
+"""A connector whose task is FAILED."""
+BREAKING = {
+    "transforms": "t",
+    "transforms.t.type": "org.apache.kafka.connect.transforms.ExtractField$Value",
+    "transforms.t.field": "absent",
+}
+"""No line of a file is a Struct: the first one makes the task fail."""
 SPEC = SandboxSpec(workers=1, broker_config={**UNVERIFIED, "transaction.max.timeout.ms": str(24 * 3_600_000)})
 """A broker on which a transaction can be made to hang, and one can be open for as long as a campaign takes."""
 
@@ -33,7 +41,7 @@ class Site(NamedTuple):
 
 @contextmanager
 def planted(sandbox: Sandbox, directory: Path) -> Iterator[Site]:
-    """A connector that will begin from nothing (EOS080), an open transaction, and if possible a hanging one."""
+    """A connector that begins from nothing next (EOS080), a FAILED one, an open transaction, if possible a hanging one."""
     servers, url = sandbox.bootstrap_servers, sandbox.connect_url(1)
     connectors, worker = FileConnectors(url, servers, directory), Worker(sandbox)
     connectors.file(CONNECTOR).write_text("one\ntwo\n")
@@ -44,6 +52,9 @@ def planted(sandbox: Sandbox, directory: Path) -> Iterator[Site]:
     own = NewTopic(f"{CONNECTOR}-own", 1, 1, config={"cleanup.policy": "compact"})
     make_topic(AdminClient({"bootstrap.servers": servers}), own)
     connectors.create(CONNECTOR, {"offsets.storage.topic": f"{CONNECTOR}-own"})
+    connectors.file(FAILING).write_text("one\n")
+    connectors.create(FAILING, BREAKING)
+    worker.wait_for_tasks(FAILING, 1, "FAILED")
     for topic in (HUNG, LIVE):
         create_topic(servers, topic)
     longest = 24 * 3_600_000 if sandbox.spec == SPEC else 900_000
@@ -58,5 +69,6 @@ def planted(sandbox: Sandbox, directory: Path) -> Iterator[Site]:
     identity.write_text(sandbox.client_properties("tool"))
     yield Site(sandbox, directory, identity)
     live.abort_transaction(30)
-    connectors.delete(CONNECTOR)
+    for name in (CONNECTOR, FAILING):
+        connectors.delete(name)
     worker.close()

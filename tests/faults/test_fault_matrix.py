@@ -8,19 +8,25 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
+from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION
 from eosctl.sources.saved_cluster import read_snapshot_file
 from tests.faults.commands import COMMANDS, GROUP, Command, run_command
 from tests.faults.damaged_answers import Altered
 from tests.faults.denials import DENIALS, run_as_tool, try_denials
 from tests.faults.kafka_proxy import Fault
-from tests.faults.matrix import Cell, FaultMatrix, Outcome, fault_matrix, table
+from tests.faults.matrix import Cell, FaultMatrix, Outcome, fault_matrix
+from tests.faults.matrix import table as table_of
 from tests.faults.quotas import quota
 from tests.faults.rest_proxy import RestFault
 from tests.faults.site import CONNECTOR, SPEC, Site, planted
 from tests.faulty_sandbox import Sandbox
 from tests.integration.acl_broker import AclBroker
+from tests.integration.debezium import Table, debezium_spec
+from tests.integration.moves import Home
+from tests.integration.test_source_audit import spoil
 from tests.shared_sandboxes import SharedSandboxes
 
 pytestmark = pytest.mark.kafka
@@ -155,5 +161,33 @@ def test_fault_matrix(shared_sandboxes: SharedSandboxes, tmp_path: Path, capsys:
         with AclBroker(sandbox) as acls:
             cells = [*whole.cells, *try_denials(site, acls, COMMANDS, DENIALS)]
     with capsys.disabled():
-        sys.stdout.write(f"\n{table(cells)}\n{json.dumps(lies(cells), indent=1)}\n")
+        sys.stdout.write(f"\n{table_of(cells)}\n{json.dumps(lies(cells), indent=1)}\n")
     assert not lies(cells)
+
+
+@pytest.mark.long
+def test_fault_matrix_of_audit_source(
+    shared_sandboxes: SharedSandboxes,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    """Rows of the table are missing in its topic: a fault must not hide it."""
+    sandbox = shared_sandboxes.of(debezium_spec(DEFAULT_KAFKA_VERSION))
+    table = Table(sandbox, Home(sandbox), "faulted", 50)
+    server = psycopg.conninfo.conninfo_to_dict(sandbox.postgresql.url)
+    monkeypatch.setenv("PGPASSWORD", str(server["password"]))
+    dsn = f"postgresql://{server['user']}@{server['host']}:{server['port']}/{server['dbname']}"
+    table.start()
+    try:
+        table.await_streaming()
+        spoil(table)
+        command = Command(("audit", "source", "--connector", table.place.name, "--source-dsn", dsn, *GROUP))
+        with fault_matrix(Site(sandbox, tmp_path, tmp_path)) as whole:
+            whole.try_all(command)
+            whole.try_damages(command, random.Random(command.name), MANY)
+    finally:
+        table.drop()
+    with capsys.disabled():
+        sys.stdout.write(f"\n{table_of(whole.cells)}\n{json.dumps(lies(whole.cells), indent=1)}\n")
+    assert not lies(whole.cells)

@@ -1,6 +1,7 @@
 """`eosctl connector show` and `list` beside real workers: each state, and printed commands run as they stand."""
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,21 +10,24 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.commands.conftest import Typed
 from tests.conftest import FreshName
+from tests.faults.site import BREAKING
 from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import Eosctl
+from tests.integration.connect import PARTITIONS, Mirror, Worker
+from tests.integration.debezium import Table, debezium_spec
 from tests.integration.file_connectors import FileConnectors, wait_for
+from tests.integration.moves import Home
+from tests.integration.producers import create_topic
 from tests.kafka_versions import spec_of
 from tests.shared_sandboxes import SharedSandboxes
 
 pytestmark = [pytest.mark.kafka, pytest.mark.workers]
 
-BREAKING = {
-    "transforms": "t",
-    "transforms.t.type": "org.apache.kafka.connect.transforms.ExtractField$Value",
-    "transforms.t.field": "absent",
-}
-"""No line of a file is a Struct: the first one makes the task fail."""
+ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+SCREEN = (80, 40)
+"""Columns and lines that an ordinary connector takes."""
 
 
 class Site:
@@ -47,6 +51,14 @@ class Site:
     def show(self, name: str, *more: str) -> tuple[int, Any]:
         code, document = self.run("connector", "show", name, *(more or self.options))
         return code, document["data"]["connector"]
+
+    def screen(self, name: str, *more: str) -> list[str]:
+        """The lines at a terminal; none is wider, but for commands and names, which stay whole to be copied."""
+        shown = Typed(SCREEN[0]).run("connector", "show", name, *(more or self.options)).stdout
+        lines = [ESCAPE.sub("", line) for line in shown.splitlines()]
+        wide = [line for line in lines if len(line) > SCREEN[0] and len(line.split()) > 1]
+        assert [line for line in wide if not line.strip().startswith(("eosctl ", "curl ", "kafka-"))] == []
+        return lines
 
     def status(self, name: str) -> Any:  # what the worker answers
         return httpx.get(f"{self.url}/connectors/{name}/status", timeout=60).json()
@@ -85,6 +97,7 @@ def test_a_healthy_connector_with_its_id_its_offset_and_its_topic(site: Site, fr
     assert [each["topic"] for each in shown["output_topics"]] == [name]
     assert shown["exactly_once"]["effective"] == "yes"
     assert (code, ids(shown), shown["next"], shown["state"]) == (0, [], [], "RUNNING")
+    assert len(site.screen(name)) <= SCREEN[1]
 
 
 def test_a_failed_connector_whose_printed_commands_explain_and_restart_it(
@@ -214,3 +227,73 @@ def test_a_wrong_group_is_refused_by_both_with_what_to_give_instead(site: Site):
         code, document = site.run("connector", *command, *wrong)
         assert code == 2
         assert "give the --group-id that is " in document["error"]["hint"], command
+
+
+def test_a_shadowed_connector_would_begin_from_nothing_live_and_from_a_snapshot(
+    site: Site, fresh_name: FreshName, tmp_path: Path
+):
+    name = site.create(fresh_name("shadowed"))
+    site.connectors.await_last(name, "line 4")
+    site.request("PUT", f"{name}/pause")
+    site.await_states(name, "PAUSED")
+    create_topic(site.servers, f"{name}-own", cleanup_policy="compact")
+    site.create(name, **{"offsets.storage.topic": f"{name}-own"})
+    site.await_states(name, "PAUSED")
+    code, shown = site.show(name)
+    assert (code, ids(shown), shown["state"]) == (1, ["EOS080"], "PAUSED")
+    assert shown["next"][0]["why"].startswith("to fix EOS080 shadowed-offset") or "EOS080" in shown["next"][0]["why"]
+    site.screen(name)
+    assert not [each for each in shown["next"] if "/resume" in each["command"]], "it would read everything again"
+    saved = str(tmp_path / "saved.snapshot")
+    assert site.run("snapshot", "save", saved, *site.options)[0] in {0, 3}
+    later = site.show(name, "--snapshot", saved)[1]
+    assert [later[each] for each in ("offsets", "state", "tasks", "next_start")] == [
+        shown[each] for each in ("offsets", "state", "tasks", "next_start")
+    ]
+
+
+@pytest.mark.variation
+def test_a_mirror_is_shown_with_an_offset_for_each_partition(site: Site, fresh_name: FreshName):
+    worker = Worker(site.sandbox)
+    mirror = Mirror(worker, fresh_name("mirrored"))
+    mirror.start()
+    try:
+        wait_for(lambda: len(site.show(mirror.name)[1]["offsets"]), lambda found: found == PARTITIONS, "its offsets")
+        code, shown = site.show(mirror.name)
+        assert (shown["state"], shown["type"], len(shown["tasks"])) == ("RUNNING", "source", PARTITIONS)
+        assert {each["transactional_id"] for each in shown["transactional_ids"]} == {
+            f"connect-cluster-{mirror.name}-{task}" for task in range(PARTITIONS)
+        }
+        committed = {each["partition"]["partition"]: each["offset"] for each in site.connectors.offsets(mirror.name)}
+        assert {each["kafka_effective"]["value"]["offset"] for each in shown["offsets"]} == {
+            each["offset"] for each in committed.values()
+        }
+        assert f"A.{mirror.name}-in" in {each["topic"] for each in shown["output_topics"]}
+        assert (code == 1) == bool(ids(shown))
+        assert len(site.screen(mirror.name)) <= SCREEN[1]
+    finally:
+        site.connectors.delete(mirror.name)
+        worker.close()
+
+
+@pytest.mark.variation
+def test_a_debezium_connector_is_shown_with_its_position(
+    shared_sandboxes: SharedSandboxes, kafka_version: str, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path
+):
+    sandbox = shared_sandboxes.of(debezium_spec(kafka_version))
+    site, table = Site(sandbox, eosctl, tmp_path), Table(sandbox, Home(sandbox), fresh_name("streamed"), 20)
+    table.start()
+    try:
+        table.await_streaming()
+        code, shown = site.show(table.place.name)
+        [offset] = shown["offsets"]
+        assert set(offset["kafka_effective"]["value"]) >= {"lsn", "txId"}
+        assert (shown["state"], shown["type"], shown["exactly_once"]["effective"]) == ("RUNNING", "source", "yes")
+        assert shown["connector_class"] == "io.debezium.connector.postgresql.PostgresConnector"
+        assert table.topic in {each["topic"] for each in shown["output_topics"]}
+        assert (code == 1) == bool(ids(shown))
+        screen = site.screen(table.place.name)
+        assert len(screen) <= SCREEN[1]
+        assert not any("only-in-tests" in line for line in screen)
+    finally:
+        table.drop()
