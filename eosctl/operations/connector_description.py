@@ -24,6 +24,7 @@ from eosctl.model.hanging import LastStableOffsets
 from eosctl.model.names import did_you_mean
 from eosctl.model.skipped import Cause, Skipped, not_asked, read_or_skip
 from eosctl.model.status_topic import StatusRecord
+from eosctl.model.text import first_few
 from eosctl.model.timeline import TimelineFacts
 from eosctl.model.topics import TopicFacts
 from eosctl.model.workers import WrittenStatus
@@ -132,7 +133,13 @@ def _outputs(reader: ClusterReader, evidence: Evidence, name: str) -> LastStable
         return outputs
     facts = {} if isinstance(evidence.topics, Skipped) else evidence.topics
     there = tuple(each for each in outputs if isinstance(facts.get(each), TopicFacts))
-    return last_stable_offsets(reader, StabilityRequest(there, topic)) if there else NO_OUTPUT
+    if there:
+        return last_stable_offsets(reader, StabilityRequest(there, topic))
+    unread = next((each for each in map(facts.get, outputs) if isinstance(each, Skipped)), None)
+    if unread is not None or not outputs:
+        return unread or NO_OUTPUT
+    plural = "does" if len(outputs) == 1 else "do"
+    return not_asked(f"{first_few(outputs)} {plural} not exist: nothing was written there yet")
 
 
 def command_line(session: Session, answering: Sequence[str] = ()) -> CommandLine:

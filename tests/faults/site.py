@@ -41,7 +41,7 @@ class Site(NamedTuple):
 
 @contextmanager
 def planted(sandbox: Sandbox, directory: Path) -> Iterator[Site]:
-    """A connector that begins from nothing next (EOS080), a FAILED one, an open transaction, if possible a hanging one."""
+    """A connector that begins from nothing next (EOS080), a FAILED one, an open transaction, perhaps a hanging one."""
     servers, url = sandbox.bootstrap_servers, sandbox.connect_url(1)
     connectors, worker = FileConnectors(url, servers, directory), Worker(sandbox)
     connectors.file(CONNECTOR).write_text("one\ntwo\n")

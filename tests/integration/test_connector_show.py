@@ -28,6 +28,8 @@ pytestmark = [pytest.mark.kafka, pytest.mark.workers]
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 SCREEN = (80, 40)
 """Columns and lines that an ordinary connector takes."""
+LABEL = 18
+"""Columns before a name that has a line of its own."""
 
 
 class Site:
@@ -53,10 +55,10 @@ class Site:
         return code, document["data"]["connector"]
 
     def screen(self, name: str, *more: str) -> list[str]:
-        """The lines at a terminal; none is wider, but for commands and names, which stay whole to be copied."""
+        """The lines at a terminal; none is wider but for commands, and for names, which stay whole to be copied."""
         shown = Typed(SCREEN[0]).run("connector", "show", name, *(more or self.options)).stdout
         lines = [ESCAPE.sub("", line) for line in shown.splitlines()]
-        wide = [line for line in lines if len(line) > SCREEN[0] and len(line.split()) > 1]
+        wide = [line for line in lines if len(line) > SCREEN[0] and len(line) - len(max(line.split(), key=len)) > LABEL]
         assert [line for line in wide if not line.strip().startswith(("eosctl ", "curl ", "kafka-"))] == []
         return lines
 
@@ -110,6 +112,7 @@ def test_a_failed_connector_whose_printed_commands_explain_and_restart_it(
     assert shown["tasks"][0]["trace"] == trace.splitlines()[0]
     assert shown["tasks"][0]["cause"] in trace
     assert (code, shown["state"], ids(shown)) == (1, "FAILED", ["EOS108"])
+    assert "not exist: nothing was written there yet" in shown["output_topics"]["skipped"]
     explain, restart = [each["command"] for each in shown["next"]]
     code, document = site.run(*explain.removeprefix("eosctl ").split())
     assert (code, document["data"]["next"][-1]["command"]) == (0, restart)
