@@ -38,6 +38,7 @@ from eosctl.sources.cluster_reader import ClusterReader, KeptFacts
 from eosctl.sources.connect_rest import connector_status
 
 UNREADABLE = Skipped("the status topic could not be read, or is another group's")
+NOT_VALIDATED = not_asked("no worker validates a config for a snapshot")
 NO_OUTPUT = not_asked("its config names no topic, and Kafka Connect saw it use none")
 
 
@@ -50,6 +51,7 @@ def show_connector(session: Session, name: str, request: EvidenceRequest) -> Des
     live = session.options.snapshot is None
     request = replace(request, about=frozenset({name}), preflight=request.preflight and live)
     evidence = read_evidence(session, request)
+    evidence = evidence if live else replace(evidence, preflight=NOT_VALIDATED)
     diagnosis = diagnose(evidence).under(session.options.triage)
     if diagnosis.misnaming is not None:
         raise diagnosis.misnaming.as_usage_error()

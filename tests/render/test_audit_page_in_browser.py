@@ -1,13 +1,16 @@
-"""The audit's page as a real browser shows it."""
+"""The audit's page, and the timeline's, as a real browser shows them."""
 
 from pathlib import Path
 
 import pytest
 
 from eosctl.model.audit import AuditReport
+from eosctl.model.report import Severity
 from eosctl.render.audit_page import render_audit_page
+from eosctl.render.timeline_page import render_timeline_page
 from tests.render.audit_reports import HOSTILE_NAMES, build_report, large_report, rich_report
 from tests.render.browser import Browser, Page
+from tests.render.test_timeline_page import event, timeline
 
 PLOTS = ["timeline", "stalls", "sizes", "durations", "epochs", "growth"]
 SHOWN = "[...document.querySelectorAll('#{} [data-row]')].filter(row => !row.hidden).length"
@@ -155,14 +158,36 @@ def test_every_plot_has_a_name_and_a_table_for_those_who_do_not_see_it(desktop):
         "Growth and tombstones",
     ]
     assert desktop.evaluate("document.querySelectorAll('figure details table tbody tr').length") > 40
-    unnamed = [
+    assert unnamed(desktop) == []
+
+
+def unnamed(page: Page) -> list[str]:
+    """Roles of what a person can use and a screen reader has no name for."""
+    return [
         each["role"]["value"]
-        for each in nodes
+        for each in page.accessible()
         if not each["ignored"]
         and each["role"]["value"] in {"button", "link", "searchbox", "checkbox", "region"}
         and not each.get("name", {}).get("value")
     ]
-    assert unnamed == []
+
+
+def test_the_timeline_is_drawn_filtered_and_read_aloud_as_the_audit_is(browser, tmp_path):
+    file = tmp_path / "timeline.html"
+    failed = event(3, connector="orders", task=1, severity=Severity.ERROR)
+    file.write_text(render_timeline_page(timeline(event(1, connector="orders", task=0), event(2), failed)), "utf-8")
+    page = Page(browser).shape(390, phone=True).open(file)
+    assert (page.complaints(), page.requests()) == ([], [file.as_uri()])
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert page.evaluate("document.querySelectorAll('#plot-lanes .scatterlayer .trace').length") == 2
+    images = [each["name"]["value"] for each in page.accessible() if each["role"]["value"] == "image"]
+    assert [each.split(".")[0] for each in images if each] == ["Lanes of workers, connectors, tasks and producers"]
+    assert unnamed(page) == []
+    reached = "document.querySelectorAll('a[href], input, summary, button, [tabindex=\"0\"]').length"
+    assert page.evaluate(reached) > 12, "by the keyboard"
+    page.evaluate("document.querySelector('[data-of=event-rows][data-severity=info]').click()")
+    assert page.evaluate(SHOWN.format("event-rows")) == 1
+    assert page.evaluate(FINDINGS) == 1
 
 
 def test_names_do_nothing(browser, tmp_path_factory):
