@@ -431,7 +431,9 @@ def _by_state(described: DescribedConnector, line: CommandLine) -> Iterator[Next
     if described.state in AT_REST:
         if described.type is not ConnectorType.SINK:
             yield NextStep("where it will go on", line.eosctl(f"eosctl offsets show --connector {name}"))
-        if not any(each.severity is Severity.ERROR for each in described.findings):
+        evidence = described.diagnosis.evidence
+        mine = [each for each in described.findings if is_about(each, evidence, described.name)]
+        if not any(each.severity is Severity.ERROR for each in mine):
             why = f"it is {described.state} on purpose, or was forgotten: let it go on"
             yield from _request(why, line.curl("PUT", f"{path}/resume"))
 

@@ -238,3 +238,10 @@ def test_a_list_without_a_worker_has_states_of_the_status_topic_for_connectors_t
     assert (listed.name, listed.state, listed.tasks, listed.written_ms) == ("x", "FAILED", (("FAILED", 1),), NOW)
     named = list_all(silent, silent, {"gone": gone, "x": x})
     assert [(each.name, each.state) for each in named] == [("gone", "RUNNING"), ("x", "FAILED")]
+
+
+def test_an_error_of_the_cluster_does_not_keep_a_paused_connector_from_being_resumed():
+    silent = {A: worker(A), B: Skipped("it does not answer")}
+    found = show(but(statuses=having("PAUSED", connector="PAUSED"), workers=silent))
+    assert "EOS010" in [each.id for each in found.findings]
+    assert commands(found)[-1].endswith("/connectors/x/resume")
