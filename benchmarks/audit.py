@@ -25,11 +25,10 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
-
-from msgspec.structs import asdict
 
 from benchmarks.audit_race import Race, in_turns
 from benchmarks.contenders.audit_topics import fill

