@@ -22,7 +22,7 @@ CONNECTORS = 100
 TASKS = 10
 STATES = ("RUNNING", "UNASSIGNED", "RUNNING", "PAUSED")
 LEAST_RATIO = 0.2
-"""The bar: a consumer that decodes JSON and keeps nothing may take this part of eosctl's CPU, which says who did what."""
+"""The bar: the CPU of a consumer that decodes JSON and keeps nothing, as a part of eosctl's."""
 GROWTH = 1.5
 """The bar: how much more memory four times as many records may take."""
 
