@@ -8,7 +8,8 @@
 3. Records are repeated where a pass covers what passes before it had covered. They are counted twice: in the pass
    itself, and in the pass that had covered them before. Each count is exact where its ends are positions that were
    committed; otherwise a transaction reaches across an end, and belongs to it at most. Both counts bound the number.
-   Where transactions of the passes before have no data, it may be gone, and they are no upper bound.
+   Where transactions of the passes before have no data, it may be gone, and they are no upper bound. Neither is a count
+   of a pass that is older than all records of one of the connector's topics: that topic may have been created again.
 4. A pass that begins behind all that was covered leaves out what lies between, unless a later pass covers that. How
    many records these are Kafka does not show. Only positions that are offsets of a Kafka topic bound the number.
 5. One transaction may have offsets of several source partitions, and its records show of which they are for none of
@@ -339,33 +340,38 @@ def _note(side: dict[OffsetsWrite, _Covered], write: KeyWrite, covered: _Covered
 
 
 class _Carried(NamedTuple):
-    """A transaction of the connector: the offsets that it committed, and the records beside them."""
+    """A transaction of the connector: the offsets that it committed, the records beside them, and when (ms)."""
 
     writes: tuple[OffsetsWrite, ...]
     data: Data
+    at_ms: int
 
 
 def _carried(writes: Mapping[bytes | None, Sequence[KeyWrite]], inputs: ChangeInputs) -> Sequence[_Carried]:
     """Transactions of all writes whose data is known, without records that are not from the source."""
-    found: dict[tuple[int, Data], list[OffsetsWrite]] = {}
+    found: dict[tuple[int, Data], list[tuple[int, OffsetsWrite]]] = {}
     besides = {topic for mine in writes.values() for each in mine[:1] if (topic := metadata_topic(each.key.text))}
     for each in (write for mine in writes.values() for write in mine):
         data = inputs.data(each.at)
         if each.at is not None and data is not None:
             kept = tuple(part for part in data if part.topic not in besides and not part.topic.startswith(HEARTBEATS))
             # Transactions without data are not distinguished, and do not have to be.
-            found.setdefault((each.at.producer_id, kept), []).append(each.at)
-    return [_Carried(tuple(mine), data) for (_, data), mine in found.items()]
+            found.setdefault((each.at.producer_id, kept), []).append((each.placed.write.timestamp, each.at))
+    return [
+        _Carried(tuple(write for _, write in mine), data, min(at_ms for at_ms, _ in mine))
+        for (_, data), mine in found.items()
+    ]
 
 
 def _change(connector: str, stop: _Stop, carried: Sequence[_Carried], inputs: ChangeInputs) -> OffsetsChange:
     again, now = _count(stop.again, carried)
     first, before = _count(stop.before, carried)
-    if not stop.before_known or _lacks_data(stop.before, inputs) or not _topics(now) <= _topics(before):
+    is_gone = _lacks_data(stop.before, inputs) or _is_older(stop.before, carried)
+    if not stop.before_known or is_gone or not _topics(now) <= _topics(before):
         first = first._replace(at_most=None)
     if not stop.obeyed:
         first = first._replace(at_least=0)
-    if any(inputs.data(each) is None for each in stop.again):
+    if any(inputs.data(each) is None for each in stop.again) or _is_older(stop.again, carried):
         again = again._replace(at_most=None)
     repeated = _both(again, first) if stop.known else UNKNOWN
     left_out = total_records(stop.left_out) if stop.known else UNKNOWN
@@ -379,6 +385,20 @@ def _lacks_data(side: Iterable[OffsetsWrite], inputs: ChangeInputs) -> bool:
     return any(not inputs.data(each) for each in side)
 
 
+def _is_older(side: Mapping[OffsetsWrite, _Covered], carried: Sequence[_Carried]) -> bool:
+    """True if some topic of the connector has no record from before its last covered transaction (rule 3)."""
+    begun: dict[str, int] = {}
+    for each in carried:
+        for topic in _topics(each.data):
+            begun[topic] = min(each.at_ms, begun.get(topic, each.at_ms))
+    covered = [
+        each.at_ms
+        for each in carried
+        if each.data and any(side.get(write, _Covered.NONE) is not _Covered.NONE for write in each.writes)
+    ]
+    return bool(covered) and max(begun.values()) > max(covered)
+
+
 def _topics(parts: Iterable[OutputPart]) -> set[str]:
     return {part.topic for part in parts}
 
@@ -389,7 +409,7 @@ def _count(
     """Rule 5: the records of the transactions with these writes, and the places of those surely among them."""
     least = most = 0
     found: list[OutputPart] = []
-    for writes, data in carried:
+    for writes, data, _ in carried:
         covered = {side.get(each, _Covered.NONE) for each in writes}
         if covered == {_Covered.NONE}:
             continue

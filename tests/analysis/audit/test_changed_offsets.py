@@ -6,7 +6,7 @@ import pytest
 
 from eosctl.analysis.audit.history import config_event, summarize_config
 from eosctl.codecs.config_topic import decode_config_records
-from eosctl.model.audit import AuditReport, AuditVerdict, ConfigSummary, ConnectorVerdict
+from eosctl.model.audit import AuditedTopic, AuditReport, AuditVerdict, ConfigSummary, ConnectorVerdict, TopicRole
 from eosctl.model.audit_states import ConfigEvent
 from eosctl.model.names import TopicPartition
 from eosctl.model.records import Record, RecordState
@@ -304,6 +304,21 @@ def test_data_that_is_gone_is_no_upper_bound(orders):
     orders.brokers.logs[TopicPartition("orders", 0)].batches[:20] = []
     orders.brokers.logs[TopicPartition("orders", 0)].start = 40
     assert judgement(audit(orders.brokers)) == (ALTERED, (18, 18), (0, 0))
+
+
+def test_a_topic_that_was_created_again_after_the_pass_leaves_no_upper_bound_though_another_one_has_its_data(orders):
+    """A connector's own heartbeats stay in their topic, while the rows that were read again are gone with theirs."""
+    beats = TopicPartition("orders", 1)
+    alter(orders, value_of(4))
+    for position in range(5, 13):
+        orders.write(0, {"a": position}, 3, outputs=(0, 1))
+    rows = TopicPartition("orders-rows", 0)
+    orders.brokers.create(AuditedTopic(rows.topic, TopicRole.OUTPUT, connectors=("orders",)), 1)
+    assert beats in orders.brokers.logs
+    orders.tasks[0].send(rows, [(None, b"x")])
+    orders.write(0, {"a": 13})
+    verdict, repeated, left_out = judgement(audit(orders.brokers))
+    assert (verdict, repeated, left_out) == (ALTERED, (36, None), (0, 0))
 
 
 @pytest.mark.parametrize("value", [4, 20], ids=["set back", "set ahead"])
