@@ -13,6 +13,7 @@ docs/source-audit.md has the rule of the point.
 """
 
 import json
+import re
 from base64 import b64decode, urlsafe_b64decode
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -43,13 +44,16 @@ from eosctl.model.source_audit import (
 )
 
 WIDTH: Final = 8
-NOT_COMPARED: Final = bytes(WIDTH)
+BLANK: Final = bytes(WIDTH)
 NULL: Final = blake2b(b"\0null", digest_size=WIDTH).digest()
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_US: Final = 86_400_000_000
 GREGORIAN: Final = -141_427
 """1582-10-15, in days since the epoch."""
 XIDS: Final = 1 << 32
+MOST_DIGITS: Final = 16_383
+"""The largest scale of a numeric of PostgreSQL."""
+PLAIN: Final = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 MOST_RUNNING: Final = 1 << 24
 """Transactions that may run at once, generously: an ID so much behind the snapshot's end is an old one, wrapped."""
 
@@ -72,12 +76,12 @@ class Unusable(ValueError):  # a record's answer, not an error
 def image_of(texts: Sequence[str | bool | None]) -> bytes:
     """The image of a row's texts: None is NULL, False a value that is not compared."""
     return b"".join(
-        blake2b(each.encode(), digest_size=WIDTH).digest()
-        if isinstance(each, str)
-        else NULL
-        if each is None
-        else NOT_COMPARED
-        for each in texts
+        [
+            blake2b(each.encode(), digest_size=WIDTH).digest()
+            if isinstance(each, str)
+            else (NULL if each is None else BLANK)
+            for each in texts
+        ]
     )
 
 
@@ -86,13 +90,15 @@ def differing_columns(columns: Sequence[TableColumn], one: bytes, other: bytes) 
     found = []
     for number, column in enumerate(columns):
         mine, its = one[number * WIDTH : (number + 1) * WIDTH], other[number * WIDTH : (number + 1) * WIDTH]
-        if mine != its and NOT_COMPARED not in {mine, its}:
+        if mine != its and BLANK not in {mine, its}:
             found.append(column.name)
     return tuple(found)
 
 
 def blanks_of(texts: Sequence[str | bool | None]) -> str:
     """The columns of a row whose values are not compared, as bits of a number in hexadecimal digits."""
+    if False not in texts:
+        return "0"
     return format(sum(1 << number for number, each in enumerate(texts) if each is False), "x")
 
 
@@ -119,7 +125,7 @@ def topic_text(column: TableColumn, value: Any, handling: Handling) -> str | boo
     """The text of a value as a record has it; False where it is not compared: the placeholder, or an unknown form."""
     if value is None:
         return None
-    if value in (handling.unavailable, [handling.unavailable]):
+    if value == handling.unavailable or (isinstance(value, list) and value == [handling.unavailable]):
         return False
     try:
         return _of_topic(column, value, handling)
@@ -128,20 +134,24 @@ def topic_text(column: TableColumn, value: Any, handling: Handling) -> str | boo
 
 
 def _of_topic(column: TableColumn, value: Any, handling: Handling) -> str | bool:  # noqa: ANN401  # any JSON
+    form = _FORMS.get(column.kind)
+    if form is not None and column.type != UNSIGNED:
+        return form[1](value) if isinstance(value, form[0]) else False
     match column.kind:
         case ColumnKind.DECIMAL:
             return _decimal_of(value, column, handling)
         case ColumnKind.BYTES:
             return _bytes_of(value, handling)
-        case ColumnKind.INTEGER if column.type == UNSIGNED:
+        case ColumnKind.INTEGER:
             return _unsigned_of(value, handling)
         case ColumnKind.DATE | ColumnKind.TIME | ColumnKind.TIMESTAMP | ColumnKind.INSTANT:
             return _time_of(column, value, handling)
-    form = _FORMS.get(column.kind)
-    return form[1](value) if form is not None and isinstance(value, form[0]) else False
+    return False
 
 
 def _finite(text: str) -> str:
+    if PLAIN.fullmatch(text):
+        return _short(text)
     number = Decimal(text)
     if not number.is_finite():
         raise ValueError(text)
@@ -165,9 +175,10 @@ def _real(value: float) -> str:
 
 def _decimal(value: Decimal) -> str:
     """Digits without trailing zeros, and `0` for all zeros."""
-    if not value.is_finite():
-        return str(value)
-    text = format(value, "f")
+    return _short(format(value, "f")) if value.is_finite() else str(value)
+
+
+def _short(text: str) -> str:
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text in {"-0", ""} else text
 
@@ -204,23 +215,27 @@ def _decimal_of(value: Any, column: TableColumn, handling: Handling) -> str | bo
     if handling.decimals == "double":
         return False
     if isinstance(value, dict):
-        return _decimal(_unscaled(value["value"], value["scale"]))
+        return _unscaled(value["value"], value["scale"])
     if isinstance(value, str) and handling.decimals == "precise":
-        return False if column.digits is None else _decimal(_unscaled(value, column.digits))
+        return False if column.digits is None else _unscaled(value, column.digits)
     return _decimal(Decimal(str(value))) if isinstance(value, str | int) else False
 
 
 def _unsigned_of(value: Any, handling: Handling) -> str | bool:  # noqa: ANN401  # any JSON
     """long: a number of 64 bits with a sign; precise: a decimal without fraction."""
     if isinstance(value, str) and handling.unsigned == "precise":
-        return _decimal(_unscaled(value, 0))
+        return _unscaled(value, 0)
     return str(value) if isinstance(value, int) and value >= 0 else False
 
 
-def _unscaled(text: str, scale: int) -> Decimal:
+def _unscaled(text: str, scale: int) -> str:
+    if abs(scale) > MOST_DIGITS:
+        raise ValueError(scale)
     number = int.from_bytes(b64decode(text, validate=True), "big", signed=True)
-    digits = tuple(map(int, str(abs(number))))
-    return Decimal((int(number < 0), digits, -scale))
+    if scale <= 0:
+        return str(number * 10**-scale)
+    digits = str(abs(number)).rjust(scale + 1, "0")
+    return _short(f"{'-' if number < 0 else ''}{digits[:-scale]}.{digits[-scale:]}")
 
 
 def _bytes_of(value: Any, handling: Handling) -> str | bool:  # noqa: ANN401  # any JSON

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -46,7 +47,7 @@ class TableColumn(NamedTuple):
     key: int | None = None
 
 
-class CapturedTable(Struct, frozen=True):
+class CapturedTable(Struct, frozen=True, dict=True):
     """A table as `SCHEMA.NAME`, its columns in their order, and the topic that its rows go to.
 
     parts are the names of its partitions, which its records may have.
@@ -62,7 +63,7 @@ class CapturedTable(Struct, frozen=True):
     def label(self) -> str:
         return f"{self.schema}.{self.name}"
 
-    @property
+    @cached_property
     def key(self) -> tuple[TableColumn, ...]:
         """The columns of its primary key, in the order of the key."""
         return tuple(sorted((each for each in self.columns if each.key is not None), key=lambda each: each.key or 0))
