@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 
 import psycopg
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
 
+from tests.commands.conftest import Eosctl
 from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.producers import create_topic
@@ -89,6 +91,35 @@ def test_killed_at_any_moment_and_continued_it_answers_as_one_that_was_not(order
     assert killed
     assert orders.run(*limits) == whole
     assert not [*tmp_path.iterdir()], "the state is removed at the end"
+
+
+def test_what_was_compared_is_kept_signed_and_read_again(orders: Compared, eosctl: Eosctl, tmp_path: Path):
+    key, file = tmp_path / "auditor", tmp_path / "orders.json"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    answered = orders.run("--evidence", file, "--sign-key", key)
+    kept = json.loads(file.read_text())
+    [table] = kept["report"]["data"]["tables"]
+    assert (kept["of"], table["missing"]) == ("audit source", answered["missing"])
+    [(_, _, ranges)] = kept["clusters"]
+    assert sum(end - start for _, _, start, end, *_ in ranges) == ROWS - len(MISSING) + len(EXTRA)
+    assert f"postgresql://127.0.0.1:{orders.postgresql.port}/{orders.database}" in kept["command"]
+
+    def verify(*more: str) -> tuple[int, dict[str, Any]]:
+        ran = eosctl("verify", file, "--signer-key", f"{key}.pub", *more, "-o", "json")
+        return ran.exit_code, json.loads(ran.stdout)["data"]
+
+    code, data = verify("-b", orders.servers)
+    assert (code, data["verdict"], {each["state"] for each in data["ranges"]}) == (0, "intact", {"same"})
+    admin = AdminClient({"bootstrap.servers": orders.servers})
+    place = TopicPartition(orders.topic, 0, 5)
+    admin.delete_records([place])[place].result(30)
+    code, data = verify("-b", orders.servers)
+    assert (code, data["verdict"]) == (3, "cannot-tell")
+    assert [each["reason"] for each in data["ranges"] if each["state"] == "purged"] == [
+        "offsets 0 to 4 are deleted: the log begins at 5"
+    ]
+    file.write_text(file.read_text().replace('"missing":3', '"missing":0'))
+    assert verify()[1]["verdict"] == "altered"
 
 
 def test_the_database_is_asked_for_as_many_rows_as_it_was_said(orders: Compared):
