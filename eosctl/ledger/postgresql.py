@@ -552,7 +552,8 @@ def postgresql_failure(error: "psycopg.Error", store: PostgresqlStore) -> Eosctl
             hint=f"{text}; no password is asked for: {_BY_REFERENCE}",
         )
     if state == "42501":
-        return NotAuthorized(principal=store.user, operation="write", resource=store.name, hint=text)
+        operation = "write" if store.what == LEDGER.database else "read"
+        return NotAuthorized(principal=store.user, operation=operation, resource=store.name, hint=text)
     if not state and "does not exist" in text:
         return ConfigError(f"{where}: {text}")
     if not state and isinstance(error, OperationalError):

@@ -59,6 +59,8 @@ SAME_VALUES: Final = frozenset(
 """Transformations of Kafka's and Debezium's that leave the values of a row's columns as they are."""
 OTHER_VALUES: Final = frozenset({"Cast", "MaskField", "TimestampConverter", "ExtractField", "Flatten", "HoistField"})
 """Transformations of Kafka's that leave out no record. Others may."""
+PUBLICATION: Final = "publication.name"
+DEFAULT_PUBLICATION: Final = "dbz_publication"
 COPIED: Final = "snapshot.include.collection.list"
 SELECTED: Final = "snapshot.select.statement.overrides"
 CHANGED_COLUMNS: Final = ("column.mask.", "column.truncate.")
@@ -119,7 +121,9 @@ def audit_source(
         of = f"{source.name} and {request.connector or 'tables'} in cluster {reader.cluster_id}"
         with _state_file(request.state) as file, TableComparison(file, of, _handling(config)) as kept, opened() as log:
             comparer = Comparer(reader, log, source, kept, request, config, session.options.console.progress)
-            compared = tuple(_compare(comparer, each, names) for each in _without_twins(tables, names))
+            is_via_root = source.is_via_root(config.get(PUBLICATION, DEFAULT_PUBLICATION)) if config else None
+            wanted = _without_twins(tables, names, is_via_root)
+            compared = tuple(_compare(comparer, each, names) for each in wanted)
     report = SourceAuditReport(
         as_of=reader.now(),
         cluster_id=reader.cluster_id,
@@ -275,18 +279,25 @@ def _captured(
     )
 
 
-def _without_twins(tables: Sequence[CapturedTable], topics: frozenset[str]) -> Iterator[CapturedTable]:
-    """Partitions have the rows of their table: those of both are left that have topics."""
+def _without_twins(
+    tables: Sequence[CapturedTable], topics: frozenset[str], is_via_root: bool | None
+) -> Iterator[CapturedTable]:
+    """Partitions have the rows of their table: those of both are left to which changes go, or which have topics.
+
+    A snapshot may have copied the others, too: their topics have no changes.
+    """
     of_root = {(each.schema, part): each for each in tables for part in each.parts}
     with_topic = {(each.schema, each.name) for each in tables if each.topic in topics}
+    captured = {(each.schema, each.name) for each in tables}
     for each in tables:
-        if (each.schema, each.name) not in with_topic:
-            root = of_root.get((each.schema, each.name))
-            if root is not None and root.topic in topics:
-                continue
-            if any((each.schema, part) in with_topic for part in each.parts):
-                continue
-        yield each
+        root, parts = of_root.get((each.schema, each.name)), {(each.schema, part) for part in each.parts}
+        if is_via_root is not None:
+            is_twin = root is not None if is_via_root else bool(parts & captured)
+        else:
+            has_other = bool(parts & with_topic) or (root is not None and root.topic in topics)
+            is_twin = has_other and each.topic not in topics
+        if not is_twin:
+            yield each
 
 
 def _topic(prefix: str, delimiter: str, schema: str, name: str) -> str:
@@ -347,7 +358,7 @@ def _compare(comparer: Comparer, table: CapturedTable, topics: frozenset[str]) -
         total = _read_rows(comparer, table)
         reasons = [*_compare_with_topic(comparer, table)]
     except EosctlError as error:
-        return replace(blank, reasons=(error.message,))
+        return replace(blank, reasons=(": ".join(filter(None, (error.message, error.hint))),))
     compared = _concluded(comparer, table, reasons, total)
     if compared.verdict is not AuditVerdict.CANNOT_TELL:
         comparison.end(compared)
@@ -529,7 +540,7 @@ def _absences(comparer: Comparer, table: CapturedTable) -> Iterator[str]:
         yield f"{COPIED} leaves the table out of the snapshot"
     if table.label in split_list(config.get(SELECTED, "")):
         yield f"{SELECTED} may leave rows out of the snapshot"
-    condition = comparer.source.row_filter(table, config.get("publication.name", "dbz_publication"))
+    condition = comparer.source.row_filter(table, config.get(PUBLICATION, DEFAULT_PUBLICATION))
     if condition is not None:
         yield f"the publication has only rows with {condition}"
     partitions = reader.topics([table.topic], ())[table.topic].partitions

@@ -96,6 +96,9 @@ class MariadbTables:
         """Its partitions are no tables."""
         return ()
 
+    def is_via_root(self, publication: str) -> bool | None:
+        return None
+
     def row_filter(self, table: CapturedTable, publication: str) -> str | None:
         return None
 

@@ -40,6 +40,9 @@ class SourceTables(Protocol):
     def parts(self, schema: str, name: str) -> tuple[str, ...]:
         """The names of the partitions of a table, at all levels."""
 
+    def is_via_root(self, publication: str) -> bool | None:
+        """Whether changes of partitions are published as those of their table; None: there is no such publication."""
+
     def row_filter(self, table: CapturedTable, publication: str) -> str | None:
         """The condition that rows must meet to be published; None: there is none."""
 
@@ -127,6 +130,8 @@ _PARTS: Final = (
     "JOIN LATERAL pg_catalog.pg_partition_tree(c.oid) t ON true JOIN pg_catalog.pg_class p ON p.oid = t.relid "
     "WHERE n.nspname = ? AND c.relname = ? AND c.relkind = 'p' AND p.oid != c.oid ORDER BY 1"
 )
+_SNAPSHOT: Final = "SELECT txid_current_snapshot()::text, set_config('row_security', 'off', true)"
+"""A policy that hides rows from this user makes a query end with an error then."""
 _ROW_FILTER: Final = (
     "SELECT rowfilter::text FROM pg_catalog.pg_publication_tables "
     "WHERE pubname = ? AND schemaname = ? AND tablename = ?"
@@ -169,6 +174,12 @@ class PostgresqlTables:
     def parts(self, schema: str, name: str) -> tuple[str, ...]:
         return tuple(str(part) for (part,) in self._all(_PARTS, (schema, name)))
 
+    def is_via_root(self, publication: str) -> bool | None:
+        if self._all("SELECT current_setting('server_version_num')::int >= 130000") != [(True,)]:
+            return None
+        found = self._all("SELECT pubviaroot FROM pg_catalog.pg_publication WHERE pubname = ?", (publication,))
+        return bool(found[0][0]) if found else None
+
     def row_filter(self, table: CapturedTable, publication: str) -> str | None:
         if self._all("SELECT current_setting('server_version_num')::int >= 150000") != [(True,)]:
             return None
@@ -176,7 +187,7 @@ class PostgresqlTables:
         return next((str(each[0]) for each in found if each[0] is not None), None)
 
     def count(self, table: CapturedTable) -> int:
-        return int(str(self._all(f"SELECT count(*) FROM {_place(table)}")[0][0]))
+        return int(str(self._all(f"SELECT count(*) FROM {_rows_of(table)}")[0][0]))
 
     def chunk(self, table: CapturedTable, after: Sequence[str] | None, limit: int, share: float | None) -> SourceChunk:
         key = ", ".join(_quoted(each.name) for each in table.key)
@@ -196,10 +207,10 @@ class PostgresqlTables:
         texts += [_EXPRESSIONS.get(each.kind, "{0}::text").format(_quoted(each.name)) for each in table.columns]
         order = ", ".join(_quoted(each.name) for each in table.key)
         inner = f"SELECT ARRAY[{', '.join(texts)}]::text[] AS r, row_number() OVER (ORDER BY {order}) AS n"
-        statement = f"SELECT json_agg(r ORDER BY n)::text FROM ({inner} FROM {_place(table)} {which}) s"
+        statement = f"SELECT json_agg(r ORDER BY n)::text FROM ({inner} FROM {_rows_of(table)} {which}) s"
         self._session.begin_reading()
         try:
-            [(snapshot,)] = self._rows("SELECT txid_current_snapshot()::text")
+            [(snapshot, _)] = self._rows(_SNAPSHOT)
             [(text,)] = self._rows(statement, values)
             [(high,)] = self._rows(f"SELECT {_NOW}")
         finally:
@@ -250,6 +261,11 @@ def _quoted(name: str) -> str:
 
 def _place(table: CapturedTable) -> str:
     return f"{_quoted(table.schema)}.{_quoted(table.name)}"
+
+
+def _rows_of(table: CapturedTable) -> str:
+    """Rows of tables that inherit from this one are theirs; those of partitions are the table's."""
+    return _place(table) if table.parts else f"ONLY {_place(table)}"
 
 
 def _typed(table: CapturedTable) -> str:

@@ -93,6 +93,20 @@ def test_killed_at_any_moment_and_continued_it_answers_as_one_that_was_not(order
     assert not [*tmp_path.iterdir()], "the state is removed at the end"
 
 
+def test_rows_of_an_heir_and_rows_that_a_policy_hides_are_not_taken_for_the_table_s(orders: Compared):
+    database, execute = orders.database, orders.postgresql.execute
+    execute("CREATE TABLE later_orders (PRIMARY KEY (id)) INHERITS (orders)", database)
+    execute("INSERT INTO later_orders VALUES (5000000, 'an heir', 1)", database)
+    assert orders.run()["missing"] == len(MISSING)
+    execute("CREATE ROLE reader LOGIN PASSWORD 'only-in-tests'", database)
+    execute("GRANT SELECT ON orders TO reader", database)
+    execute("ALTER TABLE orders ENABLE ROW LEVEL SECURITY", database)
+    execute("CREATE POLICY few ON orders FOR SELECT USING (id < 50)", database)
+    hidden = orders.run("--source-dsn", f"postgresql://reader@127.0.0.1:{orders.postgresql.port}/{database}")
+    assert (hidden["verdict"], hidden["extra"], hidden["rows"]) == ("cannot-tell", 0, 0)
+    assert "row-level security" in hidden["words"]
+
+
 def test_what_was_compared_is_kept_signed_and_read_again(orders: Compared, eosctl: Eosctl, tmp_path: Path):
     key, file = tmp_path / "auditor", tmp_path / "orders.json"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
