@@ -12,6 +12,24 @@ QUESTIONS = frozenset(name for name in dir(ClusterReader) if not name.startswith
 NOT_GIVEN = Skipped("the test gives none", Cause.NOT_ASKED)
 
 
+class InTurn:
+    """Answers of what changes between two looks: the next of these each time, the last from then on.
+
+    An error is raised. asked are the arguments of each look.
+    """
+
+    def __init__(self, *answers: Any) -> None:
+        self._answers = list(answers)
+        self.asked: list[tuple[Any, ...]] = []
+
+    def __call__(self, *args: Any, **_: Any) -> Any:
+        self.asked.append(args)
+        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+
 class FakeCluster(CoverageLog):
     """Answers each question of ClusterReader with the fact of its name; a function is called, an error is raised."""
 

@@ -1,6 +1,6 @@
 """A plan that is applied while the cluster changes: what is read again, when, and which error the run ends with."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -26,8 +26,8 @@ from eosctl.model.preconditions import (
     OffsetsNow,
     OffsetsUnchanged,
     PlanFacts,
-    Precondition,
 )
+from tests.fake_cluster import InTurn
 
 S = Side.SOURCE
 DIGEST = "sha256:1"
@@ -48,16 +48,11 @@ TWO_STEPS = plan_of(PlannedStep(FENCE, (STOPPED,)), PlannedStep(StopConnector(S,
 
 
 class Cluster:
-    """Answers each reading with the next of these facts, and with the last of them from then on."""
+    """A cluster that has the next of these facts at each reading."""
 
     def __init__(self, *facts: PlanFacts) -> None:
-        self.asked: list[Sequence[Precondition]] = []
+        self.read = InTurn(*facts)
         self.done: list[Step] = []
-        self._facts = list(facts)
-
-    def read(self, preconditions: Sequence[Precondition]) -> PlanFacts:
-        self.asked.append(preconditions)
-        return self._facts.pop(0) if len(self._facts) > 1 else self._facts[0]
 
     def perform(self, step: Step, recheck: Recheck) -> str:
         recheck()
@@ -102,8 +97,8 @@ def test_the_recheck_reads_every_precondition_of_its_step_again(journal: Journal
     cluster = Cluster(AT_REST)
     _, error = applied(TWO_STEPS, journal, cluster)
     assert error is None
-    assert len(cluster.asked) == 5, "the plan as a whole once, then each step before it and within it"
-    assert {STOPPED} == {each for asked in cluster.asked for each in asked}
+    assert len(cluster.read.asked) == 5, "the plan as a whole once, then each step before it and within it"
+    assert {STOPPED} == {each for [asked] in cluster.read.asked for each in asked}
     assert cluster.done == [FENCE, StopConnector(S, "other")]
 
 

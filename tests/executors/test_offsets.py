@@ -13,6 +13,7 @@ from eosctl.executors.offsets import verify_offsets, write_offsets
 from eosctl.model.names import Side
 from eosctl.model.plan import OffsetsWrite, VerifyOffsets, WriteOffsets
 from eosctl.model.preconditions import OffsetsNow
+from tests.fake_cluster import InTurn
 
 S = Side.SOURCE
 RECORDS = tuple(OffsetsWrite(0, key, b"v", None) for key in (b"a", b"b", b"c"))
@@ -30,11 +31,12 @@ class Topic:
         self.open = False
         self.trouble: str | None = None
         self.interrupted_at = ""
-        self._found = list(found)
+        self._found = InTurn(*found)
 
     def read(self, *_: object) -> OffsetsNow:
         self.do("read")
-        return self._found.pop(0) if len(self._found) > 1 else self._found[0]
+        now: OffsetsNow = self._found()
+        return now
 
     def do(self, what: str) -> None:
         self.done.append(what)
@@ -77,14 +79,11 @@ def write(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
 
     def carry_out(topic: Topic, step: WriteOffsets = STEP, decided: Sequence[bool | BaseException] = (True,)) -> str:
         monkeypatch.setattr(offsets, "TransactionalProducer", lambda *_, **__: topic)
-        answers = iter(decided)
+        answers = InTurn(*decided)
 
         def is_decided(_: str) -> bool:
             topic.do("decided?")
-            answer = next(answers)
-            if isinstance(answer, BaseException):
-                raise answer
-            return answer
+            return bool(answers())
 
         properties: Any = None
         return write_offsets(

@@ -1,6 +1,5 @@
 """How an abort marker and a commit treat each answer, and that nothing is sent twice while it may have been done."""
 
-from collections import deque
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +9,7 @@ from msgspec.structs import replace
 
 from eosctl.clients.messages import Request
 from eosctl.codecs.record_batches import EndTransactionMarker, MarkerType
-from eosctl.errors import EosctlError, NotAuthorized, PartlyApplied, Refused, TimedOut, Unreachable
+from eosctl.errors import NotAuthorized, PartlyApplied, Refused, TimedOut, Unreachable
 from eosctl.executors import transactions
 from eosctl.executors.transactions import CommitChecks, abort_in_partition, commit_transaction
 from eosctl.model.names import ProducerIdAndEpoch, Side, TopicPartition
@@ -19,6 +18,7 @@ from eosctl.model.preconditions import OpenPart, TransactionNow
 from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets
 from eosctl.model.transactions import TransactionState
+from tests.fake_cluster import InTurn
 
 S, PLACE = Side.SOURCE, TopicPartition("t", 0)
 
@@ -29,22 +29,15 @@ class Brokers:
     principal = "User:tool"
 
     def __init__(self, **answers: list[Any]) -> None:
-        self.answers = {name: deque(each) for name, each in answers.items()}
+        self.answers = {name: InTurn(*each) for name, each in answers.items()}
         self.sent: list[str] = []
 
     def request(self, node_id: int, request: Request) -> Any:
         self.sent.append(request.name)
-        return self.answer(request.name)
+        return self.answers[request.name]()
 
     def request_any(self, request: Request) -> Any:
         return self.request(0, request)
-
-    def answer(self, name: str) -> Any:
-        given = self.answers[name]
-        answer = given.popleft() if len(given) > 1 else given[0]
-        if isinstance(answer, EosctlError):
-            raise answer
-        return answer
 
     def access(self, timeout_s: float = 5) -> Any:
         return SimpleNamespace(wire=self, timeout_s=timeout_s)
@@ -76,11 +69,11 @@ def aborted(monkeypatch: pytest.MonkeyPatch, timeout_s: float = 5, leaders: list
     """What the step says, and the requests that it sent; 0 recheck."""
     known = {"DescribeProducers": [opened((7, 40)), opened()], "ListOffsets": [stable(40), stable(50)]}
     brokers = Brokers(**(known | {MARKER: [marked()]} | answers))
-    order = deque(leaders or [1])
+    order = InTurn(*(leaders or [1]))
     monkeypatch.setattr(
         transactions,
         "partition_leaders",
-        lambda *_: {PLACE: order.popleft() if len(order) > 1 else order[0]},
+        lambda *_: {PLACE: order()},
     )
     said = abort_in_partition(ABORT, lambda: brokers.sent.append("recheck"), access=brokers.access(timeout_s))
     return said, brokers.sent
@@ -199,11 +192,11 @@ def committed(
 
     def look(*_: object) -> TransactionNow:
         brokers.sent.append("look")
-        now: TransactionNow = brokers.answer("look")
+        now: TransactionNow = brokers.answers["look"]()
         return now
 
     proofs = {PLACE: marker()} if markers is None else markers
-    checks = CommitChecks(look, lambda *_: brokers.answer("offsets"), lambda *_: proofs)
+    checks = CommitChecks(look, lambda *_: brokers.answers["offsets"](), lambda *_: proofs)
     return (
         commit_transaction(
             step, lambda: brokers.sent.append("recheck"), access=brokers.access(timeout_s), checks=checks

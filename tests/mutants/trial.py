@@ -35,7 +35,17 @@ Functions = Mapping[tuple[str, str, int], list[FunctionType]]
 class Trial:
     """The plugin: after the collection it measures the tests, tries the mutants, and runs no test as such."""
 
-    def __init__(self, root: Path, rooms: Sequence[str], mutants: Sequence[Mutant], work: Path, processes: int) -> None:
+    def __init__(
+        self,
+        root: Path,
+        rooms: Sequence[str],
+        mutants: Sequence[Mutant],
+        work: Path,
+        *,
+        processes: int,
+        budget_s: float,
+    ) -> None:
+        self._budget_s = budget_s
         self._root, self._rooms, self._mutants, self._work, self._processes = root, rooms, mutants, work, processes
         # What runs is what was there when it was imported: the tree may change while mutants are tried.
         self._sources = {
@@ -61,7 +71,7 @@ class Trial:
         gc.freeze()
         tests = self._tests_by_line(items, functions)
 
-        self.chosen = {each: tests.get((each.path, each.line), []) for each in self._mutants}
+        self.chosen = {each: self._within_budget(tests.get((each.path, each.line), ())) for each in self._mutants}
 
         def shard(number: int) -> Iterable[object]:
             for index in range(number, len(self._mutants), self._processes):
@@ -148,6 +158,16 @@ class Trial:
             for path, line in sorted(hits):
                 lines[path].append(line)
             yield {"test": item.nodeid, "seconds": round(time.process_time() - begun, 3), "lines": lines}
+
+    def _within_budget(self, names: Iterable[str]) -> list[str]:
+        """The quickest of these tests, as many as the budget has CPU for."""
+        chosen, seconds = list[str](), 0.0
+        for name in names:
+            seconds += self._seconds[name]
+            if chosen and seconds > self._budget_s:
+                break
+            chosen.append(name)
+        return chosen
 
     def _run(self, item: pytest.Item, following: pytest.Item | None) -> bool:
         self._failed = False

@@ -410,6 +410,28 @@ def test_a_connector_that_nobody_asked_for_is_a_neighbour_all_the_same():
     assert "connector c-eu of group g" in finding.message
 
 
+def test_an_acl_that_is_not_planned_covers_nobody():
+    """Of two connectors the shorter name's ACL covers the longer one's IDs; here the longer one alone is planned."""
+    longer = connector_of({"name": "c-eu", "connector.class": "FileStreamSource", "topic": "out"}, "c-eu.json")
+    [cluster] = request(connector=longer).clusters
+    asked = AclRequest((replace(cluster, others=("c",)),), SourceSupport.ENABLED)
+    assert plan_acls(asked, _no_certificate).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "severity", "cure"),
+    [
+        (PatternType.PREFIXED, "warning", "use --pattern literal"),
+        (PatternType.LITERAL, "info", "keep its ACLs literal"),
+    ],
+)
+def test_a_prefix_that_covers_a_neighbour_is_a_trouble_only_where_prefixed_acls_are_planned(pattern, severity, cure):
+    [cluster] = request().clusters
+    asked = AclRequest((replace(cluster, others=("c-eu",)),), SourceSupport.ENABLED, pattern_type=pattern)
+    [finding] = plan_acls(asked, _no_certificate).findings
+    assert (finding.severity, finding.cure.startswith(cure)) == (severity, True)
+
+
 def test_two_clusters_of_one_group_are_both_looked_at_for_collisions():
     first = ConnectCluster((at("a:9092"),), (SOURCE,))
     second = ConnectCluster((at("b:9092"),), (connector_of({"name": "c-x", "connector.class": "X"}, "x"),))
