@@ -4,7 +4,19 @@ import pytest
 from msgspec.structs import replace
 
 from eosctl.analysis.transactions import KnownNames
-from eosctl.model.fencing import Candidate, FencingPlan, FencingRequest, PlannedFencing
+from eosctl.model.fencing import (
+    Candidate,
+    FenceError,
+    FenceOutcome,
+    FenceResult,
+    FenceStep,
+    FencingOutcome,
+    FencingPlan,
+    FencingRequest,
+    PlannedFencing,
+    Proof,
+    failure_of,
+)
 from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest, Move
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, Side, TopicPartition
@@ -234,6 +246,74 @@ def test_a_transaction_of_two_phase_commit_is_fenced_with_a_warning() -> None:
     known |= {name: replace(known[name], timeout_ms=2**31 - 1) for name in ("a", "c")}
     [warning] = plan(FencingRequest(("a", "b", "c")), known).warnings
     assert warning.startswith("1 transactional ID (a) with an open transaction of two-phase commit (KIP-939)")
+
+
+def result(outcome: FenceOutcome, error: str | None = None, coordinator: int | None = 2) -> FenceResult:
+    told = None if error is None else FenceError(error, "so it said")
+    return FenceResult(FenceStep(Candidate("g-orders-0", named=True), None), outcome, None, 1, 1.0, coordinator, told)
+
+
+FENCED, SKIPPED_ID = result(FenceOutcome.FENCED), result(FenceOutcome.SKIPPED)
+
+
+def failed(error: str | None, coordinator: int | None = 2) -> FenceResult:
+    return result(FenceOutcome.FAILED, error, coordinator)
+
+
+@pytest.mark.parametrize(
+    ("results", "code", "told"),
+    [
+        ([FENCED, FENCED], None, ""),
+        ([SKIPPED_ID], None, ""),
+        (
+            [failed("INVALID_PRODUCER_EPOCH")],
+            8,
+            "no ID was fenced; first: g-orders-0: INVALID_PRODUCER_EPOCH: so it said",
+        ),
+        ([failed(None)], 8, "no ID was fenced; first: g-orders-0"),
+        ([failed("TRANSACTIONAL_ID_AUTHORIZATION_FAILED")], 5, "Write"),
+        ([failed("TIMED_OUT")], 4, "no ID was fenced in time"),
+        ([failed("Unreachable")], 4, "no ID was fenced in time"),
+        ([failed("UNKNOWN_SERVER_ERROR")], 9, "no ID was fenced for certain"),
+        ([failed("TIMED_OUT"), failed("UNKNOWN_SERVER_ERROR")], 4, "no ID was fenced in time"),
+        ([FENCED, failed("TIMED_OUT")], 9, "1 of 2 IDs are fenced, 1 are not; first: g-orders-0: TIMED_OUT"),
+        ([SKIPPED_ID, failed("TIMED_OUT")], 4, "no ID was fenced in time"),
+    ],
+)
+def test_a_fencing_ends_by_what_was_fenced_and_by_why_the_first_id_was_not(results, code: int | None, told: str):
+    """Not fenced, not fenced for certain, and fenced in part: each is told apart, by the exit code too."""
+    failure = failure_of(FencingOutcome(tuple(results), 1.0), "User:tool")
+    assert (failure and failure.exit_code) == code
+    assert failure is None or told in failure.message
+
+
+def test_an_interrupted_fencing_says_what_is_fenced_whatever_else_failed():
+    failure = failure_of(FencingOutcome((FENCED, failed("TIMED_OUT")), 1.0, interrupted=True), "User:tool")
+    assert failure is not None
+    assert (failure.exit_code, failure.message.partition(":")[0]) == (130, "stopped")
+
+
+@pytest.mark.parametrize(("coordinator", "named"), [(None, "its coordinator"), (2, "broker 2")])
+def test_an_internal_error_says_whose_log_to_read(coordinator: int | None, named: str):
+    failure = failure_of(FencingOutcome((failed("UNKNOWN_SERVER_ERROR", coordinator),), 1.0), "User:tool")
+    assert failure is not None
+    assert f"the log of {named} says why" in str(failure.hint)
+
+
+@pytest.mark.parametrize(
+    ("open_now", "moved", "refusal", "holds"),
+    [
+        (False, True, None, True),
+        (False, True, "PRODUCER_FENCED", True),
+        (False, True, "", False),
+        (True, True, None, False),
+        (False, False, "PRODUCER_FENCED", False),
+    ],
+)
+def test_an_id_is_fenced_if_nothing_is_open_its_epoch_moved_and_its_old_producer_was_refused_if_asked(
+    open_now: bool, moved: bool, refusal: str | None, holds: bool
+):
+    assert Proof("g-orders-0", open_now, moved, refusal).holds is holds
 
 
 ON, OFF = KnownPhase.ENABLED, KnownPhase.NOT_ENABLED
