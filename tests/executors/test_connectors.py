@@ -48,7 +48,7 @@ from eosctl.model.workers import LiveOwners
 from eosctl.planning.restore import NewConnector, RestoreRequest, plan_restore
 from eosctl.planning.undo import undo_plan
 from tests.planning.offsets_topics import topic_of
-from tests.sources.fake_connect import FakeWorker, serve
+from tests.sources.fake_connect import FakeWorker, entry_of, recorded, serve
 
 SETTING = "offsets.storage.topic"
 RUNNING = (0, "RUNNING", "")
@@ -98,8 +98,7 @@ class StoppingWorker(FakeWorker):
 
     def _entry(self, _: str) -> object:
         state = self.shown[min(self.stops, len(self.shown)) - 1]
-        tasks = [{"id": 0, "state": state, "worker_id": "w"}] if state else []
-        return {"status": {"connector": {"state": "STOPPED", "worker_id": "w"}, "tasks": tasks, "type": "source"}}
+        return entry_of("orders", "STOPPED", *([state] if state else []))
 
     def _answer(self, path: str, body: dict[str, object] | None) -> object:
         if path.endswith(("/stop", "/config")):
@@ -197,25 +196,25 @@ class Connect:
     def request(self, method: str, path: str, body: dict[str, Any] | None = None) -> RestResponse:  # noqa: PLR0911
         match method, path:
             case "GET", "/":
-                return RestResponse(200, {"version": self.version})
+                return RestResponse(200, recorded(method, path) | {"version": self.version})
             case "GET", "/connectors":
                 return RestResponse(200, list(self.configs))
             case "GET", "/connectors?expand=status":
-                status = {name: {"connector": {"state": state}, "tasks": []} for name, state in self.states.items()}
-                return RestResponse(200, {name: {"status": each} for name, each in status.items()})
+                entries = {name: entry_of(name, state) for name, state in self.states.items()}
+                return RestResponse(200, {name: {"status": each["status"]} for name, each in entries.items()})
             case "GET", "/connectors/orders/config" | "/connectors/pattern/config":
                 return RestResponse(200, self.configs[path.split("/")[2]])
             case "POST", "/connectors":
                 assert body is not None
                 self.configs[body["name"]] = body["config"]
                 self.states[body["name"]] = body["initial_state"]
-                return RestResponse(201, {"type": self.type})
+                return RestResponse(201, recorded(method, path, 201) | {"type": self.type})
             case "DELETE", "/connectors/orders":
                 del self.configs["orders"], self.states["orders"]
                 return RestResponse(204, None)
             case "PUT", "/connectors/orders/stop":
                 if "orders" not in self.configs:
-                    raise NotFound("unknown connector")
+                    raise NotFound(recorded(method, path, 404)["message"])
                 self.states["orders"] = "STOPPED"
                 return RestResponse(204, None)
         return self._of_existing(method, path, body)
@@ -227,7 +226,11 @@ class Connect:
                 self.configs["orders"] = body
                 return RestResponse(200, None)
             case "GET", "/connectors/orders/offsets":
-                return RestResponse(200, {"offsets": self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]})
+                return RestResponse(
+                    200,
+                    recorded(method, path)
+                    | {"offsets": self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]},
+                )
             case "PUT", "/connectors/orders/resume":
                 self.states["orders"] = self.after_resume
                 return RestResponse(202, None)

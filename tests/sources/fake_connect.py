@@ -1,17 +1,53 @@
-"""Connect workers' REST interface on loopback, as far as the evidence reads it: scripted, many at once, and slow."""
+"""Connect workers' REST interface on loopback, as far as the evidence reads it: scripted, many at once, and slow.
+
+What it answers is what a real worker answered (tests/golden/worker.json, by record_worker), with the names and states
+of the test in it.
+"""
 
 import json
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from ssl import SSLContext
 from threading import Barrier, Event, Thread
+from typing import Any
 
 PLUGIN = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 NOT_ENABLED = "This worker does not have exactly-once source support enabled."
 Reply = tuple[int, bytes]
+RECORDED = json.loads((Path(__file__).resolve().parents[1] / "golden" / "worker.json").read_text())
+
+
+def recorded(method: str, path: str, status: int = 200) -> Any:
+    """The last answer of the real worker to such a request."""
+    answers = [
+        each["answer"] for each in RECORDED if (each["method"], each["path"], each["status"]) == (method, path, status)
+    ]
+    return deepcopy(answers[-1])
+
+
+RUNNING = next(
+    entry
+    for each in RECORDED
+    if each["path"] == "/connectors?expand=info&expand=status"
+    and (entry := each["answer"]["orders"])["status"]["tasks"]
+)
+
+
+def entry_of(name: str, state: str = "RUNNING", *tasks: str, **config: str) -> dict[str, Any]:
+    """What a worker says of one connector with these states of its tasks."""
+    entry: dict[str, Any] = deepcopy(RUNNING)
+    info, status = entry["info"], entry["status"]
+    [task] = status["tasks"]
+    info |= {"name": name, "config": info["config"] | {"name": name} | config}
+    info["tasks"] = [{"connector": name, "task": number} for number in range(len(tasks))]
+    status |= {"name": name, "connector": status["connector"] | {"state": state, "worker_id": "w"}}
+    status["tasks"] = [task | {"id": number, "state": each, "worker_id": "w"} for number, each in enumerate(tasks)]
+    return entry
 
 
 @dataclass
@@ -46,10 +82,11 @@ class FakeWorker:
 
     def _answer(self, path: str, body: dict[str, object] | None) -> object:
         if path == "/":
-            return {"version": self.version, "commit": "c", "kafka_cluster_id": self.cluster_id}
+            return recorded("GET", path) | {"version": self.version, "kafka_cluster_id": self.cluster_id}
         if path == "/connector-plugins":
             versions = self.plugin_versions or (self.version,)
-            return [{"class": PLUGIN, "type": "source", "version": each} for each in versions]
+            [plugin] = [each for each in recorded("GET", path) if each["class"] == PLUGIN]
+            return [plugin | {"version": each} for each in versions]
         if path == "/connectors":
             return list(self.connectors)
         if path.startswith("/connectors?"):
@@ -58,18 +95,12 @@ class FakeWorker:
         assert body is not None
         own = self.connectors.get(str(body["name"]))
         errors = ([] if self.enabled else [NOT_ENABLED]) + ([own] if own else [])
-        return {"configs": [{"value": {"name": "exactly.once.support", "errors": errors}}]}
+        answer = recorded("PUT", f"/connector-plugins/{PLUGIN}/config/validate")
+        answer["configs"][0]["value"]["errors"] = errors
+        return answer
 
     def _entry(self, name: str) -> object:
-        tasks = [{"id": 0, "state": "RUNNING", "worker_id": "w"}]
-        return {
-            "info": {"type": "source", "config": {"name": name, "connector.class": PLUGIN, "password": "p"}},
-            "status": {
-                "connector": {"state": "FAILED" if name in self.failed else "RUNNING", "worker_id": "w"},
-                "tasks": tasks,
-                "type": "source",
-            },
-        }
+        return entry_of(name, "FAILED" if name in self.failed else "RUNNING", "RUNNING", password="p")
 
 
 class Server(ThreadingHTTPServer):

@@ -53,7 +53,8 @@ def asked(url: str, method: str, path: str, body: Any) -> dict[str, Any]:
         status, text = error.code, error.read()
     found = json.loads(text) if text else None
     if path == VALIDATE:
-        found["configs"] = [each for each in found["configs"] if each["value"]["name"] == "exactly.once.support"]
+        values = [{"value": each["value"]} for each in found["configs"]]
+        found["configs"] = [each for each in values if each["value"]["name"] == "exactly.once.support"]
         found.pop("groups")
     return {"method": method, "path": path, "body": body, "status": status, "answer": found}
 
@@ -65,7 +66,7 @@ def main() -> None:
             [*eosctl, "up", "--directory", place, "-o", "json"], capture_output=True, text=True, check=True
         )
         try:
-            url = json.loads(up.stdout)["data"]["connect"][0].rstrip("/")
+            url = json.loads(up.stdout)["data"]["connect_urls"][0].rstrip("/")
             recorded = []
             for each in ASKED:
                 recorded.append(asked(url, *each))
