@@ -151,6 +151,11 @@ class Finding(Struct, frozen=True):
     def name(self) -> str:
         return self.kind.name
 
+    @property
+    def is_misnaming(self) -> bool:
+        """Whether it excludes all others; a `leader` in its evidence shows that the name is right all the same."""
+        return self.kind.is_misnaming and "leader" not in self.evidence
+
     def as_usage_error(self) -> UsageError:
         return UsageError(f"{self.subject}: {self.message} ({self.id})", hint=self.cure)
 
@@ -250,7 +255,7 @@ class Result(Struct, frozen=True, kw_only=True):
     @property
     def failure(self) -> EosctlError | None:
         """The error that the command ends with once the answer is shown; None where it did what it was asked."""
-        return next((each.as_usage_error() for each in self.reported if each.kind.is_misnaming), None)
+        return next((each.as_usage_error() for each in self.reported if each.is_misnaming), None)
 
     @property
     def complete(self) -> bool:

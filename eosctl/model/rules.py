@@ -111,7 +111,7 @@ class Diagnosis(Result, frozen=True):
     @property
     def misnaming(self) -> Finding | None:
         """The finding that excludes all others; None where all that the user named is what it was taken for."""
-        return next((each for each in self.reported if each.kind.is_misnaming), None)
+        return next((each for each in self.reported if each.is_misnaming), None)
 
     @property
     def verdict(self) -> str:

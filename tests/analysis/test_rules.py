@@ -347,6 +347,15 @@ def test_something_misnamed_is_the_only_finding_and_ends_as_a_wrong_command_line
     assert exit_code(found) == 2
 
 
+def test_workers_that_left_a_group_that_had_a_leader_are_an_error_beside_all_others() -> None:
+    """As after their sessions timed out: the group is the one that was named."""
+    limit = {0: BROKER | {"transaction.max.timeout.ms": "60000"}}
+    found = diagnose(but(group=members(state="Dead", kind=""), transactions=LEADER_ID, brokers=limit))
+    assert {"EOS020", "EOS031"} <= {each.id for each in found.reported}
+    assert found.misnaming is None
+    assert exit_code(found) == 1
+
+
 @pytest.mark.parametrize(
     ("cause", "said"),
     [

@@ -58,7 +58,7 @@ def commands_reporting(kind: FindingKind) -> tuple[str, ...]:
 def diagnose(evidence: Evidence, rules: Iterable[Rule] = RULES) -> Diagnosis:
     """The answer of every rule to this evidence; where something was misnamed, only of the rules that say so."""
     misnamings = (ask(rule, evidence) for rule in RULES if rule.kind.is_misnaming)
-    wrong = tuple(answer for answer in misnamings if answer.findings)
+    wrong = tuple(answer for answer in misnamings if any(each.is_misnaming for each in answer.findings))
     return Diagnosis(evidence, wrong or tuple(ask(rule, evidence) for rule in rules))
 
 

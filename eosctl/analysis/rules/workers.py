@@ -13,10 +13,12 @@ from eosctl.model.client_roles import WorkerConfig, as_properties, class_name, s
 from eosctl.model.config_topic import RecordKind
 from eosctl.model.evidence import Evidence, WorkerEvidence, declared_support
 from eosctl.model.groups import ConnectGroup
+from eosctl.model.names import leader_transactional_id
 from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.report import Finding, Severity
 from eosctl.model.rules import Rule
 from eosctl.model.skipped import Cause, Skipped
+from eosctl.model.transactions import TransactionDescription
 from eosctl.model.versions import EXACTLY_ONCE_SOURCES, SEVERAL_PLUGIN_VERSIONS, KafkaVersion, Release
 from eosctl.model.workers import TaskStatus, host_port, is_loopback
 
@@ -237,10 +239,22 @@ VERIFICATION: Final = "inter.worker.verification.algorithms"
 HMAC: Final = "HmacSHA256"
 
 
+LEFT: Final = (
+    "look into the logs of the workers for why they left the group (session.timeout.ms, rebalances), and restart a "
+    "worker that does not come back; if their group.id is another one, give it as --group-id"
+)
+"""What to do where the group had a leader, and its workers answer and are no members of it."""
+
+
 def _no_group(evidence: Evidence) -> Iterator[Finding]:
     group = evidence.group
     if not isinstance(group, Skipped):
+        leader = leader_transactional_id(str(evidence.group_id))
+        known = {} if isinstance(evidence.transactions, Skipped) else evidence.transactions
         found = no_group(str(evidence.group_id), group, workers_answer=bool(evidence.answering))
+        if found is not None and not group.members and isinstance(known.get(leader), TransactionDescription):
+            message = f"{found.message}; they left it: the transactional ID {leader} of its leader exists"
+            found = kinds.NO_GROUP.finding(found.subject, message, {**found.evidence, "leader": leader}, cure=LEFT)
         yield from () if found is None else (found,)
 
 
