@@ -1,5 +1,7 @@
 """Workers and addresses: limits, mistyped URLs, addresses that were not named."""
 
+import json
+import os
 import random
 import socket
 import threading
@@ -7,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import product
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -212,8 +215,6 @@ def test_a_token_that_cannot_be_one_is_refused(body):
 def test_honest_answers_are_read():
     def honest(connection, path):
         key = "validate" if path.endswith("/validate") else "/connectors?expand" if "?expand" in path else path
-        import json
-
         connection.sendall(answer("200 OK", json.dumps(HONEST[key]).encode()))
 
     with hostile(honest) as url:
@@ -329,10 +330,6 @@ def test_an_x_without_its_equals_sign_is_not_repeated(eosctl):
 
 @pytest.mark.parametrize("password", PASSWORDS)
 def test_a_profile_s_addresses_show_no_password(eosctl, password, tmp_path, monkeypatch):
-    import json
-    import os
-    from pathlib import Path
-
     file = Path(os.environ["XDG_CONFIG_HOME"], "eosctl", "config.yaml")
     file.parent.mkdir()
     for field, scheme in (*product(["connect-url"], SCHEMES), *product(["audit-store"], STORES)):
@@ -440,6 +437,39 @@ def test_a_plan_file_sends_no_credentials_to_the_brokers_that_it_names(
     assert (ran.exit_code, victim.connections, victim.received) == (8, 0, b"")
     assert f"only the plan names {victim.address}, and your credentials would be shown there" in ran.stderr
     assert "give them: -b HOST:PORT" in ran.stderr
+
+
+@pytest.mark.parametrize("command", ["apply", "undo"])
+@pytest.mark.parametrize("mode", ["--dry-run", "--yes"])
+@pytest.mark.parametrize("place", ["EOSCTL_COMMAND_CONFIG", "EOSCTL_PROFILE", "current profile", "profile's file"])
+def test_credentials_of_the_environment_or_a_profile_are_not_sent_there_either(
+    eosctl, tmp_path, victim, command, mode, place, monkeypatch
+):
+    """Nor with a profile whose own brokers are others: the plan's are not its."""
+    plan, file = evil(tmp_path / "evil.plan", victim, undo=command == "undo"), tmp_path / "client.properties"
+    file.write_text(PLAIN)
+    profile = Path(os.environ["XDG_CONFIG_HOME"], "eosctl", "config.yaml")
+    profile.parent.mkdir()
+    given = dict(line.split("=", 1) for line in PLAIN.splitlines() if "jaas" not in line)
+    (tmp_path / "jaas").write_text(PLAIN.splitlines()[-1].partition("=")[2])
+    known = {"properties": given | {"sasl.jaas.config": f"file:{tmp_path / 'jaas'}"}}
+    match place:
+        case "EOSCTL_COMMAND_CONFIG":
+            monkeypatch.setenv(place, str(file))
+        case "EOSCTL_PROFILE":
+            monkeypatch.setenv(place, "mine")
+        case "profile's file":
+            known = {"command-config": str(file)}
+    current = {} if place.startswith("EOSCTL") else {"current": "mine"}
+    with listening() as mine:
+        for own in ({}, {"bootstrap-server": mine.address}):
+            profile.write_text(json.dumps({**current, "profiles": {"mine": known | own}}))
+            ran = eosctl(command, str(plan), mode, "--timeout", "2")
+            assert (victim.connections, victim.received) == (0, b""), (own, ran.stderr)
+            assert PASSWORD not in ran.stdout + ran.stderr
+            if not own or place == "EOSCTL_COMMAND_CONFIG":
+                assert ran.exit_code == 8, ran.stderr
+                assert f"only the plan names {victim.address}" in ran.stderr
 
 
 def test_the_plan_and_its_addresses_are_shown_before_anything_is_connected_to(eosctl, tmp_path, victim):
