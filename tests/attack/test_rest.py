@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import socket
 import threading
 import time
@@ -48,6 +49,7 @@ from eosctl.sources.connect_rest import (
     read_worker_evidence,
 )
 from tests.attack.hostile_worker import ENDLESS, HONEST, TEXTS, answer, answering, hostile, wrong_shape
+from tests.codecs.test_snapshot import FULL, written
 from tests.operations.conversation import Conversation
 from tests.planning.test_migration import FACTS, WISH
 
@@ -526,6 +528,28 @@ def test_yes_writes_to_no_address_that_only_the_plan_names_though_there_are_no_c
             assert (ran.exit_code, victim.connections, mine.connections) == (8, 0, 0)
             assert f"only the plan names {unnamed}, and --yes alone agrees to no address" in ran.stderr
             assert f"Its source: brokers {victim.address}" in ran.stderr
+
+
+OF_SNAPSHOTS = (
+    *("doctor", "upgrade-check --to enabled", "inspect-config", "timeline", "connector list", "connector show c"),
+    *("offsets show", "acl-plan --phase enabled", "transactions list", "transactions hanging", "transactions lso"),
+)
+
+
+@pytest.mark.parametrize("command", OF_SNAPSHOTS)
+@pytest.mark.parametrize("credentials", ["", PLAIN], ids=["anonymous", "with a password"])
+def test_a_snapshot_leads_to_no_connection(eosctl, tmp_path, victim, command, credentials):
+    """Its brokers, workers, members and overrides of connectors are all somebody else's address."""
+    text = "".join(written(FULL)).replace(
+        '"x":null', f'"producer.override.bootstrap.servers":"{victim.address}","connector.class":"FileStreamSource"'
+    )
+    text = re.sub(r"\b[abvwx]:\d+", victim.address, text)
+    assert text.count(victim.address) > 6
+    file, more = tmp_path / "evil.snapshot", _x(credentials)
+    file.write_text(text)
+    ran = eosctl(*command.split(), "--snapshot", file, *more)
+    assert ran.exit_code in {0, 1, 2, 3, 4}, ran.stderr
+    assert (victim.connections, victim.received) == (0, b"")
 
 
 def identity(*servers, extra=()):
