@@ -75,8 +75,9 @@ def _status(record: Record, kind: StatusKind, connector: str, task: int | None) 
     status = _members(record.value)
     state, trace, worker = (status.get(name) for name in ("state", "trace", "worker_id"))
     generation = status.get("generation")
-    is_sound = isinstance(trace, str | None) and isinstance(worker, str | None) and state in STATES
-    if not is_sound or type(generation) is not int:
+    is_sound = isinstance(trace, str | None) and isinstance(worker, str | None)
+    is_known = isinstance(state, str) and state in STATES
+    if not is_sound or not is_known or type(generation) is not int:
         return found._replace(reason="its value is no status that workers know")
     return found._replace(
         state=state,

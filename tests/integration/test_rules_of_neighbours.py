@@ -239,7 +239,7 @@ def test_a_transaction_log_that_was_given_more_partitions(
     admin.create_partitions([NewPartitions(LOG, count)])[LOG].result(30)
     eventually(lambda: moved in misplaced(cluster, eosctl), "EOS300 is found")
     own, condition = doctor(), ("EOS045", LOG)
-    own.tells({condition: f"set {PARTITIONS} of every broker to what the topic has"})
+    own.tells({condition: f"set {PARTITIONS} of every broker to the topic's number"})
     cluster.stop_worker(1)
     cluster.stop_broker(1)
     cluster.start_broker(1, {PARTITIONS: str(count)})

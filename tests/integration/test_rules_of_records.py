@@ -157,7 +157,10 @@ def test_an_offset_that_is_not_as_connect_writes_it_is_found_until_it_is_mended(
         ("EOS081", "disagreeing"): "eosctl migrate-offsets --connector disagreeing --to-topic ",
         ("EOS082", "unusable"): "eosctl offsets restore <file> --connector unusable --stop",
         ("EOS083", "elsewhere"): "override bootstrap.servers of the connector's producer, consumer and admin alike",
-        ("EOS085", OFFSETS): "write a tombstone for each key into every partition but the one that murmur2 gives",
+        (
+            "EOS085",
+            OFFSETS,
+        ): "write a tombstone for each key into every partition except the partition that murmur2 gives",
         ("EOS086", OFFSETS): "write a tombstone under the others",
         ("EOS087", OFFSETS): "write a tombstone under each such key",
         ("EOS090", "unusable"): "the connector has to name its source partition",
