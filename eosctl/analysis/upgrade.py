@@ -18,21 +18,26 @@ from msgspec.structs import replace
 
 from eosctl.analysis.catalogue.connect import TWO_STEPS_AWAY
 from eosctl.analysis.catalogue.internal_topics import UNCOMMITTED_OFFSET
+from eosctl.analysis.catalogue.transactions import LOWERED
 from eosctl.analysis.client_configs import FLOWS, UNREAD, servers_elsewhere
 from eosctl.analysis.phases import worker_phases
 from eosctl.analysis.rules.registry import EXPECTED_WHILE_ROLLING, RULES, diagnose
-from eosctl.analysis.rules.settings import EPOCH_FOR_EACH, FEATURE
+from eosctl.analysis.rules.settings import EPOCH_FOR_EACH, FEATURE, ended_with_version_2
 from eosctl.model.connectors import OFFSETS_TOPIC
 from eosctl.model.evidence import Evidence
 from eosctl.model.offsets import SourceSupport
 from eosctl.model.report import Finding, Severity, Uncertainty
-from eosctl.model.rules import Diagnosis, Phase, RollingStep, Rule, UpgradeCheck, Verdict, WorkerPhase
+from eosctl.model.rules import Diagnosis, FeatureLevel, Phase, RollingStep, Rule, UpgradeCheck, Verdict, WorkerPhase
 from eosctl.model.skipped import Coverage, Skipped
-from eosctl.model.text import pluralize
+from eosctl.model.text import first_few, pluralize
 
 NOTHING: Final = Coverage()
 RANK: Final = {Phase.DISABLED: 0, Phase.PREPARING: 1, Phase.ENABLED: 2}
 IF_GIVEN: Final = frozenset({"worker_files", "acl_differences"})
+STAY: Final = (
+    "leave it, or lower it to 1, which does no harm: `kafka-features.sh --bootstrap-server <broker> downgrade "
+    "--feature transaction.version=1`"
+)
 REPORTED: Final = tuple(rule for rule in RULES if rule.id not in EXPECTED_WHILE_ROLLING)
 NEXT_UP: Final = {Phase.ENABLED: Phase.PREPARING, Phase.DISABLED: Phase.PREPARING}
 
@@ -72,6 +77,56 @@ def check_upgrade(evidence: Evidence, target: Phase, coverage: Coverage = NOTHIN
         ),
         coverage=coverage,
     )
+
+
+def check_feature(evidence: Evidence, target: FeatureLevel, coverage: Coverage = NOTHING) -> UpgradeCheck:
+    """The verdict on a new level of transaction.version: at 0 coordinators cannot write what version 2 has left."""
+    features, present = evidence.finalized_features, None
+    blockers: tuple[Finding, ...] = ()
+    unknown: tuple[str, ...] = ()
+    if isinstance(features, Skipped):
+        unknown = (f"which level {target.feature} has: {features.reason}",)
+    else:
+        present = features.get(target.feature, 0)
+        blockers = tuple(_would_be_lowered(evidence, present, target))
+        if not blockers and target.level == 0 and present and isinstance(evidence.logged, Skipped):
+            unknown = (f"whether IDs have state of version 2: {evidence.logged.reason}",)
+    verdict = Verdict.NO if blockers else Verdict.CANNOT_TELL if unknown else Verdict.YES
+    return UpgradeCheck(
+        evidence=evidence,
+        target=target,
+        verdict=verdict,
+        done=None if present is None else present == target.level,
+        workers=(),
+        blockers=blockers,
+        warnings=(),
+        unknown=unknown,
+        steps=(),
+        consequences=tuple(_after_the_change(present, target)) if verdict is Verdict.YES else (),
+        kinds=(LOWERED,),
+        coverage=coverage if unknown else NOTHING,
+    )
+
+
+def _would_be_lowered(evidence: Evidence, present: int, target: FeatureLevel) -> Iterator[Finding]:
+    logged = {} if isinstance(evidence.logged, Skipped) else evidence.logged
+    newer = [name for name, each in logged.items() if ended_with_version_2(each)]
+    if target.level > 0 or (present < EPOCH_FOR_EACH and not newer):
+        return
+    ids = f", {pluralize(len(newer), 'ID')} of this Connect cluster among them ({first_few(newer)})" if newer else ""
+    message = (
+        f"{target.feature} is {present}: at 0 coordinators cannot write the state of IDs whose last transaction used "
+        f"version {EPOCH_FOR_EACH}{ids}. Their producers fail, and no new one starts until the brokers are restarted"
+    )
+    yield LOWERED.finding(target.feature, message, {"present": present, "transactional_ids": newer}, cure=STAY)
+
+
+def _after_the_change(present: int | None, target: FeatureLevel) -> Iterator[str]:
+    if present is not None and target.level < present:
+        yield (
+            f"to lower {target.feature} from {present} to {target.level} does no harm to open transactions; a late "
+            "request of an earlier transaction can be taken for the present one again (EOS046)"
+        )
 
 
 def _at(evidence: Evidence, target: Phase) -> Evidence:

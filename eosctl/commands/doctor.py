@@ -14,7 +14,8 @@ from eosctl.commands.options import (
     SuperUsers,
     WorkerConfigs,
 )
-from eosctl.model.rules import Phase
+from eosctl.errors import UsageError
+from eosctl.model.rules import FeatureLevel, Phase
 from eosctl.operations.evidence import EvidenceRequest
 from eosctl.operations.session import Session
 from eosctl.render.answers.diagnosis import STEPS, UNKNOWN, UPGRADED_WORKERS, WORKERS, view_diagnosis, view_upgrade
@@ -97,12 +98,28 @@ class Target(StrEnum):
     DISABLED = "disabled"
 
 
+def _feature(text: str) -> FeatureLevel:
+    name, _, level = text.partition("=")
+    if name != "transaction.version" or level not in {"0", "1", "2"}:
+        raise UsageError(f"--feature {text}: only levels 0 to 2 of transaction.version are known")
+    return FeatureLevel(name, int(level))
+
+
 @app.command("upgrade-check")
 @showing(UPGRADED_WORKERS, STEPS)
 @gating
 def upgrade_check(
     options: GlobalOptions,
-    to: Annotated[Target, typer.Option("--to", metavar="|".join(Target), help="The target of the rolling step.")],
+    to: Annotated[
+        Target | None, typer.Option("--to", metavar="|".join(Target), help="The target of the rolling step.")
+    ] = None,
+    feature: Annotated[
+        str | None,
+        typer.Option(
+            metavar="transaction.version=LEVEL",
+            help="Instead, a level of the feature that kafka-features.sh will set.",
+        ),
+    ] = None,
     config_topic: ConfigTopicName = None,
     worker_offsets_topic: OffsetsTopicName = None,
     status_topic: StatusTopicName = None,
@@ -120,15 +137,22 @@ def upgrade_check(
     A worker reports only whether it is enabled. Give each worker's file with --worker-config, which says preparing or
     disabled; without them the roll to enabled cannot be judged. Nothing is written.
 
+    With --feature it checks a level of transaction.version before kafka-features.sh sets it: 0 stops producers that
+    used 2, and Connect's leader, until the brokers are restarted.
+
     Examples:
       eosctl upgrade-check --to preparing -b broker:9092 --group-id connect-cluster --connect-url http://worker:8083
       eosctl upgrade-check --to enabled -b broker:9092 --connect-url http://worker:8083 --worker-config w1.properties
       eosctl upgrade-check --to disabled -b broker:9092 --connect-url http://worker:8083 --wait 300
+      eosctl upgrade-check --feature transaction.version=1 -b broker:9092
     """
     from eosctl.operations.diagnosis import wait_for_upgrade
 
+    if (to is None) == (feature is None):
+        raise UsageError("upgrade-check takes one target", hint="give --to or --feature")
+    target = _feature(feature or "") if to is None else Phase(to.value)
     topics = {"config": config_topic, "offsets": worker_offsets_topic, "status": status_topic}
     files, principals, super_users = tuple(worker_config or ()), tuple(principal or ()), tuple(super_user or ())
     request = EvidenceRequest(topics, files, False, principals, super_users)
     with Session(options) as session:
-        return answer(options, wait_for_upgrade(session, request, Phase(to.value), wait), view_upgrade)
+        return answer(options, wait_for_upgrade(session, request, target, wait), view_upgrade)

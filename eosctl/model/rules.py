@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
+from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -152,8 +153,18 @@ class RollingStep(Struct, frozen=True):
     action: str
 
 
+class FeatureLevel(NamedTuple):
+    """A feature of the Kafka cluster at a level, as kafka-features.sh takes it."""
+
+    feature: str
+    level: int
+
+    def __str__(self) -> str:
+        return f"{self.feature}={self.level}"
+
+
 class UpgradeCheck(Result, frozen=True):
-    """The answer of upgrade-check to the evidence.
+    """The answer of upgrade-check to the evidence, about a roll of the workers or about a level of a feature.
 
     done says whether every worker is at the target already (None: not known). blockers are findings that stand in the
     way, warnings those that do not; unknown are the reasons for which the verdict is not known; steps come in the order
@@ -161,7 +172,7 @@ class UpgradeCheck(Result, frozen=True):
     """
 
     evidence: Evidence
-    target: Phase
+    target: Phase | FeatureLevel
     verdict: Verdict
     done: bool | None
     workers: tuple[WorkerPhase, ...]
@@ -192,6 +203,8 @@ class UpgradeCheck(Result, frozen=True):
     @property
     def summary(self) -> str:
         if self.verdict is Verdict.YES:
+            if isinstance(self.target, FeatureLevel):
+                return f"yes: {self.target} is {'the present level' if self.done else 'harmless to transactions'}"
             if self.done:
                 return f"yes: every worker is {self.target} already"
             return f"yes: the roll to {self.target} may go on, one worker after the other"

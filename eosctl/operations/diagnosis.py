@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from eosctl.analysis.metrics.samples import finding_samples
 from eosctl.analysis.rules.registry import diagnose
-from eosctl.analysis.upgrade import check_upgrade
+from eosctl.analysis.upgrade import check_feature, check_upgrade
 from eosctl.atomic_write import write_atomic_file
 from eosctl.codecs.prometheus import encode_samples
 from eosctl.errors import Unreachable
-from eosctl.model.rules import Diagnosis, Phase, UpgradeCheck, Verdict
+from eosctl.model.rules import Diagnosis, FeatureLevel, Phase, UpgradeCheck, Verdict
 from eosctl.operations.evidence import EvidenceRequest, files_of, read_evidence
 from eosctl.operations.session import Session
 
@@ -30,7 +30,9 @@ def diagnose_cluster(session: Session, request: EvidenceRequest, prometheus: Pat
 PAUSE_S: Final = 1.0
 
 
-def wait_for_upgrade(session: Session, request: EvidenceRequest, target: Phase, wait_s: float) -> UpgradeCheck:
+def wait_for_upgrade(
+    session: Session, request: EvidenceRequest, target: Phase | FeatureLevel, wait_s: float
+) -> UpgradeCheck:
     """The verdict as soon as it is yes, at the latest after wait_s; narrates changes meanwhile.
 
     Workers that do not answer while they restart are waited for; the error of the last attempt is raised.
@@ -40,7 +42,11 @@ def wait_for_upgrade(session: Session, request: EvidenceRequest, target: Phase, 
         late = time.monotonic() + PAUSE_S > deadline
         try:
             evidence = read_evidence(session, request)
-            check = check_upgrade(evidence, target, session.reader.coverage)
+            coverage = session.reader.coverage
+            if isinstance(target, FeatureLevel):
+                check = check_feature(evidence, target, coverage)
+            else:
+                check = check_upgrade(evidence, target, coverage)
             check = replace(check, config_files=files_of(request, evidence))
             summary = check.summary
             if check.verdict is Verdict.YES or late:

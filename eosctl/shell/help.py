@@ -150,6 +150,10 @@ def _usage_of(parameter: "Parameter", ctx: "Context") -> list[str]:
     return [name if parameter.required else f"[{name}]"]
 
 
+UNBROKEN: Final = "\N{NON-BREAKING HYPHEN}"
+"""Stands for a hyphen while Click wraps, which would break `exactly-once`, a topic's name and a command there."""
+
+
 class _Help:
     help: str | None
 
@@ -166,6 +170,9 @@ class _Help:
         """The first paragraph, whole: what lists of commands and a TAB show."""
         return " ".join(next(paragraphs(self.help or ""), "").split())
 
+    def get_help(self, ctx: "Context") -> str:
+        return str(super().get_help(ctx)).replace(UNBROKEN, "-")  # type: ignore[misc]  # as above
+
     def format_help_text(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """The docstring: paragraphs and the second column of blocks wrapped, the rest of blocks as it is."""
         for paragraph in paragraphs(self.help or ""):
@@ -175,7 +182,7 @@ class _Help:
                 shown = (part for line in lines for part in _wrapped(line, formatter.width))
                 formatter.write("".join(f"{line}\n" for line in (heading(title), *shown)))
             else:
-                formatter.write_text(paragraph)
+                formatter.write_text(paragraph.replace("-", UNBROKEN))
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Arguments, then options by panel; a command's own come first."""
@@ -185,7 +192,7 @@ class _Help:
             if record is not None:
                 is_argument = param.param_type_name == "argument"
                 panel = getattr(param, "rich_help_panel", None) or ("Arguments" if is_argument else OWN)
-                sections.setdefault(panel, []).append(record)
+                sections.setdefault(panel, []).append((record[0], record[1].replace("-", UNBROKEN)))
         for title in sorted(sections, key=["Arguments", OWN, *sections].index):
             with formatter.section(heading(title)):
                 formatter.write_dl(sections[title])

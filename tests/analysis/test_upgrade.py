@@ -7,17 +7,17 @@ from msgspec.structs import replace
 
 from eosctl.analysis.catalogue.internal_topics import UNCOMMITTED_OFFSET
 from eosctl.analysis.phases import in_force, worker_phases
-from eosctl.analysis.upgrade import check_upgrade
+from eosctl.analysis.upgrade import check_feature, check_upgrade
 from eosctl.codecs.connector_files import worker_of
 from eosctl.model.client_roles import ClientRole, ConnectCluster, WorkerConfig
 from eosctl.model.evidence import declared_support
 from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.report import Severity
-from eosctl.model.rules import Phase, Verdict
+from eosctl.model.rules import FeatureLevel, Phase, Verdict
 from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, not_asked
 from tests.analysis.config_records import Log
-from tests.analysis.evidence import BROKER, FILE, A, B, acls, but, inspection, transactional_id, worker
+from tests.analysis.evidence import BROKER, FILE, A, B, acls, but, inspection, logged, transactional_id, worker
 from tests.planning.test_acls import NAMES
 
 URLS = ("http://a:8083", "http://b:8083", "http://c:8083")
@@ -295,3 +295,31 @@ def test_the_way_back_warns_of_lowering_transaction_version_before_somebody_does
         evidence = cluster(*[Phase.ENABLED] * 3, finalized_features={"transaction.version": level})
         said = check_upgrade(evidence, Phase.PREPARING).consequences
         assert any("do not lower it to 0" in each for each in said) is warned, level
+
+
+@pytest.mark.parametrize(
+    ("present", "level", "used", "verdict", "done"),
+    [
+        (2, 0, 2, Verdict.NO, False),
+        (2, 0, 0, Verdict.NO, False),  # another application's IDs may have used it
+        (1, 0, 2, Verdict.NO, False),  # it was 2 before, and an ID still has its state
+        (1, 0, 0, Verdict.YES, False),
+        (2, 1, 2, Verdict.YES, False),
+        (0, 2, 0, Verdict.YES, False),
+        (2, 2, 2, Verdict.YES, True),
+        (0, 0, 0, Verdict.YES, True),
+    ],
+)
+def test_a_level_of_transaction_version_is_judged_before_it_is_set(present, level, used, verdict, done) -> None:
+    evidence = but(finalized_features={"transaction.version": present}, logged={"g-x-0": logged(client=used)})
+    check = check_feature(evidence, FeatureLevel("transaction.version", level))
+    assert (check.verdict, check.done) == (verdict, done)
+    assert [each.id for each in check.blockers] == (["EOS047"] if verdict is Verdict.NO else [])
+    assert bool(check.consequences) is (verdict is Verdict.YES and level < present)
+
+
+def test_a_level_that_could_not_be_read_is_no_yes() -> None:
+    target = FeatureLevel("transaction.version", 0)
+    assert check_feature(but(finalized_features=Skipped("denied")), target).verdict is Verdict.CANNOT_TELL
+    unread = but(finalized_features={"transaction.version": 1}, logged=Skipped("denied"))
+    assert check_feature(unread, target).verdict is Verdict.CANNOT_TELL

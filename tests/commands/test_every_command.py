@@ -66,12 +66,17 @@ EVIDENCE = EvidenceFile("audit", "1", "audit", 1, None, (EvidencedCluster("k", (
 WORKER = "group.id=connect-cluster\nconfig.storage.topic=c\noffset.storage.topic=o\nstatus.storage.topic=s\n"
 
 
+BROKEN = re.compile(r"\w-$")
+"""A word that is broken at its hyphen."""
+
+
 @pytest.mark.parametrize("columns", [80, 200])
 def test_the_help_of_each_keeps_to_the_width(at_terminal, columns):
     for path in COMMANDS:
         ran = at_terminal(columns).run(*path.split()[1:], "--help")
         assert ran.exit_code == 0, path
         wrapped = [line for line in ran.stdout.splitlines() if not line.startswith("  eosctl ")]
+        assert [line for line in wrapped if BROKEN.search(ESCAPE.sub("", line))] == [], path
         assert max(len(ESCAPE.sub("", line)) for line in wrapped) <= columns, path
 
 

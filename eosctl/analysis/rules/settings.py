@@ -145,7 +145,7 @@ def _lowered(evidence: Evidence) -> Iterator[Finding | Skipped]:
     if isinstance(features, Skipped) or isinstance(logged, Skipped) or features.get(FEATURE, 0) > 0:
         return
     yield from (each for each in logged.values() if isinstance(each, Skipped))
-    newer = [name for name, each in logged.items() if _is_newer(each)]
+    newer = [name for name, each in logged.items() if ended_with_version_2(each)]
     if newer:
         message = (
             f"{FEATURE} was lowered to 0, and {pluralize(len(newer), 'ID')} ({first_few(newer, most=SHOWN)}) ended a "
@@ -155,7 +155,7 @@ def _lowered(evidence: Evidence) -> Iterator[Finding | Skipped]:
         yield transactions.LOWERED.finding(FEATURE, message, {"transactional_ids": newer[:SHOWN]})
 
 
-def _is_newer(value: TransactionLogValue | Skipped) -> bool:
+def ended_with_version_2(value: TransactionLogValue | Skipped) -> bool:
     return isinstance(value, TransactionLogValue) and value.client_transaction_version >= EPOCH_FOR_EACH
 
 

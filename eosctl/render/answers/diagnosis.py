@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from eosctl.model.evidence import Evidence
 from eosctl.model.report import Severity
-from eosctl.model.rules import Diagnosis, Phase, RuleAnswer, UpgradeCheck, Verdict
+from eosctl.model.rules import Diagnosis, FeatureLevel, Phase, RuleAnswer, UpgradeCheck, Verdict
 from eosctl.model.skipped import Skipped
 from eosctl.model.times import rfc3339
 from eosctl.render.answers.findings import ShownFindings, findings_of
@@ -154,7 +154,7 @@ class RollingStepRow(Struct, frozen=True):
 class UpgradeData(ShownFindings, frozen=True):
     """The verdict on a rolling step; blockers are the IDs of the findings that stand in its way."""
 
-    to: Phase
+    to: Annotated[str, "the phase, or the feature with its level"]
     verdict: Verdict
     done: bool | None
     blockers: list[str]
@@ -184,7 +184,7 @@ def view_upgrade(check: UpgradeCheck) -> Document:
     """Verdict, blockers first, then what is not known, and the next rolling step worker by worker."""
     evidence = check.evidence
     data = UpgradeData(
-        to=check.target,
+        to=str(check.target),
         verdict=check.verdict,
         done=check.done,
         **findings_of(check),
@@ -200,7 +200,7 @@ def view_upgrade(check: UpgradeCheck) -> Document:
         cluster_id=None if isinstance(evidence.cluster_id, Skipped) else evidence.cluster_id,
         data=data,
         blocks=(
-            UPGRADED_WORKERS,
+            *([] if isinstance(check.target, FeatureLevel) else [UPGRADED_WORKERS]),
             *([Findings()] if check.reported else []),
             *([STEPS] if check.steps else []),
         ),
