@@ -68,11 +68,12 @@ def conclude(evidence: AuditSummaries) -> AuditReport:
 
 
 def _findings(evidence: AuditSummaries) -> Iterator[Finding]:
-    """All findings, or those on a selected connector or on none in particular."""
-    selected = evidence.connectors() if evidence.plan.selected or evidence.is_partial else ()
+    """All findings, or those on a judged connector or on none in particular: a part of the topics may judge nobody."""
+    is_part = bool(evidence.plan.selected) or evidence.is_partial
+    judged = evidence.connectors()
     for finding in _all_findings(evidence):
         named = finding.evidence.get("connectors")
-        if not selected or not named or any(concerns(finding, name) for name in selected):
+        if not is_part or not named or any(concerns(finding, name) for name in judged):
             yield finding
 
 

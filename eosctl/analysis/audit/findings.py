@@ -428,8 +428,12 @@ def change_findings(evidence: AuditSummaries) -> Iterator[Finding]:
 
 
 def altered_offsets(evidence: AuditSummaries) -> tuple[OffsetsChange, ...]:
-    """Every known change of source offsets, counted or not."""
-    return (*evidence.changes, *_uncounted(evidence))
+    """Every known change of source offsets, counted or not. Without an output topic nothing can be counted."""
+    unknown = RecordCount(0, None)
+    return tuple(
+        each if evidence.outputs(each.connector) else each._replace(repeated=unknown, left_out=unknown)
+        for each in (*evidence.changes, *_uncounted(evidence))
+    )
 
 
 def _uncounted(evidence: AuditSummaries) -> Iterator[OffsetsChange]:

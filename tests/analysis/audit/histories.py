@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from eosctl.codecs.record_batches import Codec
 from eosctl.engines.auditing import AuditResult, run_audit
 from eosctl.engines.local import LocalEngine
-from eosctl.model.audit import AuditReport, OffsetRange, StateKind, StateRow
+from eosctl.model.audit import AuditReport, OffsetRange, StateKind, StateRow, TopicRole
 from eosctl.model.ledger import Cursor
 from eosctl.model.names import TopicPartition
 from eosctl.planning.audit import plan_ranges, resume
@@ -251,8 +251,13 @@ def audited(
     cut: Cut,
     before: Seen | None = None,
     selected: tuple[str, ...] = (),
+    named: tuple[str, ...] = (),
 ) -> AuditResult:
-    plan = replace(brokers.plan(seen), selected=selected)
+    plan = replace(brokers.plan(seen), selected=selected, named=named)
+    if named:
+        topics = tuple(each for each in plan.topics if each.role is not TopicRole.OUTPUT or each.name in named)
+        read = {each.name for each in topics}
+        plan = replace(plan, topics=topics, bounds=tuple(each for each in plan.bounds if each.topic in read))
     cursors = {
         TopicPartition(each.topic, each.partition): Cursor(each.topic, each.partition, None, each.last_stable_offset)
         for each in (() if before is None else before.bounds)

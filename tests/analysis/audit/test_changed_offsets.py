@@ -88,6 +88,20 @@ def test_records_behind_an_offset_that_was_set_back_are_counted(orders):
     assert before["last_offset"] < after["first_offset"]
 
 
+@pytest.mark.parametrize("selected", [(), ("orders",)], ids=["by topic", "by connector"])
+def test_without_its_output_topic_nobody_says_that_no_record_was_repeated(orders, selected):
+    alter(orders, value_of(4))
+    go_on(orders, range(5, 13))
+    brokers = orders.brokers
+    brokers.topics["other"] = AuditedTopic("other", TopicRole.OUTPUT)
+    report = audited(brokers, brokers.seen(), (), whole, selected=selected, named=("other",)).report
+    if selected:
+        assert judgement(report) == (CANNOT_TELL, (0, None), (0, None))
+        assert the_change(report).severity is Severity.WARNING
+    else:
+        assert (report.connectors, [each for each in report.findings if each.name == "offsets-altered"]) == ((), [])
+
+
 @pytest.mark.parametrize("value", [None, b'{"position":0}'], ids=["deleted", "set to the beginning"])
 def test_a_reset_repeats_all_that_was_there(orders, value):
     alter(orders, value)
