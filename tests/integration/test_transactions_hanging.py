@@ -257,6 +257,7 @@ def test_a_live_transaction_is_refused_and_forcing_it_says_what_breaks(stage: St
     refused = eosctl("transactions", "abort", "-b", stage.servers, *place, "--yes")
     assert refused.exit_code == 8
     assert "does not hang: its coordinator has it as Ongoing under live-long" in refused.stderr
+    assert "eosctl fence --transactional-id live-long" in refused.stderr, "the way that breaks nothing"
     assert state_of(stage.servers, "live-long") == "Ongoing"
     forced = eosctl("transactions", "abort", "-b", stage.servers, *place, "--force", "--dry-run", "-o", "json")
     assert forced.exit_code == 0, forced.stderr
