@@ -47,7 +47,7 @@ def verdict(report: AuditReport) -> AuditVerdict:
 
 
 @given(SETTINGS, STEPS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_every_half_change_is_found_and_nothing_else_however_the_log_is_cut_and_read(how, steps):
     rows = ChangedRows(**how)
     moments = []
