@@ -79,7 +79,7 @@ def test_one_is_named_by_its_start_offset_or_its_producer(narrowed):
 
 def test_what_the_producer_has_open_in_another_partition_is_left_alone():
     there = opened(8, 3)
-    elsewhere = replace(there, active=replace(there.active, topic_partition=PLACE._replace(partition=99)))
+    elsewhere = replace(there, active=replace(there.active, topic_partition=replace(PLACE, partition=99)))
     planned = plan_abort(replace(WISH, producer_id=3), [hanging(elsewhere)], NOW, "cluster")
     assert planned.plan.steps == ()
     assert "so there is nothing to abort" in planned.objections[0]
