@@ -50,13 +50,14 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 2)
     parser.add_argument("--only", default="", help="paths that contain this")
+    parser.add_argument("--budget", type=float, default=60, help="CPU seconds of tests for each, the quickest first")
     parser.add_argument("--check", type=int, default=0, help="so many are tried in a fresh process, too")
     parser.add_argument("--keep", action="store_true", help=f"add the rate to {RATE.name}")
     given = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
     sample = sampled(given.seed, given.count, given.only)
     begun = time.monotonic()
-    noticed = tried(sample, given.processes, given.check)
+    noticed = tried(sample, given.processes, given.budget, given.check)
     return report(given.seed, sample, noticed, time.monotonic() - begun, keep=given.keep)
 
 
@@ -67,9 +68,9 @@ def sampled(seed: int, count: int, only: str) -> list[Mutant]:
     return sorted(random.Random(seed).sample(every, min(count, len(every))))
 
 
-def tried(sample: Sequence[Mutant], processes: int, checks: int) -> dict[Mutant, str]:
+def tried(sample: Sequence[Mutant], processes: int, budget_s: float, checks: int) -> dict[Mutant, str]:
     """Of each mutant the test that failed with it, or nothing; SystemExit where a fresh process says otherwise."""
-    trial = Trial(ROOT, ROOMS, sample, WORK, processes)
+    trial = Trial(ROOT, ROOMS, sample, WORK, processes=processes, budget_s=budget_s)
     os.environ["CI"] = "true"
     # A browser decides nothing in these rooms, and takes a minute; what is killed shows what others do in less time.
     slow = ("render/test_audit_page_in_browser.py", "executors/test_audit_crash.py", "executors/test_apply_crash.py")
