@@ -30,18 +30,18 @@ def _nothing(*_: object) -> object:
 
 
 _WITHOUT_TRANSACTIONS = {audit.PLAIN_OFFSETS_WRITE, audit.DATA_OUTSIDE_TRANSACTION, audit.START_WITHOUT_FENCING}
-_STORES = "store_changes.KeyStores"
+_STORES = "key_judgement.KeyStores"
 
 MUTATIONS = (
     Mutation("nothing breaks the promise", "conclusion.BROKEN", frozenset()),
     Mutation("writes outside transactions break nothing", "conclusion.BROKEN", BROKEN - _WITHOUT_TRANSACTIONS),
     Mutation("every finding is about every connector", "conclusion.concerns", _always(True)),
     Mutation("removed offsets are not mentioned", "conclusion.removed_findings", _nothing),
-    Mutation("no transaction has offsets", "transaction_judgement._offsets", _always([])),
+    Mutation("no transaction has offsets", "transactions._offsets", _always([])),
     Mutation("changes of the offsets topic go unseen", f"{_STORES}.changes", _nothing),
     Mutation("what a topic held already counts for nothing", f"{_STORES}._held", _always(None)),
     Mutation("workers' copies are somebody's plain writes", f"{_STORES}.is_copy_of_own", _always(False)),
     Mutation("setbacks go unseen", "key_judgement._OfOne.setbacks", _nothing),
     Mutation("snapshots that begin again go unseen", "key_judgement._OfOne._snapshot_changes", _nothing),
-    Mutation("whatever went back was wished", "key_resolution.Circumstances.was_altered", _always(True)),
+    Mutation("whatever went back was wished", "key_judgement.Circumstances.was_altered", _always(True)),
 )

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.campaign.judging import Facts, Outcome, judge
+from tests.campaign.mutations import MUTATIONS
 from tests.campaign.truth import Truth, compare
 
 FINE = Truth({}, {})
@@ -93,3 +94,8 @@ def test_a_former_name_is_judged_by_the_findings_on_all_names():
 def test_truth_is_counted_by_source_partition():
     seen = {(0, 0): 1, (0, 1): 2, (1, 0): 3}
     assert compare(seen, [(0, 0), (0, 1), (0, 2), (1, 0)]) == Truth({0: [2]}, {0: [1], 1: [0]})
+
+
+def test_every_decision_that_is_spoilt_to_try_the_campaign_exists(monkeypatch: pytest.MonkeyPatch):
+    for mutation in MUTATIONS:
+        mutation.plant(monkeypatch)
