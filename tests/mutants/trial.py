@@ -73,8 +73,11 @@ class Trial:
 
         self.chosen = {each: self._within_budget(tests.get((each.path, each.line), ())) for each in self._mutants}
 
+        costs = {each: sum(self._seconds[name] for name in self.chosen[each]) for each in self._mutants}
+        order = sorted(range(len(self._mutants)), key=lambda index: costs[self._mutants[index]])
+
         def shard(number: int) -> Iterable[object]:
-            for index in range(number, len(self._mutants), self._processes):
+            for index in order[number :: self._processes]:
                 mutant = self._mutants[index]
                 yield index, *self._try(mutant, [items[name] for name in self.chosen[mutant]], functions)
 
