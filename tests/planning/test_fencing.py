@@ -72,6 +72,14 @@ def test_a_connector_also_stands_for_leftovers_of_a_larger_generation() -> None:
     assert ids(select_candidates(request, "g", {"orders": 1}, listed, NAMES)) == ["g-orders-0", "g-orders-11"]
 
 
+def test_a_connector_of_the_same_name_in_another_connect_cluster_is_left_alone() -> None:
+    """Its task would turn FAILED, and Connect does not start it again."""
+    names = KnownNames.of({"g": ["orders"], "h": ["orders"]})
+    listed = ["g-orders-5", "h-orders-5"]
+    found = select_candidates(FencingRequest(connectors=("orders",)), "g", {"orders": 1}, listed, names)
+    assert ids(found) == ["g-orders-0", "g-orders-5"]
+
+
 def test_a_prefix_stands_for_the_ids_that_are_known() -> None:
     request = FencingRequest(prefixes=("g-or",))
     assert ids(select_candidates(request, "g", {}, ["g-orders-10", "g-orders-2", "h-or-1"], NAMES)) == [
