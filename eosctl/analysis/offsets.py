@@ -21,7 +21,6 @@ from eosctl.analysis.positions import (
     meaning_of_rewind,
     position_reader,
 )
-from eosctl.model.migration import SourceRead
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import (
     AtSource,
@@ -40,6 +39,7 @@ from eosctl.model.offsets import (
     OffsetStores,
     SourceOffset,
     SourcePartition,
+    SourceRead,
     StoredOffset,
     StorePlace,
 )

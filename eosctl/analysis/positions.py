@@ -6,8 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from eosctl.model.migration import ReplicationSlot, SourceServer
-from eosctl.model.offsets import AtSource, Order, Served, SourceOffset, SourcePartition
+from eosctl.model.offsets import AtSource, Order, ReplicationSlot, Served, SourceOffset, SourcePartition, SourceServer
 from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 

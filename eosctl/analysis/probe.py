@@ -20,10 +20,10 @@ from eosctl.model.probe import (
     ProbedApi,
     Refusal,
     Seen,
-    Shown,
     Verdict,
     VersionRange,
 )
+from eosctl.model.records import Shown
 from eosctl.model.report import Severity
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.text import pluralize

@@ -34,8 +34,7 @@ from typing import Final, NamedTuple
 
 from eosctl.codecs.transaction_log import MessageBytes
 from eosctl.errors import Undecodable
-from eosctl.model.groups import CONNECT_PROTOCOL, ConnectGroup, GroupGeneration, GroupMember
-from eosctl.model.mirror import Checkpoint
+from eosctl.model.groups import CONNECT_PROTOCOL, Checkpoint, ConnectGroup, GroupGeneration, GroupMember
 from eosctl.model.names import ConnectorTaskId, TopicPartition
 
 INT16: Final = Struct(">h")

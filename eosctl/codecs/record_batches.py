@@ -31,8 +31,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from eosctl.errors import ConfigError, Undecodable
 from eosctl.model.client_properties import MOST_BATCH_BYTES, ClientProperties
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
-from eosctl.model.probe import Shown
-from eosctl.model.records import Entry, Record, RecordState
+from eosctl.model.records import Entry, Record, RecordState, Shown
 
 # The compressed records of a batch, unpacked into a buffer that never grows beyond a limit.
 #

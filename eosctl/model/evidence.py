@@ -1,11 +1,12 @@
 """Facts about a Connect cluster and its Kafka cluster, for the rules. Skipped: not read."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from eosctl.model.acl_plan import AclDifference
 from eosctl.model.config_topic import ClusterFacts, ConfigTopicLog, Inspection
 from eosctl.model.groups import ConnectGroup, Groups, ShareGroups
 from eosctl.model.hanging import ProducersFacts
@@ -20,6 +21,9 @@ from eosctl.model.transaction_log import CommitHistory, LogReading, TransactionL
 from eosctl.model.transactions import TransactionDescription
 from eosctl.model.versions import KafkaVersion, Release
 from eosctl.model.workers import ConnectFacts, ConnectorStatus
+
+if TYPE_CHECKING:
+    from eosctl.model.acl_plan import AclDifference
 
 NOT_READ: Final = Skipped("it was not read")
 UNKNOWN_PRINCIPAL: Final = "User:?"

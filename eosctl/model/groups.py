@@ -1,7 +1,7 @@
 """Consumer groups, share groups, and Connect clusters as the groups that their workers form."""
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -93,6 +93,14 @@ class ConnectGroup(Struct, frozen=True):
     members: tuple[GroupMember, ...]
     leader_url: str | None = None
 
+    def objection(self, *, workers_answer: bool) -> str | None:
+        """Why it is no group of workers, or not of those that answer (EOS020); None where it may be."""
+        if self.protocol_type != CONNECT_PROTOCOL and (self.members or self.protocol_type):
+            return f"the group is one of {self.protocol_type or 'unknown'} clients, not of Connect workers"
+        if self.members or not workers_answer:
+            return None
+        return f"the group has no member (state {self.state}), though workers answer"
+
     @property
     def lacking(self) -> tuple[Skipped, ...]:
         return (NO_SUCH_GROUP,) if self.state == DEAD and not self.members else ()
@@ -110,6 +118,19 @@ class GroupGeneration(Struct, frozen=True):
     generation: int
     leader: str | None
     group: ConnectGroup
+
+
+class Checkpoint(NamedTuple):
+    """A record of a checkpoints topic: a group at the source offset `upstream` would go on at `downstream`.
+
+    topic is the target's.
+    """
+
+    group: str
+    topic: str
+    partition: int
+    upstream: int
+    downstream: int
 
 
 def no_such_group(group_id: str, known: Iterable[str]) -> Skipped:

@@ -6,42 +6,11 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from eosctl.model.names import ConnectorTaskId, Side, task_transactional_id
-from eosctl.model.offsets import ConnectorOffset, KnownPhase, OffsetsTopic
+from eosctl.model.offsets import ConnectorOffset, KnownPhase, OffsetsTopic, SourceRead
 from eosctl.model.preconditions import ConnectorFacts, ConnectorStopped, TopicNow
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import LiveOwners
-
-
-class ReplicationSlot(Struct, frozen=True):
-    """A row of pg_replication_slots; log sequence numbers as whole numbers, None where there is none.
-
-    active: a client streams from it now. wal_status (from PostgreSQL 13 on) is reserved, extended, unreserved
-    or, where the server has removed log that the slot needs, lost.
-    """
-
-    active: bool
-    restart_lsn: int | None
-    confirmed_flush_lsn: int | None
-    wal_status: str | None = None
-
-
-class SourceServer(Struct, frozen=True):
-    """The logical slots of one database by name, and the position that the server has written (or replayed) to."""
-
-    current_lsn: int
-    slots: Mapping[str, ReplicationSlot] = field(default_factory=dict)
-
-
-class SourceRead(Struct, frozen=True):
-    """A connector's source: its server, and the name of its slot; Skipped: not known."""
-
-    server: SourceServer | Skipped
-    slot: str | Skipped
-
-    @property
-    def unknown(self) -> Skipped | None:
-        return next((each for each in (self.server, self.slot) if isinstance(each, Skipped)), None)
 
 
 class KeptHistory(Struct, frozen=True):

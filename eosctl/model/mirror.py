@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct, field
 
 from eosctl.model.audit import AuditedTopic, AuditVerdict, PartitionBounds, Witness, worst
+from eosctl.model.groups import Checkpoint
 from eosctl.model.names import Side, TopicPartition
 from eosctl.model.records import IsolationLevel
 from eosctl.model.report import Finding, FindingKind, Result
@@ -31,19 +32,6 @@ class Compared(StrEnum):
 class TopicPair(NamedTuple):
     source: str
     target: str
-
-
-class Checkpoint(NamedTuple):
-    """A record of a checkpoints topic: a group at the source offset `upstream` would go on at `downstream`.
-
-    topic is the target's.
-    """
-
-    group: str
-    topic: str
-    partition: int
-    upstream: int
-    downstream: int
 
 
 class Translated(NamedTuple):

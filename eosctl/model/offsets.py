@@ -405,3 +405,34 @@ class OffsetsDifference(Result, frozen=True):
     @property
     def found(self) -> bool:
         return bool(self.changes)
+
+
+class ReplicationSlot(Struct, frozen=True):
+    """A row of pg_replication_slots; log sequence numbers as whole numbers, None where there is none.
+
+    active: a client streams from it now. wal_status (from PostgreSQL 13 on) is reserved, extended, unreserved
+    or, where the server has removed log that the slot needs, lost.
+    """
+
+    active: bool
+    restart_lsn: int | None
+    confirmed_flush_lsn: int | None
+    wal_status: str | None = None
+
+
+class SourceServer(Struct, frozen=True):
+    """The logical slots of one database by name, and the position that the server has written (or replayed) to."""
+
+    current_lsn: int
+    slots: Mapping[str, ReplicationSlot] = field(default_factory=dict)
+
+
+class SourceRead(Struct, frozen=True):
+    """A connector's source: its server, and the name of its slot; Skipped: not known."""
+
+    server: SourceServer | Skipped
+    slot: str | Skipped
+
+    @property
+    def unknown(self) -> Skipped | None:
+        return next((each for each in (self.server, self.slot) if isinstance(each, Skipped)), None)

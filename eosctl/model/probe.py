@@ -9,6 +9,7 @@ from msgspec import Struct
 from eosctl.errors import EosctlError, Interrupted, PartlyApplied, UsageError
 from eosctl.model.acls import Operation
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.records import Shown
 from eosctl.model.report import Result, Severity
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.transactions import ActiveProducer, TransactionDescription, TransactionState
@@ -37,12 +38,6 @@ class Initialised(NamedTuple):
 
     producer: ProducerIdAndEpoch
     elapsed_ms: float
-
-
-class Shown(StrEnum):
-    RETURNED = "returned"
-    NAMED_ABORTED = "returned, and its transaction named as aborted"
-    NOT_RETURNED = "not returned"
 
 
 class Look(Struct, frozen=True):

@@ -119,3 +119,11 @@ def murmur2(data: bytes) -> int:
 
 def java_partition(key: bytes, partitions: int) -> int:
     return (murmur2(key) & 0x7FFFFFFF) % partitions
+
+
+class Shown(StrEnum):
+    """Whether a read_committed Fetch shows a record."""
+
+    RETURNED = "returned"
+    NAMED_ABORTED = "returned, and its transaction named as aborted"
+    NOT_RETURNED = "not returned"

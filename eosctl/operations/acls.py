@@ -42,7 +42,7 @@ from eosctl.model.text import pluralize
 from eosctl.model.versions import KafkaVersion
 from eosctl.operations.plan_files import keep_plan
 from eosctl.operations.session import Session
-from eosctl.operations.transactions import require_workers_group
+from eosctl.operations.workers import require_workers_group
 from eosctl.planning.acl_difference import compare_acls, plan_acl_changes
 from eosctl.planning.acls import plan_acls
 from eosctl.sources.config_providers import read_subject

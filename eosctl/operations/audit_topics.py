@@ -39,9 +39,9 @@ from eosctl.model.transactions import ActiveProducer
 from eosctl.model.whole_numbers import whole_number
 from eosctl.operations.audit_request import AuditRequest
 from eosctl.operations.hanging import join_with_coordinators
-from eosctl.operations.offset_stores import DEFAULT_OFFSETS_TOPIC, source_connectors, worker_settings, worker_version
+from eosctl.operations.offset_stores import DEFAULT_OFFSETS_TOPIC, source_connectors, worker_settings
 from eosctl.operations.session import Session
-from eosctl.operations.transactions import require_workers_group
+from eosctl.operations.workers import require_workers_group, worker_version
 from eosctl.sources.audit_log import DataBatch, OpenSource
 from eosctl.sources.cluster_reader import ClusterReader, read_task_states, require_sources
 from eosctl.sources.log_directories import (

@@ -15,8 +15,7 @@ from eosctl.model.connectors import Reader
 from eosctl.model.names import not_in_config_topic
 from eosctl.model.records import IsolationLevel
 from eosctl.model.skipped import Skipped
-from eosctl.operations.offset_stores import worker_version
-from eosctl.operations.transactions import require_group
+from eosctl.operations.workers import require_group, worker_version
 
 if TYPE_CHECKING:
     from eosctl.model.config_topic import ConfigRecord

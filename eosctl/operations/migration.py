@@ -42,8 +42,8 @@ from eosctl.operations.plan_facts import (
 from eosctl.operations.plan_files import own_plans, short_name, unfinished_plan
 from eosctl.operations.plan_flow import plan_and_apply
 from eosctl.operations.session import Session
-from eosctl.operations.transactions import require_group
 from eosctl.operations.two_clusters import SourceAndTarget
+from eosctl.operations.workers import require_group
 from eosctl.planning.fencing import choose_transaction_timeout, select_candidates
 from eosctl.planning.migration import KIND, plan_migration, unused_ids
 from eosctl.sources.cluster_reader import ClusterReader, read_producer_cluster

@@ -26,10 +26,10 @@ from eosctl.model.audit import (
     TopicRole,
 )
 from eosctl.model.evidence_file import EvidencedCluster
+from eosctl.model.groups import Checkpoint
 from eosctl.model.ledger import Advance
 from eosctl.model.mirror import (
     Again,
-    Checkpoint,
     ComparedPair,
     MirroredTopic,
     MirrorPlan,

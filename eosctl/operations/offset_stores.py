@@ -21,7 +21,7 @@ from eosctl.model.connectors import OFFSETS_TOPIC, Reader
 from eosctl.model.offsets import SOURCE_SUPPORT, KnownPhase, SourceSupport, WorkerSettings
 from eosctl.model.records import RecordState
 from eosctl.model.skipped import Skipped
-from eosctl.model.versions import NEWEST, KafkaVersion
+from eosctl.model.versions import KafkaVersion
 from eosctl.sources.cluster_reader import ClusterReader
 
 DEFAULT_OFFSETS_TOPIC: Final = "connect-offsets"
@@ -144,24 +144,3 @@ def _configs_in(log: ConfigTopicLog, version: KafkaVersion) -> tuple[Configs, _H
 
     states = fold_config_topic(remembered(), Reader(version)).states
     return {name: state.config for name, state in states.items() if state.config is not None}, _History(last, named)
-
-
-class WorkerVersion(NamedTuple):
-    """The version, and notes for the user on it."""
-
-    version: KafkaVersion
-    notes: tuple[str, ...] = ()
-
-
-def worker_version(reader: ClusterReader, given: str | None) -> WorkerVersion:
-    """The given version, or the oldest that the workers name, or the newest; UsageError for one that is none."""
-    if given is not None:
-        try:
-            return WorkerVersion(KafkaVersion.parse(given))
-        except ValueError as error:
-            raise UsageError(f"--worker-version {error}") from error
-    known = reader.connect_version()
-    if not isinstance(known, Skipped):
-        return WorkerVersion(known)
-    note = f"read as {NEWEST}: {known.reason}; see --worker-version"
-    return WorkerVersion(NEWEST, (note,) if known.cause.is_gap else ())

@@ -32,7 +32,6 @@ from eosctl.errors import ConfigError, EosctlError, UsageError
 from eosctl.files import OFFSETS, read_text
 from eosctl.ledger.postgresql import Called, PostgresqlStore, postgresql_store
 from eosctl.model.client_properties import HIDDEN
-from eosctl.model.migration import SourceRead, SourceServer
 from eosctl.model.names import did_you_mean
 from eosctl.model.offsets import (
     ConnectorOffset,
@@ -48,15 +47,17 @@ from eosctl.model.offsets import (
     OffsetsReport,
     OffsetsTopic,
     SourceOffset,
+    SourceRead,
+    SourceServer,
     Store,
     StoredOffset,
     StorePlace,
     WorkerSettings,
 )
 from eosctl.model.skipped import Coverage, Skipped, read_or_skip, unread_in
-from eosctl.operations.offset_stores import OffsetsRequest, source_connectors, worker_settings, worker_version
+from eosctl.operations.offset_stores import OffsetsRequest, source_connectors, worker_settings
 from eosctl.operations.session import Session
-from eosctl.operations.transactions import require_workers_group
+from eosctl.operations.workers import require_workers_group, worker_version
 from eosctl.sources.cluster_reader import ClusterReader, Servers, read_task_states, require_sources
 from eosctl.sources.config_providers import look_up
 from eosctl.sources.replication_slots import read_slots

@@ -1,16 +1,30 @@
 """A probe: plan, show, ask, try, judge."""
 
+from collections.abc import Mapping
+from functools import partial
 from secrets import token_hex
 from typing import Final, NamedTuple
 
 from eosctl.analysis.probe import judge, probed_apis
 from eosctl.clients.access import ClusterAccess
+from eosctl.clients.messages import cluster_operations
+from eosctl.clients.wire import Wire
 from eosctl.executors.probe import ProbeOutcome, ProbeRun
-from eosctl.model.probe import Initialised, Left, PlannedProbe, ProbeAnswer, Probed, plan_probe
-from eosctl.model.skipped import Coverage, Unread
+from eosctl.model.acls import OPERATION_CODES, Operation
+from eosctl.model.probe import (
+    Initialised,
+    Left,
+    Observations,
+    PlannedProbe,
+    ProbeAnswer,
+    Probed,
+    VersionRange,
+    plan_probe,
+)
+from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, read_or_skip
 from eosctl.operations.agreement import Show, agree
 from eosctl.operations.session import Session
-from eosctl.sources.kafka_evidence import read_before_probe
+from eosctl.sources.kafka_evidence import read_finalized_features
 
 UNIQUE_BYTES: Final = 4
 FORGOTTEN: Final = (
@@ -33,9 +47,33 @@ def probe(session: Session, request: ProbeRequest, show: Show[PlannedProbe]) -> 
         return planned
     agree(session, planned, f"Probe with topic and transactional ID {plan.name}?", show)
     access = ClusterAccess(session.wire, (), session.timeout_s)
-    known = read_before_probe(session.wire)
+    known = _read_before(session.wire)
     outcome = ProbeRun(access, plan, known, session.options.console.narrate).run()
     return _answer(planned, outcome)
+
+
+def _read_before(wire: Wire) -> Observations:
+    """Every broker's API versions, the finalized features, and the principal's operations on the cluster."""
+    nodes = [broker.node_id for broker in wire.brokers()]
+    return Observations(
+        principal=wire.principal,
+        versions={node_id: read_or_skip(partial(_versions, wire, node_id)) for node_id in nodes},
+        features=read_or_skip(lambda: read_finalized_features(wire)),
+        rights=read_or_skip(lambda: _rights(wire)),
+    )
+
+
+def _versions(wire: Wire, node_id: int) -> Mapping[int, VersionRange]:
+    return {key: VersionRange(*found) for key, found in wire.api_versions(node_id).items()}
+
+
+def _rights(wire: Wire) -> frozenset[Operation] | Skipped:
+    """KIP-430: who may not describe the cluster is answered with nothing."""
+    codes = set(wire.request_any(cluster_operations()).authorized_operations or ())
+    found = frozenset(operation for operation, code in OPERATION_CODES.items() if code in codes)
+    if Operation.DESCRIBE not in found:
+        return Skipped(f"{wire.principal} lacks Describe on the cluster", Cause.DENIED)
+    return found
 
 
 def _answer(planned: PlannedProbe, outcome: ProbeOutcome) -> Probed:

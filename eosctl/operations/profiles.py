@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from eosctl.analysis.catalogue import index
-from eosctl.codecs import connector_files, strimzi
 from eosctl.codecs.properties import ENCODING
 from eosctl.codecs.secrets import looks_secret
 from eosctl.errors import ConfigError, EosctlError, UsageError
@@ -71,13 +69,20 @@ def triage_under(profile: Profile | None, shown_from: Severity, fail_on: Severit
     """
     if profile is None:
         return Triage(shown_from, fail_on)
+    if profile.waivers:
+        _require_findings(profile)
+    today = datetime.fromtimestamp(Session.now() / 1000, UTC).date()
+    return Triage(shown_from, fail_on, profile.waivers, today)
+
+
+def _require_findings(profile: Profile) -> None:
+    from eosctl.analysis.catalogue import index  # all themes
+
     for waiver in profile.waivers:
         if not index.kinds_called(waiver.finding):
             known = [word for kind in index.KINDS for word in (kind.id, kind.name)]
             hint = did_you_mean(waiver.finding, known, "`eosctl explain --list` shows all findings")
             raise ConfigError(f"{profile.label}: waivers: there is no finding {waiver.finding}", hint=hint)
-    today = datetime.fromtimestamp(Session.now() / 1000, UTC).date()
-    return Triage(shown_from, fail_on, profile.waivers, today)
 
 
 def trust_project_file(path: Path | None) -> tuple[Path, Profiles]:
@@ -150,6 +155,8 @@ def how_to_name_a_cluster() -> str:
 
 def worker_settings_in(file: Path) -> Mapping[str, str]:
     """The settings in a worker's file; ConfigError where it cannot be read."""
+    from eosctl.codecs import connector_files, strimzi
+
     text = read_content(file, WORKER_CONFIG).decode(ENCODING)
     whole = read_text(file, WORKER_CONFIG) if strimzi.is_resource(text) else text
     return connector_files.decode_worker_properties(whole, str(file))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec.structs import replace
 
-from eosctl.analysis import offsets
 from eosctl.clients.request_log import RequestLog
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.clients.wire import Wire
@@ -28,6 +27,7 @@ from eosctl.operations.session_options import SessionOptions
 from eosctl.sources.config_providers import look_up
 
 if TYPE_CHECKING:
+    from eosctl.analysis.offsets import OffsetsFold
     from eosctl.model.client_properties import ClientProperties, Property
     from eosctl.model.skipped import Skipped
     from eosctl.sources.cluster_reader import ClusterReader, KeptFacts
@@ -296,8 +296,10 @@ def _no_progress(*_: object, **__: object) -> AbstractContextManager[Callable[[i
     return nullcontext(lambda _: None)
 
 
-def _new_fold() -> "offsets.OffsetsFold":
-    return offsets.OffsetsFold()
+def _new_fold() -> "OffsetsFold":
+    from eosctl.analysis.offsets import OffsetsFold
+
+    return OffsetsFold()
 
 
 @contextmanager

@@ -39,9 +39,10 @@ from eosctl.model.topics import TopicDescription
 from eosctl.operations.audit_request import EvidenceRequest
 from eosctl.operations.audit_topics import CLEANUP_POLICY, SETTINGS, with_settings
 from eosctl.operations.evidence_file import Evidence, digest_ranges, evidenced_cluster, write_evidence
-from eosctl.operations.offset_stores import OffsetsRequest, source_connectors, worker_version
+from eosctl.operations.offset_stores import OffsetsRequest, source_connectors
 from eosctl.operations.offsets import CALLED, DEFAULT_SLOT, SLOT
 from eosctl.operations.session import Session
+from eosctl.operations.workers import worker_version
 from eosctl.sources.audit_log import LogSource, OpenSource
 from eosctl.sources.cluster_reader import ClusterReader
 from eosctl.sources.config_providers import look_up

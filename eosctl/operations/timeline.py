@@ -65,7 +65,7 @@ from eosctl.model.workers import host_port
 from eosctl.operations.offset_stores import DEFAULT_OFFSETS_TOPIC
 from eosctl.operations.plan_files import plan_records
 from eosctl.operations.session import Session
-from eosctl.operations.transactions import require_workers_group
+from eosctl.operations.workers import require_workers_group
 from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem, RecordLog
 from eosctl.sources.cluster_reader import ClusterReader
 from eosctl.sources.log_directories import SegmentLog

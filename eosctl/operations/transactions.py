@@ -7,7 +7,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from eosctl.analysis.config_topic import connector_states
-from eosctl.analysis.rules.workers import no_group
 from eosctl.analysis.transaction_log import fold_transaction_log, history, log_findings
 from eosctl.analysis.transactions import KnownNames, list_with_owners, owners_of, ownership
 from eosctl.codecs.transaction_log import decode_log_record
@@ -38,8 +37,8 @@ from eosctl.model.transactions import (
     UndescribedId,
     transactional_ids_by_producer,
 )
-from eosctl.model.workers import ConnectFacts, WorkerFacts
 from eosctl.operations.session import Session
+from eosctl.operations.workers import require_group
 from eosctl.sources.cluster_reader import ClusterReader, Wanted
 from eosctl.sources.log_directories import LogSegment, partition_of_segment
 
@@ -90,29 +89,6 @@ def read_connect_names(reader: ClusterReader, config_topic: str, *, needed: bool
         config_topic if isinstance(found, Skipped) else found.config_topic,
         tuple(notes),
     )
-
-
-def require_group(reader: ClusterReader, connect: ConnectFacts | Skipped) -> None:
-    """UsageError (EOS020) where workers answer, and the group that was named has none or is not one of workers, or a
-    named worker is of another one.
-
-    Where none answers they may all be stopped: the coverage says that there is no such group.
-    """
-    if reader.group_id is None:
-        return
-    reader.require_workers(reader.group_id)
-    group = reader.connect_group(reader.group_id)
-    workers = () if isinstance(connect, Skipped) else connect.workers.values()
-    answer = any(isinstance(each, WorkerFacts) for each in workers)
-    found = None if isinstance(group, Skipped) else no_group(reader.group_id, group, workers_answer=answer)
-    if found is not None:
-        raise found.as_usage_error()
-
-
-def require_workers_group(reader: ClusterReader) -> None:
-    """As require_group, asking workers for nothing else."""
-    with reader.adding(), reader.sparing_workers():
-        require_group(reader, read_or_skip(reader.connect))
 
 
 def _read_connectors(reader: ClusterReader, config_topic: str) -> _Connectors | Skipped:

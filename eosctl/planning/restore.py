@@ -46,9 +46,18 @@ from eosctl.codecs.offsets_topic import (
     offsets_now,
     value_digest,
 )
-from eosctl.model.migration import KeptHistory, MigrationFacts, MigrationRequest, Move, SourceRead
+from eosctl.model.migration import KeptHistory, MigrationFacts, MigrationRequest, Move
 from eosctl.model.names import ConnectorTaskId, Side, task_transactional_id
-from eosctl.model.offsets import ConnectorOffset, Entry, OffsetKey, Order, Served, SourceOffset, SourcePartition
+from eosctl.model.offsets import (
+    ConnectorOffset,
+    Entry,
+    OffsetKey,
+    Order,
+    Served,
+    SourceOffset,
+    SourcePartition,
+    SourceRead,
+)
 from eosctl.model.plan import (
     IN_USE_HINT,
     CreateConnector,

@@ -128,8 +128,6 @@ def with_worker_files(ctx: "typer.Context", values: Mapping[str, Any], own: dict
     values are as `with_profile` left them; `named_topics` are added, see SessionOptions. Raises ConfigError for a file
     that cannot be read.
     """
-    from eosctl.operations.profiles import worker_settings_in
-
     values = {**values, "named_topics": frozenset(role for name, role in ROLES.items() if not _is_default(ctx, name))}
 
     profile: Profile | None = values["profile"]
@@ -141,6 +139,8 @@ def with_worker_files(ctx: "typer.Context", values: Mapping[str, Any], own: dict
     named = own.get(WORKER_CONFIG) or values.get(WORKER_CONFIG)
     if not named:
         return dict(values)
+    from eosctl.operations.profiles import worker_settings_in
+
     file = named[0] if isinstance(named, list) else named
     settings = worker_settings_in(file)
     values["named_topics"] |= {role for name, role in ROLES.items() if TOPICS[name] in settings}

@@ -24,7 +24,6 @@ from eosctl.clients.rest_identity import (
     text_of,
     texts_of,
 )
-from eosctl.codecs import connector_files
 from eosctl.codecs.secrets import mask_properties
 from eosctl.errors import EosctlError, Undecodable, Unreachable
 from eosctl.model.client_roles import class_name
@@ -221,7 +220,9 @@ def read_client_configs(urls: Sequence[str], timeout_s: float) -> Mapping[str, C
 
 
 def _client_config(name: str, info: Mapping[str, Any], url: str) -> ConnectorConfig:
-    connector = connector_files.known_connector(info["config"], url, name)
+    from eosctl.codecs.connector_files import known_connector
+
+    connector = known_connector(info["config"], url, name)
     # A worker that lacks the connector's plugin calls the type unknown; then its settings decide.
     return replace(connector, type=info["type"] if info.get("type") in {"source", "sink"} else None)
 
@@ -257,8 +258,10 @@ def read_answers(
 
 def read_config_digest(connector: str, worker: RestClient) -> str | None:
     """The digest of its config; None where it does not exist."""
+    from eosctl.codecs.connector_files import config_digest
+
     config = rest.config_of(worker, connector)
-    return None if config is None else connector_files.config_digest(config)
+    return None if config is None else config_digest(config)
 
 
 ENDED: Final = frozenset({"UNASSIGNED", "FAILED", "DESTROYED", "STOPPED"})

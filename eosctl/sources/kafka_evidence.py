@@ -8,14 +8,12 @@ from msgspec.structs import replace
 
 from eosctl.clients.errors import protocol_error
 from eosctl.clients.leaders import partition_leaders
-from eosctl.clients.messages import cluster_operations, describe_quorum, features
+from eosctl.clients.messages import describe_quorum, features
 from eosctl.clients.wire import Wire
 from eosctl.errors import Undecodable
-from eosctl.model.acls import OPERATION_CODES, Operation
 from eosctl.model.evidence import InternalTopic, Topics, TransactionLog
 from eosctl.model.names import TRANSACTION_LOG, TopicPartition
-from eosctl.model.probe import Observations, VersionRange
-from eosctl.model.skipped import Cause, Skipped, read_or_skip
+from eosctl.model.skipped import Skipped, read_or_skip
 from eosctl.model.times import ClusterClock
 from eosctl.model.topics import TopicFacts
 from eosctl.model.versions import KafkaVersion, Release
@@ -146,27 +144,3 @@ def read_clock(wire: Wire, now: Callable[[], int]) -> ClusterClock:
     if partition.error_code or not times or times[0] < 0:
         raise Undecodable("the quorum does not report its leader's time")
     return ClusterClock(partition.leader_id, times[0] - (before + after) // 2, after - before)
-
-
-def read_before_probe(wire: "Wire") -> Observations:
-    """Every broker's API versions, the finalized features, and the principal's operations on the cluster."""
-    nodes = [broker.node_id for broker in wire.brokers()]
-    return Observations(
-        principal=wire.principal,
-        versions={node_id: read_or_skip(partial(_versions, wire, node_id)) for node_id in nodes},
-        features=read_or_skip(lambda: read_finalized_features(wire)),
-        rights=read_or_skip(lambda: _rights(wire)),
-    )
-
-
-def _versions(wire: "Wire", node_id: int) -> Mapping[int, VersionRange]:
-    return {key: VersionRange(*found) for key, found in wire.api_versions(node_id).items()}
-
-
-def _rights(wire: "Wire") -> frozenset[Operation] | Skipped:
-    """KIP-430: who may not describe the cluster is answered with nothing."""
-    codes = set(wire.request_any(cluster_operations()).authorized_operations or ())
-    found = frozenset(operation for operation, code in OPERATION_CODES.items() if code in codes)
-    if Operation.DESCRIBE not in found:
-        return Skipped(f"{wire.principal} lacks Describe on the cluster", Cause.DENIED)
-    return found

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Final
 
 from eosctl.errors import Undecodable
-from eosctl.model.migration import ReplicationSlot, SourceServer
+from eosctl.model.offsets import ReplicationSlot, SourceServer
 
 Rows = Callable[[str], Iterator[Sequence[object]]]
 """The rows of a statement, in a transaction that only reads."""

@@ -3,8 +3,7 @@
 import pytest
 
 from eosctl.analysis.positions import READERS, at_source, compare_positions, explain_position, meaning_of_rewind
-from eosctl.model.migration import ReplicationSlot, SourceServer
-from eosctl.model.offsets import Order, Served, SourceOffset
+from eosctl.model.offsets import Order, ReplicationSlot, Served, SourceOffset, SourceServer
 
 BEFORE, SAME, AFTER, INCOMPARABLE = Order.BEFORE, Order.SAME, Order.AFTER, Order.INCOMPARABLE
 PG, SQL, MONGO, TABLE = (

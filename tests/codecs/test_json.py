@@ -24,7 +24,7 @@ from eosctl.model.config_topic import ConfigRecord
 from eosctl.model.evidence import Snapshot
 from eosctl.model.hanging import PartitionProducers
 from eosctl.model.names import CachedNames, ProducerIdAndEpoch, TopicPartition
-from eosctl.model.probe import Shown
+from eosctl.model.records import Shown
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.transaction_log import LogRecord
 from eosctl.model.transactions import TransactionState

@@ -22,7 +22,7 @@ from eosctl.codecs.offsets_topic import (
     rename_key,
 )
 from eosctl.errors import ConfigError, Undecodable
-from eosctl.model.mirror import Checkpoint
+from eosctl.model.groups import Checkpoint
 from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import ConnectorOffset, MalformedKey, MalformedValue, OffsetKey
 

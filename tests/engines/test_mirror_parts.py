@@ -9,7 +9,8 @@ from eosctl.codecs.ledger import decode_audit_state, encode_audit_state
 from eosctl.engines import mirroring
 from eosctl.engines.mirroring import BothSides, PairJob, compare_pair, compare_pairs, compare_piece, cut_pair
 from eosctl.model.audit import AuditedTopic, TopicRole
-from eosctl.model.mirror import Alignment, Checkpoint, Compared, ComparedPair, MirrorProgress
+from eosctl.model.groups import Checkpoint
+from eosctl.model.mirror import Alignment, Compared, ComparedPair, MirrorProgress
 from tests.engines.mirror_logs import Log, Written, batch, pair
 
 WINDOW = 40

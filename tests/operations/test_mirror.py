@@ -15,7 +15,6 @@ from eosctl.ledger.ledger import Ledger, open_ledger
 from eosctl.model.audit import AuditedTopic, AuditPlan, AuditReport, AuditVerdict, PartitionBounds, TopicRole
 from eosctl.model.client_properties import HIDDEN
 from eosctl.model.evidence import Evidence
-from eosctl.model.migration import SourceServer
 from eosctl.model.mirror import (
     Alignment,
     Counts,
@@ -28,7 +27,7 @@ from eosctl.model.mirror import (
     TopicPair,
 )
 from eosctl.model.names import TopicPartition
-from eosctl.model.offsets import AtSource, OffsetsReport, Served, Store, WorkerSettings
+from eosctl.model.offsets import AtSource, OffsetsReport, Served, SourceServer, Store, WorkerSettings
 from eosctl.model.report import exit_code
 from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.operations import audit as audits

@@ -31,7 +31,8 @@ from eosctl.analysis.mirror.blocks import (
     find_run,
     pass_again,
 )
-from eosctl.model.mirror import Alignment, Checkpoint, EqualRun, Kept, Stretch, Translated
+from eosctl.model.groups import Checkpoint
+from eosctl.model.mirror import Alignment, EqualRun, Kept, Stretch, Translated
 
 
 class AbortedRecords:

@@ -12,7 +12,6 @@ from eosctl.model.client_properties import split_list
 from eosctl.model.client_roles import WorkerConfig, as_properties, class_name, server_set
 from eosctl.model.config_topic import RecordKind
 from eosctl.model.evidence import Evidence, WorkerEvidence, declared_support
-from eosctl.model.groups import ConnectGroup
 from eosctl.model.names import leader_transactional_id
 from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.report import Finding, Severity
@@ -248,25 +247,17 @@ LEFT: Final = (
 
 def _no_group(evidence: Evidence) -> Iterator[Finding]:
     group = evidence.group
-    if not isinstance(group, Skipped):
-        leader = leader_transactional_id(str(evidence.group_id))
-        known = {} if isinstance(evidence.transactions, Skipped) else evidence.transactions
-        found = no_group(str(evidence.group_id), group, workers_answer=bool(evidence.answering))
-        if found is not None and not group.members and isinstance(known.get(leader), TransactionDescription):
-            message = f"{found.message}; they left it: the transactional ID {leader} of its leader exists"
-            found = kinds.NO_GROUP.finding(found.subject, message, {**found.evidence, "leader": leader}, cure=LEFT)
-        yield from () if found is None else (found,)
-
-
-def no_group(group_id: str, group: ConnectGroup, *, workers_answer: bool) -> Finding | None:
-    """EOS020 where the group is not that of the workers that answer, or not one of workers."""
-    if group.protocol_type != "connect" and (group.members or group.protocol_type):
-        message = f"the group is one of {group.protocol_type or 'unknown'} clients, not of Connect workers"
-        return kinds.NO_GROUP.finding(group_id, message, {"protocol_type": group.protocol_type})
-    if group.members or not workers_answer:
-        return None
-    message = f"the group has no member (state {group.state}), though workers answer"
-    return kinds.NO_GROUP.finding(group_id, message, {"state": group.state})
+    against = None if isinstance(group, Skipped) else group.objection(workers_answer=bool(evidence.answering))
+    if isinstance(group, Skipped) or against is None:
+        return
+    details = {"protocol_type": group.protocol_type, "state": group.state}
+    leader = leader_transactional_id(str(evidence.group_id))
+    known = {} if isinstance(evidence.transactions, Skipped) else evidence.transactions
+    if group.members or not isinstance(known.get(leader), TransactionDescription):
+        yield kinds.NO_GROUP.finding(str(evidence.group_id), against, details)
+        return
+    message = f"{against}; they left it: the transactional ID {leader} of its leader exists"
+    yield kinds.NO_GROUP.finding(str(evidence.group_id), message, {**details, "leader": leader}, cure=LEFT)
 
 
 def _unnamed(evidence: Evidence) -> Iterator[Finding | Skipped]:

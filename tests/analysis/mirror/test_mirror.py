@@ -16,10 +16,10 @@ from eosctl.analysis.mirror.blocks import Block, Buffer, Log, Piece, Runs, cut, 
 from eosctl.analysis.mirror.verdict import Circumstances, judge_pair
 from eosctl.codecs.ledger import decode_audit_state, encode_audit_state
 from eosctl.model.audit import AuditedTopic, PartitionBounds, TopicRole
+from eosctl.model.groups import Checkpoint
 from eosctl.model.mirror import (
     Again,
     Alignment,
-    Checkpoint,
     Compared,
     Counts,
     Damage,
