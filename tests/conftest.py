@@ -121,7 +121,8 @@ def _is_seen_without_workers(item: pytest.Item) -> bool:
 
 def _leave_out(config: pytest.Config, items: list[pytest.Item], left_out: list[pytest.Item]) -> None:
     config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item not in left_out]
+    gone = set(left_out)
+    items[:] = [item for item in items if item not in gone]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -20,7 +20,6 @@ from tests.integration.debezium import Table, debezium_spec
 from tests.integration.file_connectors import FileConnectors, wait_for
 from tests.integration.moves import Home
 from tests.integration.producers import create_topic
-from tests.kafka_versions import spec_of
 from tests.shared_sandboxes import SharedSandboxes
 
 pytestmark = [pytest.mark.kafka, pytest.mark.workers]
@@ -81,8 +80,8 @@ class Site:
 
 
 @pytest.fixture
-def site(shared_sandboxes: SharedSandboxes, kafka_version: str, eosctl: Eosctl, tmp_path: Path) -> Iterator[Site]:
-    found = Site(shared_sandboxes.of(spec_of(kafka_version, workers=1)), eosctl, tmp_path)
+def site(moves_home: Sandbox, eosctl: Eosctl, tmp_path: Path) -> Iterator[Site]:
+    found = Site(moves_home, eosctl, tmp_path)
     yield found
     for name in [each.stem for each in tmp_path.glob("*.txt")]:
         found.connectors.delete(name)

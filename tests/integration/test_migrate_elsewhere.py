@@ -126,6 +126,7 @@ def test_offsets_follow_a_connector_that_is_sent_elsewhere(
     home.delete(name)
 
 
+@pytest.mark.variation
 def test_without_eosctl_it_begins_again(home: Home, there: Sandbox, fresh_name: FreshName, tmp_path: Path):
     """So the test above can fail."""
     name = fresh_name("again")

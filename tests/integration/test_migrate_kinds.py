@@ -65,6 +65,7 @@ def test_a_connector_moves_to_topics_names_groups_and_clusters(
     abroad.delete(new)
 
 
+@pytest.mark.variation
 def test_two_connectors_move_at_once(homes: Homes, eosctl: Eosctl, tmp_path: Path):
     """Both to one topic, then both to other names by a rename map."""
     here, _, _ = homes

@@ -167,6 +167,31 @@ def test_offsets_are_written_in_the_name_of_the_new_task_0_and_only_if_nothing_c
     assert stopped == [ConnectorStopped(S, "c"), ConnectorStopped(T, "d")]
 
 
+def test_connectors_that_move_at_once_to_one_topic_and_to_new_names_each_keep_their_offsets():
+    """One topic is created for both, each write is of one connector, and all of them come before a resume."""
+    pair = (replace(TO_OWN, new_name="x"), replace(TO_OWN, connector="d", new_name="y"))
+    other = b'["d",{"f":1}]'
+    names = {(side, name): ConnectorFacts(None) for side in Side for name in ("x", "y")}
+    kept = topic_of("old", 3, [(0, KEY, b"1"), (1, other, b"2")])
+    facts = replace(
+        FACTS,
+        connectors=names | {(S, "c"): RUNNING_C, (S, "d"): RUNNING_C},
+        offsets={
+            (S, "old"): kept,
+            (T, "new"): topic_of("new", 0, []),
+        },
+    )
+    planned = plan_migration(replace(ALL, moves=pair), facts)
+    assert planned.objections == ()
+    found = kinds(planned.plan)
+    assert [found.count(each) for each in ("StopConnector", "CreateTopic", "WriteOffsets")] == [2, 1, 2]
+    written = [each.step for each in planned.plan.steps if isinstance(each.step, WriteOffsets)]
+    assert [(each.transactional_id, [(row.key, row.value) for row in each.records]) for each in written] == [
+        ("g-x-0", [(b'["x",{"f":1}]', b"1")]),
+        ("g-y-0", [(b'["y",{"f":1}]', b"2")]),
+    ]
+
+
 @pytest.mark.parametrize(
     ("facts", "told"),
     [
