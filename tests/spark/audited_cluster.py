@@ -15,7 +15,7 @@ from eosctl.planning.audit import plan_ranges, resume
 from eosctl.sources.audit_log import DataBatch, read_range
 from tests.live_reader import reader_over
 
-OFFSETS, COMPACTED, OUTPUT = "audited-offsets", "audited-compacted", "audited-output"
+OFFSETS, COMPACTED, OUTPUT, CHANGES = "audited-offsets", "audited-compacted", "audited-output", "audited-changes"
 PARTITIONS = 2
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 NEVER = {"cleanup.policy": "compact", "min.compaction.lag.ms": "86400000"}
@@ -31,7 +31,7 @@ class AuditedCluster:
 
     def __post_init__(self) -> None:
         admin = AdminClient({"bootstrap.servers": self.servers})
-        configs = {OFFSETS: NEVER, COMPACTED: AT_ONCE, OUTPUT: {}}
+        configs = {OFFSETS: NEVER, COMPACTED: AT_ONCE, OUTPUT: {}, CHANGES: {}}
         topics = [NewTopic(name, PARTITIONS, 1, config=config) for name, config in configs.items()]
         for future in admin.create_topics(topics).values():
             future.result(30)
@@ -91,12 +91,30 @@ class AuditedCluster:
                 self.write(producer, "d", lsn, keys=2)
                 producer.commit_transaction(30)
                 producer.begin_transaction()
+        self.change_keys()
         left = self.producer("e-0", "zstd")
         self.write(left, "e", 1)
         after = self.producer("e-1", "lz4")
         self.write(after, "e", 2)
         after.commit_transaction(30)
         self._open = [left]
+
+    def change_keys(self) -> None:
+        """Changes of keys as Debezium writes them, in two sessions; the last change of the first one is half there."""
+        for session in range(2):
+            producer = self.producer("g-0", CODECS[session])
+            for old in range(100 * session, 100 * session + 8):
+                new = old + 1001
+                self._change(producer, old, new, is_cut=(session, old) == (0, 7))
+                producer.commit_transaction(30)
+                producer.begin_transaction()
+
+    def _change(self, producer: Producer, old: int, new: int, *, is_cut: bool) -> None:
+        leaving, coming = [("__debezium.newkey", b'{"id":%d}' % new)], [("__debezium.oldkey", b'{"id":%d}' % old)]
+        pieces = [(old, b'{"op":"d"}', leaving), (old, None, leaving), (new, b'{"op":"c"}', coming)]
+        for key, value, headers in pieces[: 1 if is_cut else 3]:
+            producer.produce(CHANGES, value, b'{"id":%d}' % key, partition=key % PARTITIONS, headers=headers)
+            assert producer.flush(30) == 0
 
     def settle(self) -> None:
         """End what was left open, so that no clock changes what an audit sees."""
@@ -120,9 +138,10 @@ class AuditedCluster:
             AuditedTopic(OFFSETS, TopicRole.OFFSETS),
             AuditedTopic(COMPACTED, TopicRole.OFFSETS, own=True),
             AuditedTopic(OUTPUT, TopicRole.OUTPUT, connectors=("a", "b", "d", "e")),
+            AuditedTopic(CHANGES, TopicRole.OUTPUT, connectors=("g",), grammar="debezium"),
         )
         reader = reader_over(wire, ClientProperties((self.servers,)), as_of=AS_OF, group_id="connect-cluster")
-        bounds = read_bounds(reader, AuditScope(topics, ("a", "b", "c", "d", "e")))
+        bounds = read_bounds(reader, AuditScope(topics, ("a", "b", "c", "d", "e", "g")))
         return plan_ranges(bounds, resume({}, bounds.topics, bounds.bounds), {}, 1)
 
 

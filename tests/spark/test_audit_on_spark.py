@@ -122,7 +122,7 @@ def test_many_splits_on_spark_give_the_report_of_the_local_engine(bench, access,
 def test_the_audited_data_has_findings_of_every_kind_that_was_planted(bench: Bench):
     found = {each["name"] for each in json.loads(bench.local(bench.plan))["data"]["findings"]}
 
-    assert {"offset-set-back", "plain-offsets-write", "zombie-writer"} <= found
+    assert {"offset-set-back", "plain-offsets-write", "zombie-writer", "half-event"} <= found
 
 
 def test_carried_rows_join_those_of_the_executors(bench: Bench, access: ExecutorAccess):
