@@ -30,7 +30,7 @@ from eosctl.model.text import pluralize
 #    a-b, connector c. Where the texts differ no two IDs are equal, because a task number holds no dash.
 # 2. A leader's ID equals a task's where it is such a text and a number: the leader of group x-3 and task 3 of
 #    connector x in a group that is called connect-cluster.
-# 3. A prefixed pattern `<group.id>-<connector>-` also holds the IDs of everybody whose text begins with it.
+# 3. A prefixed pattern `<group.id>-<connector>-` also covers every other ID with this prefix.
 #
 # Sorted texts that begin alike lie together, so all of this costs sorting: each gets its nearest enclosing text.
 
@@ -113,7 +113,7 @@ def find_in_acls(request: AclRequest) -> Iterator[Finding]:
     yield from find_colliding(request)
     for cluster in request.clusters:
         for connector in cluster.connectors:
-            yield from impossible_connector(connector, ". Nothing is planned on what is not a topic's name")
+            yield from impossible_connector(connector, ". The plan has no ACL for it: it is not a valid topic name")
             yield from _overrides(cluster, connector)
             yield from _topics(connector)
             yield from _own_clients(connector)
@@ -144,13 +144,13 @@ def find_hidden(settings: Collection[str]) -> Iterator[Finding]:
     for name, message, cure in (
         (
             SUPER_USERS,
-            "brokers do not say who their super users are: what is missing for one of them is allowed all the same",
+            "brokers do not report their super users: a super user may do all this without an ACL",
             "name those among the principals: --super-user User:NAME",
         ),
         (
             ALLOW_EVERYONE,
-            "brokers do not say what it is set to. If it is true, everybody may use a resource without ACLs: "
-            "what is missing there is allowed now, and the first ACL there takes the resource from everybody else",
+            "brokers do not report its value. If it is true, every principal may use a resource without ACLs. The "
+            "first ACL on a resource takes it from all other principals",
             "look into the brokers' settings; if it is true, give the other users of these resources their ACLs first",
         ),
     ):
@@ -185,7 +185,7 @@ def _equal(collision: Collision) -> Finding:
     return kinds.COLLISION.finding(
         collision.shared,
         f"{collision.first} and {collision.second} use the same transactional IDs: on one Kafka cluster with "
-        "exactly-once each fences the other, and neither ACLs nor offsets distinguish them",
+        "exactly-once each fences the other, and ACLs and offsets do not distinguish them",
         {"first": str(collision.first), "second": str(collision.second)},
     )
 
@@ -196,7 +196,7 @@ def _prefix(collision: Collision, pattern_type: PatternType) -> Finding:
         collision.shared,
         f"a prefixed ACL for {collision.first} also covers the IDs of {collision.second}",
         {"first": str(collision.first), "second": str(collision.second)},
-        cure="use --pattern literal for it" if prefixed else "keep its ACLs literal, as they are planned",
+        cure="use --pattern literal for it" if prefixed else "keep its ACLs literal, as planned",
         severity=Severity.WARNING if prefixed else Severity.INFO,
     )
 
@@ -215,8 +215,8 @@ def _overrides(cluster: ConnectCluster, connector: ConnectorConfig) -> Iterator[
         if override_policy(worker) is None and (reported := overrides(connector)):
             yield kinds.OVERRIDE_POLICY_UNKNOWN.finding(
                 connector.name,
-                f"connector.client.config.override.policy={worker.override_policy} is none of Kafka's, so whether it "
-                f"lets {', '.join(reported)} count is not known; the plan takes it that it does",
+                f"connector.client.config.override.policy={worker.override_policy} is not one of Kafka's, so eosctl "
+                f"cannot check whether it allows {', '.join(reported)}; the plan assumes that it allows them",
                 {"policy": worker.override_policy, "properties": list(reported)},
                 cure=kinds.OVERRIDE_POLICY_UNKNOWN.fix.replace("<connector>", connector.name),
             )
@@ -265,7 +265,7 @@ def _own_clients(connector: ConnectorConfig) -> Iterator[Finding]:
     if own:
         yield kinds.OWN_KAFKA_CLIENT.finding(
             connector.name,
-            f"it makes a Kafka client of its own ({', '.join(own)}), whose ACLs are not planned",
+            f"it creates another Kafka client ({', '.join(own)}), whose ACLs are not planned",
             {"properties": own},
         )
 

@@ -251,8 +251,8 @@ def override_refusal(workers: Iterable[WorkerConfig], keys: Collection[str]) -> 
     return None
 
 
-UNREAD: Final = not_asked("what the workers set for their connectors' clients is not known: give --worker-config")
-FLOWS: Final = not_asked("what a dedicated MirrorMaker sets for the clients of each flow is not read from its file")
+UNREAD: Final = not_asked("the workers' settings for connectors' clients are not known: give --worker-config")
+FLOWS: Final = not_asked("a dedicated MirrorMaker's settings for the clients of each flow are not read from its file")
 
 
 def workers_of(evidence: Evidence) -> tuple[WorkerConfig, ...]:

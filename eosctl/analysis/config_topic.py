@@ -569,5 +569,5 @@ _EFFECT_WORDS = {
     Effect.POISON: " (a worker throws here and loses the rest of that poll)",
     Effect.FATAL: " (a starting worker fails here)",
     Effect.ABORTED: " (aborted: not seen)",
-    Effect.HELD_BACK: " (not yet seen: behind an open transaction)",
+    Effect.HELD_BACK: " (not yet read: after the begin of an open transaction)",
 }

@@ -45,8 +45,8 @@ def put_config(connector: str, versions: Collection[KafkaVersion]) -> str:
     if min(versions, default=NEWEST) >= RESTARTS_ON_ANY_CHANGE:
         return change
     return (
-        f"{change}; then {restart_tasks(connector, ())}, for workers before {RESTARTS_ON_ANY_CHANGE} restart none "
-        "where the task configs stay as they are (KAFKA-9228)"
+        f"{change}; then {restart_tasks(connector, ())}, for workers before {RESTARTS_ON_ANY_CHANGE} do not restart "
+        "tasks whose task configs are unchanged (KAFKA-9228)"
     )
 
 

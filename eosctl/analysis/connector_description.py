@@ -267,10 +267,10 @@ def _effective(evidence: Evidence, name: str, worker: str | Skipped) -> tuple[st
         reason = f": {answer.reason}" if isinstance(answer, Skipped) else " was not answered"
         return "unknown", f"tasks write in transactions; whether the connector supports it{reason}"
     if any(SAYS_NOTHING in each for each in answer.messages):
-        return "unknown", "tasks write in transactions; the connector does not say whether it supports exactly-once"
+        return "unknown", "tasks write in transactions; the connector does not declare whether it supports exactly-once"
     if answer.messages:
-        return "partly", f"tasks write in transactions, but the connector says: {'; '.join(answer.messages)}"
-    return "yes", "the workers have it enabled, and the connector says that it supports it"
+        return "partly", f"tasks write in transactions, but the connector reports: {'; '.join(answer.messages)}"
+    return "yes", "the workers have it enabled, and the connector declares support"
 
 
 def _timeout_ms(evidence: Evidence, name: str) -> int | None:
@@ -422,19 +422,19 @@ def _by_state(described: DescribedConnector, line: CommandLine) -> Iterator[Next
     tasks = () if isinstance(described.tasks, Skipped) else described.tasks
     failed = sorted(each.task for each in tasks if each.state == FAILED)
     if described.written_ms is not None:
-        yield NextStep("what became of it", line.eosctl(f"eosctl timeline --connector {name}"))
+        yield NextStep("show its history", line.eosctl(f"eosctl timeline --connector {name}"))
         return  # the other steps are requests to a worker, and none answers
     if described.state == FAILED:
-        yield NextStep("what the trace means", line.eosctl(f"eosctl explain --connector {name}"))
+        yield NextStep("explain the trace", line.eosctl(f"eosctl explain --connector {name}"))
     itself = described.trace is not None
     yield from _restarts(described.name, failed, line, itself=itself)
     if described.state in AT_REST:
         if described.type is not ConnectorType.SINK:
-            yield NextStep("where it will go on", line.eosctl(f"eosctl offsets show --connector {name}"))
+            yield NextStep("show the offsets it resumes from", line.eosctl(f"eosctl offsets show --connector {name}"))
         evidence = described.diagnosis.evidence
         mine = [each for each in described.findings if is_about(each, evidence, described.name)]
         if not any(each.severity is Severity.ERROR for each in mine):
-            why = f"it is {described.state} on purpose, or was forgotten: let it go on"
+            why = f"it is {described.state} on purpose, or was forgotten: resume it"
             yield from _request(why, line.curl("PUT", f"{path}/resume"))
 
 
@@ -443,15 +443,15 @@ def _by_state(described: DescribedConnector, line: CommandLine) -> Iterator[Next
 
 MOST_COMMANDS: Final = 2
 PURPOSES: Final = {
-    "transactions describe": "what its coordinator knows of the transactional ID",
-    "transactions log": "what became of the transactional ID",
-    "transactions hanging": "whether a transaction hangs",
-    "transactions lso": "where readers are held back",
-    "inspect-config": "what the config topic says of the connector",
-    "offsets show": "where it will go on",
-    "acl-plan": "which ACLs it needs",
-    "doctor": "what else is wrong",
-    "explain": "the finding",
+    "transactions describe": "ask the coordinator about the transactional ID",
+    "transactions log": "show the history of the transactional ID",
+    "transactions hanging": "find hanging transactions",
+    "transactions lso": "show where consumers wait",
+    "inspect-config": "show the connector in the config topic",
+    "offsets show": "show the offsets it resumes from",
+    "acl-plan": "show the ACLs it needs",
+    "doctor": "check everything else",
+    "explain": "explain the finding",
 }
 """Why to run a command that the explanation of an error names."""
 
@@ -492,7 +492,7 @@ def _explained_steps(
         verb = next((each for each in PURPOSES if command.startswith(f"eosctl {each}")), "")
         yield NextStep(PURPOSES.get(verb, "look at"), command)
     if not asked:
-        yield NextStep("all that is known of it", line.eosctl(f"eosctl connector show {shell_name}"))
+        yield NextStep("show all facts about it", line.eosctl(f"eosctl connector show {shell_name}"))
     yield from _restarts(status.name, failed, line, itself=status.state == FAILED)
 
 
@@ -500,11 +500,13 @@ def _restarts(name: str, failed: Sequence[int], line: CommandLine, *, itself: bo
     """The requests that start again what is FAILED, once its cause is gone."""
     path = connector_path(name)
     if itself:
-        yield from _request("once the cause is gone, start the connector again", line.curl("POST", f"{path}/restart"))
+        yield from _request(
+            "after you fixed the cause, start the connector again", line.curl("POST", f"{path}/restart")
+        )
     if failed:
         which = f"{{{','.join(map(str, failed))}}}" if len(failed) > 1 else str(failed[0])
         again = "the failed task" if len(failed) == 1 else f"the {len(failed)} failed tasks"
-        why = f"once the cause is gone, restart {again}"
+        why = f"after you fixed the cause, restart {again}"
         yield from _request(why, line.curl("POST", f"{path}/tasks/{which}/restart"))
 
 

@@ -29,8 +29,8 @@ DESCRIBE: Final = "eosctl transactions describe {transactional_id} --group-id {g
 HISTORY: Final = "eosctl transactions log {transactional_id} --history"
 FENCING: Final = r"zombie fencing"
 NO_SUBSTITUTE: Final = (
-    "Fencing the IDs with `eosctl fence` does not replace the round: each start of a task begins it again until the "
-    "leader has written its task count record."
+    "`eosctl fence` does not replace this round: each start of a task begins it again until the leader has written "
+    "its task count record."
 )
 
 TRANSACTION_ERRORS: Final = (
@@ -54,11 +54,11 @@ TRANSACTION_ERRORS: Final = (
             r"UnsupportedVersionException: The version of API is not supported",
             r"transactionalId=|fatal error state|Failed to flush offsets and/or records|ExactlyOnceWorkerSourceTask",
         ),
-        "A broker does not support a transactional request of the producer any more",
-        "Two causes are known. The feature transaction.version was lowered to 0 while the producer used version 2: "
-        "then the broker's log says `Attempted to write a non-default clientTransactionVersion`, and each new "
-        "producer of the ID waits for ever until the brokers are restarted. Or brokers of 4.2.0 run beside older ones "
-        "(KAFKA-20322, fixed in 4.2.1).",
+        "A broker no longer supports a transactional request of the producer",
+        "Two causes are known. The feature transaction.version was lowered to 0 while the producer used version 2. "
+        "The broker's log then has `Attempted to write a non-default clientTransactionVersion`. Each new producer "
+        "of the ID waits until the brokers are restarted. Or brokers of 4.2.0 run beside older ones (KAFKA-20322, "
+        "fixed in 4.2.1).",
         (
             "kafka-features.sh --bootstrap-server HOST:PORT describe",
             "kafka-features.sh --bootstrap-server HOST:PORT upgrade --feature transaction.version=2",
@@ -89,9 +89,9 @@ TRANSACTION_ERRORS: Final = (
         "fencing-timeout",
         (FENCING, r"(?<!Txn)TimeoutException|timed out"),
         "A round of zombie fencing took longer than Connect allows (90 s)",
-        "Kafka's admin client fences the IDs of one coordinator one after the other and waits its retry back-off in "
-        "between, up to a second an ID since clients of 3.7 (KIP-580). A connector with some 95 tasks a coordinator "
-        "cannot be reconfigured then. Workers before 3.7.1 may fail the same way on a slow log append (KAFKA-16047). "
+        "Kafka's admin client fences the IDs of one coordinator one after the other. In between it waits its retry "
+        "back-off, up to a second an ID from 3.7 on (KIP-580). A connector with some 95 tasks a coordinator cannot "
+        "be reconfigured then. Workers before 3.7.1 may fail the same way on a slow log append (KAFKA-16047). "
         f"{NO_SUBSTITUTE}",
         (
             "set admin.override.retry.backoff.ms=5 and admin.override.retry.backoff.max.ms=5 in connector {connector}",
@@ -104,9 +104,9 @@ TRANSACTION_ERRORS: Final = (
         "fencing-timeout-above-broker-limit",
         (r"InvalidTxnTimeout|INVALID_TRANSACTION_TIMEOUT|timeout is larger than the maximum value allowed",),
         "A transaction timeout above the broker's limit",
-        "The brokers' transaction.max.timeout.ms is lower than what was asked for. Workers from 3.7.1 on ask for 90000 "
-        "ms in every round of zombie fencing, so with a lower limit each round fails; a producer asks for its own "
-        f"transaction.timeout.ms. {NO_SUBSTITUTE}",
+        "The brokers' transaction.max.timeout.ms is lower than the requested timeout. Workers from 3.7.1 on "
+        "request 90000 ms in every round of zombie fencing, so with a lower limit each round fails. A producer "
+        f"requests its own transaction.timeout.ms. {NO_SUBSTITUTE}",
         (
             "set transaction.max.timeout.ms=900000 (the default) in every broker's server.properties and restart the "
             "brokers one by one: it is not a dynamic setting",
@@ -119,10 +119,9 @@ TRANSACTION_ERRORS: Final = (
         "fencing-during-rebalance",
         (r"rebalance is (?:expected|needed)|because of a conflicting operation",),
         "The leader refused while the workers were about to rebalance",
-        "Before 3.6 workers refused a round of zombie fencing during a pending rebalance, and the tasks "
-        "that had asked for it stayed FAILED (KAFKA-15059). This happened mostly in MirrorMaker's "
-        "dedicated mode, which had no REST interface. Other requests are answered with 409 and can "
-        "simply be sent again.",
+        "Before 3.6 workers refused a round of zombie fencing during a pending rebalance. The tasks that had "
+        "requested it stayed FAILED (KAFKA-15059). This happened mostly in MirrorMaker's dedicated mode, which had "
+        "no REST interface. Other requests are answered with 409 and can simply be sent again.",
         (RESTART,),
         "KAFKA-15059, KIP-618; DistributedHerder.fenceZombieSourceTasks",
     ),
@@ -143,8 +142,8 @@ TRANSACTION_ERRORS: Final = (
         "fencing-failed-at-the-leader",
         (r"ConnectRestException: Failed to perform (?:round of )?zombie fencing",),
         "The round of fencing failed at the leader, which answers without the cause",
-        "A worker that does not lead asks the leader over REST for the round, and a task's trace has no more than its "
-        "answer. The cause is in the trace of a task on the leader's worker, and in the leader's log, where it says "
+        "Other workers request the round from the leader over REST. A task's trace then has only the leader's "
+        "answer. The cause is in the trace of a task on the leader's worker, and in the leader's log, after "
         "`Uncaught exception in REST call to /connectors/<connector>/fence`.",
         (
             "GET {path}/status and explain the trace of a task on another worker",
@@ -157,8 +156,8 @@ TRANSACTION_ERRORS: Final = (
         "fencing-before-offsets-failed",
         (r"Failed to perform zombie fencing for source connector prior to modifying offsets",),
         "A round of zombie fencing failed, so the connector's offsets were not changed",
-        "With exactly-once the leader fences the connector's producers before it alters or resets its offsets over "
-        "REST. The message has no cause: it is in the exceptions below it, in the leader's log.",
+        "With exactly-once, the leader fences the connector's producers before it alters or resets its offsets "
+        "over REST. The message has no cause: it is in the exceptions below it, in the leader's log.",
         ("explain the whole stack trace: eosctl explain - < FILE", "send the REST request again"),
         "KIP-875; DistributedHerder.modifyConnectorOffsets (from 3.6 on)",
     ),
@@ -203,9 +202,9 @@ TRANSACTION_ERRORS: Final = (
         "concurrent-transactions",
         (r"ConcurrentTransactions|CONCURRENT_TRANSACTIONS",),
         "The ID's transaction is being ended just now",
-        "A client that interrupts an open transaction gets this until the markers are written, and retries. In a round "
-        "of zombie fencing workers before 3.7.1 take it for fatal although fencing has begun (KAFKA-16570). Where it "
-        "stays, a partition of the transaction has no leader or too few replicas in sync.",
+        "A client that interrupts an open transaction gets this until the markers are written, and retries. In a "
+        "round of zombie fencing workers before 3.7.1 take it for fatal although fencing has begun (KAFKA-16570). "
+        "If it stays, a partition of the transaction has no leader or too few in-sync replicas.",
         (DESCRIBE, "eosctl transactions hanging --group-id {group}", RESTART),
         "KAFKA-16570, KAFKA-16352; TransactionCoordinator.handleInitProducerId",
     ),
@@ -213,9 +212,9 @@ TRANSACTION_ERRORS: Final = (
         "transaction-expired-or-fenced",
         (r"before its producer transaction expired",),
         "The task's transaction timed out, or the task is a zombie that was fenced",
-        "Connect says the same in both cases. Timed out: the records of one transaction took longer than the "
-        "producer's transaction.timeout.ms. Fenced: the connector was reconfigured and a newer task took over, which "
-        "is meant to happen.",
+        "Connect reports both cases with the same message. Timed out: the records of one transaction took longer "
+        "than the producer's transaction.timeout.ms. Fenced: the connector was reconfigured and a newer task took "
+        "over, which is meant to happen.",
         (
             CONFIG + " --history",
             HISTORY,
@@ -230,8 +229,8 @@ TRANSACTION_ERRORS: Final = (
             r"|new task configurations were generated",
         ),
         "Newer task configs came while the task started: harmless",
-        "A task starts only if the task configs it was made from still are the newest. A newer task of the same number "
-        "follows. Where none does, the connector reconfigures itself without end.",
+        "A task starts only if the task configs it was made from still are the newest. A newer task of the same "
+        "number follows. If no worker restarts, the connector reconfigures itself repeatedly.",
         (CONFIG,),
         "KIP-618; DistributedHerder.verifyTaskGenerationAndOwnership",
     ),
@@ -239,7 +238,7 @@ TRANSACTION_ERRORS: Final = (
         "task-revoked",
         (r"already been revoked from this worker",),
         "The task was moved to another worker while it started: harmless",
-        "Where it runs now, its status says.",
+        "Its status names the present worker.",
         ("GET {path}/status",),
         "KIP-618; DistributedHerder.verifyTaskGenerationAndOwnership",
     ),
@@ -278,8 +277,8 @@ TRANSACTION_ERRORS: Final = (
         "unknown-producer-id",
         (r"UnknownProducerId|UNKNOWN_PRODUCER_ID",),
         "The partition has forgotten the producer",
-        "A broker before 2.5 has no record of the producer in the partition any more: retention deleted them, or the "
-        "producer was idle. Later brokers take such a batch as the producer's first (KIP-360), and do not answer this.",
+        "A broker before 2.5 no longer has a record of the producer in the partition: retention deleted them, or "
+        "the producer was idle. Later brokers accept the batch as the producer's first (KIP-360).",
         (RESTART,),
         "KIP-360; ProducerAppendInfo.checkSequence",
     ),
@@ -338,8 +337,8 @@ TRANSACTION_ERRORS: Final = (
             r"|[Ii]nvalid coordinator epoch for producerId|coordinator epoch \S+ has been fenced",
         ),
         "A marker came from a coordinator that has been replaced",
-        "The partition has seen a newer coordinator epoch of this producer ID. The new coordinator writes the marker; "
-        "an abort by hand is refused until its epoch is the one that the leader has.",
+        "The partition has seen a newer coordinator epoch of this producer ID. The new coordinator writes the "
+        "marker. The leader refuses an abort by hand until both have the same coordinator epoch.",
         ("eosctl transactions producers --topic {topic}", "eosctl transactions hanging --topic {topic}"),
         "KIP-98, KIP-664; ProducerAppendInfo.checkCoordinatorEpoch",
     ),
@@ -509,8 +508,8 @@ TRANSACTION_ERRORS: Final = (
         ),
         "A read_committed consumer does not get on although records arrive",
         "It reads up to the last stable offset, which is where the first open transaction of the partition begins. "
-        "That ends when the transaction is committed or aborted, at the latest by its timeout. One that hangs never "
-        "ends by itself.",
+        "The wait ends with the transaction's commit or abort, at the latest by its timeout. A hanging transaction "
+        "never ends without help.",
         ("eosctl transactions lso --group CONSUMER-GROUP", "eosctl transactions hanging --group-id {group}"),
         "KIP-98, KIP-664; UnifiedLog.lastStableOffset",
     ),

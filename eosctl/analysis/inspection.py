@@ -140,8 +140,8 @@ def _count_mismatch(case: _Case) -> Finding | None:
     fenced, running = (pluralize(each or 0, "producer") for each in (state.task_count_record, state.task_count))
     return case.finding(
         kinds.TASK_COUNT_MISMATCH,
-        f"the task count record says {state.task_count_record} and the task commit before it {state.task_count}: the "
-        f"next round will fence {fenced}, not {running}",
+        f"the task count record has {state.task_count_record} tasks and the task commit before it "
+        f"{state.task_count}: the next round will fence {fenced}, not {running}",
     )
 
 
@@ -167,8 +167,9 @@ def _inconsistent(case: _Case) -> Finding | None:
     missing = ", ".join(map(str, state.missing_tasks[:10])) + (" …" if len(state.missing_tasks) > 10 else "")
     return case.finding(
         kinds.INCONSISTENT_CONNECTOR,
-        f"the task commit at offset {state.commit_offset} wants {state.task_count} task configs and compaction left "
-        f"none for task {missing}: a worker that starts now runs no tasks of it until it is configured again",
+        f"the task commit at offset {state.commit_offset} needs {state.task_count} task configs, and compaction "
+        f"removed the config of task {missing}. A worker that starts now runs no tasks of the connector until it is "
+        "configured again",
         severity=Severity.WARNING,
     )
 
@@ -179,9 +180,9 @@ def _commit_before_config(case: _Case) -> Finding | None:
         return None
     return case.finding(
         kinds.COMMIT_BEFORE_CONFIG,
-        f"the task commit at offset {state.unclaimed_commit_offset} comes before the connector config at offset "
-        f"{state.config_offset} (compaction removed the older config): workers from 3.7.1 ignore it and start without "
-        "tasks",
+        f"the task commit at offset {state.unclaimed_commit_offset} is before the connector config at offset "
+        f"{state.config_offset} (compaction removed the older config). Workers from 3.7.1 ignore it and start "
+        "without tasks",
     )
 
 
@@ -207,7 +208,7 @@ def _no_class(value: object) -> Iterator[str]:
 def _too_many(state: ConnectorState) -> Iterator[str]:
     record = state.task_count_record or 0
     if record > MOST_TASKS:
-        yield f"its task count record claims {record} tasks, and the IDs of more than {MOST_TASKS} are not looked at"
+        yield f"its task count record claims {record} tasks; eosctl checks the IDs of at most {MOST_TASKS}"
 
 
 def _orphans(case: _Case) -> Finding | None:
@@ -323,8 +324,8 @@ def cleanup_policy_finding(subject: str, topic: str, policy: str, what: str) -> 
         message = f"cleanup.policy is {policy}, not compact: {what} are deleted with time, and workers refuse to start"
         return CLEANUP.finding(subject, message, evidence, cure=cure)
     message = (
-        "cleanup.policy is empty: nothing is deleted and nothing compacted, so the topic grows with every record, and "
-        "each start of a worker reads all of it"
+        "cleanup.policy is empty. The topic is neither cut nor compacted and grows with every record. Each start "
+        "of a worker reads the whole topic"
     )
     return CLEANUP.finding(subject, message, evidence, cure=cure, severity=Severity.WARNING)
 
@@ -389,12 +390,12 @@ def open_transaction(
         "running ones see nothing later, until it ends",
         {"start_offset": start, "producer": str(producer) if producer else None, "records": survey.census.open},
         cure=(
-            f"wait for its timeout; if it stays, find its owner with `eosctl transactions describe {leader}` "
-            f"and end it with `eosctl fence --transactional-id {leader}` (the leader initializes its ID again "
-            "as soon as it writes a changed config: change a config next, and repeat the request if it "
-            "answers 500; after `restart?includeTasks=true` it never does, and refuses every change until it "
-            "is restarted) or, if its coordinator does not know it, `eosctl transactions abort --topic "
-            f"{topic} --partition 0`"
+            f"wait for its timeout. If it stays open, find its owner with `eosctl transactions describe {leader}` "
+            f"and end it with `eosctl fence --transactional-id {leader}`. Then change a config, so that the leader "
+            "initializes its ID again, and repeat the request if it answers 500. Do not use "
+            "`restart?includeTasks=true`: after it the leader refuses every change until it is restarted. If the "
+            f"coordinator does not know the transaction, use `eosctl transactions abort --topic {topic} --partition "
+            "0`"
         ),
     )
     return [finding]
@@ -407,8 +408,8 @@ def _writer_findings(topic: str, survey: Survey) -> Iterator[Finding]:
         yield kinds.MIXED_WRITERS.finding(
             topic,
             f"{writes.plain_after} leader records between offsets {writes.first_plain_after} and "
-            f"{writes.last_plain_after} are plain after transactional ones, {now}: a leader without exactly-once "
-            "source support wrote them, and nothing fenced it",
+            f"{writes.last_plain_after} are non-transactional, after transactional records, {now}. A leader without "
+            "exactly-once source support wrote them, and no leader fenced it",
             {
                 "plain_after_transactional": writes.plain_after,
                 "first_offset": writes.first_plain_after,
@@ -452,8 +453,8 @@ _EFFECTS: Final = {
     Disposition.IGNORED: (kinds.MALFORMED_RECORD, "workers log and ignore it"),
     Disposition.POISON: (
         kinds.POISON_RECORD,
-        "a worker that reads it throws and loses the records after it that came in the same poll, so workers differ in "
-        "what they know",
+        "a worker that reads it throws and loses the later records of the same poll, so the workers' views of the "
+        "topic differ",
     ),
     Disposition.FATAL: (kinds.FATAL_RECORD, "a worker that reads it while it starts does not start"),
 }

@@ -270,7 +270,9 @@ def _explanation(error: KafkaError) -> Explanation:
     is_retriable = "retriable" if error.retriable else "not retriable"
     cause = f"It is {is_retriable}: {_REACTIONS[error.class_name.startswith(_CONNECT), error.retriable]}."
     if error.retriable:
-        commands = ("restart the task that FAILED with it; if it comes back, look at what the message names",)
+        commands = ("restart the task that FAILED with it; if it comes back, check the resource in the message",)
     else:
-        commands = ("remove what the message names, then restart the task; the first exception of a trace says most",)
+        commands = (
+            "remove the cause in the message, then restart the task; read the first exception of a trace first",
+        )
     return Explanation(error.id, f"{error.class_name}{coded}", cause, commands, "Errors of kafka-clients")

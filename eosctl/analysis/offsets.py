@@ -137,7 +137,9 @@ Answer = StoredOffset | Skipped | None
 
 NULL_PARTITION_IS_LOST: Final = KafkaVersion(4, 2)
 NOT_READ = Skipped("it was not read")
-LOST_NULL_PARTITION: Final = "workers from 4.2 on look a null source partition up in vain: it begins from nothing"
+LOST_NULL_PARTITION: Final = (
+    "workers from 4.2 on do not find the offset of a null source partition: the connector begins without an offset"
+)
 UNDECIDED = Skipped("it depends on the workers' exactly.once.source.support, which is not known")
 
 
@@ -282,7 +284,7 @@ def _answer(store: Opened, seen: list[StoredOffset]) -> Answer:
         return store.topic
     if len(seen) > 1 and len({stored.record.value for stored in seen}) > 1:
         partitions = ", ".join(str(stored.topic_partition.partition) for stored in seen)
-        return Skipped(f"{store.place} has it in partitions {partitions}: the one that is read last wins")
+        return Skipped(f"{store.place} has it in partitions {partitions}; the last record read wins")
     stored = _newest(seen)
     return stored if stored is not None and stored.usable else None
 

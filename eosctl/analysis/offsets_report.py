@@ -146,7 +146,7 @@ def _malformed_keys(subject: str, records: ByKey, keys: Keys, version: KafkaVers
     count = sum(each.records for raw, _ in found for each in records[raw])
     loses = any(first <= version <= last for first, last in LOSES_THE_REST)
     effect = (
-        f"workers of {version} lose the rest of what they read in the same poll (KAFKA-15800)"
+        f"workers of {version} lose the later records of the same poll (KAFKA-15800)"
         if loses
         else "workers log and ignore them"
     )
@@ -225,8 +225,8 @@ def _logical_duplicates(
         yield kinds.LOGICAL_DUPLICATES.finding(
             subject,
             f"{pluralize(len(found), 'key stands', 'keys stand')} there more than once, as the same JSON in other "
-            f"bytes (the first: {' and '.join(map(_text, found[0]))}): a connector finds only the one that it "
-            "writes itself, the REST interface perhaps the other",
+            f"bytes (the first: {' and '.join(map(_text, found[0]))}): a connector finds only the key that it "
+            "writes, the REST interface perhaps the other key",
             {"keys": len(found), "examples": [[base64_of(raw) for raw in same] for same in found[:EXAMPLES]]},
         )
 
@@ -275,9 +275,9 @@ def _shadowed(
         fix = kinds.STORES_DISAGREE.fix_for(version).replace(kinds.SEE_WHICH, kinds.IF_STILL_READ)
         yield kinds.SHADOWED_OFFSET.finding(
             connector.name,
-            f"{_have(found)} an offset in the worker's topic and none in the connector's own, which has {kept} of its "
-            "others: a task that still reads one of them begins from nothing there. Of a table or topic that it no "
-            "longer reads it does no harm",
+            f"{_have(found)} an offset only in the worker-global offsets topic. The connector-specific topic has "
+            f"{kept} of its other offsets. A task that still reads such a source partition begins without an offset "
+            "there. For a table or topic that it no longer reads this is harmless",
             _evidence(found),
             cure=_with_topics(for_connector(fix.replace("keep-source", "keep-target"), connector.name), stores),
             severity=Severity.WARNING,
@@ -285,8 +285,8 @@ def _shadowed(
     elif found:
         yield kinds.SHADOWED_OFFSET.finding(
             connector.name,
-            f"{_have(found)} an offset in the worker's topic and none in the connector's own: the next start of "
-            "this connector begins from nothing there and copies everything again",
+            f"{_have(found)} an offset in the worker-global offsets topic and none in the connector-specific one. "
+            "At its next start the connector begins without an offset there and copies everything again",
             _evidence(found),
             cure=_out_of_the_shadow(connector.name, stores, version),
         )
@@ -326,7 +326,7 @@ def if_it_were(finding: Finding, topic: str) -> Finding:
     cure = finding.cure
     if finding.kind == kinds.SHADOWED_OFFSET:
         move = f"eosctl migrate-offsets --connector <connector> --to-topic {shlex.quote(topic)}"
-        cure = "leave its config as it is, and let eosctl move the offsets and change it: "
+        cure = "do not change its config; eosctl moves the offsets and changes it: "
         cure = for_connector(f"{cure}`{move} --stop --set-config --resume`", finding.subject)
     return replace(finding, message=f"if {topic} were its offsets topic: {finding.message}", cure=cure)
 
@@ -348,17 +348,17 @@ def _disagreeing(
     if stale:
         yield kinds.STORES_DISAGREE.finding(
             connector.name,
-            f"{_have(stale)} a newer and different offset in the worker's topic than in the "
-            "connector's own, which is the one that is used: either the connector ran without its own topic meanwhile, "
-            "or a transaction was aborted after the worker's copy was written",
+            f"{_have(stale)} a newer and different offset in the worker-global offsets topic than in the "
+            "connector-specific one, which the connector uses. Either the connector ran for a time without its own "
+            "topic, or a transaction was aborted after the worker's copy was written",
             _evidence(stale),
             cure=_with_topics(for_connector(kinds.STORES_DISAGREE.fix_for(version), connector.name), stores),
         )
     if behind:
         yield kinds.STORES_DISAGREE.finding(
             connector.name,
-            f"{_have(behind)} an older offset in the worker's topic than in the connector's own: "
-            "the copy there is written afterwards and may be missed",
+            f"{_have(behind)} an older offset in the worker-global offsets topic than in the connector-specific "
+            "one. The worker writes the copy later and may miss it",
             _evidence(behind),
             cure="nothing while the connector keeps its own topic; going back to the worker's topic needs a copy first",
             severity=Severity.INFO,
@@ -388,8 +388,8 @@ def _null_partition(connector: ConnectorOffsets) -> Iterator[Finding]:
     if found:
         yield kinds.NULL_PARTITION_LOST.finding(
             connector.name,
-            "its null source partition has an offset that workers from 4.2 on write and cannot look up: every start "
-            "of its task begins from nothing there",
+            "its null source partition has an offset. Workers from 4.2 on write it and cannot look it up. Every "
+            "start of its task begins without an offset there",
             _evidence(found),
         )
 
@@ -400,8 +400,8 @@ def _written_elsewhere(name: str, stores: OffsetStores) -> Iterator[Finding]:
         return
     yield kinds.OFFSETS_WRITTEN_ELSEWHERE.finding(
         name,
-        f"its producer writes offsets to {stores.written_to} and its consumer reads them from {store.place}: what is "
-        "written is never read again",
+        f"its producer writes offsets to {stores.written_to} and its consumer reads them from {store.place}: "
+        "written offsets are never read again",
         {"written_to": str(stores.written_to), "read_from": str(store.place)},
     )
 
@@ -481,13 +481,13 @@ def uncommitted_offsets(connector: ConnectorOffsets, worker: WorkerSettings) -> 
     gone, cure = "", UNCOMMITTED_OFFSET.fix_for(worker.version)
     if connector.known is False:
         severity, cure = severity or Severity.WARNING, REWRITTEN_BEFORE_CREATION
-        gone = ". The connector does not exist, and one of its name would begin there"
+        gone = ". The connector does not exist; a new connector of this name would begin there"
     first = found[0][1]
     yield UNCOMMITTED_OFFSET.finding(
         connector.name,
         f"{pluralize(len(found), 'source partition')}: the last offset is of a transaction that was aborted or is "
-        f"open. Workers that are not enabled begin from it, in the first {_shown(first.not_enabled)} instead of "
-        f"{_shown(first.enabled)}, and skip what lies between{gone}",
+        "open. Workers that are not enabled begin from it and skip the records in between. The first begins at "
+        f"{_shown(first.not_enabled)} instead of {_shown(first.enabled)}{gone}",
         {"offsets": len(found), "examples": [_example(row, phases) for row, phases in found[:SHOWN]]},
         cure=for_connector(cure, connector.name),
         severity=severity,
@@ -539,7 +539,7 @@ def producing_elsewhere(connector: ConnectorOffsets, clusters: Clusters) -> Iter
 
 def _finding(name: str, stores: OffsetStores, servers: frozenset[str], clusters: Clusters) -> Finding:
     written, named = stores.written_to, ",".join(sorted(servers))
-    other = clusters.others.get(servers, not_asked("it was not asked"))
+    other = clusters.others.get(servers, not_asked("it was not read"))
     if isinstance(other, Skipped):
         where = f"whether that is another Kafka cluster is not known ({other.reason})"
     elif other == clusters.workers:
@@ -552,7 +552,7 @@ def _finding(name: str, stores: OffsetStores, servers: frozenset[str], clusters:
             "nothing while exactly-once is not enabled; once it is, they will be looked for over there: move them first"
         )
     else:
-        kept = f"its offsets are kept over there, in topic {written.topic}, and its transactional IDs, if it has any"
+        kept = f"its offsets (in topic {written.topic}) and its transactional IDs, if it has any, are in that cluster"
         cure = f"give those brokers to migrate-offsets and fence: -b {named} --connect-url …"
     return PRODUCES_ELSEWHERE.finding(
         name,

@@ -18,7 +18,7 @@ from eosctl.model.rules import Phase, WorkerPhase
 from eosctl.model.skipped import Skipped, not_asked
 
 Workers = Mapping[str, WorkerEvidence | Skipped] | Skipped
-NO_WORKER = not_asked("no worker was asked")
+NO_WORKER = not_asked("no worker was queried")
 
 
 def worker_phases(workers: Workers, files: Mapping[str, Properties] | Skipped) -> Iterator[WorkerPhase]:
@@ -40,7 +40,7 @@ def _phase(worker: WorkerEvidence, files: Mapping[str, Properties]) -> WorkerPha
         return WorkerPhase(worker.url, Phase.ENABLED, "its own answer")
     declared = declared_support(files[worker.url]) if worker.url in files else None
     if declared is SourceSupport.ENABLED:
-        return WorkerPhase(worker.url, Phase.NOT_ENABLED, "its own answer; its file says enabled: it was not restarted")
+        return WorkerPhase(worker.url, Phase.NOT_ENABLED, "its own answer; its file has enabled: it was not restarted")
     if declared is None:
         said = "its own answer, which does not distinguish preparing from disabled"
         return WorkerPhase(worker.url, Phase.NOT_ENABLED, said)

@@ -68,7 +68,7 @@ MONGODB: Final = PositionReader(
     frozenset({"server_id"}),
     _describe_mongodb,
     by_members("sec", "ord"),
-    "the change stream is resumed behind its token, if the oplog still holds that; look at db.getReplicationInfo()",
+    "the change stream resumes after its token, if the oplog still holds it; check db.getReplicationInfo()",
 )
 
 
@@ -158,9 +158,8 @@ POSTGRESQL: Final = PositionReader(
     frozenset({"server"}),
     _describe,
     _compare,
-    "the server streams from the slot's confirmed_flush_lsn, whatever the offset says, so that what the slot has left "
-    "behind is not read again; changes behind the offset are skipped. Look at confirmed_flush_lsn in "
-    "pg_replication_slots",
+    "the server streams from the slot's confirmed_flush_lsn, regardless of the offset: earlier changes are not "
+    "read again. Changes up to the offset are skipped. Check confirmed_flush_lsn in pg_replication_slots",
 )
 
 
@@ -251,7 +250,7 @@ MYSQL: Final = PositionReader(
     frozenset({"server"}),
     _describe_mysql,
     _compare_mysql,
-    "all changes behind it are read again, if the server still has that binary log; look at SHOW BINARY LOGS",
+    "all changes after it are read again, if the server still has that binary log; check SHOW BINARY LOGS",
 )
 
 
@@ -290,7 +289,7 @@ SQL_SERVER: Final = PositionReader(
     frozenset({"server"}),
     _describe_sql_server,
     _compare_sql_server,
-    "all changes behind it are read again, if the capture instances still hold them; look at sys.fn_cdc_get_min_lsn",
+    "all changes after it are read again, if the capture instances still hold them; check sys.fn_cdc_get_min_lsn",
 )
 
 
@@ -312,7 +311,7 @@ def at_source(offset: SourceOffset | None, slot_name: str, server: SourceServer)
     slot = server.slots.get(slot_name)
     now = lsn_text(server.current_lsn)
     if slot is None or slot.confirmed_flush_lsn is None:
-        lost = "" if offset is None else f": what was written before is not read, from {_at(offset)} on"
+        lost = "" if offset is None else f": changes from {_at(offset)} to there are not read"
         return AtSource(
             Served.SERVED if offset is None else Served.GONE,
             f"there is no logical slot {slot_name}; Debezium creates one that begins at the present, {now}{lost}",
@@ -330,7 +329,7 @@ def at_source(offset: SourceOffset | None, slot_name: str, server: SourceServer)
 def _compared(offset: SourceOffset, slot: ReplicationSlot, server: SourceServer, state: str) -> AtSource:
     lsn, confirmed = _slot_lsn(offset), slot.confirmed_flush_lsn or 0
     if lsn is None:
-        return AtSource(Served.LEFT_BEHIND, f"its log sequence number is none; {state} streams from where it is")
+        return AtSource(Served.LEFT_BEHIND, f"its log sequence number is invalid; {state} streams from where it is")
     if lsn > server.current_lsn:
         ahead = f"the server is at {lsn_text(server.current_lsn)} and never wrote {lsn_text(lsn)}"
         return AtSource(
@@ -340,10 +339,10 @@ def _compared(offset: SourceOffset, slot: ReplicationSlot, server: SourceServer,
         left = pluralize(confirmed - lsn, "byte")
         return AtSource(
             Served.LEFT_BEHIND,
-            f"{state} is {left} further: Debezium streams from confirmed_flush_lsn whatever the offset says, so "
+            f"{state} is {left} further. Debezium streams from confirmed_flush_lsn regardless of the offset, so "
             f"changes from {lsn_text(lsn)} to there are not read again",
         )
-    return AtSource(Served.SERVED, f"{state} still has all that follows")
+    return AtSource(Served.SERVED, f"{state} still has all later changes")
 
 
 def _slot_lsn(offset: SourceOffset) -> int | None:
@@ -390,7 +389,7 @@ def _place_jdbc(offset: SourceOffset) -> tuple[object, ...]:
     return tuple(offset[member] for member in members if member in offset)
 
 
-_REWIND: Final = "rows above it are read again, as they are now; rows that were deleted meanwhile are not"
+_REWIND: Final = "rows above it are read again with their present values; deleted rows are not"
 INCREMENTING: Final = PositionReader(
     "JDBC", frozenset({"incrementing"}), frozenset(), _describe_jdbc, _compare_jdbc, _REWIND
 )
@@ -412,7 +411,7 @@ FILE_STREAM: Final = PositionReader(
     frozenset({"filename"}),
     _describe_file,
     by_members("position"),
-    "all lines behind it are read again, if the file is still the same",
+    "all lines after it are read again, if the file is still the same",
 )
 
 
@@ -429,7 +428,7 @@ MIRROR_SOURCE: Final = PositionReader(
     frozenset({"cluster", "partition", "topic"}),
     _describe_mirror,
     by_members("offset"),
-    "all records behind it are mirrored again, as far as the source topic still holds them",
+    "all records after it that the source topic still holds are mirrored again",
 )
 
 

@@ -67,7 +67,7 @@ FENCING_TIMEOUT: Final = Check(
     "fencing-timeout",
     "Is a transaction timeout of 90,000 ms allowed, which workers from 3.7.1 on ask for when they fence?",
     Severity.ERROR,
-    Meaning("rounds of fencing are not refused", "nothing: `fence` asks for no more than brokers allow"),
+    Meaning("rounds of fencing are not refused", "nothing: `fence` never requests more than brokers allow"),
     Meaning(
         "every round of fencing of workers from 3.7.1 on fails, and all tasks of the connector are FAILED",
         "`doctor` reports it as EOS031 where it can read transaction.max.timeout.ms",
@@ -84,7 +84,7 @@ OPEN_HELD: Final = Check(
     "lso-held",
     "Does an open transaction hold the last stable offset back?",
     Severity.ERROR,
-    Meaning("read_committed consumers wait for its end", "`transactions lso` shows what is held back"),
+    Meaning("read_committed consumers wait for its end", "`transactions lso` shows the records that wait"),
     Meaning(
         "consumers that trust ListOffsets read beyond open transactions; workers may start before their config topic "
         "and offsets are decided",
@@ -96,7 +96,7 @@ OPEN_HIDDEN: Final = Check(
     "open-hidden",
     "Does a read_committed Fetch withhold the records of an open transaction?",
     Severity.ERROR,
-    Meaning("no consumer sees what may be aborted yet", "what is read as committed is committed"),
+    Meaning("no consumer sees what may be aborted yet", "records read as committed are committed"),
     Meaning(
         "read_committed consumers get records that are aborted later: exactly-once is broken",
         "`audit`, `offsets show` and `inspect-config` take undecided records for committed",
@@ -113,9 +113,9 @@ ABORTED_HIDDEN: Final = Check(
     "aborted-hidden",
     "Is the record of an aborted transaction hidden from read_committed consumers?",
     Severity.ERROR,
-    Meaning("what a failed task leaves is never read", "aborted records are distinguished"),
+    Meaning("records of a failed task are never read", "aborted records are distinguished"),
     Meaning(
-        "whatever a task writes before it fails is read, and again after its restart: exactly-once is broken",
+        "consumers read a failed task's records, and the same records again after its restart: exactly-once is broken",
         "`audit`, `offsets show` and `inspect-config` take aborted records for committed",
     ),
 )
@@ -125,7 +125,8 @@ MARKERS: Final = Check(
     Severity.WARNING,
     Meaning("not needed", "`audit` joins transactions by their markers"),
     Meaning(
-        "not needed", "`audit` cannot tell of transactions (EOS211); `inspect-config` takes what is decided for open"
+        "not needed",
+        "`audit` cannot tell of transactions (EOS211); `inspect-config` takes decided transactions for open",
     ),
 )
 DESCRIBED: Final = Check(
@@ -147,7 +148,9 @@ LISTED: Final = Check(
     "Does ListTransactions list it as Ongoing?",
     Severity.WARNING,
     Meaning("not needed", "`transactions list`, `hanging` and `fence --prefix` see all IDs that may be described"),
-    Meaning("not needed", "`transactions list` and `fence --prefix` miss IDs; to `hanging` what is open is undecided"),
+    Meaning(
+        "not needed", "`transactions list` and `fence --prefix` miss IDs; `hanging` cannot judge open transactions"
+    ),
 )
 PRODUCERS: Final = Check(
     "describe-producers",
@@ -162,14 +165,14 @@ FENCING_EPOCH: Final = Check(
     Severity.ERROR,
     Meaning("a task that starts overtakes the former one", "`fence` overtakes the producer"),
     Meaning(
-        "zombies of a task go on: its records are written twice", "`fence` fences no producer, and its proof fails"
+        "zombies of a task continue: its records are written twice", "`fence` fences no producer, and its proof fails"
     ),
 )
 FENCING_ABORTS: Final = Check(
     "fencing-aborts",
     "Does it abort the open transaction of the first producer?",
     Severity.ERROR,
-    Meaning("what a zombie left open is dropped before a task starts", "`fence` unblocks read_committed consumers"),
+    Meaning("a zombie's open transaction is aborted before a task starts", "`fence` unblocks read_committed consumers"),
     Meaning(
         "a task starts while the transaction of its predecessor is undecided: its records may come twice",
         "`fence` does not unblock consumers; wait for the transaction timeout",
@@ -193,9 +196,9 @@ ZOMBIE_WRITE: Final = Check(
     "zombie-write-refused",
     "Does the partition refuse the records of a fenced producer?",
     Severity.ERROR,
-    Meaning("a zombie cannot write behind its abort marker", "what was aborted stays so"),
+    Meaning("a zombie cannot write after its abort marker", "aborted records stay aborted"),
     Meaning(
-        "records of a zombie get into the log behind its abort marker, and may be committed or hang there",
+        "records of a zombie get into the log after its abort marker, and may be committed or hang there",
         "look with `transactions hanging` after every `fence`",
     ),
 )
@@ -240,7 +243,7 @@ MARKER_REFUSED: Final = Check(
     Meaning("no client aborts parts of transactions unseen", "`transactions abort` needs Alter on the cluster"),
     Meaning(
         "every client may abort parts of other producers' transactions: nothing proves that a commit was whole",
-        "`transactions abort` needs no right; a clean `audit` says less",
+        "`transactions abort` needs no permission; a clean `audit` proves less",
     ),
 )
 
@@ -364,8 +367,7 @@ class _Asker:
         return ProbeAnswer(check, *judged(seen))
 
     def unknown(self, check: Check, why: Skipped) -> ProbeAnswer:
-        """Unknown, with the reason; but brokers say themselves which APIs they do not offer, and an answer that nobody
-        can read is one."""
+        """Unknown, with the reason. But brokers list the APIs they lack, and an unreadable answer is an answer."""
         if why is NOT_TRIED:
             return ProbeAnswer(check, Verdict.UNKNOWN, f"not tried: {self._stopped}", Cause.UNKNOWN)
         answered = {Cause.UNSUPPORTED: NO, Cause.UNDECODABLE: DIFFERENT}.get(why.cause)

@@ -296,7 +296,7 @@ def read_record(
     """
     read = None if value is None else _object(value, "value")
     if read is not None and read.get("op") == "t" and "source" in read:
-        raise Unusable("a TRUNCATE, of which the deleted keys are not in the topic")
+        raise Unusable("a TRUNCATE, whose deleted keys are not in the topic")
     row, position, name = (None, None, None) if read is None else _row_of(read)
     if name is not None and name not in (table.name, *table.parts):
         raise Unusable(f"they are of another table, {name}")
@@ -309,7 +309,7 @@ def read_record(
     if len(found) > 1:
         raise Unusable("their keys are other ones than the primary keys of their rows")
     if not found:
-        raise Unusable("the primary key is in neither key nor value, or not as JSON")
+        raise Unusable("the primary key is missing in key and value, or is not JSON")
     return TopicRecord(found.pop(), row, position)
 
 

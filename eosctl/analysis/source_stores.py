@@ -11,8 +11,8 @@ same set of strings as the worker's. Two names of one broker are two strings, so
     enabled       different (by name or servers)   connector-specific first, worker-global second
 
 1. A connector-specific store is read by the connector's consumer (consumer.override.bootstrap.servers) and written by
-   its producer (producer.override.bootstrap.servers). Where only one of the two is overridden, what is written is never
-   read again.
+   its producer (producer.override.bootstrap.servers). Where only one of the two is overridden, written offsets are
+   never read again.
 2. The worker-global store is read committed if exactly-once is enabled; if not, as isolation.level of the worker's file
    says, by default uncommitted (KafkaOffsetBackingStore.configure, 3.3.2 and 4.3.1 read). The connector-specific one
    is read committed, unless exactly-once is not enabled and consumer.override.isolation.level says otherwise.

@@ -170,7 +170,7 @@ def logged_transaction(
         return holder, replace(within[0], certain=False)
     if within:
         return holder, Skipped(f"the transaction log has {len(within)} transactions of this producer at that time")
-    return holder, Skipped("the transaction log does not have this transaction any more")
+    return holder, Skipped("the transaction log no longer has this transaction")
 
 
 def _follow(

@@ -184,8 +184,8 @@ def _misplaced(name: str, logged: LoggedId, partitions: int) -> list[Finding]:
     return [
         kinds.MISPLACED.finding(
             name,
-            f"it lies in partition {logged.last.partition}, but of {partitions} partitions {wanted} is its own: the "
-            "coordinator there does not know it, and fences no old producer",
+            f"its records are in partition {logged.last.partition}, but with {partitions} partitions it belongs to "
+            f"{wanted}. The coordinator there does not know it, and fences no old producer",
             {"partition": logged.last.partition, "coordinator_partition": wanted},
         )
     ]
@@ -206,7 +206,7 @@ def _near_expiry(
             "then fails with INVALID_PRODUCER_ID_MAPPING",
             {"last_update_ms": value.last_update_ms, "expiration_ms": expiration_ms, "left_ms": left},
             cure=(
-                f"if {owned if ours else 'its producer'} is to go on later, restart it then (a task by REST), or "
+                f"if {owned if ours else 'its producer'} must continue later, restart it then (a task by REST), or "
                 "raise transactional.id.expiration.ms on the brokers (restart them one by one)"
             ),
             severity=Severity.WARNING if ours else Severity.INFO,

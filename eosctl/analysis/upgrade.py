@@ -163,9 +163,8 @@ def _two_steps_away(workers: tuple[WorkerPhase, ...], target: Phase) -> Iterator
         names = ", ".join(each.url for each in far)
         yield TWO_STEPS_AWAY.finding(
             "workers",
-            f"{names} {'is' if len(far) == 1 else 'are'} {far[0].phase}: between {far[0].phase} and {target} every "
-            f"worker "
-            "has to be preparing first, or a leader that is disabled meets tasks that rely on it",
+            f"{names} {'is' if len(far) == 1 else 'are'} {far[0].phase}. Between {far[0].phase} and {target} every "
+            "worker must be preparing; otherwise a disabled leader cannot serve tasks that rely on it",
             {"workers": [each.url for each in far], "phase": far[0].phase.value},
         )
 
@@ -232,8 +231,8 @@ def _steps(workers: tuple[WorkerPhase, ...], target: Phase) -> Iterator[RollingS
 
 def _action(url: str, target: Phase) -> str:
     return (
-        f"set exactly.once.source.support={target} in the properties of the worker at {url} and restart it; go on when "
-        f"`eosctl upgrade-check --to {target} --wait 300` says yes again"
+        f"set exactly.once.source.support={target} in the properties of the worker at {url} and restart it; "
+        f"continue when `eosctl upgrade-check --to {target} --wait 300` answers yes again"
     )
 
 
@@ -254,27 +253,27 @@ def _consequences(evidence: Evidence, workers: tuple[WorkerPhase, ...], target: 
             "used it fail, and their IDs cannot be used until the brokers are restarted; 1 does no harm (EOS047)"
         )
     yield (
-        "tasks on workers that are no longer enabled write without transactions, and nothing fences them: a crash or a "
-        "rebalance may repeat the records since the last offset flush"
+        "tasks on workers that are no longer enabled write without transactions, and no leader fences them. A "
+        "crash or a rebalance may repeat the records since the last offset flush"
     )
     yield (
-        "workers that are no longer enabled resume from offsets of aborted transactions, and skip the "
-        "records up to them: stop every source connector before the first restart (PUT "
-        "/connectors/<connector>/stop, from 3.5 on), ask again, and resume them when the roll is over; "
-        "exactly.once.support=required has to be `requested` before"
+        "workers that are no longer enabled resume from offsets of aborted transactions, and skip the records up "
+        "to them. Before the first restart set exactly.once.support=required to `requested`. Stop every source "
+        "connector (PUT /connectors/<connector>/stop, from 3.5 on), run this check again, and resume the "
+        "connectors after the last restart"
     )
     states = () if isinstance(evidence.inspection, Skipped) else evidence.inspection.connectors
     recorded = [each.state.name for each in states if each.state.task_count_record is not None and each.state.known]
     if recorded:
         yield (
-            f"task count records of {pluralize(len(recorded), 'connector')} ({', '.join(recorded[:10])}) become stale; "
-            "they do no harm, and the first start after enabling again fences by them"
+            f"task count records of {pluralize(len(recorded), 'connector')} ({', '.join(recorded[:10])}) become "
+            "stale; they are harmless, and the first start after you enable exactly-once again fences by them"
         )
     for name in evidence.sources():
         yield from _offsets_after(name, evidence)
     yield (
-        "going back to workers before 3.3 is a hard downgrade: they do not know offsets topics of connectors and begin "
-        "from the worker's topic, which holds a copy that may be older; up to 3.4 they take STOPPED for PAUSED"
+        "a downgrade to workers before 3.3 is hard: they do not know connector-specific offsets topics and begin "
+        "from the worker-global topic, whose copy may be older. Workers up to 3.4 treat STOPPED as PAUSED"
     )
 
 
@@ -284,7 +283,7 @@ def _offsets_after(name: str, evidence: Evidence) -> Iterator[str]:
         yield f"{name} keeps its offsets topic {own}, which stays in use"
     elif servers_elsewhere(evidence, name) is not None:
         yield (
-            f"{name} has an offsets topic on its own cluster only because exactly-once is enabled: it will begin "
-            f"from the "
-            "worker's topic, and the one that it leaves becomes stale; empty or refresh it before enabling again"
+            f"{name} has an offsets topic on its own cluster only because exactly-once is enabled. It will begin "
+            "from the worker-global topic, and its former topic becomes stale. Empty or refresh that topic before "
+            "you enable exactly-once again"
         )

@@ -135,8 +135,8 @@ def _not_taken_over(subject: str, place: Place, evidence: Mapping[str, Any]) -> 
     held = HELD.search(str(place["after"]))
     words = (
         f"The source offset of {place['key']} was {_value(records[0])}. The other offsets topic held "
-        f"{'something else' if held is None else held['what']} before {_value(records[1])}: {subject} did not go on "
-        "from the first one."
+        f"{'another offset' if held is None else held['what']} before {_value(records[1])}: {subject} did not "
+        "continue from the first offset."
     )
     return _with_data(words, records, place, evidence)
 
@@ -151,8 +151,8 @@ def _with_data(words: str, records: tuple[WitnessRecord, ...], place: Place, evi
         )
         for when in ("before", "after")
     )
-    said = words if before is None else f"{words} With the one before, {before} was written."
-    said = said if after is None else f"{said} With the one after, {after} was written."
+    said = words if before is None else f"{words} {before} was written with the first offset."
+    said = said if after is None else f"{said} {after} was written with the last offset."
     first, last = records
     return _Story(said, (first, *(each for each in (before, after) if each is not None), last))
 
@@ -266,24 +266,24 @@ def _unfenced(subject: str, place: Place, _: Mapping[str, Any]) -> _Story | None
     words = (
         f"The config topic has a commit of {pluralize(int(place['tasks']), 'task')} of {subject} at offset "
         f"{place['commit_offset']}. Producer {_producer(record)} began at {record} ({rfc3339(place['timestamp'])}). "
-        "No task count record lies between, so no round of zombie fencing kept older producers out."
+        "The topic has no task count record in between, so no round of zombie fencing fenced older producers."
     )
     return _Story(words, (record,))
 
 
 def _half_event(subject: str, place: Place, _: Mapping[str, Any]) -> _Story | None:
-    record = _data("the last record of the event that is there", {**place, "first_offset": place["offset"]})
+    record = _data("the last record of the event in the topic", {**place, "first_offset": place["offset"]})
     missing = " and ".join(str(each) for each in place.get("missing", ()))
     following = place.get("next_offset")
     words = (
-        f"Producer {_producer(record)} wrote a part of one event of {subject} at {record}. Behind it the event needs: "
-        f"{missing or 'another record'}, and there is none."
+        f"Producer {_producer(record)} wrote a part of one event of {subject} at {record}. The event needs "
+        f"{missing or 'another record'} after it, which is missing."
     )
     if not isinstance(following, int):
         return _Story(words, (record,))
     after = _data("the next record of the connector, of another event", {**place, "first_offset": following})
     after = after._replace(last_offset=following, timestamp=None, producer_epoch=place.get("next_epoch"))
-    return _Story(f"{words} The connector went on at {after}.", (after, record))
+    return _Story(f"{words} The connector continued at {after}.", (after, record))
 
 
 Make = Callable[[str, Place, Mapping[str, Any]], _Story | None]
@@ -328,15 +328,15 @@ def _gap(pair: _Pair, place: Place) -> _Story:
     beside = pair.of_target("the record where they would be", place)
     beside = beside._replace(offset=max(0, beside.offset - 1), last_offset=beside.offset)
     words = (
-        f"The source holds committed records at {missing}. In the target, {beside} lie where they would be, and none "
-        "of them equals one of these."
+        f"The source holds committed records at {missing}. In the target, {beside} are at their expected place, and "
+        "none equals a missing record."
     )
     return _Story(words, (beside, missing))
 
 
 def _repeat(pair: _Pair, place: Place) -> _Story:
-    original, again = pair.of_source("the record", place), pair.of_target("the record once more", place)
-    words = f"The target holds {original} of the source a second time at {again}: an equal record lies before it."
+    original, again = pair.of_source("the record", place), pair.of_target("the record again", place)
+    words = f"The target holds {original} of the source a second time at {again}, after an equal record."
     return _Story(words, (original, again))
 
 

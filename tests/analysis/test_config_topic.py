@@ -234,7 +234,7 @@ def test_unclaimed_aborted_and_held_back_records_say_so():
     assert [words for _, _, words in told(log)] == [
         "commit of 1 task (ignored: the connector's config is unknown)",
         "connector config (aborted: not seen)",
-        "connector config (not yet seen: behind an open transaction)",
+        "connector config (not yet read: after the begin of an open transaction)",
     ]
 
 

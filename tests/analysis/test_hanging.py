@@ -334,9 +334,13 @@ def told(
 @pytest.mark.parametrize(
     ("support", "config", "kept"),
     [
-        (KnownPhase.ENABLED, SENT, "its offsets are kept over there, in topic offsets, and its transactional IDs"),
-        (KnownPhase.ENABLED, {**SENT, "offsets.storage.topic": "own"}, "kept over there, in topic own"),
-        (KnownPhase.DISABLED, {**SENT, "offsets.storage.topic": "own"}, "kept over there, in topic own"),
+        (
+            KnownPhase.ENABLED,
+            SENT,
+            "its offsets (in topic offsets) and its transactional IDs, if it has any, are in that cluster",
+        ),
+        (KnownPhase.ENABLED, {**SENT, "offsets.storage.topic": "own"}, "its offsets (in topic own) and its"),
+        (KnownPhase.DISABLED, {**SENT, "offsets.storage.topic": "own"}, "its offsets (in topic own) and its"),
         (KnownPhase.DISABLED, SENT, "its offsets stay in the workers' topic offsets; nothing while exactly-once"),
     ],
 )
@@ -353,7 +357,7 @@ def test_another_name_of_the_workers_cluster_is_told_as_one():
 
 def test_a_cluster_that_was_not_asked_is_unknown():
     [words] = told(KnownPhase.ENABLED, SENT, Clusters("here"))
-    assert "whether that is another Kafka cluster is not known (it was not asked)" in words
+    assert "whether that is another Kafka cluster is not known (it was not read)" in words
 
 
 def test_servers_from_a_config_provider_are_unknown():

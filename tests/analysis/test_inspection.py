@@ -107,7 +107,7 @@ class TestConnectors:
     def test_missing_task_configs_are_named(self):
         log = Log().config("x").tasks("x", 1).commit("x", 3)
         finding = found(log)["inconsistent-connector"]
-        assert "left none for task 0, 2:" in finding.message
+        assert "removed the config of task 0, 2." in finding.message
         assert "POST /connectors/x/restart" in finding.cure
         assert "resume it (PUT /connectors/x/resume), which writes them all" in finding.cure
         [older] = inspected(log, Reader(KafkaVersion(3, 3, 2))).findings
@@ -392,5 +392,5 @@ def test_workers_that_restart_no_task_for_a_change_are_asked_to() -> None:
     assert put_config("c", (KafkaVersion(4, 3, 1), KafkaVersion(3, 7, 1))) == "PUT /connectors/c/config"
     assert put_config("c", (KafkaVersion(3, 7, 1), KafkaVersion(3, 7, 0))) == (
         "PUT /connectors/c/config; then POST /connectors/c/tasks/<task>/restart for each task, for workers before "
-        "3.7.1 restart none where the task configs stay as they are (KAFKA-9228)"
+        "3.7.1 do not restart tasks whose task configs are unchanged (KAFKA-9228)"
     )

@@ -166,7 +166,7 @@ def test_a_key_in_two_partitions_with_two_values_is_unknown() -> None:
         topic("global", [record(0, KEY, '{"p":1}')], [record(9, KEY, '{"p":2}', timestamp=AS_OF + 1)]),
         configs={"c": {}},
     )
-    assert row.kafka_effective == Skipped("global has it in partitions 0, 1: the one that is read last wins")
+    assert row.kafka_effective == Skipped("global has it in partitions 0, 1; the last record read wins")
     assert value(row.worker_global) == {"p": 2}, "the newest is shown"
 
 
@@ -232,7 +232,7 @@ def test_a_difference_is_said_in_the_connector_s_own_terms() -> None:
         "FileStreamSource: byte 4 of the file",
         Order.BEFORE,
     )
-    assert both.rewind == "all lines behind it are read again, if the file is still the same"
+    assert both.rewind == "all lines after it are read again, if the file is still the same"
     [gone] = compare_offsets("A", {file: {"position": 12}}, "B", {}).changes
     assert (gone.position_a, gone.position_b, gone.order, gone.rewind) == (both.position_a, None, None, None)
 
@@ -319,7 +319,7 @@ def test_it_is_an_error_where_workers_read_it_and_an_info_where_they_may_later(s
     findings = report(log(COMMITTED, ABORTED), configs=ONE, settings=worker(support)).findings
     [found] = [each for each in findings if each.id == "EOS092"]
     assert (found.severity, found.subject, found.evidence["offsets"]) == (severity, "c", 1)
-    assert "in the first {'p': 1} (global-0@1) instead of {'p': 0} (global-0@0)" in found.message
+    assert "The first begins at {'p': 1} (global-0@1) instead of {'p': 0} (global-0@0)" in found.message
     assert "eosctl offsets export c.json --connector c --exactly-once enabled" in found.cure
 
 
@@ -328,7 +328,7 @@ def test_a_deleted_connector_is_named_for_one_of_its_name_begins_there(support, 
     findings = report(log(COMMITTED, ABORTED), configs={}, settings=worker(support)).findings
     [found] = [each for each in findings if each.id == "EOS092"]
     assert (found.severity, found.subject) == (severity, "c")
-    assert "The connector does not exist, and one of its name would begin there" in found.message
+    assert "The connector does not exist; a new connector of this name would begin there" in found.message
     assert found.cure.startswith("before a connector of this name is created, write the committed offset again: ")
     assert "--stop" not in found.cure
 

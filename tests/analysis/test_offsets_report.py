@@ -40,7 +40,7 @@ def test_a_shadowed_offset_beside_others_of_its_connector_is_a_warning_and_the_s
     other = record(1, KEY.replace("f", "g"), '{"p":5}')
     finding = found(topic("global", [record(0, KEY, '{"p":1}')]), topic("own", [other]), configs=OWN)["shadowed-offset"]
     assert finding.severity is Severity.WARNING
-    assert "which has 1 of its others" in finding.message
+    assert "has 1 of its other offsets" in finding.message
     assert "--to-topic own --offsets-topic global --merge keep-target --stop --set-config --resume" in finding.cure
     assert "take offsets.storage.topic out" not in finding.cure
 
@@ -178,7 +178,9 @@ def test_offsets_of_a_connector_that_is_gone_are_worth_knowing() -> None:
 
 def test_what_would_be_is_said_as_that_and_undoes_nothing_that_was_not_done() -> None:
     now = report(topic("global", [record(0, KEY, '{"p":1}')]), configs={"c": {}})
-    shadow = SHADOWED_OFFSET.finding("c", "1 source partition has an offset in the worker's topic and none here")
+    shadow = SHADOWED_OFFSET.finding(
+        "c", "1 source partition has an offset in the worker-global offsets topic and none here"
+    )
     shown = as_what_if(replace(now, findings=(shadow,)), "moved")
     [finding] = shown.findings
     assert finding.message == f"if moved were its offsets topic: {shadow.message}"

@@ -150,7 +150,7 @@ def test_every_kind_says_what_a_rewind_means_and_is_compared_with_any_values():
         assert reader.compare(odd, odd) is INCOMPARABLE, reader.source
         assert "odd" in reader.describe(odd), reader.source
     assert (
-        meaning_of_rewind(FILE, {"position": 1}) == "all lines behind it are read again, if the file is still the same"
+        meaning_of_rewind(FILE, {"position": 1}) == "all lines after it are read again, if the file is still the same"
     )
 
 
@@ -158,7 +158,7 @@ SLOT = ReplicationSlot(active=False, restart_lsn=0x100, confirmed_flush_lsn=0x20
 SERVER = SourceServer(0x300, {"shop": SLOT})
 STATE = "slot shop (not in use, restart_lsn 0/100, confirmed_flush_lsn 0/200, 256 bytes behind the server)"
 LEFT = (
-    f"{STATE} is 16 bytes further: Debezium streams from confirmed_flush_lsn whatever the offset says, so changes from "
+    f"{STATE} is 16 bytes further. Debezium streams from confirmed_flush_lsn regardless of the offset, so changes from "
     "0/1F0 to there are not read again"
 )
 
@@ -166,21 +166,21 @@ LEFT = (
 @pytest.mark.parametrize(
     ("offset", "served", "words"),
     [
-        ({"lsn": 0x200}, Served.SERVED, f"{STATE} still has all that follows"),
+        ({"lsn": 0x200}, Served.SERVED, f"{STATE} still has all later changes"),
         ({"lsn": 0x1F0}, Served.LEFT_BEHIND, LEFT),
         ({"lsn": 0x280, "lsn_proc": 0x1F0}, Served.LEFT_BEHIND, LEFT),
-        ({"lsn": 0x1F0, "lsn_commit": 0x210}, Served.SERVED, f"{STATE} still has all that follows"),
+        ({"lsn": 0x1F0, "lsn_commit": 0x210}, Served.SERVED, f"{STATE} still has all later changes"),
         (
             {"lsn": 0x301},
             Served.GONE,
             "the server is at 0/300 and never wrote 0/301: is it another server, or was it restored? Changes up to "
             "there are skipped",
         ),
-        ({"lsn": 0x300}, Served.SERVED, f"{STATE} still has all that follows"),
+        ({"lsn": 0x300}, Served.SERVED, f"{STATE} still has all later changes"),
         (
             {"lsn": "x"},
             Served.LEFT_BEHIND,
-            f"its log sequence number is none; {STATE} streams from where it is",
+            f"its log sequence number is invalid; {STATE} streams from where it is",
         ),
         ({"lsn": 0x10, "snapshot": "initial"}, Served.SERVED, f"its snapshot begins again; {STATE}"),
         (None, Served.SERVED, f"without an offset it takes a snapshot by its snapshot.mode; {STATE}"),
@@ -192,7 +192,7 @@ def test_a_position_is_held_against_what_the_slot_has_confirmed(offset: SourceOf
 
 def test_without_a_slot_debezium_begins_at_the_present():
     begins = "there is no logical slot other; Debezium creates one that begins at the present, 0/300"
-    gone = f"{begins}: what was written before is not read, from 0/1F0 on"
+    gone = f"{begins}: changes from 0/1F0 to there are not read"
     assert at_source({"lsn": 0x1F0}, "other", SERVER) == (Served.GONE, gone)
     assert at_source(None, "other", SERVER) == (Served.SERVED, begins)
 

@@ -103,7 +103,7 @@ CONDITIONS = [
     ("EOS012", but(workers={A: worker(A), B: worker(B, enabled=False)}), "workers", f"enabled on {A} and not on {B}"),
     ("EOS013", but(workers={A: worker(A, enabled=False)}), "workers", "no worker has exactly-once enabled"),
     ("EOS014", but(workers={A: worker(A, enabled=False), B: worker(B)}), A, "answers that it is not"),
-    ("EOS014", but(worker_files={A: FILE | {"exactly.once.source.support": "preparing"}}), A, "says preparing"),
+    ("EOS014", but(worker_files={A: FILE | {"exactly.once.source.support": "preparing"}}), A, "has preparing"),
     ("EOS015", but(worker_files={A: {"exactly.once.source.support": "on"}}), A, "'on'"),
     ("EOS016", but(worker_files={A: {"exactly.once.source.enabled": "true"}}), A, "no effect"),
     ("EOS016", but(inspection=inspection(Log().healthy("x", 1).put("tasks-count-x", {"tasks": 1}))), "connect-configs",
@@ -208,7 +208,7 @@ CONDITIONS = [
      "connectors of 2 principals"),
     ("EOS152", but(topics={"out": TopicFacts("out", 1, 3, {"diskless.enable": "true"})}), "out",
      "connector x writes to it"),
-    ("EOS170", but(inspection=inspection(**{"errors.tolerance": "all"})), "x", "are dropped for good"),
+    ("EOS170", but(inspection=inspection(**{"errors.tolerance": "all"})), "x", "are lost"),
     ("EOS171", but(inspection=inspection(MIRRORED_TWICE)), "x", "t-0 in two tasks"),
     ("EOS172", but(inspection=inspection(**HISTORY), topics={"h": TopicFacts("h", 1, 3, {"retention.ms": "9"})}), "x",
      "schema history topic h has retention.ms=9"),
@@ -217,7 +217,7 @@ CONDITIONS = [
     ("EOS303", but(logged=HEALTHY.logged | {LEADER: logged(client=0)}), LEADER, "of connect-cluster-g was"),
     ("EOS326", but(mirrors=(mirrored(4, log_start=9),)), "m", "orders-0 (mirrored up to 4, its log starts at 9)"),
     ("EOS327", but(mirrors=(mirrored(20),)), "m", "orders-0 (mirrored up to 20, it ends at 20)"),
-    ("EOS327", but(mirrors=(mirrored(9, written_ms=NOW),)), "m", "(what lies at 9 was written 2.0 h after the mirror"),
+    ("EOS327", but(mirrors=(mirrored(9, written_ms=NOW),)), "m", "(the record at 9 was written 2.0 h after the mirror"),
     ("EOS328", but(mirrors=(mirrored(9, next_ms=NOW - 1_800_000),)), "m", "is 30 min old, and deleted after 60 min)"),
     ("EOS328", but(mirrors=(mirrored(9, log_start=8, retention_ms=-1, retention_bytes=5),)), "m", "10 of 12 offsets"),
     ("EOS304", but(transactions={"g-x-0": replace(described("g-x-0"), timeout_ms=2**31 - 1)}), "g-x-0", "no timeout"),
@@ -283,7 +283,7 @@ def test_consumers_isolation_levels_cannot_be_told_and_the_groups_are_named() ->
 @pytest.mark.parametrize(
     ("policy", "severity", "words"),
     [("delete", Severity.ERROR, "deleted with time"), ("compact,delete", Severity.ERROR, "deleted with time"),
-     ("", Severity.WARNING, "nothing is deleted")],
+     ("", Severity.WARNING, "neither cut nor compacted")],
 )  # fmt: skip
 def test_an_empty_cleanup_policy_deletes_nothing(policy: str, severity: Severity, words: str) -> None:
     [found] = answer("EOS052", but(internal_topics=(topic("offsets", cleanup_policy=policy),))).findings
@@ -462,7 +462,7 @@ UNTOLD = [
     ("EOS051", but(internal_topics=(replace(topic(), facts=UNREAD),)), "denied"),
     ("EOS054", but(internal_topics=(replace(topic(), facts=UNREAD),)), "denied"),
     ("EOS100", but(preflight={"x": Preflight({A: UNREAD})}), "denied"),
-    ("EOS100", but(preflight={"x": Preflight({A: (f"The connector {SAYS_NOTHING} of it",)})}), "does not say"),
+    ("EOS100", but(preflight={"x": Preflight({A: (f"The connector {SAYS_NOTHING} of it",)})}), "does not declare"),
     ("EOS028", but(preflight={"x": Preflight({A: (), B: UNREAD})}), "denied"),
     ("EOS019", but(workers={A: replace(worker(A), plugins=UNREAD), B: worker(B)}), "denied"),
     ("EOS045", but(brokers={0: {}}), "num.partitions"),
@@ -581,7 +581,7 @@ def test_a_history_that_is_too_short_cannot_tell_and_is_no_gap(first, reason):
 def test_a_task_of_which_no_commit_is_left_cannot_be_told():
     said = answer("EOS160", but(commits={"g-x-1": QUIET}))
     assert [each.subject for each in said.findings] == ["x"]
-    assert "x task 0 (no commit of it is left in the transaction log)" in said.cannot_tell[0]
+    assert "x task 0 (the transaction log has no commit of it)" in said.cannot_tell[0]
 
 
 @pytest.mark.parametrize(

@@ -216,13 +216,13 @@ def test_the_log_has_the_one_that_was_decided_before_and_complete_after_its_mark
 @pytest.mark.parametrize(
     ("records", "reason"),
     [
-        (logged((T - 60_000, T - 59_000)), "does not have this transaction any more"),
-        (logged((T - 30, T - 20), (T + 10, T + 12)), "does not have this transaction any more"),
-        (logged((T + 900, T + 901)), "does not have this transaction any more"),
+        (logged((T - 60_000, T - 59_000)), "no longer has this transaction"),
+        (logged((T - 30, T - 20), (T + 10, T + 12)), "no longer has this transaction"),
+        (logged((T + 900, T + 901)), "no longer has this transaction"),
         (logged((T - 9, T + 9), (T - 8, T + 8)), "has 2 transactions of this producer at that time"),
-        ([record(TransactionState.PREPARE_ABORT, T)], "does not have this transaction any more"),
-        ([record(TransactionState.PREPARE_COMMIT, T, places=(THERE,))], "does not have this transaction any more"),
-        ([record(TransactionState.PREPARE_COMMIT, T, epoch=4)], "does not have this transaction any more"),
+        ([record(TransactionState.PREPARE_ABORT, T)], "no longer has this transaction"),
+        ([record(TransactionState.PREPARE_COMMIT, T, places=(THERE,))], "no longer has this transaction"),
+        ([record(TransactionState.PREPARE_COMMIT, T, epoch=4)], "no longer has this transaction"),
     ],
 )
 def test_what_the_log_does_not_show_for_certain_is_not_taken_from_it(records, reason):

@@ -182,7 +182,7 @@ def test_a_step_down_says_what_it_costs() -> None:
     assert "without transactions" in words
     assert "task count records of 1 connector (x) become stale" in words
     assert "x has an offsets topic on its own cluster only because exactly-once is enabled" in words
-    assert "hard downgrade" in words
+    assert "before 3.3 is hard" in words
     own = inspection(**{"offsets.storage.topic": "x-offsets"})
     assert "x keeps its offsets topic x-offsets" in " ".join(
         check_upgrade(cluster(*[Phase.ENABLED] * 3, inspection=own), Phase.PREPARING).consequences
@@ -212,7 +212,7 @@ def test_an_error_of_workers_that_are_not_enabled_is_a_warning_on_the_way_up() -
 
 def test_the_way_back_says_to_stop_the_connectors_first() -> None:
     check = check_upgrade(cluster(*[Phase.ENABLED] * 3), Phase.PREPARING)
-    assert any("stop every source connector before the first restart" in each for each in check.consequences)
+    assert any("Stop every source connector" in each for each in check.consequences)
 
 
 DISABLED, PREPARING, ENABLED = SourceSupport
@@ -268,7 +268,7 @@ def test_beside_one_that_is_enabled_another_may_still_be_preparing(other: object
         ({A: SILENT}, "gone"),
         ({A: replace(ON, enabled=Skipped("denied"))}, "denied"),
         (not_asked("no --connect-url was given"), "no --connect-url was given"),
-        ({}, "no worker was asked"),
+        ({}, "no worker was queried"),
     ],
 )
 def test_without_a_file_and_an_enabled_worker_the_phase_is_not_known(workers: object, reason: str) -> None:

@@ -80,7 +80,7 @@ def test_the_offsets_come_with_the_data_that_was_committed_with_them():
     [found] = witness(kinds.OFFSET_SET_BACK, {"places": [CHANGED], "data": data})
     assert places(found) == ["offsets-3@7", "out-0@0 to 3", "out-0@10 to 13", "offsets-3@9"]
     assert found.words.endswith(
-        "With the one before, out-0@0 to 3 was written. With the one after, out-0@10 to 13 was written."
+        "out-0@0 to 3 was written with the first offset. out-0@10 to 13 was written with the last offset."
     )
 
 

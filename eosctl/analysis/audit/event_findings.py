@@ -26,11 +26,11 @@ from eosctl.model.events import EventWriter, FollowedDeletion, OpenEvent, TopicE
 from eosctl.model.report import Finding, Severity
 from eosctl.model.text import pluralize
 
-PROMISE: Final = "Kafka's promise: what the connector produced was committed once, whole, with its source offsets"
+PROMISE: Final = "Kafka's promise: the connector's records were committed once, complete, with their source offsets"
 NEVER_PRODUCED: Final = "records that the connector never produced"
 NO_GRAMMAR: Final = (
-    "events of several records: nothing is known of what the connector's records say of them (a mirror's are compared "
-    "by `eosctl mirror audit`)"
+    "events of several records: eosctl does not know how the connector's records describe them (for a mirror use "
+    "`eosctl mirror audit`)"
 )
 
 
@@ -72,7 +72,7 @@ def event_findings(evidence: AuditSummaries) -> Iterator[Finding]:
         if places:
             words = (
                 f"{pluralize(len(places), 'change')} of a key without the record of the new key, in the middle of a "
-                "session: a transformation, a setting or a tolerated error left it out"
+                "session: a transformation, a setting or a tolerated error dropped it"
             )
             yield _finding(topic, places, words, Severity.WARNING)
 
@@ -82,7 +82,7 @@ def _cut_words(changes: int, deletions: int) -> str:
     if changes:
         said.append(
             f"{pluralize(changes, 'change')} of a key {'is' if changes == 1 else 'are'} half there: the old key was "
-            "deleted, and the connector went on without the record of the new key"
+            "deleted, and the connector continued without the record of the new key"
         )
     if deletions:
         said.append(

@@ -94,8 +94,8 @@ KEY_WORDS: Final[Mapping[str, FindingTemplate]] = {
     ),
     KeyAnomalyKind.SAME_PARTITION: FindingTemplate(
         internal_topics.LOGICAL_DUPLICATES,
-        "{n} source partition{s} under two keys that differ in bytes: the connector uses one of them",
-        "eosctl offsets show names them; remove the one that the connector does not write",
+        "{n} source partition{s} under two keys that differ in bytes: the connector uses only one key",
+        "find both keys with eosctl offsets show; remove the key that the connector does not write",
     ),
     KeyAnomalyKind.SET_BACK: FindingTemplate(
         audit.OFFSET_SET_BACK,
@@ -156,7 +156,7 @@ TRANSACTION_WORDS: Final[Mapping[str, FindingTemplate]] = {
     AnomalyKind.OFFSETS_WITHOUT_DATA: FindingTemplate(
         audit.OFFSETS_WITHOUT_DATA,
         "{n} transaction{s} committed source offsets and no data: records that the connector aborted, offsets that "
-        "were altered or copied, or data that is gone",
+        "were altered or copied, or deleted data",
     ),
     AnomalyKind.UNJUDGED: FindingTemplate(
         audit.UNJUDGED,
@@ -177,13 +177,13 @@ CONFIG_WORDS: Final[Mapping[str, FindingTemplate]] = {
     ConfigAnomalyKind.INCONSISTENT: FindingTemplate(
         internal_topics.INCONSISTENT_CONNECTOR,
         "{n} connector{s} without all task configs: no worker that starts will run their tasks",
-        "restart these connectors over REST; where the finding stays, stop and resume them, which writes all task "
+        "restart these connectors over REST; if the finding stays, stop and resume them: that writes all task "
         "configs (before Kafka 3.5: delete them and create them again)",
     ),
 }
 UNFENCED_WORDS: Final = FindingTemplate(
     audit.START_WITHOUT_FENCING,
-    "{n} producer{s} began after a commit of task configs without a fencing round: zombies were not kept out",
+    "{n} producer{s} began after a commit of task configs without a fencing round: zombies could still write",
 )
 
 
@@ -194,12 +194,12 @@ def change_words(changes: Sequence[OffsetsChange]) -> str:
     were = "was" if altered == 1 else "were"
     said = f"{pluralize(altered, 'source offset')} {were} altered while the connector was stopped ({when})"
     done = [
-        *count_words(total_records(each.repeated for each in changes), "written to its topics once more"),
+        *count_words(total_records(each.repeated for each in changes), "written to its topics again"),
         *count_words(total_records(each.left_out for each in changes), "left out"),
     ]
     if any(each.open for each in changes):
         done.append("the connector has not come as far again as it was")
-    return f"{said}: {', and '.join(done) or 'no record was written once more or left out'}"
+    return f"{said}: {', and '.join(done) or 'no record was written again or skipped'}"
 
 
 class PartitionLog(NamedTuple):
@@ -595,7 +595,7 @@ def orphan_findings(evidence: AuditSummaries) -> Iterator[Finding]:
                 f"{keys.keys} source offsets of connector {keys.connector}, which this Connect cluster does not have"
             )
             cure = (
-                "a connector created under this name goes on from them; eosctl offsets export keeps them. Where two "
+                "a new connector of this name resumes from them; save them with eosctl offsets export. If two "
                 "Connect clusters share the offsets topic, audit each with its own --group-id and --config-topic"
             )
             yield ORPHAN_OFFSETS.finding(

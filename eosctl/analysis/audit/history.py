@@ -1,9 +1,10 @@
 """The whole history of a config topic: who led, which connectors began without a fencing round, what compaction broke.
 
 1. Only a leader writes privileged records (connector and task configs, commits, task-count records, session keys): in
-   transactions if its exactly-once support is preparing or enabled, if not plainly. The first task-count record proves
-   that a worker has it enabled, and it may only where every worker is at least preparing. A plain one after that is by
-   a leader with exactly-once off: it records no fencing rounds. Before, in the roll to preparing, leaders take turns.
+   transactions if its exactly-once support is preparing or enabled, otherwise without transactions. The first
+   task-count record proves that a worker has it enabled, and it may only where every worker is at least preparing. A
+   plain one after that is by a leader with exactly-once off: it records no fencing rounds. Before, in the roll to
+   preparing, leaders take turns.
 2. The leader's transactional ID has one producer. One that writes again after another one, within a session, means two
    leaders at once: two Connect clusters share the topic or the group ID.
 3. A connector whose last commit lacks task configs is inconsistent for every worker that reads the topic again.

@@ -423,7 +423,7 @@ class _OfOne:
         return sum(each.total - len(each.places) for each in (self._state.setbacks, plain))
 
     def _was_disturbed(self, each: ReturnedProducer) -> bool:
-        """Rule 7: whether the one writer in between only wrote plainly, or an offset back."""
+        """Rule 7: whether the only writer in between wrote without transactions, or a lower offset."""
         between = [
             writer
             for writer in self._state.writers
@@ -615,7 +615,7 @@ def _order(anomaly: KeyAnomaly) -> tuple[object, ...]:
 
 
 def _upgraded(state: KeyState) -> int | None:
-    """When the key was first written in a transaction, if it was written plainly before."""
+    """The time of the key's first transactional write, if earlier writes were non-transactional."""
     begun = state.first_transactional
     return begun.timestamp if begun is not None and state.plain_records > state.plain_after else None
 

@@ -9,8 +9,8 @@ OFFSET_SET_BACK: Final = FindingKind(
     name="offset-set-back",
     title="source offset went back",
     severity=Severity.ERROR,
-    cause="After a write no number of the source offset is higher and one is lower: records between both offsets were "
-    "read again, or had been skipped.",
+    cause="A write lowered one number of the source offset and raised none. The connector read the records between "
+    "both offsets again, or had skipped them.",
     fix="compare the records of both transactions in the output (`data` of the finding); find out who wrote the lower "
     "offset",
     source="KIP-618",
@@ -21,8 +21,8 @@ OFFSET_REPEATED: Final = FindingKind(
     name="offset-repeated",
     title="source offset committed again with data",
     severity=Severity.WARNING,
-    cause="Another producer session committed the same source offset again, together with data for the same topics: "
-    "records were read again, or the connector gives many records one offset.",
+    cause="Another producer session committed the same source offset again, with data for the same topics. The "
+    "connector read records again, or it gives many records one offset.",
     fix="compare the records of both transactions in the output (`data` of the finding)",
     source="KIP-618",
     commands=("audit",),
@@ -43,9 +43,8 @@ ZOMBIE_WRITER: Final = FindingKind(
     title="zombie wrote source offsets",
     severity=Severity.ERROR,
     cause="A producer continued in its session after another producer had taken over its source partition.",
-    fix="end its process; where no other worker has its task, `eosctl fence --connector <connector>` "
-    "fences it (a task that runs elsewhere has already fenced it); find out why no round of fencing "
-    "did",
+    fix="end its process. If no other worker has its task, fence it with `eosctl fence --connector <connector>` (a "
+    "task that runs elsewhere has already fenced it). Find out why no round of fencing fenced it",
     source="KIP-618",
     commands=("audit",),
 )
@@ -64,9 +63,8 @@ OFFSET_NOT_TAKEN_OVER: Final = FindingKind(
     name="offset-not-taken-over",
     title="source offset was not taken over",
     severity=Severity.ERROR,
-    cause="The connector changed its offsets topic, and the other topic did not hold the last offset: the "
-    "connector began without an offset, or from another offset, and read records again or skipped "
-    "them.",
+    cause="The connector changed its offsets topic, and the other topic did not hold the last offset. The "
+    "connector began without an offset or from another offset. It read records again or skipped them.",
     fix="compare the records of both transactions in the output (`data` of the finding); next time move the "
     "connector with `eosctl migrate-offsets`",
     source="KIP-618; ConnectorOffsetBackingStore",
@@ -77,9 +75,9 @@ OFFSETS_ALTERED: Final = FindingKind(
     name="offsets-altered",
     title="source offsets were altered",
     severity=Severity.WARNING,
-    cause="Another offset, or a tombstone, was committed without data by the connector's own transactional "
-    "ID while it was stopped, as PATCH and DELETE on the connector's offsets do. The records between "
-    "both offsets are in the output again, or are missing there. An info where no record was.",
+    cause="While the connector was stopped, its own transactional ID committed another offset, or a tombstone, "
+    "without data. PATCH and DELETE on the connector's offsets do this. The records between both offsets are in "
+    "the output again, or are missing there. It is an info if no record was skipped or repeated.",
     fix="inform the readers of its topics; `data` of the finding has the records of both times. To read "
     "the skipped records: `eosctl offsets restore <file> --connector <connector>` and the offset "
     "before",
@@ -92,8 +90,7 @@ SNAPSHOT_BEGUN_AGAIN: Final = FindingKind(
     title="snapshot interrupted and begun again",
     severity=Severity.WARNING,
     cause="A task found the offset of a snapshot that had not ended. Debezium cannot resume an interrupted "
-    "snapshot, and copies all tables again. Kafka kept its promise: all committed records are there, "
-    "so consumers have rows twice.",
+    "snapshot, and copies all tables again. Kafka delivered all committed records, so consumers have rows twice.",
     fix="let readers keep the last row of each key, or remove the rows of the first snapshot: `data` of the finding "
     "has its end and the beginning of the next one",
     source="Debezium's snapshot offsets",
@@ -114,14 +111,14 @@ HALF_EVENT: Final = FindingKind(
     name="half-event",
     title="change that is there in part",
     severity=Severity.ERROR,
-    cause="A connector writes some changes as several records with one source offset, as Debezium does a "
-    "change of a primary key: delete, tombstone, create. The connector was stopped or killed between "
-    "these records, and resumed after them. Kafka kept its promise; consumers miss a row, or keep a "
-    "deleted row. It is a warning if the connector was not stopped there: then a transformation, a "
-    "setting or a tolerated error left the rest out.",
-    fix="compare the row with the source, and write it there once more (an update that changes nothing, or an "
-    "incremental snapshot of the table): the connector then writes it again. For a deletion write a tombstone of the "
-    "key to the topic",
+    cause="A connector writes some changes as several records with one source offset, as Debezium does a change of "
+    "a primary key: delete, tombstone, create. The connector was stopped or killed between these records, and "
+    "resumed after them. Kafka delivered all committed records; consumers miss a row, or keep a deleted row. It is "
+    "a warning if the connector was not stopped there: then a transformation, a setting or a tolerated error "
+    "dropped the other records.",
+    fix="compare the row with the source, and write it there again: update it without a change, or run an "
+    "incremental snapshot of the table. The connector then writes the row again. For a deletion write a tombstone "
+    "of the key to the topic",
     source="Debezium's RelationalChangeRecordEmitter and EventDispatcher; debezium#7945",
     commands=("audit",),
 )
@@ -218,10 +215,11 @@ UNKNOWN_WRITER: Final = FindingKind(
     name="unknown-writer",
     title="transactions of an unknown producer",
     severity=Severity.WARNING,
-    cause="The producer's transactional ID is forgotten or hidden from the audit, or it is the ID of a task of another "
-    "group's connector with the same name: whether the data belongs to this connector cannot be decided.",
-    fix="let the audit see all transactional IDs (Describe) and __transaction_state; IDs idle for long are forgotten. "
-    "Give connectors of the same name in several Connect clusters topics of their own",
+    cause="The coordinator has forgotten the producer's transactional ID, the audit may not see it, or it belongs "
+    "to a connector of the same name in another group. The audit cannot decide whether the data belongs to this "
+    "connector.",
+    fix="let the audit see all transactional IDs (Describe) and __transaction_state; IDs idle for long are "
+    "forgotten. Give connectors of the same name in several Connect clusters different topics",
     source="KIP-618",
     commands=("audit",),
 )
@@ -242,7 +240,7 @@ UNJUDGED: Final = FindingKind(
     title="transactions older than the offsets topics",
     severity=Severity.INFO,
     cause="Compaction removed the offsets that were committed with them.",
-    fix="audit more often than the topics are compacted: `eosctl audit --store <url>` keeps what it saw",
+    fix="audit more often than the topics are compacted: `eosctl audit --store <url>` keeps the evidence",
     source="KIP-618",
     commands=("audit",),
 )
@@ -251,8 +249,9 @@ OFFSETS_WITHOUT_DATA: Final = FindingKind(
     name="offsets-without-data",
     title="source offsets committed without data",
     severity=Severity.INFO,
-    cause="The connector aborted the records (transaction.boundary=connector), offsets were altered, or data is gone.",
-    fix="nothing where the connector aborts, or offsets were altered or copied; where data is gone: EOS232",
+    cause="The connector aborted the records (transaction.boundary=connector), offsets were altered, or data was "
+    "deleted.",
+    fix="nothing where the connector aborts, or offsets were altered or copied; where data was deleted: EOS232",
     source="KIP-618; ExactlyOnceWorkerSourceTask.buildTransactionManager",
     commands=("audit",),
 )
@@ -261,8 +260,8 @@ START_WITHOUT_FENCING: Final = FindingKind(
     name="start-without-fencing",
     title="start without fencing",
     severity=Severity.ERROR,
-    cause="A task's producer began after a commit of task configs without a fencing round in between: zombies were not "
-    "kept out.",
+    cause="A task's producer began after a commit of task configs without a fencing round in between, so zombies "
+    "could still write.",
     fix="check that every worker has exactly-once support enabled: `eosctl upgrade-check --to enabled`",
     source="KIP-618",
     commands=("audit",),
@@ -285,8 +284,8 @@ SOURCE_ROW_MISSING: Final = FindingKind(
     severity=Severity.ERROR,
     cause="The transaction at the point of the comparison saw the row. The connector has passed that point, and the "
     "last record of the row's key is a deletion, or the topic has no record of it.",
-    fix="write the row again: an update that changes nothing, or an incremental snapshot of the table; look with "
-    "`eosctl audit` for the time at which it was lost",
+    fix="write the row again: update it without a change, or run an incremental snapshot of the table; `eosctl "
+    "audit` shows when it was lost",
     source="docs/source-audit.md",
     commands=("audit source",),
 )
@@ -295,8 +294,8 @@ SOURCE_ROW_EXTRA: Final = FindingKind(
     name="source-row-extra",
     title="a key of the topic is not in the source table",
     severity=Severity.ERROR,
-    cause="The last record of the key is no deletion, and a transaction of the source that saw the record's change did "
-    "not see a row of the key: its deletion did not come, or something else wrote the record.",
+    cause="The last record of the key is no deletion. A transaction of the source that saw the record's change did "
+    "not see a row of the key. The deletion did not reach the topic, or another writer wrote the record.",
     fix="write a tombstone of the key to topic <topic>, and inform its readers",
     source="docs/source-audit.md",
     commands=("audit source",),
@@ -306,8 +305,8 @@ SOURCE_ROW_DIFFERS: Final = FindingKind(
     name="source-row-differs",
     title="a row of the source table has other values in the topic",
     severity=Severity.ERROR,
-    cause="The last record of the key that the point of the comparison saw has other values than the row had there: a "
-    "change did not come, came in another order, or something else wrote the record.",
+    cause="The last record of the key before the point of comparison differs from the row at that point. A change "
+    "did not reach the topic or came in another order, or another writer wrote the record.",
     fix="write the row again: an update that changes nothing, or an incremental snapshot of the table",
     source="docs/source-audit.md",
     commands=("audit source",),
@@ -363,10 +362,10 @@ MIRROR_GAP: Final = FindingKind(
     name="mirror-gap",
     title="committed source records are not in the target",
     severity=Severity.ERROR,
-    cause="The target holds records before and behind them, or the mirror's committed offset is behind them: the "
-    "mirror skipped them and will not copy them any more.",
-    fix="copy the records of these source offsets while the source still has them; find out what moved the mirror's "
-    "offset (a reset of its consumer, changed or lost offsets of its connector)",
+    cause="The target holds records before and after them, or the mirror's committed offset is past them. The "
+    "mirror skipped them and will never copy them.",
+    fix="copy the records of these source offsets while the source still has them. Find out why the mirror's "
+    "offset moved: its consumer was reset, or its connector's offsets were changed or lost",
     source="MirrorSourceTask.initializeConsumer (from 3.6 on)",
     commands=("mirror audit",),
 )
@@ -375,8 +374,8 @@ MIRROR_REPEAT: Final = FindingKind(
     name="mirror-repeat",
     title="source records are in the target more than once",
     severity=Severity.ERROR,
-    cause="The mirror went back to an earlier offset, or two of its tasks wrote at the same time: without "
-    "exactly-once source support each restart may cause this; with it, lost offsets do.",
+    cause="The mirror went back to an earlier offset, or two of its tasks wrote at the same time. Without "
+    "exactly-once source support each restart may cause this. With it, only lost offsets cause it.",
     fix="run the mirror with exactly.once.source.support=enabled; where it has that, find out what moved its offsets "
     "with `eosctl audit`",
     source="MirrorSourceTask.initializeConsumer (from 3.6 on); KIP-618",
@@ -387,8 +386,8 @@ MIRROR_DISORDER: Final = FindingKind(
     name="mirror-disorder",
     title="source records are in the target in another order",
     severity=Severity.ERROR,
-    cause="The target has a record after another record that follows it in the source: two tasks wrote at "
-    "the same time, or skipped records were copied later.",
+    cause="The target has two records in the opposite order of the source. Two tasks wrote at the same time, or "
+    "skipped records were copied later.",
     fix="find out whether two workers ran the same task (`eosctl audit`); consumers that rely on order of a key have "
     "to look at these records",
     source="KIP-618",
@@ -399,8 +398,8 @@ ABORTED_MIRRORED: Final = FindingKind(
     name="aborted-mirrored",
     title="records of aborted source transactions are in the target",
     severity=Severity.ERROR,
-    cause="The mirror's consumer reads uncommitted, which is its default: records of transactions that were aborted, "
-    "or are not decided yet, become committed records of the target.",
+    cause="The mirror's consumer uses read_uncommitted, its default. Records of aborted or open transactions "
+    "become committed records of the target.",
     fix="set source.consumer.isolation.level=read_committed in the config of the MirrorSource connector",
     source="MirrorSourceTask.start; MirrorConnectorConfig",
     commands=("mirror audit",),
@@ -410,8 +409,8 @@ MIRROR_UNKNOWN: Final = FindingKind(
     name="mirror-unknown",
     title="target records equal no source record",
     severity=Severity.WARNING,
-    cause="A transform (SMT) changed them, something else writes to the target topic, or the source no longer holds "
-    "what they were copied from: cannot-tell.",
+    cause="A transform (SMT) changed them, another writer writes to the target topic, or the source no longer "
+    "holds the original records: cannot-tell.",
     fix="compare the records at the offsets that the finding names on both sides; let only the mirror write there",
     source="MirrorSourceTask.convertRecord",
     commands=("mirror audit",),
@@ -421,9 +420,9 @@ MIRROR_CHANGED: Final = FindingKind(
     name="mirror-changed",
     title="records were changed on the way",
     severity=Severity.WARNING,
-    cause="No record is equal on both sides as a whole; without timestamp or headers they are. "
-    "message.timestamp.type=LogAppendTime changes timestamps, and a header.converter that is no ByteArrayConverter the "
-    "values of headers.",
+    cause="The records of both sides are equal only without their timestamps or headers. "
+    "message.timestamp.type=LogAppendTime changes timestamps. A header.converter other than ByteArrayConverter "
+    "changes header values.",
     fix="set header.converter=org.apache.kafka.connect.converters.ByteArrayConverter in the connector's config, and "
     "message.timestamp.type=CreateTime for the target topic; otherwise waive the finding",
     source="MirrorSourceTask.convertHeaders",
@@ -434,8 +433,8 @@ SOURCE_PURGED: Final = FindingKind(
     name="source-purged",
     title="source records were deleted before they were mirrored",
     severity=Severity.ERROR,
-    cause="The log start offset of the source has passed the mirror's offset. Its consumer then begins at the earliest "
-    "offset (auto.offset.reset) and says nothing.",
+    cause="The log start offset of the source has passed the mirror's offset. Its consumer then begins at the "
+    "earliest offset (auto.offset.reset) without a log message.",
     fix="the target never receives the committed records among them; raise retention.ms of the source, "
     "or give it more tasks",
     source="MirrorSourceTask.initializeConsumer (from 3.6 on)",
@@ -446,12 +445,11 @@ SOURCE_RECREATED: Final = FindingKind(
     name="source-recreated",
     title="source topic was deleted and created again under the mirror",
     severity=Severity.ERROR,
-    cause="The mirror's offset lies beyond the end of the source, or the target holds records that the "
-    "source, whose log begins at 0, never had: the mirror uses offsets of the former topic for the "
-    "new topic.",
-    fix="reset the connector's offset of this partition to the offset of the new topic (`eosctl offsets "
-    "restore <file> --connector <connector>`, or PATCH on its offsets), and look at the beginning of "
-    "the new topic for records that are missing in the target",
+    cause="The mirror's offset is beyond the end of the source, or the target holds records that the source never "
+    "had although its log begins at 0. The mirror uses offsets of the former topic for the new topic.",
+    fix="reset the connector's offset of this partition to the offset of the new topic (`eosctl offsets restore "
+    "<file> --connector <connector>`, or PATCH on its offsets). Compare the first records of the new topic with "
+    "the target, because some may be missing there",
     source="MirrorSourceTask.initializeConsumer (from 3.6 on)",
     commands=("mirror audit",),
 )
@@ -461,7 +459,7 @@ RETENTION_NEAR: Final = FindingKind(
     title="source records will be deleted before they are mirrored",
     severity=Severity.WARNING,
     cause="The oldest record that is not mirrored yet has reached half the age at which the source deletes it.",
-    fix="raise retention.ms of the source topic until the mirror has caught up; look at why it is behind",
+    fix="raise retention.ms of the source topic until the mirror has caught up; find out why it is slow",
     source="UnifiedLog.deleteOldSegments",
     commands=("mirror audit",),
 )
@@ -470,8 +468,8 @@ UNPAIRED: Final = FindingKind(
     name="mirror-unpaired",
     title="a partition is on one side only",
     severity=Severity.WARNING,
-    cause="The mirror writes each record to the partition of the same number. A partition that the target lacks is "
-    "not mirrored yet; one that the source lacks was filled by something else.",
+    cause="The mirror writes each record to the partition of the same number. A partition that is missing in the "
+    "target is not mirrored yet. A partition that is missing in the source was filled by another writer.",
     fix="wait for refresh.topics.interval.seconds, and look at the connector's log where it is still missing",
     source="MirrorSourceConnector.refreshTopicPartitions",
     commands=("mirror audit",),
@@ -481,8 +479,9 @@ MIRROR_BEGAN: Final = FindingKind(
     name="mirror-began",
     title="the source holds records before the first mirrored one",
     severity=Severity.INFO,
-    cause="The mirror began behind the log start of the source (auto.offset.reset=latest, or an offset that was set), "
-    "or the target no longer holds its first records. The verdict begins at the first record that both sides hold.",
+    cause="The mirror began after the log start of the source (auto.offset.reset=latest, or an offset that was "
+    "set), or the target no longer holds its first records. The verdict begins at the first record that both sides "
+    "hold.",
     fix="nothing, if it was intended",
     source="MirrorSourceTask.initializeConsumer (from 3.6 on)",
     commands=("mirror audit",),

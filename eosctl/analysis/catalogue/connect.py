@@ -10,8 +10,8 @@ SILENT: Final = FindingKind(
     title="worker does not answer",
     severity=Severity.ERROR,
     cause="Only the worker itself can report its settings.",
-    fix="start the worker or correct its address (--connect-url); give --connect-url without it if it is "
-    "permanently gone (the group drops it after session.timeout.ms, 10 s by default)",
+    fix="start the worker or correct its address (--connect-url); if it was removed for ever, give --connect-url "
+    "without it (the group drops it after session.timeout.ms, 10 s by default)",
     source="RootResource.serverInfo",
 )
 OTHER_KAFKA: Final = FindingKind(
@@ -67,7 +67,7 @@ DRAFT: Final = FindingKind(
     name="draft-names",
     title="names of KIP-618's draft",
     severity=Severity.WARNING,
-    cause="The draft said exactly.once.source.enabled and tasks-count-<connector>; releases say "
+    cause="The draft of KIP-618 has exactly.once.source.enabled and tasks-count-<connector>; releases have "
     "exactly.once.source.support and tasks-fencing-<connector>.",
     fix="replace exactly.once.source.enabled=true by exactly.once.source.support=preparing, roll, then enabled, roll",
     source="KIP-618; KafkaConfigBackingStore.TASK_COUNT_RECORD_PREFIX",
@@ -89,7 +89,7 @@ TWO_STEPS_AWAY: Final = FindingKind(
     title="worker two steps away from the target",
     severity=Severity.ERROR,
     cause="Every worker must be preparing before any is enabled. A leader that is disabled writes its task count "
-    "records outside a transaction, and no new leader can fence it: as a zombie leader it may write one too late.",
+    "records outside a transaction, and no new leader can fence it. As a zombie it may write a record too late.",
     fix="`eosctl upgrade-check --to preparing`, and roll to preparing first",
     source="KIP-618",
     commands=("upgrade-check",),
@@ -99,10 +99,10 @@ PLUGINS: Final = FindingKind(
     name="plugins-differ",
     title="workers with different plugins",
     severity=Severity.WARNING,
-    cause="Each worker loads the plugins of its own plugin.path. A task that is given to a worker without the class is "
+    cause="Each worker loads the plugins in its plugin.path. A task that is given to a worker without the class is "
     "FAILED there, and one of another version may keep offsets in another form. Workers from 4.1 on load several "
-    "versions of a class, and use the one that connector.plugin.version asks for, or the newest (KIP-891). An info "
-    "where no connector uses the class.",
+    "versions of a class. They use the version in connector.plugin.version, or the newest (KIP-891). An info where "
+    "no connector uses the class.",
     fix="install the same plugins in the same versions on every worker, and restart the workers one by one",
     source="Plugins.newConnector, Worker.startTask, PluginUtils.connectorVersionRequirement (from 4.1 on)",
 )
@@ -116,7 +116,7 @@ NO_GROUP: Final = FindingKind(
     name="no-such-group",
     title="no such group of workers",
     severity=Severity.ERROR,
-    cause="Transactional IDs begin with the group.id: with a wrong one nothing that is said about them is right.",
+    cause="Transactional IDs begin with the group.id: with a wrong group.id every finding about them is wrong.",
     fix="give --group-id the workers' group.id, and -b their brokers",
     source="KIP-618; Worker.taskTransactionalId, WorkerCoordinator.protocolType",
     commands=("migrate-offsets", "offsets restore", "offsets create-connector"),
@@ -166,12 +166,11 @@ ONE_ADDRESS: Final = FindingKind(
     name="shared-worker-address",
     title="workers that cannot reach each other",
     severity=Severity.ERROR,
-    cause="A task start asks the leader to fence, and every change is forwarded to the leader, at the "
-    "address that it advertises. If two members advertise the same address, or a member of a group "
-    "on several hosts advertises its loopback address, such a request reaches no worker (500, `IO "
-    "Error trying to forward REST request`) or a worker that is not the leader (409, `Cannot "
-    "complete request because of a conflicting operation`). The tasks that asked for a round of "
-    "fencing then turn FAILED.",
+    cause="A task start asks the leader to fence, and every change is forwarded to the leader, at the address that "
+    "it advertises. Two members may advertise the same address, or a member of a group on several hosts its "
+    "loopback address. Then such a request reaches no worker (500, `IO Error trying to forward REST request`) or a "
+    "worker that is not the leader (409, `Cannot complete request because of a conflicting operation`). The tasks "
+    "that requested a round of fencing then turn FAILED.",
     fix="set rest.advertised.host.name and rest.advertised.port of every worker to the address by which "
     "the other workers reach it, and restart them one by one",
     source="DistributedHerder.fenceZombieSourceTasks, RestClient.httpRequest",
@@ -181,9 +180,9 @@ POLICIES: Final = FindingKind(
     name="override-policies-differ",
     title="workers with different override policies",
     severity=Severity.WARNING,
-    cause="The worker that answers a request checks the overrides of a connector's clients by its own "
-    "policy, and so does each worker that starts one of its tasks: if only some workers allow the "
-    "connector's `producer.override.` settings, its tasks turn FAILED on the others.",
+    cause="The worker that answers a request checks the overrides of a connector's clients by its own policy. Each "
+    "worker that starts a task checks them, too. If only some workers allow the connector's `producer.override.` "
+    "settings, its tasks turn FAILED on the others.",
     fix="set connector.client.config.override.policy (and connector.client.config.override.allowlist) to the same "
     "value on every worker, and restart them one by one",
     source="AbstractHerder.validateClientOverrides, Worker.connectorClientConfigOverrides",
@@ -194,9 +193,9 @@ SIGNATURES: Final = FindingKind(
     title="signatures that a worker refuses",
     severity=Severity.ERROR,
     cause="With connect.protocol=sessioned workers sign their requests to the leader by "
-    "inter.worker.signature.algorithm. A leader takes only those in its inter.worker.verification.algorithms; others "
-    "end with 400 (`key signing algorithm used by other workers`), and the tasks that asked for a round of fencing are "
-    "FAILED.",
+    "inter.worker.signature.algorithm. A leader takes only those in its inter.worker.verification.algorithms; "
+    "others end with 400 (`key signing algorithm used by other workers`), and the tasks that requested a round of "
+    "fencing turn FAILED.",
     fix="have every worker's inter.worker.verification.algorithms hold the inter.worker.signature.algorithm of all "
     "(both are HmacSHA256 by default), and restart the workers one by one",
     source="DistributedHerder.requestNotSignedProperly, InternalRequestSignature.addToRequest",
@@ -206,12 +205,12 @@ ANSWERS_DIFFER: Final = FindingKind(
     name="preflight-differs",
     title="workers disagree on a connector",
     severity=Severity.WARNING,
-    cause="The worker that answers a request validates the config with the version of the plugin that it "
-    "has, or that connector.plugin.version chooses there (KIP-891, from 4.1 on). If workers have "
-    "different versions, the worker that answers decides whether the connector supports exactly-once "
-    "and whether its config is accepted. Each task runs the version that its worker has.",
-    fix="install the same plugins in the same versions on every worker and restart them one by one, or set "
-    "connector.plugin.version to one that supports exactly-once and that all of them have (PUT "
+    cause="The worker that answers a request validates the config with its own version of the plugin, or with the "
+    "version in connector.plugin.version (KIP-891, from 4.1 on). If workers have different versions, the worker "
+    "that answers decides whether the connector supports exactly-once and whether its config is accepted. Each "
+    "task runs its own worker's version.",
+    fix="install the same plugins in the same versions on every worker and restart them one by one. Or set "
+    "connector.plugin.version to a version that supports exactly-once and that all workers have (PUT "
     "/connectors/<connector>/config)",
     source="KIP-618, KIP-891; AbstractHerder.validateConnectorConfig, DistributedHerder.validateSourceConnectorConfig",
 )
@@ -237,8 +236,8 @@ TOO_OLD: Final = FindingKind(
     name="worker-too-old",
     title="worker before 3.3",
     severity=Severity.ERROR,
-    cause="Workers know exactly-once sources from Kafka 3.3.0 on. An older one ignores the setting, and nothing fences "
-    "the tasks that it runs.",
+    cause="Kafka 3.3.0 introduced exactly-once sources. An older one ignores the setting, and nothing fences the "
+    "tasks that it runs.",
     fix="upgrade the worker to Kafka 3.3 or newer and restart it; this may be the same restart that sets preparing",
     source="KIP-618; DistributedConfig.exactlyOnceSourceEnabled",
 )
@@ -258,7 +257,8 @@ BUGS: Final = FindingKind(
     severity=Severity.ERROR,
     cause="Each release fixes bugs of transactions and of exactly-once sources. The finding names the bugs of the "
     "versions that were seen. KAFKA-19012 is an error where workers have exactly-once enabled: their producers can "
-    "write records to another topic. Only the minor release of a broker is known, so it may have the fix already.",
+    "write records to another topic. Note: eosctl knows only the minor release of a broker, so the broker may have "
+    "the fix already.",
     fix="upgrade the workers, or the brokers, to the release that the finding names",
     source="Kafka's issues that the finding names",
 )
@@ -268,8 +268,8 @@ LISTS: Final = FindingKind(
     title="list with an empty part",
     severity=Severity.WARNING,
     cause="From 4.2 on clients and workers refuse a list setting with an empty part, such as a comma at its end "
-    "(ConfigException, `values must not be empty`): after the upgrade the worker does not start. Older ones accept it. "
-    "A part that is named twice is no fault: it counts once.",
+    "(ConfigException, `values must not be empty`). The worker does not start after the upgrade. Older ones accept "
+    "it. A part that is named twice is no fault: it counts once.",
     fix="remove the empty part from the worker's file before the upgrade",
     source="KIP-1161; ConfigDef.parseType; measured with 3.9.2 and 4.3.1",
 )
@@ -283,9 +283,9 @@ UNSUPPORTED: Final = FindingKind(
     name="exactly-once-unsupported",
     title="connector does not support exactly-once",
     severity=Severity.WARNING,
-    cause="A connector writes duplicates, regardless of the worker, if it does not keep its position in "
-    "source offsets, or if its source cannot be read again from that position.",
-    fix="use a release or a mode of the connector that supports it; its validation says which setting is in the way",
+    cause="A connector writes duplicates on any worker if it does not keep its position in source offsets, or if "
+    "its source cannot be read again from that position.",
+    fix="use a release or a mode of the connector that supports it; its validation names the setting that prevents it",
     source="KIP-618; SourceConnector.exactlyOnceSupport",
 )
 NEVER_ASKED: Final = FindingKind(
@@ -293,9 +293,9 @@ NEVER_ASKED: Final = FindingKind(
     name="exactly-once-not-required",
     title="exactly.once.support is not required",
     severity=Severity.INFO,
-    cause="The default, `requested`, checks nothing. A worker that is not enabled refuses `required` (400): the "
-    "worker that is asked, then the leader. So does each worker for a connector that does not implement "
-    "exactlyOnceSupport().",
+    cause="The default, `requested`, checks nothing. A worker that is not enabled refuses `required` (400). Both "
+    "the worker that gets the request and the leader check it. So does each worker for a connector that does not "
+    "implement exactlyOnceSupport().",
     fix="set exactly.once.support=required: PUT /connectors/<connector>/config",
     source="KIP-618; DistributedHerder.validateSourceConnectorExactlyOnceSupport",
 )
@@ -315,8 +315,8 @@ BREAKING: Final = FindingKind(
     name="override-breaks-idempotence",
     title="override breaks idempotence",
     severity=Severity.ERROR,
-    cause="An idempotent producer needs acks=all, at most 5 requests in flight and retries. A connector has the "
-    "worker's `producer.` settings where it has no `producer.override.` of its own.",
+    cause="An idempotent producer needs acks=all, at most 5 requests in flight and retries. A connector uses the "
+    "worker's `producer.` settings where its config has no `producer.override.` setting.",
     fix="remove the setting from the connector's config, or from the workers' files",
     source="ProducerConfig.postProcessAndValidateIdempotenceConfigs, Worker.baseProducerConfigs",
 )
@@ -336,9 +336,9 @@ INTERVAL: Final = FindingKind(
     name="transaction-interval-too-long",
     title="interval too long for the transaction timeout",
     severity=Severity.ERROR,
-    cause="The coordinator counts transaction.timeout.ms from the first record of a transaction, and aborts it then. "
-    "The task looks at transaction.boundary.interval.ms only after a poll returned, so the time of one poll and of "
-    "one batch comes on top of it. A warning from half the timeout on, an error from the timeout on.",
+    cause="The coordinator counts transaction.timeout.ms from the first record of a transaction, and aborts it "
+    "then. The task checks transaction.boundary.interval.ms only after a poll returned. Add the time of one poll "
+    "and of one batch to it. It is a warning from half the timeout on, and an error from the timeout on.",
     fix="set transaction.boundary.interval.ms well below producer.override.transaction.timeout.ms: the time of one "
     "poll and one batch comes on top",
     source="KIP-618, KIP-98; ExactlyOnceWorkerSourceTask.buildTransactionManager, "
@@ -360,7 +360,7 @@ DEDICATED: Final = FindingKind(
     name="mirror-without-internal-rest",
     title="dedicated MirrorMaker without internal REST",
     severity=Severity.WARNING,
-    cause="Nodes of a dedicated MirrorMaker open no REST server unless dedicated.mode.enable.internal.rest says so "
+    cause="Nodes of a dedicated MirrorMaker open a REST server only with dedicated.mode.enable.internal.rest=true "
     "(from 3.5 on). One node alone is its own leader and needs none; of several, only the leader can have tasks "
     "fenced.",
     fix="set dedicated.mode.enable.internal.rest=true and listeners on every node, and restart them",
@@ -371,25 +371,25 @@ FAILED: Final = FindingKind(
     name="tasks-failed",
     title="tasks of a source failed",
     severity=Severity.WARNING,
-    cause="Under exactly-once a task fails where fencing, its producer or its offsets topic fails; Connect does not "
-    "start it again by itself.",
+    cause="Under exactly-once a task fails where fencing, its producer or its offsets topic fails; Connect never "
+    "restarts it.",
     fix="read why: GET /connectors/<connector>/status; then restart each of them: POST "
-    "/connectors/<connector>/tasks/<task>/restart. `restart?includeTasks=true` does it with one request, but a leader "
-    "whose transactional ID expired or was fenced refuses that, and then every change until it is restarted (EOS110)",
+    "/connectors/<connector>/tasks/<task>/restart. `restart?includeTasks=true` restarts all with one request. But "
+    "a leader whose transactional ID expired or was fenced refuses that request, and then every change until it is "
+    "restarted (EOS110)",
     source="KIP-618; WorkerTask.onFailure",
 )
 UNBOUND: Final = FindingKind(
     id="EOS109",
     name="connector-transactions-unbound",
-    title="transactions that the connector ends, without a timeout of their own",
+    title="transactions that the connector ends, without their own timeout",
     severity=Severity.WARNING,
-    cause="With transaction.boundary=connector the connector says when its transaction ends, and nothing "
-    "else does. The coordinator aborts a transaction that is open for longer than "
-    "transaction.timeout.ms, and the task turns FAILED. The producer's default is 60000 ms, "
-    "regardless of the connector.",
+    cause="With transaction.boundary=connector only the connector decides when its transaction ends. The "
+    "coordinator aborts a transaction that is open for longer than transaction.timeout.ms, and the task turns "
+    "FAILED. The producer's default is 60000 ms, regardless of the connector.",
     fix="set producer.override.transaction.timeout.ms to more than its longest transaction takes (PUT "
-    "/connectors/<connector>/config; connector.client.config.override.policy must allow it), and to no more than "
-    "transaction.max.timeout.ms of the brokers",
+    "/connectors/<connector>/config; connector.client.config.override.policy must allow it), and at most to the "
+    "brokers' transaction.max.timeout.ms",
     source="ExactlyOnceWorkerSourceTask.buildTransactionManager, TransactionCoordinator.abortTimedOutTransactions",
 )
 
@@ -402,11 +402,11 @@ TOLERATED: Final = FindingKind(
     name="errors-tolerated",
     title="records that cannot be converted are dropped",
     severity=Severity.WARNING,
-    cause="With errors.tolerance=all a source task drops each record that a transform or a converter "
-    "refuses, and goes on. The offset of the next written record lies after the dropped record, so "
-    "the connector never reads the dropped record again. Only sinks have a dead letter queue. "
-    "Without exactly-once, records that the producer could not send are dropped, too.",
-    fix="set errors.tolerance=none: PUT /connectors/<connector>/config; for as long as it is `all`, set "
+    cause="With errors.tolerance=all a source task drops each record that a transform or a converter refuses. The "
+    "task continues. The offset of the next written record is after the dropped record, so the connector never "
+    "reads the dropped record again. Only sinks have a dead letter queue. Without exactly-once, records that the "
+    "producer could not send are dropped, too.",
+    fix="set errors.tolerance=none: PUT /connectors/<connector>/config; while it is `all`, set "
     "errors.log.enable=true, and watch total-records-skipped of the task's MBean task-error-metrics",
     source="AbstractWorkerSourceTask.sendRecords, ExactlyOnceWorkerSourceTask.recordDropped, "
     "WorkerSourceTask.producerSendFailed; SinkConnectorConfig.DLQ_PREFIX",
@@ -432,9 +432,9 @@ HISTORY: Final = FindingKind(
     "the connector builds a wrong schema or the task fails: `The db history topic or its content is "
     "fully or partially missing`. The offsets alone do not bring it back. A warning where only the "
     "number of partitions differs.",
-    fix="`kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name <topic> --add-config "
-    "cleanup.policy=delete,retention.ms=-1,retention.bytes=-1`; where records are gone already, take "
-    "snapshot.mode=recovery of Debezium",
+    fix="`kafka-configs.sh --bootstrap-server <broker> --alter --entity-type topics --entity-name <topic> "
+    "--add-config cleanup.policy=delete,retention.ms=-1,retention.bytes=-1`; where records were already deleted, "
+    "use Debezium's snapshot.mode=recovery",
     source="Debezium: KafkaSchemaHistory, where it recovers records and where it checks its topic",
 )
 
@@ -447,21 +447,19 @@ QUIET: Final = FindingKind(
     name="task-quiet",
     title="task commits nothing, longer than ever in its history",
     severity=Severity.WARNING,
-    cause="A task commits a transaction for what its connector's poll returns. Without changes it commits "
-    "nothing. If the connector waits for ever in poll, it commits nothing either: the task is "
-    "RUNNING in both cases. So this is no proof of a fault; the source may be idle. eosctl reports "
-    "it when the task committed nothing for three times the longest interval between two commits of "
-    "its history, and for at least a minute. It is a warning if the history reaches back a week, "
-    "information if it has less. Commits at random times at a constant rate are found with a "
-    "probability below 0.6 % during a time as long as the history. A transform that drops every "
-    "record, or errors.tolerance=all, has the same effect: Connect writes no offset for a dropped "
-    "record, so the position does not move, and the source keeps its log from that position. While a "
-    "task is PAUSED it commits nothing either, and the pause counts as an interval.",
-    fix="look whether the source has changes that are not in the topics. If it has none, do nothing (a "
-    "heartbeat of the connector, as heartbeat.interval.ms of Debezium, shows the difference); if it "
-    "has some, look where the connector waits (jstack of the worker: thread "
-    "task-thread-<connector>-<task>), then restart the task: POST "
-    "/connectors/<connector>/tasks/<task>/restart",
+    cause="A task commits a transaction for what its connector's poll returns. Without changes it commits nothing. "
+    "If the connector waits for ever in poll, it commits nothing either: the task is RUNNING in both cases. So "
+    "this is no proof of a fault; the source may be idle. The rule reports a task without a commit for a minute "
+    "and for three times the longest interval between its earlier commits. It is a warning if the history reaches "
+    "back a week, information if it has less. Commits at random times at a constant rate are found with a "
+    "probability below 0.6 % during a time as long as the history. A transform that drops every record, or "
+    "errors.tolerance=all, has the same effect: Connect writes no offset for a dropped record, so the position "
+    "does not move, and the source keeps its log from that position. While a task is PAUSED it commits nothing "
+    "either, and the pause counts as an interval.",
+    fix="look whether the source has changes that are not in the topics. If it has none, do nothing (a heartbeat "
+    "of the connector, such as Debezium's heartbeat.interval.ms, shows the difference). If it has some, find where "
+    "the connector waits (jstack of the worker: thread task-thread-<connector>-<task>), then restart the task: "
+    "POST /connectors/<connector>/tasks/<task>/restart",
     source="KIP-618; AbstractWorkerSourceTask.execute, ExactlyOnceWorkerSourceTask.commitTransaction",
 )
 
@@ -480,9 +478,9 @@ THIN: Final = FindingKind(
     name="output-loses-committed",
     title="output topics that may lose committed records",
     severity=Severity.WARNING,
-    cause="A transaction is as durable as the partitions that it wrote to. With one replica, or with a leader that was "
-    "elected uncleanly, committed records are lost while the source offsets that say so remain. With "
-    "min.insync.replicas below 2 a write may be in one replica alone (an info).",
+    cause="A transaction is as durable as the partitions it wrote to. With one replica, or after an unclean leader "
+    "election, committed records may be lost while their source offsets remain. With min.insync.replicas below 2 a "
+    "write may exist in only one replica (an info).",
     fix="raise the replication factor of these topics to 3 with kafka-reassign-partitions.sh, then "
     f"{SET}min.insync.replicas=2,unclean.leader.election.enable=false`",
     source="Partition.appendRecordsToLeader, Partition.maybeIncrementLeaderHW",
@@ -556,10 +554,10 @@ LONG_ON_SHARED: Final = FindingKind(
     title="long transactions on a shared offsets topic",
     severity=Severity.WARNING,
     cause="Each task that starts reads its offsets topic to the end, and an open transaction of another connector "
-    "holds that end back. A transaction whose worker is lost stays open until transaction.timeout.ms has passed, or "
-    "until the task is started on another worker, which happens after scheduled.rebalance.max.delay.ms (5 minutes). "
-    "It is found where the timeout is longer than that.",
-    fix="give the connector an offsets topic of its own (`eosctl migrate-offsets --connector <connector> --to-topic "
+    "holds that end back. If its worker is lost, a transaction stays open until transaction.timeout.ms has passed "
+    "or another worker starts the task. The group waits scheduled.rebalance.max.delay.ms (5 minutes) before it "
+    "starts the task. It is found where the timeout is longer than that.",
+    fix="give the connector its own offsets topic (`eosctl migrate-offsets --connector <connector> --to-topic "
     "<topic>`), or lower producer.override.transaction.timeout.ms",
     source="KIP-618; ConnectorOffsetBackingStore.start, KafkaBasedLog.readToLogEnd",
 )
@@ -571,7 +569,7 @@ HELD_BACK: Final = FindingKind(
     cause="A `read_committed` consumer gets no record beyond the last stable offset, which is the first "
     "record of a transaction that has not ended. Its coordinator aborts it when its timeout has "
     "passed; no commit of another producer helps.",
-    fix="see which groups wait: `eosctl transactions lso`. Where its producer is gone: `eosctl fence "
+    fix="see which groups wait: `eosctl transactions lso`. If its producer has ended for ever: `eosctl fence "
     "--transactional-id <transactional-id>` ends it now",
     source="KIP-98; TransactionCoordinator.abortTimedOutTransactions",
 )

@@ -6,8 +6,8 @@ from eosctl.model.report import FindingKind, OlderFix, Severity
 from eosctl.model.versions import STOPPED_STATE
 
 ONCE_MORE: Final = (
-    "a task that is FAILED then with `Failed to write to config topic`, because the leader's transactional ID had "
-    "expired, once more"
+    "restart a task again that is FAILED then with `Failed to write to config topic`: the leader's transactional "
+    "ID had expired"
 )
 
 RESTART_CONNECTOR: Final = (
@@ -20,8 +20,8 @@ WRITE_TASK_CONFIGS: Final = (
 )
 OLDER_WRITE: Final = OlderFix(
     STOPPED_STATE,
-    f"{RESTART_CONNECTOR}delete the connector (DELETE /connectors/<connector>; its offsets stay), see that none of its "
-    "tasks runs any more, then create it again with the same config (PUT /connectors/<connector>/config)",
+    f"{RESTART_CONNECTOR}delete the connector (DELETE /connectors/<connector>; its offsets stay), check that no "
+    "task of it runs, then create it again with the same config (PUT /connectors/<connector>/config)",
 )
 
 NOT_A_CONFIG_TOPIC: Final = FindingKind(
@@ -29,7 +29,7 @@ NOT_A_CONFIG_TOPIC: Final = FindingKind(
     name="not-a-config-topic",
     title="not a config topic",
     severity=Severity.ERROR,
-    cause="None of its records has a key that Connect knows.",
+    cause="No record of it has a key that Connect knows.",
     fix="name the topic that config.storage.topic of the workers names: --config-topic TOPIC",
     source="KafkaConfigBackingStore.onCompletion",
     commands=("inspect-config",),
@@ -65,13 +65,12 @@ OPEN_TRANSACTION: Final = FindingKind(
     name="open-transaction",
     title="open transaction blocks the config topic",
     severity=Severity.WARNING,
-    cause="Workers with exactly-once read committed, and an open transaction holds everything behind it back.",
-    fix="wait for its timeout; if it stays, `eosctl transactions describe connect-cluster-<group.id>` "
-    "shows whether it is the leader's, and `eosctl fence --transactional-id <id>` ends it (a fenced "
-    "leader answers 500 to the next config change, and then initializes its ID again; do not send it "
-    "`restart?includeTasks=true`: after that request it refuses every change until it is restarted); "
-    "if no coordinator knows the transaction, abort it with `eosctl transactions abort --topic "
-    "<topic> --partition 0`",
+    cause="Workers with exactly-once use read_committed, and an open transaction hides all later records.",
+    fix="wait for its timeout. If it stays open, `eosctl transactions describe connect-cluster-<group.id>` shows "
+    "whether it is the leader's, and `eosctl fence --transactional-id <id>` ends it. A fenced leader answers 500 "
+    "to the next config change, and then initializes its ID again. Do not send it `restart?includeTasks=true`: "
+    "after that request it refuses every change until it is restarted. If no coordinator knows the transaction, "
+    "abort it with `eosctl transactions abort --topic <topic> --partition 0`",
     source="KIP-618; KafkaBasedLog.readToLogEnd",
     commands=("inspect-config",),
 )
@@ -80,7 +79,7 @@ POISON_RECORD: Final = FindingKind(
     name="poison-record",
     title="poison record in the config topic",
     severity=Severity.ERROR,
-    cause="Some malformed records make a worker drop the rest of a poll, so that workers differ in what they know.",
+    cause="Some malformed records make a worker drop the rest of a poll. Then the workers' views of the topic differ.",
     fix="have Connect write a good record of the same key (PUT /connectors/<connector>/config with a change); "
     "compaction then removes the old one",
     source="KafkaConfigBackingStore.onCompletion",
@@ -91,12 +90,12 @@ FATAL_RECORD: Final = FindingKind(
     name="fatal-record",
     title="record that keeps workers from starting",
     severity=Severity.ERROR,
-    cause="Some malformed records stop a worker while it starts. A running worker loses the remaining "
-    "records of the same poll. Before 3.9 it stops reading the topic (`Unexpected exception in "
-    "Thread[KafkaBasedLog Work Thread`), and cannot be restarted while the record is there.",
-    fix="before any worker is restarted, set cleanup.policy=compact on the topic: the log cleaner removes records "
-    "without key, once their segment is closed (segment.ms, 7 days: lower it for a while). A session key of a bad form "
-    "is followed by the leader's next one (inter.worker.key.ttl.ms, 1 hour)",
+    cause="Some malformed records stop a worker while it starts. A running worker loses the remaining records of "
+    "the same poll. Before 3.9 it stops reading the topic (`Unexpected exception in Thread[KafkaBasedLog Work "
+    "Thread`), and cannot be restarted while the topic has the record.",
+    fix="before you restart any worker, set cleanup.policy=compact on the topic. The log cleaner removes records "
+    "without a key after their segment is closed (segment.ms, 7 days: lower it for a while). A session key of a "
+    "bad form is followed by the leader's next one (inter.worker.key.ttl.ms, 1 hour)",
     source="KafkaConfigBackingStore.onCompletion, KafkaBasedLog.poll, Cleaner.shouldRetainRecord",
     commands=("inspect-config",),
 )
@@ -105,7 +104,7 @@ MALFORMED_RECORD: Final = FindingKind(
     name="malformed-record",
     title="malformed record in the config topic",
     severity=Severity.WARNING,
-    cause="Workers log such a record and ignore it.",
+    cause="Workers log this record and ignore it.",
     fix="have Connect write a good record of the same key (PUT /connectors/<connector>/config, /pause or /resume); "
     "compaction then removes the old one",
     source="KafkaConfigBackingStore.onCompletion",
@@ -116,7 +115,7 @@ INVALID_KEYS: Final = FindingKind(
     name="invalid-keys",
     title="unknown keys in the config topic",
     severity=Severity.INFO,
-    cause="Workers log such a key and ignore it.",
+    cause="Workers log this key and ignore it.",
     fix="nothing; find out what else writes to this topic, which only Connect should",
     source="KafkaConfigBackingStore.onCompletion",
     commands=("inspect-config",),
@@ -138,14 +137,14 @@ TASK_COUNT_MISMATCH: Final = FindingKind(
     name="task-count-mismatch",
     title="task count record does not fit",
     severity=Severity.WARNING,
-    cause="The next round fences as many producers as the record says.",
-    fix="stop it (PUT /connectors/<connector>/stop), see that none of its tasks runs any more, then resume it (PUT "
-    "/connectors/<connector>/resume), which commits, fences and records again",
+    cause="The next round fences the number of producers in the record.",
+    fix="stop it (PUT /connectors/<connector>/stop), check that no task of it runs, then resume it (PUT "
+    "/connectors/<connector>/resume). The workers then commit, fence and record again",
     older=OlderFix(
         STOPPED_STATE,
-        "delete it (DELETE /connectors/<connector>; its offsets stay), see that none of its tasks runs any more, then "
-        "create it again with the same config (PUT /connectors/<connector>/config), which commits, fences and records "
-        "again",
+        "delete it (DELETE /connectors/<connector>; its offsets stay), check that no task of it runs, then create "
+        "it again with the same config (PUT /connectors/<connector>/config). The workers then commit, fence and "
+        "record again",
     ),
     source="KIP-618; DistributedHerder.fenceZombieSourceTasks, KafkaConfigBackingStore.putTaskCountRecord",
     commands=("inspect-config",),
@@ -166,7 +165,7 @@ INCONSISTENT_CONNECTOR: Final = FindingKind(
     name="inconsistent-connector",
     title="task configs are missing",
     severity=Severity.ERROR,
-    cause="Compaction may leave a commit without its configs; a worker that starts then runs no tasks of the "
+    cause="Compaction may keep a commit and delete its configs. A worker that starts then runs no tasks of the "
     "connector. inspect-config and doctor report a warning, audit an error.",
     fix=WRITE_TASK_CONFIGS,
     older=OLDER_WRITE,
@@ -201,9 +200,9 @@ IMPOSSIBLE_CONNECTOR: Final = FindingKind(
     name="impossible-connector",
     title="connector that cannot run",
     severity=Severity.ERROR,
-    cause="A worker takes any name of a topic into a connector's config, and any config that it finds in the config "
-    "topic. Such a connector or its tasks turn FAILED, and all others go on. A name that is too long for the group's "
-    "protocol ends every worker.",
+    cause="A worker takes any name of a topic into a connector's config, and any config that it finds in the "
+    "config topic. This connector or its tasks turn FAILED. All other connectors continue. A name that is too long "
+    "for the group's protocol ends every worker.",
     fix="write its config again: PUT /connectors/<connector>/config, or delete it: DELETE /connectors/<connector>",
     source="Topic.validate, ConnectorConfig.configDef, IncrementalCooperativeConnectProtocol.serializeAssignment",
     commands=("inspect-config", "acl-plan", "offsets show"),
@@ -220,10 +219,10 @@ MISSING: Final = FindingKind(
     name="missing-internal-topic",
     title="internal topic is missing",
     severity=Severity.ERROR,
-    cause="A worker creates those that are missing when it starts. So while workers run, either they use topics of "
-    "other names, or somebody deleted these, and the next start creates them empty.",
-    fix="name the workers' topics: --config-topic, --worker-offsets-topic, --status-topic. If one was deleted, save "
-    "what the workers still know (GET /connectors?expand=info) before any of them is restarted",
+    cause="A worker creates missing topics when it starts. So while workers run, either they use topics of other "
+    "names, or somebody deleted these, and the next start creates them empty.",
+    fix="name the workers' topics: --config-topic, --worker-offsets-topic, --status-topic. If one was deleted, "
+    "save the workers' last state (GET /connectors?expand=info) before you restart any of them",
     source="TopicAdmin.createTopics",
 )
 PARTITIONS: Final = FindingKind(
@@ -232,8 +231,8 @@ PARTITIONS: Final = FindingKind(
     title="config topic with several partitions",
     severity=Severity.ERROR,
     cause="The order of its records is their meaning, and Kafka keeps order within a partition only.",
-    fix="create a topic with 1 partition and cleanup.policy=compact, copy the records of all partitions into it in the "
-    "order of their timestamps, and set config.storage.topic of all workers to it",
+    fix="create a topic with 1 partition and cleanup.policy=compact. Copy the records of all partitions into it in "
+    "the order of their timestamps. Then set config.storage.topic of all workers to it",
     source="KafkaConfigBackingStore.start",
     commands=("inspect-config",),
 )
@@ -275,15 +274,15 @@ OWN_MISSING: Final = FindingKind(
     name="own-offsets-topic-missing",
     title="connector's own offsets topic is missing",
     severity=Severity.ERROR,
-    cause="A worker creates it when the connector or a task starts. Where tasks have run since, somebody deleted it: "
-    "the next start creates it empty, and the connector begins from nothing.",
+    cause="A worker creates it when the connector or a task starts. If tasks have run since, somebody deleted it. "
+    "The next start creates it empty, and the connector begins without an offset.",
     fix="restore the connector's offsets before it is restarted: create the topic with cleanup.policy=compact, and "
     "`eosctl offsets restore <file> --connector <connector> --stop --resume` with an export from before",
     older=OlderFix(
         STOPPED_STATE,
-        "restore the connector's offsets before it is restarted: create the topic with cleanup.policy=compact, delete "
-        "the connector (DELETE /connectors/<connector>), `eosctl offsets restore <file> --connector <connector>` with "
-        "an export from before, then create it again (PUT /connectors/<connector>/config)",
+        "restore the connector's offsets before you restart it. Create the topic with cleanup.policy=compact. "
+        "Delete the connector (DELETE /connectors/<connector>). Run `eosctl offsets restore <file> --connector "
+        "<connector>` with an earlier export. Then create the connector again (PUT /connectors/<connector>/config)",
     ),
     source="Worker.offsetStoreForExactlyOnceSourceTask, TopicAdmin.createTopics",
 )
@@ -292,7 +291,7 @@ NOT_A_STATUS_TOPIC: Final = FindingKind(
     name="not-a-status-topic",
     title="not a status topic",
     severity=Severity.ERROR,
-    cause="None of its first records has a key that Connect knows.",
+    cause="No key of its first records is known to Connect.",
     fix="name the topic that status.storage.topic of the workers names: --status-topic TOPIC",
     source="KafkaStatusBackingStore.read",
     is_misnaming=True,
@@ -310,12 +309,12 @@ UNDELETABLE: Final = FindingKind(
     name="offsets-undeletable",
     title="offsets that REST cannot delete",
     severity=Severity.INFO,
-    cause="From 3.8 on tombstones go to the workers' offsets topic first, and the connector's own topic, or that in "
-    "the other Kafka cluster that its producer writes to, is written from that answer. By then the transaction is "
-    "over (`Cannot add partition … while in state READY`), and the request ends with the 90 s that REST gives it "
-    "(KAFKA-15018; measured with 3.9.2 and 4.3.1, and fine in 3.6.2). A running task whose commit holds a null offset "
-    "commits its records without their offsets, turns FAILED, and writes them again at each start: such a connector "
-    "needs the workers' offsets topic.",
+    cause="From 3.8 on a worker writes tombstones to the worker-global offsets topic first. After that answer it "
+    "writes to the connector-specific topic, or to the topic in the producer's other Kafka cluster. By then the "
+    "transaction has ended (`Cannot add partition … while in state READY`), and the REST request times out after "
+    "90 s (KAFKA-15018; measured with 3.9.2 and 4.3.1, and fine in 3.6.2). If a commit of a running task holds a "
+    "null offset, the task commits its records without their offsets and turns FAILED. It writes them again at "
+    "each start. Use the worker-global offsets topic for this connector.",
     fix="reset with eosctl: `eosctl offsets export <file> --connector <connector>`, set the offsets in the file to "
     "null, and `eosctl offsets restore <file> --connector <connector> --stop --resume`",
     source="KIP-875, KAFKA-15018; ConnectorOffsetBackingStore.set",
@@ -328,9 +327,10 @@ SHADOWED_OFFSET: Final = FindingKind(
     name="shadowed-offset",
     title="shadowed offset",
     severity=Severity.ERROR,
-    cause="The merged view puts a missing offset of the own topic over the worker's: the connector begins from nothing "
-    "and copies everything again. Measured: 1,000 duplicates of 1,000 records. A warning where the own topic has other "
-    "offsets of the connector: it runs with them, and may no longer read the source partitions that are missing there.",
+    cause="The merged view puts a missing offset of the own topic over the worker's: the connector begins from "
+    "nothing and copies everything again. Measured: 1,000 duplicates of 1,000 records. It is a warning if the "
+    "connector-specific topic has other offsets. The connector runs with them, and may no longer read the source "
+    "partitions that are missing there.",
     fix="stop it (PUT /connectors/<connector>/stop), take offsets.storage.topic out of its config (PUT "
     "/connectors/<connector>/config), then move: `eosctl migrate-offsets --connector <connector> --to-topic <topic> "
     "--stop --set-config --resume`",
@@ -382,8 +382,8 @@ OFFSETS_WRITTEN_ELSEWHERE: Final = FindingKind(
     severity=Severity.ERROR,
     cause="Offsets are read from where they are written only if the producer's and the consumer's bootstrap.servers "
     "are both overridden, or neither.",
-    fix="override bootstrap.servers of the connector's producer, consumer and admin alike (producer.override.…, "
-    "consumer.override.…, admin.override.bootstrap.servers)",
+    fix="override bootstrap.servers of the connector's producer, consumer and admin with one value "
+    "(producer.override.…, consumer.override.…, admin.override.bootstrap.servers)",
     source="KIP-618; Worker.offsetStoreForExactlyOnceSourceTask",
     commands=("offsets show",),
 )
@@ -408,12 +408,11 @@ KEY_IN_TWO_PARTITIONS: Final = FindingKind(
     severity=Severity.ERROR,
     cause="Compaction is per partition, so both values stay and the order of reading decides. Something wrote with "
     "another partitioner than Java's (librdkafka's default is one), or partitions were added.",
-    fix="stop the connector, put the right offset into every partition that holds the key (`eosctl "
-    "offsets restore <file> --connector <connector>`), and move it to a new topic (`eosctl "
-    "migrate-offsets --connector <connector> --to-topic <topic>`); or write a tombstone for each key "
-    "into every partition except the partition that murmur2 gives, and let compaction remove it "
-    "(delete.retention.ms=0) before a worker starts: a worker that reads the tombstone last forgets "
-    "the offset",
+    fix="stop the connector. Write the right offset to every partition that holds the key (`eosctl offsets restore "
+    "<file> --connector <connector>`), and move the connector to a new topic (`eosctl migrate-offsets --connector "
+    "<connector> --to-topic <topic>`). Or write a tombstone for each key to every partition except the one that "
+    "murmur2 selects, and let compaction remove it (delete.retention.ms=0) before a worker starts. A worker that "
+    "reads the tombstone last forgets the offset",
     source="KafkaBasedLog.send, KafkaOffsetBackingStore.set",
     commands=(
         "offsets show",
@@ -427,7 +426,7 @@ LOGICAL_DUPLICATES: Final = FindingKind(
     title="one source partition under two keys",
     severity=Severity.WARNING,
     cause="Connect compares keys byte for byte.",
-    fix="see which of them the connector goes on writing, and write a tombstone under the others",
+    fix="find the key that the connector still writes, and write a tombstone for each other key",
     source="OffsetStorageReaderImpl.offsets",
     commands=(
         "offsets show",
@@ -439,8 +438,8 @@ MALFORMED_OFFSETS_KEY: Final = FindingKind(
     name="malformed-offsets-key",
     title="malformed offsets key",
     severity=Severity.ERROR,
-    cause="Workers log and ignore such a key. Workers of 3.5.0, 3.5.1 and 3.6.0 lose the records after it "
-    "in the same poll (KAFKA-15800).",
+    cause="Workers log and ignore this key. Workers of 3.5.0, 3.5.1 and 3.6.0 lose the records after it in the "
+    "same poll (KAFKA-15800).",
     fix="find out what else writes to this topic, which only Connect should, and write a tombstone under each such key",
     source="KAFKA-15800; OffsetUtils.processPartitionKey (from 3.5 on)",
     commands=(
@@ -453,7 +452,7 @@ NOT_AN_OFFSETS_TOPIC: Final = FindingKind(
     name="not-an-offsets-topic",
     title="not an offsets topic",
     severity=Severity.ERROR,
-    cause="None of its records has a key that Connect knows.",
+    cause="No record of it has a key that Connect knows.",
     fix="change nothing in this topic; name the topic that offset.storage.topic of the workers (or "
     "offsets.storage.topic of the connector) names: --worker-offsets-topic TOPIC",
     source="OffsetUtils.processPartitionKey (from 3.5 on)",
@@ -465,11 +464,11 @@ OFFSETS_OPEN_TRANSACTION: Final = FindingKind(
     name="open-transaction",
     title="open transaction blocks an offsets topic",
     severity=Severity.WARNING,
-    cause="Tasks of workers that are enabled, and all tasks whose offsets topic is their own, read "
-    "committed, and wait for an open transaction before they start. While no worker is enabled, no "
-    "worker waits for one in the workers' topic, and it is an info.",
-    fix="look again: a commit in progress ends by itself. If it does not, find its transactional ID and fence it with "
-    "`eosctl fence`, or let transaction.timeout.ms pass",
+    cause="Tasks of enabled workers, and all tasks with a connector-specific offsets topic, use read_committed. "
+    "They wait for an open transaction before they start. While no worker is enabled, no worker waits for one in "
+    "the workers' topic, and it is an info.",
+    fix="look again: a commit in progress ends within seconds. If it does not, find its transactional ID and fence "
+    "it with `eosctl fence`, or let transaction.timeout.ms pass",
     source="KIP-618; KafkaBasedLog.readToLogEnd",
     commands=("offsets show",),
 )
@@ -488,9 +487,10 @@ PRODUCES_ELSEWHERE: Final = FindingKind(
     name="produces-elsewhere",
     title="connector produces to another Kafka cluster",
     severity=Severity.ERROR,
-    cause="A task that writes offsets with its own producer (exactly-once enabled, or an offsets topic of its own) "
-    "keeps them, and its transactional IDs, in the cluster that producer.override.bootstrap.servers leads to. An info "
-    "in `offsets show`; an error where a plan would read or write in the wrong cluster.",
+    cause="With exactly-once enabled, or with a connector-specific offsets topic, a task writes offsets with its "
+    "own producer. The offsets and transactional IDs are then in the cluster of "
+    "producer.override.bootstrap.servers. An info in `offsets show`; an error where a plan would read or write in "
+    "the wrong cluster.",
     fix="give the brokers of the cluster where its offsets are with -b, and the workers with --connect-url",
     source="KIP-618, KIP-875",
     commands=(
@@ -522,10 +522,10 @@ UNCOMMITTED_OFFSET: Final = FindingKind(
     "an offset, although no `read_committed` consumer has received them. Measured: lines 101 to 150 "
     "of 150 never came. Workers that are enabled do not see it, so it is an info there until they go "
     "back to preparing or disabled.",
-    fix=f"{EXPORT_COMMITTED}, then `eosctl offsets restore <connector>.json --connector <connector> --stop --resume` "
-    f"{NEVER_COMMITTED}. Without --stop and --resume where the connector was deleted: Connect keeps its offsets, and a "
-    "new one of its name begins there. On the way back from enabled keep the source connectors stopped until the roll "
-    "is over (PUT /connectors/<connector>/stop)",
+    fix=f"{EXPORT_COMMITTED}, then `eosctl offsets restore <connector>.json --connector <connector> --stop "
+    f"--resume` {NEVER_COMMITTED}. If the connector was deleted, omit --stop and --resume: Connect keeps its "
+    "offsets, and a new one of its name begins there. On the way back from enabled keep the source connectors "
+    "stopped until the roll is over (PUT /connectors/<connector>/stop)",
     older=OlderFix(
         STOPPED_STATE,
         f"{EXPORT_COMMITTED}, {DELETED}, `eosctl offsets restore <connector>.json --connector <connector>`, then "

@@ -19,8 +19,8 @@ SOURCE_TOPIC_ASSUMED: Final = FindingKind(
     name="source-topic-assumed",
     title="source topic is assumed",
     severity=Severity.WARNING,
-    cause="The connector does not exist, and the config topic does not hold its config any more. If it had a topic of "
-    "its own, the offsets in the workers' topic are copies that may be older.",
+    cause="The connector does not exist, and the config topic no longer holds its config. If it had a "
+    "connector-specific offsets topic, the worker-global offsets topic holds copies that may be older.",
     fix="--offsets-topic names the topic that it used",
     source="KIP-618",
     commands=("migrate-offsets",),
@@ -42,7 +42,7 @@ TARGET_CONNECTOR_UNKNOWN: Final = FindingKind(
     name="target-connector-unknown",
     title="state of the target connector is unknown",
     severity=Severity.WARNING,
-    cause="A connector that runs while its offsets are written goes on from those that it had.",
+    cause="A connector that runs while its offsets are written ignores them and continues from its earlier offsets.",
     fix="--to-connect-url or --to-config-topic lets eosctl look; if it runs there, stop it first",
     source="KIP-875",
     commands=("migrate-offsets",),
@@ -52,8 +52,8 @@ TARGET_CONNECTOR_EXISTS: Final = FindingKind(
     name="target-connector-exists",
     title="target connector exists",
     severity=Severity.WARNING,
-    cause="It keeps its own config, and resumes where the other connector was.",
-    fix="does it read what the other one reads? If it does not, take another name, or delete it first",
+    cause="It keeps its config and resumes from the other connector's offsets.",
+    fix="check that both connectors read the same source If it does not, take another name, or delete it first",
     source="KIP-618",
     commands=("migrate-offsets",),
 )
@@ -63,8 +63,8 @@ WORKERS_ANSWER_OTHERWISE: Final = FindingKind(
     title="workers answer other offsets",
     severity=Severity.ERROR,
     cause="The workers keep the connector's offsets somewhere else than in the topic that the plan reads.",
-    fix="name the topic that the workers use: --worker-offsets-topic is their offset.storage.topic; --offsets-topic "
-    "takes the offsets from that topic whatever they answer",
+    fix="name the workers' topic: --worker-offsets-topic is their offset.storage.topic; --offsets-topic reads the "
+    "offsets from another topic, regardless of the workers' answer",
     source="KIP-875",
     commands=("migrate-offsets",),
 )
@@ -73,7 +73,7 @@ KEY_IN_FOREIGN_PARTITION: Final = FindingKind(
     name="key-in-foreign-partition",
     title="target has the key in another partition",
     severity=Severity.ERROR,
-    cause="A Java producer writes the key to the partition that murmur2 gives; both values would live on.",
+    cause="A Java producer writes the key to the partition that murmur2 selects. The topic would keep both values.",
     fix="move to a new topic",
     source="KafkaBasedLog.send, KafkaOffsetBackingStore.set",
     commands=("migrate-offsets",),
@@ -85,7 +85,7 @@ OFFSETS_CONFLICT: Final = FindingKind(
     severity=Severity.ERROR,
     cause="Both topics hold an offset of the same source partition, with different values. A warning where --merge "
     "decides.",
-    fix="--merge keep-source or keep-target says which is right",
+    fix="choose the right value with --merge keep-source or keep-target",
     source="KIP-618",
     commands=("migrate-offsets",),
 )
@@ -95,7 +95,7 @@ OFFSETS_ONLY_IN_TARGET: Final = FindingKind(
     title="offsets that only the target has",
     severity=Severity.ERROR,
     cause="The connector will start from them as well. A warning where --merge decides.",
-    fix="--merge keep-source or keep-target leaves them as they are; the connector will start from them",
+    fix="--merge keep-source or keep-target keeps them; the connector will start from them",
     source="KIP-618",
     commands=("migrate-offsets",),
 )
@@ -106,8 +106,8 @@ SOURCE_PARTITION_UNCLEAR: Final = FindingKind(
     severity=Severity.ERROR,
     cause="Connect compares keys byte for byte, so an offset has to be written under the bytes that the connector "
     "writes.",
-    fix="leave it out of the file, or let the connector commit it once itself; --create-keys takes the order of the "
-    "file, which is that of the topic where eosctl exported it",
+    fix="remove it from the file, or let the connector commit it once; --create-keys uses the order of the file "
+    "(an export keeps the order of its topic)",
     source="KIP-875",
     commands=("offsets restore", "offsets create-connector"),
 )
@@ -116,9 +116,9 @@ CONNECTOR_UNKNOWN: Final = FindingKind(
     name="connector-unknown",
     title="connector does not exist",
     severity=Severity.WARNING,
-    cause="No connector of this name exists, and it has no offsets: one of this name will begin from those that are "
-    "restored.",
-    fix="is the name spelt as it is?",
+    cause="No connector of this name exists, and no offsets. A new connector of this name will begin from the "
+    "restored offsets.",
+    fix="check the spelling of the name",
     source="KIP-875",
     commands=("offsets restore",),
 )
@@ -127,9 +127,9 @@ POSITION_AT_SOURCE: Final = FindingKind(
     name="position-at-source",
     title="what the source has of a position",
     severity=Severity.WARNING,
-    cause="A connector can begin only where its source still has what follows. PostgreSQL streams nothing from before "
-    "the slot's confirmed_flush_lsn to Debezium, whatever its offset says. An info where the source has all of it or "
-    "was not asked.",
+    cause="A connector can begin only where its source still has what follows. PostgreSQL streams no change before "
+    "the slot's confirmed_flush_lsn to Debezium, regardless of Debezium's offset. It is an info if the source has "
+    "all changes or was not read.",
     fix="--source-dsn asks a PostgreSQL; rows that the source no longer streams are sent again by a new snapshot",
     source="KIP-875; StartLogicalReplication of PostgreSQL",
     commands=("offsets restore", "offsets create-connector"),
@@ -139,11 +139,11 @@ OFFSET_UNLIKE_BEFORE: Final = FindingKind(
     name="offset-unlike-before",
     title="offset of another shape than the connector's",
     severity=Severity.ERROR,
-    cause="The offset has other members than the one that it replaces, or values of other types, or a number that no "
-    "source has, as a misspelt or edited file has. A task that does not find its member begins from nothing, or fails. "
-    "A warning where only members that the kind of source does not need differ, as in Debezium's snapshots, or with "
+    cause="The offset differs in members or types from the present offset, or has a number that no source has. A "
+    "misspelt or edited file causes this. A task that does not find its member begins from nothing, or fails. A "
+    "warning where only members that the kind of source does not need differ, as in Debezium's snapshots, or with "
     "--force.",
-    fix="compare with BEFORE in the plan, correct the file; --force writes it as it is",
+    fix="compare with BEFORE in the plan, correct the file; --force writes the offset unchanged",
     source="KIP-875",
     commands=("offsets restore", "offsets create-connector"),
 )
@@ -152,8 +152,8 @@ RECORDS_SKIPPED: Final = FindingKind(
     name="records-skipped",
     title="records would never be copied",
     severity=Severity.ERROR,
-    cause="The offset lies beyond the connector's present offset: the connector resumes there, and never "
-    "reads the records in between. A warning with --force.",
+    cause="The offset is after the connector's present offset: the connector resumes there, and never reads the "
+    "records in between. A warning with --force.",
     fix="restore an offset that is not later than the present one; --force skips the records",
     source="KIP-875",
     commands=("offsets restore", "offsets create-connector"),
@@ -164,16 +164,15 @@ HISTORY_LEFT: Final = FindingKind(
     name="schema-history-left-behind",
     title="schema history stays in the old Kafka cluster",
     severity=Severity.ERROR,
-    cause="A Debezium connector of MySQL, MariaDB, SQL Server, Oracle, Db2 or Informix reads its schema "
-    "history from the first record on before it goes on at an offset. If the history topic is "
-    "missing, the task fails (`The db history topic or its content is fully or partially missing`). "
-    "If it is a different topic, the task reads rows by a wrong schema. migrate-offsets moves "
-    "offsets, and no schema history; so do `offsets restore` and `create-connector`. "
-    "A warning where the target has the same records and only the "
-    "settings have to be changed, or where it is not known.",
-    fix="copy the topic with all its records in their order into one partition of a topic of the same name "
-    "(MirrorMaker with replication.policy.class=org.apache.kafka.connect.mirror.IdentityReplicationPolicy), plan "
-    "again, and set schema.history.internal.kafka.bootstrap.servers of the new config to the target's brokers",
+    cause="A Debezium connector of MySQL, MariaDB, SQL Server, Oracle, Db2 or Informix reads its whole schema "
+    "history before it resumes from an offset. If the history topic is missing, the task fails (`The db history "
+    "topic or its content is fully or partially missing`). If it is a different topic, the task reads rows by a "
+    "wrong schema. migrate-offsets moves offsets, and no schema history; so do `offsets restore` and "
+    "`create-connector`. A warning where the target has the same records and only the settings have to be changed, "
+    "or where it is not known.",
+    fix="copy all records of the topic in their order into one partition of a topic of the same name (MirrorMaker "
+    "with replication.policy.class=org.apache.kafka.connect.mirror.IdentityReplicationPolicy). Set "
+    "schema.history.internal.kafka.bootstrap.servers of the new config to the target's brokers. Then plan again",
     source="Debezium: KafkaSchemaHistory, where it recovers records, and BaseSourceTask, where it validates them",
     commands=("migrate-offsets", "offsets restore", "offsets create-connector"),
 )
@@ -224,8 +223,8 @@ COLLISION: Final = FindingKind(
     name="transactional-id-collision",
     title="two owners of one transactional ID",
     severity=Severity.ERROR,
-    cause="Connect joins group.id, connector and task with dashes and escapes nothing. With exactly-once on one Kafka "
-    "cluster each owner fences the other.",
+    cause="Connect joins group.id, connector and task with dashes and escapes nothing. With exactly-once on one "
+    "Kafka cluster, each owner fences the other.",
     fix="rename one of the connectors, or give one Connect cluster another group.id",
     source="KIP-618",
     commands=("acl-plan",),
@@ -235,8 +234,8 @@ OVERRIDE_REFUSED: Final = FindingKind(
     name="override-refused",
     title="client override is refused",
     severity=Severity.ERROR,
-    cause="connector.client.config.override.policy of the worker does not allow it: the connector cannot be created or "
-    "changed, and the tasks of one that exists fail when they start there.",
+    cause="connector.client.config.override.policy of the worker does not allow it: the connector cannot be "
+    "created or changed. Tasks of an existing connector fail at their start there.",
     fix="allow the overrides on every worker, or take them out of the connector's config",
     source="KIP-458; Worker.connectorClientConfigOverrides",
     commands=("acl-plan",),
@@ -244,10 +243,10 @@ OVERRIDE_REFUSED: Final = FindingKind(
 OVERRIDE_POLICY_UNKNOWN: Final = FindingKind(
     id="EOS135",
     name="override-policy-unknown",
-    title="override policy is none of Kafka's",
+    title="override policy is unknown",
     severity=Severity.INFO,
-    cause="eosctl does not know whether the policy allows overrides; the plan assumes that it does.",
-    fix="where it does not, name who the clients are: --principal <connector>/producer=User:NAME",
+    cause="eosctl does not know whether the policy allows overrides. The plan assumes that it allows them.",
+    fix="if the policy refuses them, name the clients' principals: --principal <connector>/producer=User:NAME",
     source="KIP-458",
     commands=("acl-plan",),
 )
@@ -256,7 +255,7 @@ TOPICS_UNKNOWN: Final = FindingKind(
     name="topics-unknown",
     title="topics are not known",
     severity=Severity.WARNING,
-    cause="The connector's config does not say which topics it uses, so no ACL or too wide a one is planned.",
+    cause="The connector's config does not name its topics, so the plan has no ACL for them, or too wide an ACL.",
     fix="name them: --topic <connector>=TOPIC, or --topic <connector>='PREFIX*'",
     source="`eosctl acl-plan`",
     commands=("acl-plan",),
@@ -264,10 +263,10 @@ TOPICS_UNKNOWN: Final = FindingKind(
 OWN_KAFKA_CLIENT: Final = FindingKind(
     id="EOS137",
     name="own-kafka-client",
-    title="connector has a Kafka client of its own",
+    title="connector has an additional Kafka client",
     severity=Severity.INFO,
     cause="The connector makes it without Connect; its ACLs are not planned.",
-    fix="the connector's manual says what that client reads and writes",
+    fix="find the topics of that client in the connector's documentation",
     source="`eosctl acl-plan`",
     commands=("acl-plan",),
 )
@@ -277,7 +276,7 @@ TASKS_UNKNOWN: Final = FindingKind(
     title="number of tasks is not known",
     severity=Severity.WARNING,
     cause="tasks.max is a reference that only a worker resolves, and literal ACLs name each task's ID.",
-    fix="use --pattern prefixed, or --headroom N for so many tasks more",
+    fix="use --pattern prefixed, or --headroom N for N more tasks",
     source="KIP-297",
     commands=("acl-plan",),
 )
@@ -286,8 +285,8 @@ SETTING_HIDDEN: Final = FindingKind(
     name="authorizer-setting-hidden",
     title="setting of the authorizer is hidden",
     severity=Severity.INFO,
-    cause="Brokers do not show its value, or not whether it is set. Super users, and everybody where "
-    "allow.everyone.if.no.acl.found is true, are allowed what no ACL allows.",
+    cause="Brokers do not show its value, or not whether it is set. Super users need no ACL. With "
+    "allow.everyone.if.no.acl.found=true every principal may use a resource without ACLs.",
     fix="look into the brokers' settings; name super users with --super-user User:NAME",
     source="KIP-504",
     commands=("acl-plan",),
@@ -317,7 +316,7 @@ PARTLY_DENIED: Final = FindingKind(
     name="acl-partly-denied",
     title="needed, and denied in part",
     severity=Severity.WARNING,
-    cause="A denial stands against part of what is needed: some hosts, some names, or Describe.",
+    cause="A DENY ACL covers a part of a needed permission: some hosts, some names, or Describe.",
     fix="remove the denial, or be sure that it never meets Connect's clients",
     source="KIP-11",
     commands=("acl-plan",),
@@ -327,10 +326,10 @@ INTRUDERS: Final = FindingKind(
     name="others-may-write",
     title="others may write what Connect alone should",
     severity=Severity.WARNING,
-    cause="Exactly-once rests on the config topic, which only a leader that was fenced before may write, and on the "
-    "transactional IDs of the leader and the tasks. Another principal that may write the topic can change task count "
-    "records; one that may use such an ID can fence the leader or a task. An info for an ACL on all names, which "
-    "administrators have, unless everybody has it.",
+    cause="Exactly-once depends on the config topic, which only the leader may write, and on the transactional IDs "
+    "of the leader and the tasks. Another principal with Write on the topic can change task count records. A "
+    "principal with Write on an ID can fence the leader or a task. An administrator's ACL on all names is an info, "
+    "unless every principal has it.",
     fix="remove the ACL with `kafka-acls.sh --bootstrap-server <broker> --remove --allow-principal <principal> "
     "--operation Write --topic <topic>`, unless the principal is an administrator",
     source="KIP-618; StandardAuthorizer.authorize, KafkaApis.handleInitProducerIdRequest",
@@ -340,11 +339,11 @@ TENANTS: Final = FindingKind(
     name="offsets-topic-shared",
     title="connectors of several principals share an offsets topic",
     severity=Severity.INFO,
-    cause="With exactly-once each connector writes its offsets with its own principal. Principals that may write one "
-    "offsets topic can overwrite the offsets of each other's connectors, and a record has nothing that shows who wrote "
-    "it.",
-    fix="where connectors belong to different teams, give each an offsets topic of its own: `eosctl migrate-offsets "
-    "--connector <connector> --to-topic <topic>`",
+    cause="With exactly-once, each connector writes its offsets with its own principal. Principals that may write "
+    "one offsets topic can overwrite the offsets of each other's connectors, and a record has nothing that shows "
+    "who wrote it.",
+    fix="if connectors belong to different teams, give each connector its own offsets topic: `eosctl "
+    "migrate-offsets --connector <connector> --to-topic <topic>`",
     source="KIP-618; Worker.offsetStoreForExactlyOnceSourceTask",
 )
 REQUIRED_MISSING: Final = FindingKind(
@@ -352,9 +351,10 @@ REQUIRED_MISSING: Final = FindingKind(
     name="required-acl-missing",
     title="required ACL is missing",
     severity=Severity.ERROR,
-    cause="A worker or a connector fails without it: `eosctl acl-plan --explain` says how, and what needs it.",
-    fix="`eosctl acl-plan --plan-file FILE` plans what is missing for `eosctl apply FILE`; --emit kafka-acls prints it "
-    "for Kafka's own tool",
+    cause="A worker or a connector fails without it: `eosctl acl-plan --explain` names the feature that needs it, "
+    "and how it is used.",
+    fix="`eosctl acl-plan --plan-file FILE` plans the missing ACLs for `eosctl apply FILE`; --emit kafka-acls "
+    "prints it for Kafka's own tool",
     source="`eosctl acl-plan`",
     commands=("acl-plan",),
 )

@@ -17,12 +17,12 @@ NO_LEADER_ID: Final = FindingKind(
     name="leader-id-unknown",
     title="no leader ever prepared",
     severity=Severity.ERROR,
-    cause="A leader that is preparing or enabled claims connect-cluster-<group.id> as soon as it is "
-    "elected. The ID expires when the leader writes nothing for transactional.id.expiration.ms; with "
-    "connect.protocol=sessioned a new session key each hour keeps it in use. After that the leader's "
-    "next write fails (`Failed to perform fencable send to config topic`). The leader initializes "
-    "the ID again only if that write changed a config. After a failed `restart?includeTasks=true` it "
-    "never does, and refuses every change until it is restarted (measured with 4.3.1).",
+    cause="A leader that is preparing or enabled initializes connect-cluster-<group.id> after its election. The ID "
+    "expires when the leader writes nothing for transactional.id.expiration.ms; with connect.protocol=sessioned a "
+    "new session key each hour keeps it in use. After that the leader's next write fails (`Failed to perform "
+    "fencable send to config topic`). The leader initializes the ID again only if that write changed a config. "
+    "After a failed `restart?includeTasks=true` it never does, and refuses every change until it is restarted "
+    "(measured with 4.3.1).",
     fix="check --group-id and -b, and restart each worker whose file was changed since it started. If "
     "all is right: PUT /connectors/<connector>/config with the present config, and repeat the "
     "request if it is refused. If it is still refused, restart the leader's worker. If its log has "
@@ -39,8 +39,8 @@ NO_TASK_ID: Final = FindingKind(
     "that starts while PAUSED initializes its ID when it is resumed, and does no harm before. An ID "
     "that is unused for transactional.id.expiration.ms (7 days) is forgotten, and the task's next "
     "write fails with InvalidPidMappingException.",
-    fix="restart each of them: POST /connectors/<connector>/tasks/<task>/restart, of which the leader writes nothing; "
-    f"{ONCE_RESUMED}",
+    fix="restart each of them: POST /connectors/<connector>/tasks/<task>/restart (the leader writes no record for "
+    f"it); {ONCE_RESUMED}",
     source="KIP-98, KIP-618; TransactionCoordinator.handleAddPartitionsToTransaction, WorkerTask.doRun",
 )
 OVERDUE: Final = FindingKind(
@@ -48,10 +48,9 @@ OVERDUE: Final = FindingKind(
     name="transaction-overdue",
     title="transaction outlives its timeout",
     severity=Severity.ERROR,
-    cause="A coordinator aborts what is Ongoing for longer than its timeout. In PrepareCommit and "
-    "PrepareAbort the outcome is decided, and no timeout applies: markers wait for leaderless "
-    "partitions, or, with brokers before 3.8, for ever (KAFKA-16352). Fencing is refused there "
-    "(CONCURRENT_TRANSACTIONS).",
+    cause="A coordinator aborts a transaction that is Ongoing for longer than its timeout. In PrepareCommit and "
+    "PrepareAbort the outcome is decided, and no timeout applies: markers wait for leaderless partitions, or, with "
+    "brokers before 3.8, for ever (KAFKA-16352). Fencing is refused there (CONCURRENT_TRANSACTIONS).",
     fix=f"for Ongoing: eosctl fence --transactional-id <id>; for Prepare*: {IN_PREPARE}",
     source="KIP-98, KAFKA-16352; TransactionCoordinator.abortTimedOutTransactions, "
     "TransactionMarkerChannelManager.addTxnMarkersToSend",
@@ -61,8 +60,8 @@ COLLISION: Final = FindingKind(
     name="task-and-leader-share-id",
     title="task and leader share an ID",
     severity=Severity.ERROR,
-    cause="Connect joins names with dashes and escapes nothing: group `connect` with connector `cluster-x` makes IDs "
-    "that begin as those of leaders do.",
+    cause="Connect joins names with dashes and escapes no dash. Group `connect` with connector `cluster-x` has IDs "
+    "with the prefix of leaders' IDs.",
     fix="give the connector or the other group another name",
     source="KIP-618; Worker.taskTransactionalId, DistributedConfig.transactionalProducerId",
 )
@@ -71,9 +70,9 @@ PREFIX: Final = FindingKind(
     name="transactional-id-prefix",
     title="one connector's name begins another's",
     severity=Severity.WARNING,
-    cause="Transactional IDs are <group.id>-<connector>-<task>. An ACL names one ID or a prefix of IDs, and the prefix "
-    "that holds the IDs of all tasks of one connector holds those of the other, too.",
-    fix="grant literal IDs, or give the connectors names of which none begins another",
+    cause="Transactional IDs are <group.id>-<connector>-<task>. An ACL names one ID or a prefix of IDs. The prefix "
+    "of one connector's tasks also covers the tasks of the other connector.",
+    fix="grant literal IDs, or give the connectors names so that no name is a prefix of another",
     source="KIP-618, KIP-290; Worker.taskTransactionalId",
     commands=("acl-plan",),
 )
@@ -82,8 +81,8 @@ FOREIGN: Final = FindingKind(
     name="foreign-transactional-ids",
     title="unowned transactional IDs under the group's name",
     severity=Severity.INFO,
-    cause="They are left over from deleted connectors, or another group's name begins with this one's.",
-    fix="nothing for what is left over: it expires; give groups names of which none begins another",
+    cause="They remain from deleted connectors, or another group's name begins with this group's name.",
+    fix="IDs of deleted connectors expire; give groups names so that no name is a prefix of another",
     source="KIP-618; Worker.taskTransactionalId",
 )
 FORGOTTEN: Final = FindingKind(
@@ -91,9 +90,9 @@ FORGOTTEN: Final = FindingKind(
     name="open-transaction-without-leader",
     title="open transaction on a leaderless partition",
     severity=Severity.ERROR,
-    cause="Brokers from 4.3.0 on forget the marker of a leaderless partition and call the transaction complete: when "
-    "the leader is back, its records hang there (up to 4.2 brokers wait for the leader). A restarted task, a new "
-    "leader and `eosctl fence` all end the open transaction of their ID.",
+    cause="Brokers from 4.3.0 on forget the marker of a leaderless partition and complete the transaction. Its "
+    "records hang when the leader is back. Brokers up to 4.2 wait for the leader. A restarted task, a new leader "
+    "and `eosctl fence` all end the open transaction of their ID.",
     fix="start the brokers that hold its replicas (`kafka-topics.sh --bootstrap-server <broker> --describe "
     "--unavailable-partitions` names them); restart and fence nothing before that. To find transactions that hang "
     "already: `eosctl transactions hanging`",
@@ -117,8 +116,8 @@ SHARED_IDS: Final = FindingKind(
     name="task-ids-shared",
     title="tasks of two groups share an ID",
     severity=Severity.ERROR,
-    cause="Connect joins <group.id>-<connector>-<task> with dashes and escapes nothing: connector b-c of group a and "
-    "connector c of group a-b have the same IDs, and fence each other for ever.",
+    cause="Connect joins <group.id>-<connector>-<task> with dashes and escapes no dash. Connector b-c of group a "
+    "and connector c of group a-b have the same IDs, and fence each other repeatedly.",
     fix="stop the other connector (PUT /connectors/<its name>/stop on its own workers), give this one another name: "
     "`eosctl migrate-offsets --connector <connector> --rename-to <name> --stop --set-config --resume`, delete the old "
     "one (DELETE /connectors/<connector>), and resume the other",
@@ -136,8 +135,8 @@ SAME_GROUP_ELSEWHERE: Final = FindingKind(
     severity=Severity.WARNING,
     cause="A connector that writes to another Kafka cluster has its IDs, <group.id>-<connector>-<task>, there. "
     "Workers of the same group.id are there: connectors of one name in both would fence each other.",
-    fix="give the connectors of the two Connect clusters different names, or one of the two another group.id (stop its "
-    "source connectors first: the new IDs fence none of the old producers)",
+    fix="give the connectors of the two Connect clusters different names, or one cluster another group.id (stop "
+    "its source connectors first: the new IDs fence no old producer)",
     source="Worker.taskTransactionalId",
 )
 
@@ -189,11 +188,10 @@ OLD_PROTOCOL: Final = FindingKind(
     name="old-transaction-protocol",
     title="producers of the old transaction protocol",
     severity=Severity.WARNING,
-    cause="Where transaction.version is 2, producers of 4.0 and newer use a new epoch for each transaction "
-    "(KIP-890, part 2). Producers of older workers, and producers that connected before "
-    "transaction.version was raised, keep one epoch for all their transactions: a late batch of one "
-    "transaction can get into the next. Coordinators log by which protocol a producer ended its "
-    "transaction (ClientTransactionVersion, from transaction.version 1 on).",
+    cause="With transaction.version 2, producers of 4.0 and newer use a new epoch for each transaction (KIP-890, "
+    "part 2). Producers of older workers, and producers that connected before transaction.version was raised, keep "
+    "one epoch for all transactions. A late batch of one transaction can get into the next. Coordinators log by "
+    "which protocol a producer ended its transaction (ClientTransactionVersion, from transaction.version 1 on).",
     fix="upgrade the workers to 4.0 or newer; where they are, restart each task of the old protocol: POST "
     "/connectors/<connector>/tasks/<task>/restart, and for the leader's ID the worker that leads",
     source="KIP-890; TransactionVersion.transactionVersionForEndTxn (from 4.0 on), "
@@ -204,9 +202,9 @@ WITHOUT_TIMEOUT: Final = FindingKind(
     name="transaction-without-timeout",
     title="transactions that no timeout ends",
     severity=Severity.WARNING,
-    cause="A coordinator keeps the largest timeout (2147483647 ms) for two-phase commit (KIP-939), and from 4.1 on it "
-    "never aborts a transaction of that timeout; older brokers abort it after 24.8 days. While its producer is lost, "
-    "readers that read committed are stalled.",
+    cause="The largest timeout (2147483647 ms) means two-phase commit (KIP-939). From 4.1 on a coordinator never "
+    "aborts such a transaction; older brokers abort it after 24.8 days. While its producer is lost, readers that "
+    "read committed are stalled.",
     fix="for a connector: remove producer.override.transaction.two.phase.commit.enable and the largest "
     "producer.override.transaction.timeout.ms, PUT /connectors/<connector>/config, which restarts its tasks. For an "
     "application: nothing where it means two-phase commit; it ends its transactions itself, and `eosctl fence` aborts "
@@ -220,10 +218,11 @@ BROKEN_LOG: Final = FindingKind(
     name="transaction-log-broken",
     title="records of the transaction log that contradict each other",
     severity=Severity.ERROR,
-    cause="Under one producer ID an epoch never falls, and each state follows certain others. Where a record does not "
-    "follow the one before it, the log is damaged, something else than a coordinator wrote to it, or two brokers were "
-    "coordinators of the ID at once (unclean.leader.election.enable, a replica that was restored). A warning where "
-    "states alone contradict each other: a coordinator that took a write for failed can write another state behind it.",
+    cause="Under one producer ID an epoch never falls, and each state follows certain others. A record contradicts "
+    "the record before it for one of three reasons. The log is damaged. Another client than a coordinator wrote to "
+    "it. Or two brokers were coordinators of the ID at once (unclean.leader.election.enable, a restored replica). "
+    "It is a warning if only states contradict each other: after a write that seemed to fail, a coordinator may "
+    "write another state.",
     fix="compare the records: `eosctl transactions log <transactional-id> --history`. Look for an unclean election of "
     "the partition's leader in the controller's log. Stop the producer of the ID, and fence the ID before it starts "
     "again: `eosctl fence --transactional-id <transactional-id>`",
@@ -245,10 +244,10 @@ UNUSABLE: Final = FindingKind(
     name="transaction-log-unwritable",
     title="transaction log cannot be written",
     severity=Severity.ERROR,
-    cause="The topic is created at the first use of a transactional ID, with the replication factor and min ISR of the "
-    "brokers' settings (3 and 2 by default), and written with acks=all.",
-    fix="start the missing brokers, or set transaction.state.log.replication.factor and transaction.state.log.min.isr "
-    "to what the brokers allow and restart them",
+    cause="Brokers create the topic at the first use of a transactional ID, with the replication factor and min "
+    "ISR of their settings (3 and 2 by default). They write to it with acks=all.",
+    fix="start the missing brokers, or set transaction.state.log.replication.factor and "
+    "transaction.state.log.min.isr to values that the number of brokers allows, and restart them",
     source="KIP-98; TransactionStateManager.appendTransactionToLog, Partition.appendRecordsToLeader",
 )
 LEADERLESS: Final = FindingKind(
@@ -256,9 +255,8 @@ LEADERLESS: Final = FindingKind(
     name="transaction-log-leaderless",
     title="transaction log partition without a leader",
     severity=Severity.ERROR,
-    cause="The leader of an ID's partition is its coordinator. Without a coordinator, tasks of these IDs "
-    "wait for ever when they start (Connect sets the largest max.block.ms), and a round of fencing "
-    "fails after 90 s.",
+    cause="The leader of an ID's partition is its coordinator. Without a coordinator, tasks of these IDs never "
+    "finish starting (Connect sets the largest max.block.ms). A round of fencing fails after 90 s.",
     fix="start the brokers that hold the replicas: `kafka-topics.sh --bootstrap-server <broker> --describe --topic "
     "__transaction_state` names them",
     source="KIP-98; TransactionStateManager.partitionFor, Worker.baseProducerConfigs, Worker.fenceZombies",
@@ -277,10 +275,10 @@ VERIFY: Final = FindingKind(
     name="partition-verification-off",
     title="partition verification is off",
     severity=Severity.WARNING,
-    cause="From 3.6 on brokers ask the coordinator whether a partition belongs to the transaction (KIP-890), so that "
-    "no late batch of a zombie opens a hanging one. The setting has no effect on producers of 4.0 and newer where "
-    "transaction.version is 2: their partitions are added by the broker itself. A dynamic value of one broker wins "
-    "over the default of all brokers: delete that value, too.",
+    cause="From 3.6 on brokers ask the coordinator whether a partition belongs to the transaction (KIP-890). So no "
+    "late batch of a zombie opens a hanging transaction. The setting has no effect on producers of 4.0 and newer "
+    "where transaction.version is 2: their partitions are added by the broker itself. A dynamic value of one "
+    "broker wins over the default of all brokers: delete that value, too.",
     fix="`kafka-configs.sh --bootstrap-server <broker> --alter --entity-type brokers --entity-default --add-config "
     "transaction.partition.verification.enable=true`",
     source="KIP-890; AddPartitionsToTxnManager.addTxnData (from 3.6 on)",
@@ -299,14 +297,14 @@ REPARTITIONED: Final = FindingKind(
     name="transaction-log-repartitioned",
     title="transaction log with another number of partitions",
     severity=Severity.WARNING,
-    cause="The partition of an ID, and so its coordinator, is its hash modulo the number of partitions. Where "
-    "partitions were added, brokers that start later look for IDs in other partitions: epochs are forgotten, zombies "
-    "are not fenced, and a broker that still has the old number loads no partition of the log that it is given. Where "
-    "only the setting was changed after the topic was created, all is well.",
+    cause="The partition of an ID, and so its coordinator, is its hash modulo the number of partitions. If "
+    "partitions were added, brokers that start later expect IDs in other partitions. They forget epochs and fence "
+    "no zombies. A broker with the old number loads no partition of the log that it becomes leader of. If only the "
+    "setting was changed after the topic was created, nothing breaks.",
     fix="set transaction.state.log.num.partitions of every broker to the topic's number. If partitions were added: "
-    "stop all transactional producers, restart all brokers, then start the producers, which initialize their IDs "
-    "again; afterwards end the transactions that were Ongoing, because no coordinator aborts them: `eosctl "
-    "transactions hanging`. If only the setting was changed, restart the brokers one by one",
+    "stop all transactional producers. Restart all brokers. Start the producers, which initialize their IDs again. "
+    "Then end the transactions that were Ongoing, because no coordinator aborts them: `eosctl transactions "
+    "hanging`. If only the setting was changed, restart the brokers one by one",
     source="TransactionStateManager.partitionFor, "
     "TransactionStateManager.validateTransactionTopicPartitionCountIsStable",
 )
@@ -316,14 +314,14 @@ OLD_TRANSACTIONS: Final = FindingKind(
     title="transaction.version below 2",
     severity=Severity.WARNING,
     cause="The feature transaction.version decides how clients and brokers of 4.0 and newer behave. At 2 each "
-    "transaction has its own producer epoch, so brokers refuse a late batch of one transaction in the next, and they "
-    "add a partition to the transaction with its first batch, in one request less (KIP-890, part 2). Below 2 all "
-    "transactions of a producer share an epoch, and brokers verify only that the partition is in the producer's "
-    "current transaction, which may be the next one. New clusters have 2; an upgraded cluster keeps its level until "
+    "transaction has its own producer epoch, so brokers refuse a late batch of one transaction in the next. They "
+    "also add a partition to the transaction with its first batch, which saves a request (KIP-890, part 2). Below "
+    "2 all transactions of a producer share an epoch. Brokers verify only that the partition is in the producer's "
+    "current transaction, which may be a later one. New clusters have 2; an upgraded cluster keeps its level until "
     "it is raised.",
-    fix="once all brokers and controllers run 4.0 or newer for good: `kafka-features.sh --bootstrap-server <broker> "
-    "upgrade --feature transaction.version=2`. Producers that run take it over once they have "
-    "connected again; a restart of the task does that at once",
+    fix="when all brokers and controllers run 4.0 or newer and will stay there: `kafka-features.sh "
+    "--bootstrap-server <broker> upgrade --feature transaction.version=2`. Producers that run take it over once "
+    "they have connected again; a restart of the task does that at once",
     source="KIP-890, KIP-1022; TransactionManager.maybeUpdateTransactionV2Enabled (from 4.0 on), "
     "TransactionVersion.supportsEpochBump (from 4.0 on)",
 )
@@ -332,12 +330,12 @@ LOWERED: Final = FindingKind(
     name="transaction-version-zero",
     title="transaction.version was lowered to 0",
     severity=Severity.ERROR,
-    cause="kafka-features.sh lowers transaction.version from 2 to 0 without a warning. A coordinator still holds the "
-    "state of IDs whose producers used version 2, and cannot write it in the old form. The producer of such an ID "
-    "fails with UnsupportedVersionException, and each later InitProducerId of the ID times out, also after the level "
-    "is raised again, until the broker is restarted. It stops tasks, and the leader's ID, so that the Connect cluster "
-    "takes no change of a config. To lower it from 2 to 1 does no harm. After brokers were restarted the finding goes "
-    "with the next transaction of each ID.",
+    cause="kafka-features.sh lowers transaction.version from 2 to 0 without a warning. A coordinator still holds "
+    "the state of IDs whose producers used version 2, and cannot write it in the old form. The producer of such an "
+    "ID fails with UnsupportedVersionException. Each later InitProducerId of the ID times out until the broker is "
+    "restarted, even if the level is raised again. It stops tasks, and the leader's ID, so that the Connect "
+    "cluster takes no change of a config. To lower it from 2 to 1 does no harm. After brokers were restarted the "
+    "finding goes with the next transaction of each ID.",
     fix="`kafka-features.sh --bootstrap-server <broker> upgrade --feature transaction.version=2`; then restart the "
     "brokers one by one, each once its partitions are back in sync, and then restart each task that is FAILED: POST "
     "/connectors/<connector>/tasks/<task>/restart",
@@ -348,9 +346,9 @@ PRODUCERS_EXPIRE: Final = FindingKind(
     name="producers-expire-early",
     title="partitions forget producers early",
     severity=Severity.WARNING,
-    cause="A partition remembers the epoch and the last sequence number of a producer until it has written nothing for "
-    "producer.id.expiration.ms (1 day by default, from 3.4 on). After that a batch that the producer sends again is "
-    "written twice, and a late batch of an older epoch is not recognised.",
+    cause="A partition keeps the epoch and last sequence number of a producer for producer.id.expiration.ms after "
+    "its last write (1 day by default, from 3.4 on). After that a batch that the producer sends again is written "
+    "twice, and a late batch of an older epoch is not recognised.",
     fix="`kafka-configs.sh --bootstrap-server <broker> --alter --entity-type brokers --entity-default --add-config "
     "producer.id.expiration.ms=86400000`",
     source="KIP-854; ProducerStateManager.removeExpiredProducers",
@@ -367,9 +365,10 @@ BUDGET: Final = FindingKind(
     name="fencing-too-slow",
     title="fencing takes longer than Connect waits",
     severity=Severity.ERROR,
-    cause="Admin.fenceProducers waits its retry back-off between two IDs of one coordinator: with workers from 3.7 on "
-    "some 95 tasks at one broker exceed the 90 s that Connect gives a round, before 3.7 some 900. Measured: 100 IDs "
-    "take 91 to 94 s by default and 0.2 s with a back-off of 1 ms. Fencing from outside does not replace the round.",
+    cause="Admin.fenceProducers waits its retry back-off between two IDs of one coordinator, and Connect allows 90 "
+    "s for a round. About 95 tasks at one broker exceed it with workers from 3.7 on, about 900 before 3.7. "
+    "Measured: 100 IDs take 91 to 94 s by default and 0.2 s with a back-off of 1 ms. Fencing from outside does not "
+    "replace the round.",
     fix="set admin.override.retry.backoff.ms=5 and admin.override.retry.backoff.max.ms=5 in the connector's config "
     "(PUT /connectors/<connector>/config; connector.client.config.override.policy must allow it, as the default `All` "
     f"does), or {ON_WORKERS} and restart them one by one",
@@ -390,11 +389,10 @@ WORKER_TIMEOUTS: Final = FindingKind(
     name="worker-timeouts",
     title="timeouts of a worker in the way of fencing",
     severity=Severity.WARNING,
-    cause="Before a round of fencing the leader reads the config topic to its end within "
-    "worker.sync.timeout.ms (3 s by default); where it does not, the task is FAILED. In a rebalance "
-    "a worker waits task.shutdown.graceful.timeout.ms (5 s) for its tasks to end. After "
-    "rebalance.timeout.ms (60 s) the group continues without the worker, and assigns its tasks to "
-    "other workers while the old tasks still run.",
+    cause="Before a round of fencing the leader must read the config topic to its end within "
+    "worker.sync.timeout.ms (3 s by default). Otherwise the task is FAILED. In a rebalance a worker waits "
+    "task.shutdown.graceful.timeout.ms (5 s) for its tasks to end. After rebalance.timeout.ms (60 s) the group "
+    "continues without the worker, and assigns its tasks to other workers while the old tasks still run.",
     fix="remove both settings from the worker's file, and restart the workers one by one",
     source="DistributedHerder.fenceZombieSourceTasks, Worker.stopAndAwaitTasks, WorkerCoordinator.metadata",
 )
@@ -403,8 +401,8 @@ NOT_PROVED: Final = FindingKind(
     name="fencing-not-proved",
     title="fencing is not proved",
     severity=Severity.ERROR,
-    cause="After fencing, the coordinator still has an open transaction of the old producer, the same producer ID and "
-    "epoch, or did not refuse the old producer.",
+    cause="After fencing, the coordinator still has an open transaction of the old producer, or its producer ID "
+    "and epoch, or did not refuse the old producer.",
     fix="run `eosctl fence --transactional-id <id>` again and keep its owner stopped",
     source="KIP-98, KIP-618",
     commands=("fence",),

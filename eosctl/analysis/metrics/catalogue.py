@@ -19,7 +19,7 @@ RULE_UNKNOWN: Final = Metric("eosctl_rule_unknown", "Whether the rule cannot tel
 DOCTOR_AS_OF: Final = Metric("eosctl_doctor_as_of_seconds", "When the facts were read.")
 
 LSO_HELD_PARTITIONS: Final = Metric(
-    "eosctl_lso_held_partitions", "Partitions whose last stable offset is behind the high watermark."
+    "eosctl_lso_held_partitions", "Partitions whose last stable offset is below the high watermark."
 )
 LSO_LAG: Final = Metric(
     "eosctl_lso_lag_offsets",
@@ -41,7 +41,7 @@ HANGING_AGE: Final = Metric(
     50,
 )
 HANGING_UNDECIDED: Final = Metric(
-    "eosctl_hanging_undecided_transactions", "Open transactions of which it is not known whether they hang."
+    "eosctl_hanging_undecided_transactions", "Open transactions that may hang; their state is not known."
 )
 TRANSACTIONAL_IDS: Final = Metric(
     "eosctl_transactional_ids", "Transactional IDs by the state at their coordinator.", ("state",), 10
@@ -64,19 +64,19 @@ IDS_NEAR_EXPIRY: Final = Metric(
 )
 FENCING_PENDING: Final = Metric(
     "eosctl_fencing_pending",
-    "Whether a round of zombie fencing is due before the source's tasks may start (1); where all workers are enabled.",
+    "1 if a round of zombie fencing is due before the source's tasks may start; only if all workers are enabled.",
     ("connector",),
     500,
 )
 FENCING_EXPECTED: Final = Metric(
     "eosctl_fencing_expected_seconds",
-    "How long a round of zombie fencing is expected to take, where that is a second or more (EOS030).",
+    "Expected time of a round of zombie fencing, if it is a second or more (EOS030).",
     ("connector",),
     500,
 )
 INCONSISTENT: Final = Metric(
     "eosctl_connector_inconsistent",
-    "Whether the config topic lacks task configs of the connector, so that none of its tasks starts (1).",
+    "1 if task configs of the connector are missing in the config topic, so that none of its tasks starts.",
     ("connector",),
     500,
 )
@@ -100,7 +100,8 @@ SINCE_COMMIT: Final = Metric(
 )
 QUIET_RATIO: Final = Metric(
     "eosctl_task_quiet_ratio",
-    "The same, divided by the longest interval between two of its commits, where a week of them is known (EOS160).",
+    "The same, divided by the longest interval between two commits of the task, if a week of commits is known "
+    "(EOS160).",
     ("connector", "task"),
     500,
 )
@@ -119,16 +120,12 @@ UNREAD: Final = Metric(
 )
 READ_AS_OF: Final = Metric("eosctl_read_as_of_seconds", "When a command read its facts.", ("command",), 6)
 CYCLE_AS_OF: Final = Metric("eosctl_cycle_as_of_seconds", "When the last cycle ended.")
-CYCLE_DURATION: Final = Metric("eosctl_cycle_duration_seconds", "How long the last cycle took.")
+CYCLE_DURATION: Final = Metric("eosctl_cycle_duration_seconds", "Duration of the last cycle.")
 CYCLE_REQUESTS: Final = Metric(
     "eosctl_cycle_requests", "Requests of the last cycle, to brokers and to Connect workers.", ("to",), 2
 )
-LAST_SUCCESS: Final = Metric(
-    "eosctl_last_success_seconds", "When the last cycle ended that read all it asked for; absent before the first."
-)
-LEFT_OUT: Final = Metric(
-    "eosctl_series_left_out", "Series of a metric beyond the most that it may have.", ("metric",), 50
-)
+LAST_SUCCESS: Final = Metric("eosctl_last_success_seconds", "End of the last complete cycle; absent before the first.")
+LEFT_OUT: Final = Metric("eosctl_series_left_out", "Series of a metric above its limit.", ("metric",), 50)
 
 METRICS: Final = (
     *(LSO_HELD_PARTITIONS, LSO_LAG, LSO_HELD, HANGING, HANGING_AGE, HANGING_UNDECIDED),
@@ -162,7 +159,7 @@ _THEMES: Final = (
         (
             Panel("Held back for", SERIES, (LSO_HELD,), bad_from=900),
             Panel("Offsets held back", SERIES, (LSO_LAG,)),
-            Panel("Who holds partitions back", TABLE, (LSO_HELD,)),
+            Panel("Transactions that hold partitions back", TABLE, (LSO_HELD,)),
         ),
     ),
     PanelRow(
@@ -249,7 +246,7 @@ ALERTS: Final = (
         "",
         "5m",
         CRITICAL,
-        "No metrics of eosctl watch are scraped, so no other alert can fire",
+        "Prometheus scrapes no metrics of eosctl watch, so no other alert can fire",
         metric_seen="absent({})",
         commands=(
             "systemctl status eosctl-watch",
@@ -277,7 +274,8 @@ ALERTS: Final = (
         "> 0",
         "10m",
         WARNING,
-        "eosctl watch cannot read all it asks for; eosctl_unread says what. Other alerts may have resolved for it",
+        "eosctl watch cannot read all it needs; eosctl_unread names the missing parts. Other alerts may have "
+        "resolved for it",
         commands=(
             "eosctl watch --once --profile <profile>",
             "eosctl profile check --profile <profile>",
@@ -342,7 +340,7 @@ ALERTS: Final = (
         "> 0",
         "10m",
         CRITICAL,
-        "The config topic lacks task configs of the connector, and none of its tasks starts",
+        "Task configs of the connector are missing in the config topic, and none of its tasks starts",
         commands=(
             "eosctl connector show <connector> --profile <profile>",
             "eosctl inspect-config --connector <connector> --history --profile <profile>",
@@ -409,7 +407,7 @@ ALERTS: Final = (
         "== 1",
         "0m",
         WARNING,
-        "Source offsets were changed: topics have records once more, or lack some. See `eosctl audit status`",
+        "Source offsets were changed: topics have repeated or missing records. See `eosctl audit status`",
         labels=(("verdict", "altered"),),
         commands=(
             "eosctl audit history --job <job> --profile <profile>",

@@ -181,7 +181,7 @@ def _judge_gaps(judged: _Judgement, found: Alignment, topic: MirroredTopic) -> N
     if found.unknown:
         what = f"{_total(found.unknown)} of the target equal no record of the source"
         if changed:
-            what += f", in the place of {_total(changed)} of the source"
+            what += f", instead of {_total(changed)} of the source"
         judged.open.append(what)
         judged.add(kinds.MIRROR_UNKNOWN, f"{what}, {_from(found.unknown)}", (*found.unknown, *changed))
     if not gaps:
@@ -206,7 +206,7 @@ def _judge_beginning(judged: _Judgement, found: Alignment) -> None:
     """Target records before the first match come from a lost source; those behind it may be a gap."""
     begins = judged.pair.source.log_start_offset
     if found.lead is not None:
-        what = f"{_total([found.lead])} of the target lie before the first one that the source still holds"
+        what = f"{_total([found.lead])} of the target are before the first record that the source still holds"
         if begins > 0:
             judged.open.append(f"{what}: its log starts at {begins} now. {OFTENER}")
         elif any(each.side is Side.SOURCE for each in found.damages):
@@ -217,7 +217,7 @@ def _judge_beginning(judged: _Judgement, found: Alignment) -> None:
             judged.add(kinds.SOURCE_RECREATED, what, (found.lead,), Severity.WARNING)
     if found.head is None:
         return
-    what = f"{_total([found.head])} of the source lie before the first mirrored one"
+    what = f"{_total([found.head])} of the source are before the first mirrored record"
     if found.lead is not None and found.first is not None:
         judged.broken.append(f"{_total([found.head])} missing")
         judged.add(kinds.MIRROR_GAP, f"{what}, though the target holds earlier ones", (found.head,))
@@ -247,9 +247,9 @@ def _judge_nothing_equal(judged: _Judgement, found: Alignment) -> None:
         if found.source_records:
             judged.open.append("only records of aborted transactions were mirrored: audit again when the mirror runs")
     elif found.target_records and found.source_records:
-        judged.open.append("no record of the target equals one of the source: is it the right pair of topics?")
+        judged.open.append("no record of the target equals a record of the source: check the pair of topics")
     elif found.target_records:
-        judged.open.append(f"the source holds no committed record to compare with. {OFTENER}")
+        judged.open.append(f"the source holds no committed record for a comparison. {OFTENER}")
     elif isinstance(position, int) and target.high_watermark == 0:
         what = f"the mirror is at source offset {position}, and the target never held a record"
         judged.broken.append(what)
@@ -259,7 +259,7 @@ def _judge_nothing_equal(judged: _Judgement, found: Alignment) -> None:
         what = f"{what} of {judged.pair.place(Side.TARGET)}"
         judged.open.append(f"{what} hold no record: they were compacted away, or the answer of the broker is damaged")
     elif target.high_watermark > 0:
-        judged.open.append("the target holds no record any more: audit more often than it deletes")
+        judged.open.append("the target no longer holds a record: audit more often than it deletes")
     else:
         judged.open.append("nothing has been mirrored yet: audit again when the mirror runs")
 
@@ -267,9 +267,7 @@ def _judge_nothing_equal(judged: _Judgement, found: Alignment) -> None:
 def _judge_hidden(judged: _Judgement, again: Again | None) -> None:
     """A log that was truncated or replaced after the last run: no run compared its records meanwhile."""
     if again is not None and again.hides:
-        judged.open.append(
-            "records that came after the last run and are gone were compared by no run: audit more often"
-        )
+        judged.open.append("records that came after the last run were deleted and compared by no run: audit more often")
 
 
 def _judge_retention(judged: _Judgement, found: Alignment, circumstances: Circumstances) -> None:
@@ -287,7 +285,7 @@ def _judge_checkpoints(judged: _Judgement, found: Alignment) -> None:
     for each in found.translated:
         if each.behind < 0:
             group, _, _, upstream, downstream = each.checkpoint
-            what = f"group {group} at source offset {upstream} would go on at target offset {downstream}"
+            what = f"group {group} at source offset {upstream} would resume at target offset {downstream}"
             judged.add(kinds.CHECKPOINT_AHEAD, f"{what} and skip {pluralize(-each.behind, 'record')}")
 
 

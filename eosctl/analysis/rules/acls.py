@@ -144,7 +144,7 @@ def _others(evidence: Evidence) -> Iterator[Finding | Skipped]:
 
 
 def _intruders(evidence: Evidence) -> Iterator[Finding | Skipped]:
-    """An ACL on all names is an administrator's, and an info, unless everybody has it."""
+    """An ACL on all names is an administrator's, and an info, unless every principal has it."""
     difference = evidence.acl_in_force
     for each in () if isinstance(difference, Skipped) else difference.others:
         binding, name = each.binding, each.guarded.name

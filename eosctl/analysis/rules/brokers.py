@@ -217,7 +217,7 @@ RULES: Final = (
     ),
     Rule(
         kinds.OLD_TRANSACTIONS,
-        "Has each transaction a producer epoch of its own?",
+        "Does each transaction have its own producer epoch?",
         needs=("finalized_features", "broker_releases"),
         check=_old_transactions,
         versions=Versions(Whose.BROKERS, since=FEATURE_SINCE),
@@ -314,7 +314,7 @@ def _without_timeout(evidence: Evidence) -> Iterator[Finding | Skipped]:
 TRANSACTION_LOG_RULES: Final = (
     Rule(
         kinds.OLD_PROTOCOL,
-        "Do all producers of Connect have an epoch of their own for each transaction?",
+        "Do all producers of Connect use a new epoch for each transaction?",
         needs=("workers", "statuses", "group_id", "finalized_features", "broker_releases"),
         check=_old_protocol,
         versions=Versions(Whose.BROKERS, since=FEATURE_SINCE),

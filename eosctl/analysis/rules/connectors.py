@@ -79,8 +79,9 @@ def _unsupported(evidence: Evidence) -> Iterator[Finding | Skipped]:
         yield from (Skipped(f"{name} could not be validated: {each.reason}") for each in answer.unread)
         if any(SAYS_NOTHING in each for each in answer.messages):
             yield Skipped(
-                f"{name} does not say whether it supports exactly-once (exactlyOnceSupport() returns null): its "
-                f"documentation or a newer release may; `eosctl audit --connector {name}` judges what it wrote so far"
+                f"{name} does not declare whether it supports exactly-once (exactlyOnceSupport() returns null); "
+                f"check its documentation or a newer release; `eosctl audit --connector {name}` judges its records "
+                "so far"
             )
         reported = [each for each in answer.messages if SAYS_NOTHING not in each]
         if reported:
@@ -304,7 +305,7 @@ def _explained(connector: str, cause: str) -> str:
 RULES: Final = (
     Rule(
         kinds.UNSUPPORTED,
-        "Does every source connector say that it supports exactly-once with its config?",
+        "Does every source connector declare that it supports exactly-once with its config?",
         needs=("preflight",),
         check=_unsupported,
     ),
@@ -370,7 +371,7 @@ DEFAULT_TIMEOUT_MS: Final = 60_000
 
 
 def _unbound(evidence: Evidence) -> Iterator[Finding | Skipped]:
-    """Those whose producers have the default timeout, which nobody chose for them."""
+    """Connectors whose producers have the default timeout, without a choice of their operator."""
     for name in evidence.sources():
         by_connector = connector_config(evidence, name).get("transaction.boundary").lower() == "connector"
         producers = clients_of(evidence, name, ClientRole.PRODUCER, exactly_once=True)
@@ -433,7 +434,9 @@ def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
         thin = {topic.name: why for topic in topics if (why := _why_thin(topic, brokers))}
         weak = [topic.name for topic in topics if topic.name not in thin and _is_weak(topic)]
         if thin:
-            message = f"what it committed may be lost: {first_few([f'{topic} ({why})' for topic, why in thin.items()])}"
+            message = (
+                f"its committed records may be lost: {first_few([f'{topic} ({why})' for topic, why in thin.items()])}"
+            )
             raised = any(topic.replication_factor == 1 for topic in topics if topic.name in thin)
             yield kinds.THIN.finding(name, message, {"topics": dict(thin)}, cure=None if raised else kinds.CLEAN)
         if weak:
@@ -595,7 +598,7 @@ CONSUMER_RULES: Final = (
 # Rules about the progress of tasks: their last commit, held against their own history.
 
 
-NEVER: Final = "no commit of it is left in the transaction log"
+NEVER: Final = "the transaction log has no commit of it"
 
 
 class TaskCommits(NamedTuple):
@@ -709,7 +712,7 @@ def _left(history: CommitHistory | None) -> str:
 PROGRESS_RULES: Final = (
     Rule(
         kinds.QUIET,
-        "Does every RUNNING task that commits transactions do so as its own history leads one to expect?",
+        "Does every RUNNING task that commits transactions commit as often as in its history?",
         needs=("group_id", "commits", "statuses"),
         check=_quiet,
     ),
@@ -728,7 +731,7 @@ def _tolerated(evidence: Evidence) -> Iterator[Finding | Skipped]:
         if value.startswith("${"):
             yield not_asked(f"errors.tolerance of {name} is {value}, a reference that only a worker resolves")
         elif value == "all":
-            message = "errors.tolerance=all: records that a transform or a converter refuses are dropped for good"
+            message = "errors.tolerance=all: records that a transform or a converter refuses are lost"
             yield kinds.TOLERATED.finding(name, message, cure=for_connector(kinds.TOLERATED.fix, name))
 
 
@@ -793,6 +796,6 @@ LOSS_RULES: Final = (
         "Is every source partition of a mirror in exactly one of its tasks?",
         needs=("inspection",),
         check=_uneven,
-        unproven="MirrorSource makes no such task configs when asked to; it is decided on evidence made by hand",
+        unproven="MirrorSource does not create such task configs on demand; a test decides it on made evidence",
     ),
 )

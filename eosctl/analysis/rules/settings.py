@@ -148,9 +148,9 @@ def _lowered(evidence: Evidence) -> Iterator[Finding | Skipped]:
     newer = [name for name, each in logged.items() if ended_with_version_2(each)]
     if newer:
         message = (
-            f"{FEATURE} was lowered to 0, and {pluralize(len(newer), 'ID')} ({first_few(newer, most=SHOWN)}) ended a "
-            f"transaction with version {EPOCH_FOR_EACH}: a coordinator cannot write the next state of such an ID until "
-            "its broker was restarted"
+            f"{FEATURE} was lowered to 0, and {pluralize(len(newer), 'ID')} ({first_few(newer, most=SHOWN)}) ended "
+            f"a transaction with version {EPOCH_FOR_EACH}. A coordinator cannot write the next state of such an ID "
+            "before its broker is restarted"
         )
         yield transactions.LOWERED.finding(FEATURE, message, {"transactional_ids": newer[:SHOWN]})
 

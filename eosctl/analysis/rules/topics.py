@@ -131,7 +131,7 @@ def _own_missing(evidence: Evidence) -> Iterator[Finding | Skipped]:
 RULES: Final = (
     Rule(
         kinds.NOT_A_STATUS_TOPIC,
-        "Is the topic a status topic at all?",
+        "Is the topic a status topic?",
         needs=("internal_topics",),
         check=_not_a_status_topic,
     ),
@@ -171,7 +171,7 @@ RULES: Final = (
     ),
     Rule(
         kinds.OWN_MISSING,
-        "Is every offsets topic there that a connector has of its own?",
+        "Does every connector-specific offsets topic exist?",
         needs=("inspection", "statuses", "topics"),
         check=_own_missing,
         blocks=ALL,
@@ -196,7 +196,7 @@ def _undeletable(evidence: Evidence) -> Iterator[Finding | Skipped]:
         return
     for name, where in owners.items():
         message = (
-            f"its offsets are in {where}: the workers never answer `DELETE {connector_path(name)}/offsets`, nor a "
+            f"its offsets are in {where}: the workers answer neither `DELETE {connector_path(name)}/offsets` nor a "
             "PATCH with a null offset, and delete nothing there"
         )
         cure = for_connector(kinds.UNDELETABLE.fix, name)
@@ -252,7 +252,7 @@ def _rule(fact: str, kind: FindingKind, question: str, blocks: frozenset[str] = 
 
 
 DELEGATED_RULES: Final = (
-    _rule(CONFIG_TOPIC, internal_topics.NOT_A_CONFIG_TOPIC, "Is the topic a config topic at all?"),
+    _rule(CONFIG_TOPIC, internal_topics.NOT_A_CONFIG_TOPIC, "Is the topic a config topic?"),
     _rule(CONFIG_TOPIC, internal_topics.MIXED_WRITERS, "Were all leader writes transactional since the first one was?"),
     _rule(CONFIG_TOPIC, internal_topics.INTERLEAVED_LEADERS, "Does one Connect cluster alone write the config topic?"),
     _rule(
@@ -272,7 +272,7 @@ DELEGATED_RULES: Final = (
     _rule(
         CONFIG_TOPIC,
         internal_topics.TASK_COUNT_MISMATCH,
-        "Does the last task count record say what was committed before it?",
+        "Does the last task count record match the task commit before it?",
     ),
     _rule(
         CONFIG_TOPIC,
@@ -283,18 +283,18 @@ DELEGATED_RULES: Final = (
     _rule(
         CONFIG_TOPIC, internal_topics.COMMIT_BEFORE_CONFIG, "Does every connector config come before its task commit?"
     ),
-    _rule(CONFIG_TOPIC, internal_topics.IMPOSSIBLE_CONNECTOR, "Can every connector run that there is?"),
-    _rule(CONFIG_TOPIC, internal_topics.ORPHAN_RECORDS, "Is nothing left of connectors that were deleted?"),
-    _rule(OFFSETS, internal_topics.NOT_AN_OFFSETS_TOPIC, "Is the topic an offsets topic at all?"),
+    _rule(CONFIG_TOPIC, internal_topics.IMPOSSIBLE_CONNECTOR, "Can every connector run?"),
+    _rule(CONFIG_TOPIC, internal_topics.ORPHAN_RECORDS, "Are all records of deleted connectors removed?"),
+    _rule(OFFSETS, internal_topics.NOT_AN_OFFSETS_TOPIC, "Is the topic an offsets topic?"),
     _rule(
         OFFSETS,
         internal_topics.SHADOWED_OFFSET,
-        "Does every connector with an offsets topic of its own find its position there?",
+        "Does every connector with its own offsets topic find its offset there?",
     ),
     _rule(OFFSETS, internal_topics.STORES_DISAGREE, "Do the two offset stores of a connector agree?"),
     _rule(OFFSETS, internal_topics.MALFORMED_OFFSET, "Can every offset be read?"),
     _rule(OFFSETS, internal_topics.OFFSETS_WRITTEN_ELSEWHERE, "Are offsets read from where they are written?"),
-    _rule(OFFSETS, internal_topics.ORPHAN_OFFSETS, "Is nothing left of connectors that were deleted?"),
+    _rule(OFFSETS, internal_topics.ORPHAN_OFFSETS, "Are all records of deleted connectors removed?"),
     _rule(OFFSETS, internal_topics.KEY_IN_TWO_PARTITIONS, "Is every offsets key in one partition only?"),
     _rule(OFFSETS, internal_topics.LOGICAL_DUPLICATES, "Is every source partition written in one way?"),
     _rule(OFFSETS, internal_topics.MALFORMED_OFFSETS_KEY, "Does every offsets key have Connect's form?"),
@@ -356,7 +356,7 @@ def _recreated(found: MirroredPartition, _: int) -> str | Skipped | None:
         return written
     if written is not None and written > found.committed_ms + AT_ODDS_MS:
         late = lasting(written - found.committed_ms)
-        return f"(what lies at {found.position} was written {late} after the mirror committed that offset)"
+        return f"(the record at {found.position} was written {late} after the mirror committed that offset)"
     return None
 
 
@@ -375,7 +375,7 @@ def _near_by_age(found: MirroredPartition, now: int) -> str | Skipped | None:
     if now - written < kept * NEAR:
         return None
     age = lasting(now - written)
-    return f"(the first record behind {found.position} is {age} old, and deleted after {lasting(kept)})"
+    return f"(the first record after {found.position} is {age} old, and deleted after {lasting(kept)})"
 
 
 def _near_by_size(found: MirroredPartition) -> str | Skipped | None:
@@ -398,9 +398,9 @@ _ASKED: Final[tuple[tuple[FindingKind, str, Why, str], ...]] = (
     ),
     (
         mirror_kinds.SOURCE_RECREATED,
-        "Is the source topic the one that its mirror has read?",
+        "Is the source topic still the topic that its mirror read?",
         _recreated,
-        "the source topic was created again, or cut: the mirror's offset is none of its records",
+        "the source topic was created again, or cut: it has no record at the mirror's offset",
     ),
     (
         mirror_kinds.RETENTION_NEAR,
@@ -433,7 +433,7 @@ def _history(evidence: Evidence) -> Iterator[Finding | Skipped]:
             yield facts
         elif facts is None or (servers is not None and workers and server_set(servers) not in workers):
             where = f"{history.topic} at {servers}"
-            yield not_asked(f"the schema history of {name} ({where}) is in a Kafka cluster not asked here")
+            yield not_asked(f"the schema history of {name} ({where}) is in a Kafka cluster that was not read")
         else:
             yield from _kept_whole(name, facts)
 

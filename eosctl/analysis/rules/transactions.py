@@ -35,7 +35,7 @@ def _no_leader_id(evidence: Evidence) -> Iterator[Finding | Skipped]:
     enabled, _, unknown = probes(evidence)
     files = {} if isinstance(evidence.worker_files, Skipped) else evidence.worker_files
     declared = [name for name, each in files.items() if declared_support(each) not in {None, SourceSupport.DISABLED}]
-    claim = [*(f"{url} is enabled" for url in enabled), *(f"{name} says preparing or enabled" for name in declared)]
+    claim = [*(f"{url} is enabled" for url in enabled), *(f"{name} has preparing or enabled" for name in declared)]
     if isinstance(evidence.group_id, Skipped) or isinstance(evidence.transactions, Skipped):
         return
     if not claim:
@@ -134,8 +134,9 @@ def _forgotten_markers(evidence: Evidence) -> Iterator[Finding | Skipped]:
         if lost:
             places = ", ".join(map(str, lost[:SHOWN]))
             message = (
-                f"its transaction is {each.state.value} and {places} has no leader: a transaction that ends now leaves "
-                "its records there open, for ever with brokers from 4.3.0 on, until the leader is back with older ones"
+                f"its transaction is {each.state.value} and {places} has no leader. If the transaction ends now, "
+                "its records there stay open: for ever with brokers from 4.3.0 on, until the leader is back with "
+                "older brokers"
             )
             yield kinds.FORGOTTEN.finding(
                 name, message, {"partitions": [str(place) for place in lost], "state": each.state.value}
@@ -200,7 +201,7 @@ def _prefix(evidence: Evidence) -> Iterator[Finding]:
     for name in evidence.sources():
         longer = [other for other in names if other.startswith(f"{name}-")]
         if longer:
-            message = f"a prefixed ACL for its transactional IDs covers those of {', '.join(longer[:10])} too"
+            message = f"a prefixed ACL for its transactional IDs covers the IDs of {', '.join(longer[:10])} too"
             yield kinds.PREFIX.finding(name, message, {"connectors": longer}, severity=Severity.INFO)
 
 
@@ -304,9 +305,7 @@ def _elsewhere(evidence: Evidence) -> Iterator[Finding | Skipped]:
             yield group
         elif group.members and group.protocol_type == CONNECT_PROTOCOL:
             there = pluralize(len(group.members), "member")
-            message = (
-                f"it writes to another Kafka cluster, and a group {evidence.group_id} of workers is there: {there}"
-            )
+            message = f"it writes to another Kafka cluster, which has a Connect group {evidence.group_id}, too: {there}"
             yield kinds.SAME_GROUP_ELSEWHERE.finding(name, message, {"members": len(group.members)})
 
 
@@ -372,7 +371,7 @@ def _budget(evidence: Evidence) -> Iterator[Finding | Skipped]:
         if not each.state.known or record < 2:
             continue
         if record > MOST_TASKS:
-            yield Skipped(f"the fencing of connector {each.state.name}, which is said to have {record} tasks")
+            yield Skipped(f"the fencing of connector {each.state.name}, which has {record} tasks in its record")
             continue
         tasks = (ConnectorTaskId(each.state.name, task) for task in range(record))
         ids = [task_transactional_id(group_id, task) for task in tasks]
@@ -395,7 +394,7 @@ def _of_connector(evidence: Evidence, name: str, record: int, crowd: int) -> Ite
     end = (
         f"Connect gives up after {BUDGET_S:g} s and all its tasks turn FAILED"
         if severity is Severity.ERROR
-        else "none of its tasks runs meanwhile"
+        else "none of its tasks runs until then"
     )
     files = "" if not isinstance(evidence.worker_files, Skipped) else " (unless the workers set admin.retry.backoff.*)"
     yield kinds.BUDGET.finding(

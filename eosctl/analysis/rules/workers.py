@@ -81,7 +81,7 @@ def _nowhere(evidence: Evidence) -> Iterator[Finding | Skipped]:
 def probes(evidence: Evidence) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, Skipped]]:
     """Addresses of the workers that are enabled, of those that are not, and those whose answer is not known.
 
-    Where no worker was asked, that is what is not known: none of them is taken for one that is not enabled.
+    Where no worker was queried, that is what is not known: none of them is taken for one that is not enabled.
     """
     if isinstance(evidence.workers, Skipped):
         return (), (), {"the workers": evidence.workers}
@@ -107,10 +107,10 @@ def _contradiction(evidence: Evidence) -> Iterator[Finding | Skipped]:
         if name not in urls and (unknown or evidence.silent):
             yield from _not_known({**unknown, **evidence.silent})  # it may be the file of one of these
         elif declared is SourceSupport.ENABLED:
-            message = f"{name} says {SOURCE_SUPPORT}=enabled, but {', '.join(sorted(urls))} answers that it is not"
+            message = f"{name} has {SOURCE_SUPPORT}=enabled, but {', '.join(sorted(urls))} answers that it is not"
             yield kinds.CONTRADICTION.finding(name, message, {"declared": declared.value, "not_enabled": sorted(urls)})
         else:
-            message = f"{name} says {declared}, but {', '.join(sorted(urls))} answers that exactly-once is enabled"
+            message = f"{name} has {declared}, but {', '.join(sorted(urls))} answers that exactly-once is enabled"
             yield kinds.CONTRADICTION.finding(name, message, {"declared": str(declared), "enabled": sorted(urls)})
 
 
@@ -121,7 +121,9 @@ def _not_known(unknown: Mapping[str, Skipped]) -> Iterator[Skipped]:
 def _invalid(evidence: Evidence) -> Iterator[Finding | Skipped]:
     for name, value in evidence.configured(SOURCE_SUPPORT).items():
         if "${" in value:
-            yield Skipped(f"{SOURCE_SUPPORT} of {name} is {value!r}: what a config provider makes of it is not known")
+            yield Skipped(
+                f"{SOURCE_SUPPORT} of {name} is {value!r}: a config provider resolves it, and its value is not known"
+            )
         elif value.lower() not in set(SourceSupport):
             message = (
                 f"{SOURCE_SUPPORT} is {value!r}: a worker accepts disabled, preparing and enabled, and does not start"
@@ -161,7 +163,7 @@ def _differ(evidence: Evidence) -> Iterator[Finding | Skipped]:
     others = [name for name, each in servers.items() if each.isdisjoint(first)]
     if others:
         yield Skipped(
-            f"whether {SERVERS} of {others[0]} leads to the same Kafka cluster as that of {next(iter(servers))}"
+            f"whether {SERVERS} of {others[0]} leads to the same Kafka cluster as {SERVERS} of {next(iter(servers))}"
         )
 
 
@@ -169,7 +171,7 @@ def _differing(key: str, values: Mapping[str, str | None]) -> Finding:
     message = f"the workers' files set {key} to different values"
     if key != PROTOCOL:
         return kinds.DIFFER.finding(key, message, {"values": dict(values)})
-    message += ": the group uses the best that all of them know, and signs requests only where that is sessioned"
+    message += ": the group uses the newest protocol that all workers support, and signs requests only with sessioned"
     return kinds.DIFFER.finding(key, message, {"values": dict(values)}, severity=Severity.WARNING)
 
 
@@ -202,7 +204,7 @@ RULES: Final = (
     ),
     Rule(
         kinds.CONTRADICTION,
-        "Do the workers run with what their properties files say?",
+        "Do the workers run with the settings in their properties files?",
         needs=("workers", "worker_files"),
         check=_contradiction,
     ),
@@ -320,7 +322,8 @@ def _moving(evidence: Evidence) -> Iterator[Finding]:
     waiting = [name for name, each in statuses.items() if any(_waits(task, gone) for task in each.tasks)]
     if waiting:
         message = (
-            f"tasks of {', '.join(waiting[:10])} run on no worker: those of a worker that left are held back for it"
+            f"tasks of {', '.join(waiting[:10])} run on no worker: the group keeps the tasks of a lost worker for "
+            "its return"
         )
         yield kinds.MOVING.finding("tasks", message, {"connectors": waiting})
 
@@ -417,11 +420,11 @@ GROUP_RULES: Final = (
     ),
     Rule(
         kinds.ONE_ADDRESS,
-        "Does every member advertise an address of its own that the others reach?",
+        "Does every member advertise an address that is unique and that the others reach?",
         needs=("group",),
         check=_one_address,
         blocks=frozenset({"preparing", "enabled"}),
-        unproven="workers of one machine reach each other by the loopback address, and each has a port of its own",
+        unproven="workers of one machine reach each other by the loopback address, and each has its own port",
     ),
     Rule(
         kinds.POLICIES,
@@ -564,7 +567,7 @@ def _bugs_of(version: KafkaVersion, bugs: list[FixedBug], severity: Severity) ->
     reported = "; ".join(f"{bug.issue} ({bug.effect})" for bug in bugs)
     message = f"workers run Kafka {version}, which has bugs that concern exactly-once: {reported}"
     needed = max(bug.fixed_for(version) for bug in bugs)
-    cure = f"upgrade the workers to Kafka {needed} or newer, which has the fix of all of them"
+    cure = f"upgrade the workers to Kafka {needed} or newer, which has all these fixes"
     evidenced = {"issues": [bug.issue for bug in bugs]}
     return kinds.BUGS.finding(str(version), message, evidenced, cure=cure, severity=severity)
 

@@ -79,7 +79,7 @@ def test_records_behind_an_offset_that_was_set_back_are_counted(orders):
     report = audit(orders.brokers)
     assert judgement(report) == (ALTERED, (18, 18), (0, 0))
     assert judged(report).evidence == ("EOS206",)
-    assert "18 records were written to its topics once more" in judged(report).reasons[0]
+    assert "18 records were written to its topics again" in judged(report).reasons[0]
     finding = the_change(report)
     assert finding.severity is Severity.WARNING
     assert "skipped" not in finding.cure
@@ -258,7 +258,7 @@ def test_what_is_unknown_comes_first_and_what_was_repeated_beside_it(orders):
     orders.brokers.damage(TopicPartition("orders", 0), 30, magic=True)
     report = audit(orders.brokers)
     assert report.verdict is CANNOT_TELL
-    assert any("once more" in each for each in judged(report).reasons)
+    assert any("written again" in each for each in judged(report).reasons)
 
 
 def test_a_move_to_a_topic_of_its_own_with_its_offsets_is_no_change(orders):
