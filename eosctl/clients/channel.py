@@ -203,7 +203,7 @@ def _incomplete(request: Request, response: Response) -> str | None:
         return None
     in_request, in_answer = ASKED.get(request.name, (_nothing, _nothing))
     asked, answered = Counter(in_request(request.fields)), Counter(in_answer(response))
-    for names, trouble in ((asked.keys() - answered, "is missing"), (answered - asked, "was not asked for")):
+    for names, trouble in ((asked.keys() - answered, "is missing"), (answered - asked, "was not requested")):
         if names:
             return f"{'-'.join(str(part) for part in min(names, key=str))} {trouble}"
     return None

@@ -150,7 +150,7 @@ def _from_log(reason: str, properties: ClientProperties) -> EosctlError:
         return tls_error(failure, address, properties.principal)
     if "could not be verified" in reason:
         what = f"{address} is not trusted: its certificate could not be verified"
-        return Unreachable(what, hint="librdkafka does not say why; the network's TLS step does")
+        return Unreachable(what, hint="librdkafka does not report why; see the network's TLS step")
     if "uthentication" in reason and properties.sasl is not None:
         operation = f"authenticate with {properties.sasl.mechanism}"
         return NotAuthorized(principal=properties.principal, operation=operation, resource=address)

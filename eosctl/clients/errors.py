@@ -99,7 +99,8 @@ _MEANINGS: Final = (
         ("ALERT_HANDSHAKE_FAILURE", "ALERT_PROTOCOL_VERSION", "NO_SHARED_CIPHER", "UNSUPPORTED_PROTOCOL"),
         TlsFailure(
             "it shares no TLS version or cipher suite with this client",
-            "TLSv1.2 and TLSv1.3 are offered unless ssl.enabled.protocols, ssl.protocol or ssl.cipher.suites say less",
+            "TLSv1.2 and TLSv1.3 are offered unless ssl.enabled.protocols, ssl.protocol or ssl.cipher.suites "
+            "restrict them",
         ),
     ),
 )

@@ -64,7 +64,7 @@ def _partitions(wire: Wire, topic: Response) -> list[Response]:
 POLL_S: Final = 0.05
 ANSWER_S: Final = 3.0
 """How long one broker may take to answer: one that is gone without a word is waited for no longer."""
-BEHIND: Final = "the broker is behind its controller: once it has caught up, `eosctl apply` the same plan again"
+BEHIND: Final = "the broker has not caught up with its controller: wait, then `eosctl apply` the same plan again"
 
 
 def await_brokers(wire: Wire, lacking: Callable[[int], str | None], *, timeout_s: float) -> None:

@@ -55,8 +55,8 @@ LEAST_S = 0.1
 SLOW_HINT = "a longer --timeout helps where the worker is only slow"
 REBALANCE_EXPECTED = "Request cannot be completed because a rebalance is expected"
 AMBIGUOUS_HINT = (
-    "workers from 4.0 take no slash, backslash or percent sign in the path of a request, not even escaped: a connector "
-    "of this name can be created, and neither stopped nor configured nor deleted over REST"
+    "workers from 4.0 refuse a slash, backslash or percent sign in the path of a request, even escaped. A "
+    "connector of this name can be created, but not stopped, configured or deleted over REST"
 )
 
 
@@ -222,8 +222,8 @@ class RestClient:
         onward = sanitized(mask_url(location)) or "no address"
         return Refused(
             f"{what}: a redirect to {onward}, which is not followed",
-            hint="a redirect of a GET is followed to the same scheme, host and port only; "
-            "if that is the address of your worker, give it as --connect-url",
+            hint="eosctl follows a redirect of a GET only to the same scheme, host and port. If the new address is "
+            "your worker's, give it as --connect-url",
         )
 
     def _client(self) -> "httpx.Client":

@@ -127,8 +127,8 @@ _ADDRESS: Final = re.compile(
     r"(https?://)(?:([^/?#]*)@)?(\[[^\]@]*\]|[^:/?#@\s]+)((?::\d{1,5})?(?:[/?#][^@\s]*)?)", re.IGNORECASE
 )
 _EXPECTED: Final = (
-    "a worker's address is http://HOST:8083; give user and password as basic.auth.user.info in --command-config, or as "
-    "http://USER:PASSWORD@HOST:8083 with %40 for @, %2F for /, %3F for ?, %23 for # and %20 for a blank"
+    "a worker's address is http://HOST:8083. Give user and password as basic.auth.user.info in --command-config, "
+    "or as http://USER:PASSWORD@HOST:8083 (escape @ as %40, / as %2F, ? as %3F, # as %23 and a blank as %20)"
 )
 
 
@@ -232,10 +232,10 @@ class WorkerUrl(str):
             self.cluster_id = found
         if self.cluster_id != found:
             raise OtherCluster(
-                f"{self} is a worker of Kafka cluster {found} now, and the one that answered before was of "
+                f"{self} is a worker of Kafka cluster {found} now; the worker that answered before was of "
                 f"{self.cluster_id}",
-                hint="workers of two clusters answer at one address, or it leads to another one since: see that it "
-                "leads to the right one, then run the command again",
+                hint="workers of two clusters answer at one address, or the address was changed. Check that it "
+                "leads to the right cluster, then run the command again",
             )
 
     @property

@@ -192,7 +192,7 @@ def _open_pkcs12(
     from cryptography.hazmat.primitives.serialization import pkcs12
 
     if not content.startswith(b"0"):
-        raise Undecodable("it is neither a PKCS12 nor a JKS store")
+        raise Undecodable("it is not a PKCS12 or JKS store")
     try:
         store = pkcs12.load_pkcs12(content, None if password is None else password.encode())
     except ValueError as error:

@@ -341,9 +341,7 @@ def _login(jaas: Property) -> Mapping[str, str]:
     except ConfigError as error:
         raise ConfigError(f"{jaas.origin}: {error.message}", hint=error.hint) from error
     if len(modules) > 1:
-        raise ConfigError(
-            f"{jaas.origin} holds {len(modules)} login modules, and a Kafka client takes no more than one"
-        )
+        raise ConfigError(f"{jaas.origin} holds {len(modules)} login modules; a Kafka client accepts only one")
     return modules[0].options
 
 

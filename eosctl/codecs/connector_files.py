@@ -61,7 +61,7 @@ def _operated(text: str, origin: str) -> Iterator[ConnectorConfig]:
         named = ", ".join(each or "none" for each in clusters)
         raise ConfigError(
             f"{origin} holds connectors of {len(clusters)} Connect clusters (label {CLUSTER_LABEL}: {named})",
-            hint="give the connectors of each a file of their own",
+            hint="give the connectors of each cluster their own file",
         )
     for resource, config in found:
         yield replace(connector_of(config, resource.place), connect_cluster=resource.labels.get(CLUSTER_LABEL))
@@ -74,7 +74,7 @@ def decode_connector(text: str, origin: str, *, name: str | None = None) -> dict
     """
     connectors = decode_connectors(text, origin, name=name)
     if len(connectors) != 1:
-        raise ConfigError(f"{origin} holds {len(connectors)} connectors, not one", hint="give each a file of its own")
+        raise ConfigError(f"{origin} holds {len(connectors)} connectors, not one", hint="give each its own file")
     return {key: each.value for key, each in connectors[0].properties.items()}
 
 

@@ -1,7 +1,8 @@
 """Evidence files: canonical JSON with its own SHA-256, so that every altered byte shows.
 
 Members are sorted, there are no blanks, and one line feed ends the file: each content has one form only. The digest
-shows what was altered by accident. Against intent only a signature helps: whoever writes a file can write its digest.
+shows what was altered by accident. Against intent only a signature helps: the author of a file can also write its
+digest.
 """
 
 import json

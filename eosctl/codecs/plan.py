@@ -93,7 +93,7 @@ def decode_plan(text: str) -> Plan:
     if file.digest != plan_digest(file.plan):
         raise Refused(
             "the plan was changed after it was made: its digest is another one",
-            hint="make it again; a plan is applied as it was shown, or not at all",
+            hint="make it again; eosctl applies only the plan that was shown",
         )
     return file.plan
 
@@ -140,6 +140,4 @@ def not_a_journal() -> Undecodable:
 def _check_head(value: object, place: str, digest: str) -> None:
     check_version(value, "journal", JOURNAL_KIND, JOURNAL_VERSION, not_a_journal())
     if _HEAD.decode(value, place).plan != digest:
-        raise Undecodable(
-            "the journal beside the plan belongs to another plan", hint="give the plan a file name of its own"
-        )
+        raise Undecodable("the journal beside the plan belongs to another plan", hint="give the plan another file name")

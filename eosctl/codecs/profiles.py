@@ -46,7 +46,7 @@ def decode_profiles(text: str, origin: str) -> Profiles:
 
 
 def with_profile_keys(text: str, name: str, keys: Mapping[str, object], origin: str) -> str:
-    """The text with these keys of profile `name`, which is added where it lacks; every other line stays as it is.
+    """The text with these keys of profile `name`, which is added if it is missing. Other lines do not change.
 
     Raises ConfigError where what comes of it is no file of profiles, as with a password in a URL.
     """

@@ -196,7 +196,7 @@ def decode_snapshot(lines: Iterable[str]) -> Snapshot:
     found.setdefault("timeline", OLDER)
     for name in SECTIONS:
         if name not in found:
-            raise Undecodable(f"the snapshot lacks its {name} line")
+            raise Undecodable(f"the snapshot has no {name} line")
     return Snapshot(as_of=header.as_of, group_id=header.group_id, **found)
 
 

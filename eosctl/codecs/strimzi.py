@@ -366,7 +366,7 @@ def connect_resource(resources: Sequence[StrimziResource], origin: str) -> Strim
         return found[0]
     if found:
         names = ", ".join(f"{each.kind} {each.name}" for each in found)
-        raise ConfigError(f"{origin} holds {len(found)} Connect clusters: {names}", hint="give each a file of its own")
+        raise ConfigError(f"{origin} holds {len(found)} Connect clusters: {names}", hint="give each its own file")
     kinds = ", ".join(sorted({each.kind for each in resources})) or "no resource of Strimzi's"
     raise ConfigError(
         f"{origin} holds neither KafkaConnect nor KafkaMirrorMaker2 ({kinds})",
@@ -578,7 +578,7 @@ def _homes(text: str, origin: str) -> Iterator[tuple[str, Home]]:
         if each.kind == KAFKA_CONNECTOR:
             if CLUSTER_LABEL not in each.labels:
                 raise ConfigError(
-                    f"{each.place} lacks the label {CLUSTER_LABEL}: no operator carries it out",
+                    f"{each.place} has no label {CLUSTER_LABEL}: no operator acts on it",
                     hint="it names the KafkaConnect that runs the connector",
                 )
             yield each.name, Home(each.kind, each.name, ("spec",), _state(each.spec))

@@ -84,7 +84,7 @@ def decode_tls_limits(properties: ClientProperties, prefix: str = "ssl.") -> Tls
         keys = " and ".join(f"{prefix}{key} ({properties.origin(prefix + key)})" for key in given)
         raise ConfigError(
             f"{keys} leave no TLS version to speak",
-            hint="TLSv1.2 and TLSv1.3 can be spoken, each with suites of its own",
+            hint="eosctl supports TLSv1.2 and TLSv1.3, each with its own suites",
         )
     limited = versions != VERSIONS or suites is not None
     return TlsLimits(versions, suites, properties.origin(prefix + given[0]) if limited else None)
@@ -97,7 +97,7 @@ def unenforced_limits(limits: TlsLimits) -> Iterator[str]:
     if limits.suites is None:
         return
     if TLS_1_3 in limits.versions and set(limits.suites) & SUITES_1_3 != SUITES_1_3:
-        yield "ssl.cipher.suites holds for TLSv1.2; with TLSv1.3 every suite of it is offered"
+        yield "ssl.cipher.suites applies to TLSv1.2; with TLSv1.3 every suite is offered"
     unknown = [each for each in limits.suites if each not in SUITES_1_2 and each not in SUITES_1_3]
     if unknown:
         yield f"OpenSSL has no cipher suite {', '.join(unknown)}; not offered"

@@ -171,14 +171,15 @@ def set_value(text: str, address: Address, path: Path, value: Any) -> str:  # no
 
 
 def append_items(text: str, address: Address, path: Path, items: Sequence[Any]) -> str:
-    """The text with these items at the end of the list at `path`, which is made where it lacks. As `set_value`."""
+    """The text with these items at the end of the list at `path`, which is created if it is missing. See
+    `set_value`."""
     node: Node | None = _locate(text, address)
     for key in path:
         node = None if node is None else _child(node, key)
     if node is None or _is_empty(node):
         return set_value(text, address, path, list(items))
     if node.id != "sequence" or _is_shared(text, node):
-        raise ConfigError(f"{_dotted(path)} is not a list of its own", hint=_BY_HAND)
+        raise ConfigError(f"{_dotted(path)} is not a separate list", hint=_BY_HAND)
     return _inserted(text, node, list(items))
 
 
@@ -343,7 +344,7 @@ def _cut(text: str, node: Node, key: str) -> str:
         return text[: _end(node.value[at - 1][1])] + text[end:]
     line = text.rfind("\n", 0, start) + 1
     if text[line:start].strip():
-        raise ConfigError(f"{key} stands on a line with something else", hint=_BY_HAND)
+        raise ConfigError(f"{key} shares its line with another key", hint=_BY_HAND)
     return text[:line] + text[_line_end(text, end) :]
 
 

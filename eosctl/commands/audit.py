@@ -53,7 +53,7 @@ app = typer.Typer()
 
 OutputTopics: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(metavar="TOPIC", help="A topic that connectors write to. May be repeated. [default: all known]"),
+    typer.Option(metavar="TOPIC", help="An output topic of connectors. May be repeated. [default: all known]"),
 ]
 OffsetsTopics: TypeAlias = Annotated[
     list[str] | None,
@@ -64,7 +64,7 @@ OffsetsTopics: TypeAlias = Annotated[
         "be repeated.",
     ),
 ]
-OnlyPlan: TypeAlias = Annotated[bool, typer.Option("--plan", help="Show what would be read, and read nothing.")]
+OnlyPlan: TypeAlias = Annotated[bool, typer.Option("--plan", help="Show the ranges to read, and read no records.")]
 LogDirectories: TypeAlias = Annotated[
     list[Path] | None,
     typer.Option(
@@ -110,7 +110,7 @@ def audit(
     Use it after every incident that may have broken exactly-once, and every night. It reads the offsets topics, the
     config topic and the topics that source connectors write to: producer IDs, epochs, transactions and their markers,
     which consumers do not show. Its verdict for each connector is held, broken (with topic, partition and offsets),
-    altered (it held, but source offsets were altered, and the listed number of records was written once more or left
+    altered (it held, but source offsets were altered, and the listed number of records was written again or left
     out), or cannot-tell (with the missing evidence). With --store it exits with 1 only for findings that are new since
     the last run of its job. Nothing is written to Kafka. A snapshot holds no record batches: from a snapshot it judges
     only the config topic's history and hanging transactions, and no verdict is held.
@@ -189,23 +189,24 @@ SourceTable: TypeAlias = Annotated[
         "--table",
         metavar="SCHEMA.NAME[=TOPIC]",
         show_default=False,
-        help="Only this table, and its topic. May be repeated. [default: all that the connector captures]",
+        help="Compare only this table with its topic. May be repeated. [default: all that the connector captures]",
     ),
 ]
 Chunk: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, max=100_000, help="Rows of one query.")]
 Rate: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="At most so many rows of the database a second.")
+    int | None, typer.Option(metavar="N", min=1, help="Read at most N rows of the database a second.")
 ]
 Sample: TypeAlias = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, max=100_000, help="Compare so many rows of each table, at random. [default: all]"),
+    typer.Option(metavar="N", min=1, max=100_000, help="Compare only N random rows of each table. [default: all]"),
 ]
 StateFile: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--state", metavar="FILE", help="Keep what was read in FILE; the next run goes on there."),
+    typer.Option("--state", metavar="FILE", help="Keep the progress in FILE; the next run continues there."),
 ]
 Wait: TypeAlias = Annotated[
-    float, typer.Option(metavar="SECONDS", min=0, help="How long to wait for the connector to pass what was read.")
+    float,
+    typer.Option(metavar="SECONDS", min=0, help="Maximum wait for the connector to reach the rows that were read."),
 ]
 CaughtUp: TypeAlias = Annotated[
     bool, typer.Option("--caught-up", help="The connector has read all changes: take its position for granted.")

@@ -36,7 +36,7 @@ Config: TypeAlias = Annotated[
     Path,
     typer.Option(
         metavar="FILE",
-        help="The connector's config: properties, JSON or a KafkaConnector; ${certify:NAME} is filled in.",
+        help="The connector's config: properties, JSON or a KafkaConnector; certify replaces ${certify:NAME}.",
     ),
 ]
 IdentityOption: TypeAlias = Annotated[
@@ -90,8 +90,8 @@ SourcePartition: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="PART",
-        help="The part of a record that identifies its source partition; partition: that of the output topic. "
-        "[default: there is one]",
+        help="The part of a record that identifies its source partition; partition: the partition of the output "
+        "topic. [default: there is one]",
         show_default=False,
     ),
 ]
@@ -157,7 +157,7 @@ Workers: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, max=3, help
 ExactlyOnce: TypeAlias = Annotated[
     str, typer.Option(metavar="disabled|preparing|enabled", help="The workers' exactly.once.source.support.")
 ]
-KeepGoing: TypeAlias = Annotated[bool, typer.Option("--keep-going", help="Go on after a round that failed.")]
+KeepGoing: TypeAlias = Annotated[bool, typer.Option("--keep-going", help="Continue after a failed round.")]
 Undeclared: TypeAlias = Annotated[
     bool, typer.Option("--undeclared", help="Also run a connector that does not declare exactly-once support.")
 ]

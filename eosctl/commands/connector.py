@@ -1,4 +1,4 @@
-"""`eosctl connector`: connectors, each with all that is known of it."""
+"""`eosctl connector`: connectors, each with all facts about it."""
 
 from typing import Annotated, TypeAlias
 

@@ -38,7 +38,7 @@ MirrorSources: TypeAlias = Annotated[
         metavar="[ALIAS=]FILE",
         show_default=False,
         help="Client properties for the source cluster of MirrorSource connectors with that source.cluster.alias. "
-        "Without bootstrap.servers in FILE eosctl connects to the brokers of the connector's config; it sends "
+        "If FILE has no bootstrap.servers, eosctl connects to the brokers in the connector's config. It sends "
         "credentials in FILE only to brokers in FILE. May be repeated.",
     ),
 ]

@@ -59,7 +59,7 @@ def explain(
     with Session(options) as session:
         if connector is not None:
             if words:
-                raise UsageError("--connector reads the trace itself: leave out the words")
+                raise UsageError("--connector reads the trace itself: omit the words")
             return answer(options, explain_connector(session, connector), view_explanations)
         named = {"--profile", "EOSCTL_PROFILE"}
         profile = options.profile.name if options.profile and options.sources.get("profile") in named else None

@@ -45,8 +45,8 @@ TransactionTimeout: TypeAlias = Annotated[
     typer.Option(
         metavar="MS",
         min=1,
-        help="Transaction timeout to leave behind with each ID; at most the broker's transaction.max.timeout.ms. "
-        "[default: 60000]",
+        help="Transaction timeout that each ID keeps; at most the broker's transaction.max.timeout.ms. [default: "
+        "60000]",
         show_default=False,
     ),
 ]

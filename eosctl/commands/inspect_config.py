@@ -51,7 +51,7 @@ def inspect_config(
     records: RecordsFile = None,
     history: History = False,
 ) -> int:
-    """Read the config topic exactly as a worker does.
+    """Read the config topic exactly like a worker.
 
     Use it before you restart or reconfigure a connector, when tasks fail to perform zombie fencing, when a connector
     has no tasks, or when you want to know who wrote to the topic. For each connector it shows the actions of its next

@@ -34,7 +34,7 @@ MovedConnectors: TypeAlias = Annotated[
     list[str] | None, typer.Option(metavar="NAME", help="The connector. May be repeated.", show_default=False)
 ]
 ToTopic: TypeAlias = Annotated[
-    str | None, typer.Option("--to-topic", metavar="TOPIC", help="Give it this offsets topic of its own.")
+    str | None, typer.Option("--to-topic", metavar="TOPIC", help="Give it this connector-specific offsets topic.")
 ]
 ToWorkerTopic: TypeAlias = Annotated[
     bool, typer.Option("--to-worker-topic", help="Move it back to the worker-global offsets topic.")
@@ -81,7 +81,7 @@ SourceTopic: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="TOPIC",
-        help="Where its offsets are now; otherwise offsets.storage.topic of its config, otherwise the workers'.",
+        help="Its present offsets topic; otherwise offsets.storage.topic of its config, otherwise the workers' topic.",
     ),
 ]
 
@@ -118,7 +118,7 @@ def migrate_offsets(
     plan_file: MoveFile = None,
     config_topic: ConfigTopic = "connect-configs",
 ) -> int:
-    """Move a connector's offsets, so that it resumes where it was.
+    """Move a connector's offsets, so that it resumes without a gap.
 
     Use it to move them to another topic, name, group or cluster: before you give a connector an offsets topic of its
     own (or take it away), rename it, or move it to another Connect cluster or Kafka cluster. Otherwise the connector

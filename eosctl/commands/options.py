@@ -142,7 +142,7 @@ KeptLedger: TypeAlias = Annotated[
 ]
 Evidence: TypeAlias = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Write what was read and concluded, for `eosctl verify`."),
+    typer.Option(metavar="FILE", help="Write the evidence and the conclusions, for `eosctl verify`."),
 ]
 SignKey: TypeAlias = Annotated[
     Path | None,
@@ -157,7 +157,10 @@ JobName: TypeAlias = Annotated[str, typer.Option(metavar="NAME", help="The name 
 Partitions: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        "--topic", metavar="TOPIC[:PARTITION,…]", help="Only these partitions. May be repeated.", show_default=False
+        "--topic",
+        metavar="TOPIC[:PARTITION,…]",
+        help="Only these partitions of it. May be repeated.",
+        show_default=False,
     ),
 ]
 NamedPartitions: TypeAlias = Annotated[list[str] | None, typer.Argument(metavar="TOPIC[:PARTITION,…]", hidden=True)]

@@ -19,7 +19,7 @@ MoveFile: TypeAlias = Annotated[
     typer.Option(
         "--plan-file",
         metavar="FILE",
-        help="Write the plan there, for `eosctl apply`. With --stop the offsets are read after the connector "
+        help="Write the plan there, for `eosctl apply`. With --stop, eosctl reads the offsets after the connector "
         "has stopped.",
     ),
 ]
@@ -60,8 +60,7 @@ ManagedBy: TypeAlias = Annotated[
         "--managed-by",
         metavar="strimzi",
         help="This operator manages every connector and reverts changes over REST, so they are refused. A "
-        "KafkaConnect in "
-        "--worker-config says so, too.",
+        "KafkaConnect in --worker-config implies it.",
         show_default=False,
     ),
 ]

@@ -67,7 +67,7 @@ def add(
         list[Path] | None, typer.Option(metavar="FILE", help="A worker's properties file. May be repeated.")
     ] = None,
     cluster_id: Annotated[
-        str | None, typer.Option(metavar="ID", help="The only Kafka cluster that may be written to.")
+        str | None, typer.Option(metavar="ID", help="The ID of the only Kafka cluster that eosctl may change.")
     ] = None,
     protected: Annotated[
         bool, typer.Option("--protected", help="Accept --yes only together with --profile NAME.")

@@ -34,7 +34,7 @@ Directory: TypeAlias = Annotated[
     typer.Option(
         "--directory",
         metavar="DIR",
-        help="Directory of the sandbox, one sandbox per directory. It is kept, and the next up resumes it. "
+        help="Directory of the sandbox, one sandbox per directory. down keeps it, and the next up resumes it. "
         "[default: one in the user's cache, removed by down]",
         show_default=False,
     ),
@@ -85,7 +85,7 @@ PostgreSQL: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--postgres",
-        help="With a PostgreSQL with logical decoding, of this machine or of a wheel; down removes its data.",
+        help="Start a PostgreSQL with logical decoding, from this machine or a wheel; down removes its data.",
     ),
 ]
 PlaintextPort: TypeAlias = Annotated[

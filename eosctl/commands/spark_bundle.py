@@ -16,7 +16,7 @@ app = typer.Typer()
 @printing
 def spark_bundle(
     options: GlobalOptions,
-    directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where to write it.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="The file to write.")],
 ) -> int:
     """Write the files that spark-submit needs to run an audit.
 

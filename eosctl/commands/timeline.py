@@ -15,7 +15,7 @@ app = typer.Typer()
 
 Since: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="2h|TIME", help="From 2 hours ago, or from this time (RFC 3339). [default: all that is left]"),
+    typer.Option(metavar="2h|TIME", help="From 2 hours ago, or from this time (RFC 3339). [default: all records]"),
 ]
 Until: TypeAlias = Annotated[
     str | None, typer.Option(metavar="2h|TIME", help="Up to 2 hours ago, or up to this time. [default: now]")

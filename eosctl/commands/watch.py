@@ -46,7 +46,7 @@ Otlp: TypeAlias = Annotated[
     typer.Option(
         "--otlp",
         metavar="URL|env",
-        help="Push the metrics to this collector (OTLP over HTTP); env: where OTEL_EXPORTER_OTLP_ENDPOINT says.",
+        help="Push the metrics to this collector (OTLP over HTTP); env: use OTEL_EXPORTER_OTLP_ENDPOINT.",
         show_default=False,
     ),
 ]
@@ -68,7 +68,9 @@ Emit: TypeAlias = Annotated[
 Runbooks: TypeAlias = Annotated[
     str,
     typer.Option(
-        "--runbooks", metavar="URL", help="With --emit: where alerts.md is published, for each alert's runbook_url."
+        "--runbooks",
+        metavar="URL",
+        help="With --emit: the URL of your copy of alerts.md, for each alert's runbook_url.",
     ),
 ]
 AuditLedger: TypeAlias = Annotated[

@@ -76,7 +76,7 @@ def _directory() -> "tempfile.TemporaryDirectory[str]":
         return tempfile.TemporaryDirectory(prefix="eosctl-audit-")
     except OSError as error:
         what = f"cannot write the states of ranges to a temporary directory: {error.strerror or error}"
-        raise ConfigError(what, hint="TMPDIR names a directory with more room") from error
+        raise ConfigError(what, hint="set TMPDIR to a directory with more space") from error
 
 
 class _Job(NamedTuple):
@@ -126,7 +126,7 @@ class _Spill:
             yield
         except OSError as error:
             what = f"cannot write the states of ranges to {self._path.parent}: {error.strerror or error}"
-            raise ConfigError(what, hint="TMPDIR names a directory with more room") from error
+            raise ConfigError(what, hint="set TMPDIR to a directory with more space") from error
 
 
 class _Bucket(NamedTuple):

@@ -59,7 +59,7 @@ from eosctl.model.skipped import Skipped
 
 
 MOST_BYTES: Final = 1 << 26
-AWAY: Final = "move it away, or give the plan a file name of its own"
+AWAY: Final = "move it away, or give the plan another file name"
 
 
 class Journal:
@@ -148,7 +148,7 @@ class Journal:
 
 
 def _open(path: Path) -> int:
-    """The file, made where there is none. Links are not followed; a sticky directory lets nobody make what is there."""
+    """Opens or creates the file. Refuses symlinks; in a sticky directory another user's file cannot be replaced."""
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         try:
@@ -210,8 +210,8 @@ ReadFacts = Callable[[Sequence[Precondition]], PlanFacts]
 
 NOT_JOURNALED: Final = "not journaled"
 UNKNOWN: Final = "whether it was done is not known"
-BY_AN_EARLIER_RUN: Final = "by an earlier run, as the journal says"
-AGAIN: Final = "make room, then `eosctl apply` the same plan again: it finds what is done, and goes on"
+BY_AN_EARLIER_RUN: Final = "by an earlier run, according to the journal"
+AGAIN: Final = "free some space, then `eosctl apply` the same plan again: it continues after the steps that are done"
 
 
 def check_plan(
@@ -320,7 +320,7 @@ class ApplyRun:
         return result
 
     def _failed(self, number: int, step: Step, error: EosctlError) -> EosctlError:
-        """Notes a step that failed, and returns why it did: a journal that cannot be written hides that from nobody."""
+        """Journals a failed step and returns its error, even if the journal cannot be written."""
         detail = error.message
         try:
             self._journal.write(number, JournalEvent.FAILED, detail)

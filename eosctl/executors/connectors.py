@@ -125,8 +125,8 @@ def await_answer(
             raise Refused(
                 f"of topic {step.offsets_topic} the worker at {rest.url} answers {different} for connector "
                 f"{step.connector}: it keeps its offsets somewhere else",
-                hint="it was not resumed, because it would start from other offsets; check that the offsets topic, the "
-                "group.id and the cluster belong to its workers, then move its present offsets",
+                hint="it was not resumed, because it would start from other offsets. Check that the offsets topic, "
+                "the group.id and the cluster belong to its workers, then move its present offsets",
             )
 
 
@@ -152,7 +152,7 @@ def set_connector_config(step: SetConnectorConfig, _: Recheck, *, access: Access
         origin = step.copied_from
         pattern = access(Side.SOURCE).ask_worker(lambda source: config_of(source, origin))
         if pattern is None:
-            raise Refused(f"connector {origin}, whose config is to be copied, does not exist")
+            raise Refused(f"connector {origin}, the origin of the config, does not exist")
         config = changed({**pattern, "name": step.connector}, step.changes)
         body = {"name": step.connector, "config": config, "initial_state": "STOPPED"}
         rest.request("POST", "/connectors", body)
@@ -189,7 +189,7 @@ Tasks = tuple[tuple[int, str, str], ...]
 def _status(rest: RestClient, connector: str) -> tuple[str, Tasks]:
     """State and tasks of the connector. A new one has no status for a moment: no state and no tasks."""
     known = expanded_connectors(rest, "status")
-    with decoding(f"{rest.url}/connectors answered a status of {connector} that is none"):
+    with decoding(f"{rest.url}/connectors answered no valid status of {connector}"):
         status = known.get(connector, {}).get("status")
         if status is None:
             return "without status", ()
@@ -282,8 +282,8 @@ def delete_connector(step: DeleteConnector, _: Recheck, *, access: ClusterAccess
     return access.ask_worker(delete)
 
 
-APPLIED: Final = "was it applied, and does the operator run? `kubectl describe` shows what it did; then "
-AGAIN: Final = "`eosctl apply` of the same plan goes on here; --timeout is how long it waits"
+APPLIED: Final = "was it applied, and does the operator run? `kubectl describe` shows its conditions; then "
+AGAIN: Final = "`eosctl apply` of the same plan continues here; --timeout sets its wait"
 
 
 def await_operator(
@@ -299,14 +299,14 @@ def await_operator(
             await_answer(rest, step, checks, access.timeout_s)
         file = _file(rest, step)
         say(f"apply {file} now, if it is not: waiting for the operator of connector {step.connector}")
-        began, what = time.monotonic(), f"to be {step.state} as {file} says"
+        began, what = time.monotonic(), f"to be {step.state} as in {file}"
         _await_settings(rest, step, Deadline(access.timeout_s, began))
         if step.state == "STOPPED":
             await_stopped(rest, step.connector, what, access.timeout_s, began)
-            return f"connector {step.connector} is STOPPED without tasks, as {file} says"
+            return f"connector {step.connector} is STOPPED without tasks, as in {file}"
         running = partial(is_running, is_restarted=checks.is_restarted)
         tasks = await_state(rest, step.connector, running, what, access.timeout_s, began)
-        return f"connector {step.connector} is {step.state} with {pluralize(len(tasks), 'task')}, as {file} says"
+        return f"connector {step.connector} is {step.state} with {pluralize(len(tasks), 'task')}, as in {file}"
 
     try:
         return access.ask_worker(wait)
@@ -330,4 +330,4 @@ def _await_settings(rest: RestClient, step: AwaitOperator, deadline: Deadline) -
             return
         if not deadline.pause(POLL_S):
             lacking = "it does not exist" if config is None else f"{different[0]} is {config.get(different[0])}"
-            raise WaitTimedOut(f"waited for connector {step.connector} to be configured as {step.file} says; {lacking}")
+            raise WaitTimedOut(f"waited for connector {step.connector} to have the config in {step.file}; {lacking}")

@@ -91,7 +91,7 @@ def _digests(now: OffsetsNow) -> tuple[str, str]:
 
 
 def _changed(step: WriteOffsets) -> Refused:
-    return Refused(f"the offsets of connector {step.connector} in topic {step.topic} changed meanwhile")
+    return Refused(f"the offsets of connector {step.connector} in topic {step.topic} changed after the plan was made")
 
 
 def _await_markers(step: WriteOffsets, is_decided: IsDecided, timeout_s: float) -> None:

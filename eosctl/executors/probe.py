@@ -291,7 +291,7 @@ def _code(request: Request, code_of: Code, answer: Response) -> int:
     try:
         return code_of(answer)
     except (IndexError, TypeError) as error:
-        raise Undecodable(f"{request.name} is answered without what was asked for") from error
+        raise Undecodable(f"{request.name} has an answer without the requested part") from error
 
 
 def _produced(answer: Response) -> Response:
@@ -361,7 +361,7 @@ class ProbeRun:
             self._seen = replace(self._seen, stopped="the probe was interrupted")
         except Exception:
             if (left := self._clean_up()) is not None:
-                self._say(f"topic {self._plan.name} may be left: {left}")
+                self._say(f"topic {self._plan.name} may remain: {left}")
             raise
         try:
             undeleted = self._clean_up()

@@ -56,7 +56,7 @@ def abort_in_partition(step: AbortTransaction, recheck: Recheck, *, access: Clus
     partition = _Partition(access.wire, TopicPartition(step.topic, step.partition), access.timeout_s)
     open_now = partition.open_transaction(step.producer_id)
     if open_now is None:
-        return "nothing to do: the producer has nothing open there any more"
+        return "nothing to do: the producer has no open transaction there"
     if open_now.current_txn_start_offset != step.start_offset:
         raise Refused(
             f"producer {step.producer_id} has a transaction from offset {open_now.current_txn_start_offset} open in "
@@ -137,8 +137,8 @@ class _Partition:
             case errors.INVALID_PRODUCER_EPOCH:
                 raise Refused(
                     f"{self._place} takes no marker for epoch {producer.producer_epoch} of producer "
-                    f"{producer.producer_id}: its epoch was raised meanwhile",
-                    hint="`eosctl transactions hanging` shows what is open now",
+                    f"{producer.producer_id}: its epoch was raised since",
+                    hint="`eosctl transactions hanging` shows the open transactions",
                 )
             case code if code == TRANSACTION_COORDINATOR_FENCED:
                 raise Refused(
@@ -254,8 +254,8 @@ class _Commit:
         while (now := self._look()).is_committed(step.started_ms) and now.state is TransactionState.PREPARE_COMMIT:
             self._deadline.pause_or_raise(
                 PAUSE_S,
-                f"the commit of {step.transactional_id} is decided and cannot be revoked, but not all of its markers "
-                "are written: its coordinator goes on; `eosctl apply` the same plan again looks for them",
+                f"the commit of {step.transactional_id} is decided and cannot be revoked, but some markers are not "
+                "written: its coordinator continues; `eosctl apply` the same plan again looks for them",
             )
 
     def prove(self, before: Mapping[TopicPartition, PartitionOffsets]) -> str:
@@ -272,8 +272,8 @@ class _Commit:
             raise PartlyApplied(
                 f"{self._step.transactional_id} is CompleteCommit, and not all partitions show it: "
                 f"{first_few(wrong, '; ')}",
-                hint="`eosctl transactions hanging` shows what is open there; a consumer that reads committed skips "
-                "what is aborted",
+                hint="`eosctl transactions hanging` shows its open transactions; a read_committed consumer skips "
+                "aborted records",
             )
         words = [self._words(place, each, before.get(place), after[place]) for place, each in markers.items()]
         return f"commit markers: {first_few(words)}"
@@ -286,7 +286,7 @@ class _Commit:
         after: PartitionOffsets,
     ) -> str:
         if not isinstance(marker, EndTransactionMarker):
-            return f"{place} not looked at: {'' if marker is None else marker.reason}"
+            return f"{place} not checked: {'' if marker is None else marker.reason}"
         start = next(each.start_offset for each in self._step.parts if each.topic_partition == place)
         stable = after.last_stable_offset
         if stable <= start:

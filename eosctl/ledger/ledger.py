@@ -71,7 +71,7 @@ def _require_known(connection: LedgerConnection, job: str) -> int:
     for number, version in connection.rows("SELECT run_number, state_version FROM audit_job WHERE job = ?", (job,)):
         if version != STATE_VERSION:
             raise Unsupported(
-                f"job {job} carries state of version {version}, this eosctl goes on with version {STATE_VERSION}",
+                f"job {job} carries state of version {version}; this eosctl continues only version {STATE_VERSION}",
                 hint="use the eosctl that wrote it, or begin a new job: the whole topics are audited again then",
             )
         return int_of(number, "run_number")
@@ -109,7 +109,7 @@ def _version(connection: LedgerConnection, name: str, newest: int) -> int:
         return 0
     versions = [row[0] for row in connection.rows("SELECT version FROM audit_schema")]
     if len(versions) != 1 or not isinstance(versions[0], int) or versions[0] < 0:
-        raise Undecodable(f"ledger {name}: audit_schema says {versions}, not one version")
+        raise Undecodable(f"ledger {name}: audit_schema has {versions}, not one version")
     if versions[0] > newest:
         raise Unsupported(
             f"ledger {name} has schema {versions[0]}, this eosctl knows those up to {newest}",
@@ -323,9 +323,10 @@ def _outcome(store: LedgerStore, committed: Committed, lost: EosctlError) -> Com
         except Unreachable as error:
             if monotonic() > deadline:
                 raise Unreachable(
-                    f"the answer to COMMIT was lost ({lost.message}) and the ledger cannot be asked: whether run"
-                    f" {committed.run_id} of job {committed.job} was committed is not known",
-                    hint="the history of audits shows when the ledger answers again; the next run goes on either way",
+                    f"the answer to COMMIT was lost ({lost.message}) and the ledger does not answer: whether run "
+                    f"{committed.run_id} of job {committed.job} was committed is not known",
+                    hint="when the ledger answers again, check the history of audits; the next run continues in "
+                    "both cases",
                 ) from error
             sleep(PAUSE_S)
     if found:
@@ -362,7 +363,7 @@ def _sqlite_path(rest: str) -> Path:
     if not rest.startswith("/") or rest in {"/", "/:memory:"} or "\0" in rest:
         raise UsageError(f"{mask_url(f'sqlite://{rest}')} names no file", hint=f"a store is {FORMS}")
     if ":" in rest.rpartition("@")[0]:  # the URL of a database that was given the wrong scheme
-        raise UsageError(f"{mask_url(f'sqlite://{rest}')} holds a user or password, and a file has none", hint=FORMS)
+        raise UsageError(f"{mask_url(f'sqlite://{rest}')} holds a user or password; a file needs none", hint=FORMS)
     return Path(rest[1:]).expanduser().absolute()
 
 

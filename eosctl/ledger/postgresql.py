@@ -127,7 +127,7 @@ class Relay:
         if not self._encloses(made.pgconn.socket):
             made.close()
             raise Unsupported(
-                f"psycopg {psycopg.__version__} connects in a way in which what a server sends cannot be bounded",
+                f"psycopg {psycopg.__version__} connects in a way that does not limit the bytes from a server",
                 hint="install psycopg 3.2 or 3.3",
             )
 
@@ -325,7 +325,7 @@ def postgresql_store(url: str, lookup: Lookup, timeout_s: float, called: Called 
     for secret in SECRETS:
         if given.get(secret) and not _STAND_IN.fullmatch(str(given[secret])):
             raise UsageError(
-                f"the {secret} stands in the {called.url}'s URL, where others can read it", hint=_BY_REFERENCE
+                f"the {secret} is in the {called.url}'s URL, where other users can read it", hint=_BY_REFERENCE
             )
     parameters = {key: str(value) for key, value in given.items() if value is not None}
     for number, reference in enumerate(references):
@@ -446,7 +446,7 @@ class PostgresqlConnection:
             while found := self._reporting(lambda: self._fetched(cursor, streamed=streamed)):
                 most_rows -= len(found)
                 if len(found) > ROWS_AT_A_TIME or most_rows < 0:
-                    raise Undecodable(f"{self._where}: it answered with more rows than were asked for")
+                    raise Undecodable(f"{self._where}: it answered with more rows than requested")
                 yield from found
         finally:
             self._allow(min(1.0, self._store.timeout_s))
@@ -531,7 +531,7 @@ _BY_CLASS: Final[Mapping[str, tuple[type[EosctlError], str]]] = {
     "57": (Unreachable, "it is shutting down, or starting"),
     "58": (ConfigError, "its disk fails"),
     "XX": (Undecodable, "its data are damaged"),
-    "42": (Undecodable, "its tables or functions are not those that eosctl knows"),
+    "42": (Undecodable, "eosctl does not know its tables or functions"),
 }
 
 
@@ -549,7 +549,7 @@ def postgresql_failure(error: "psycopg.Error", store: PostgresqlStore) -> Eosctl
             principal=store.user,
             operation="connect",
             resource=store.name,
-            hint=f"{text}; no password is asked for: {_BY_REFERENCE}",
+            hint=f"{text}; eosctl does not ask for a password: {_BY_REFERENCE}",
         )
     if state == "42501":
         operation = "write" if store.what == LEDGER.database else "read"

@@ -22,7 +22,7 @@ _DISK: Final = {
     sqlite3.SQLITE_PERM: "access is denied",
     sqlite3.SQLITE_AUTH: "access is denied",
     sqlite3.SQLITE_IOERR: "the disk fails, or is full",
-    sqlite3.SQLITE_CANTOPEN: "the file, or those beside it, cannot be opened",
+    sqlite3.SQLITE_CANTOPEN: "the file, or its -wal and -shm files, cannot be opened",
 }
 
 T = TypeVar("T")
@@ -162,5 +162,5 @@ def sqlite_failure(error: sqlite3.Error | OverflowError | UnicodeError, path: st
     if primary == sqlite3.SQLITE_TOOBIG or isinstance(error, OverflowError):
         return ConfigError(f"ledger {path}: a value is too large for SQLite ({error})", hint="use postgresql://")
     if isinstance(error, sqlite3.OperationalError | sqlite3.IntegrityError | UnicodeError):
-        return Undecodable(f"ledger {path}: its tables or values are not those that eosctl writes ({error})")
+        return Undecodable(f"ledger {path}: eosctl did not write its tables or values ({error})")
     return Bug(f"ledger {path}: {type(error).__name__} {getattr(error, 'sqlite_errorname', '')}: {error}")

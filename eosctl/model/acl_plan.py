@@ -214,7 +214,7 @@ class AclReport(Result, frozen=True, kw_only=True):
         if not needed:
             return None
         lacking = pluralize(len(needed), "needed binding is", "needed bindings are")
-        return Unsupported(f"{lacking} left out of the text", hint=needed[0].hint)
+        return Unsupported(f"{lacking} omitted from the text", hint=needed[0].hint)
 
     @property
     def reported(self) -> tuple[Finding, ...]:

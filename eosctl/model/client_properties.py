@@ -132,8 +132,8 @@ class ClientProperties(Struct, frozen=True):
         if self.cluster_id not in {None, found}:
             raise OtherCluster(
                 f"{address} is Kafka cluster {found} now, and the brokers that answered before are {self.cluster_id}",
-                hint="two clusters answer at one address, or it leads to another one since: see that it leads to the "
-                "right one, then run the command again",
+                hint="two clusters answer at one address, or the address was changed. Check that it leads to the "
+                "right cluster, then run the command again",
             )
 
     def confirmed(self) -> Self:

@@ -1,4 +1,4 @@
-"""One connector with all that is known of it, and the connectors of a Connect cluster."""
+"""One connector with all facts about it, and the connectors of a Connect cluster."""
 
 from typing import Final, NamedTuple
 
@@ -67,7 +67,7 @@ class LastCommit(NamedTuple):
 class DescribedConnector(Result, frozen=True, kw_only=True):
     """The answer of `connector show`.
 
-    state is what the workers report, Skipped where no worker was asked or answered, None where they do not know the
+    state is what the workers report, Skipped where no worker was queried or answered, None where they do not know the
     connector; words say it in one sentence. Where no worker answers and the status topic has state and tasks,
     written_ms is when the newest of these records was written: they may have changed since. others are the findings
     about the cluster that are not the connector's. outputs are the partitions that a source writes to, or that a

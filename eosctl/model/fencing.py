@@ -229,7 +229,7 @@ def _failure_of_first(result: FenceResult, principal: str) -> EosctlError:
             return NotAuthorized(principal=principal, operation="Write", resource=f"TransactionalId {name}")
         case "UNKNOWN_SERVER_ERROR":
             look = f"eosctl transactions describe {name}"
-            hint = f"`{look}` shows its state and epoch; the log of {_coordinator(result)} says why"
+            hint = f"`{look}` shows its state and epoch; see the log of {_coordinator(result)} for the cause"
             return PartlyApplied(f"no ID was fenced for certain; first: {_reason(result)}", hint=hint)
         case "TIMED_OUT" | "Unreachable":
             return TimedOut(f"no ID was fenced in time; first: {_reason(result)}")

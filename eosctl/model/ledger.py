@@ -118,7 +118,7 @@ def _next_start(each: LedgerRange, place: int | None) -> int | None:
             return each.start
         case _:
             if place not in {None, each.start} or each.start >= each.end:
-                raise Bug(f"{where} does not go on from {place}")
+                raise Bug(f"{where} does not continue from {place}")
             return each.end
 
 

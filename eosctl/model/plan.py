@@ -105,11 +105,12 @@ class DeleteConnector(ConnectorStep, frozen=True):
 class AwaitOperator(ConnectorStep, frozen=True):
     """A person applies the changed resource in `file`, Strimzi's operator carries it out, and a worker answers it.
 
-    state is STOPPED (without tasks) or RUNNING (all tasks); settings are what the config must have then, None: lack.
-    With offsets_topic (of offsets_side) the workers must answer the offsets in it before the file may be applied, as
-    with ResumeConnector. before is what settings were. copied_from names the connector whose resource the file begins
-    from, where the connector is new. undo_file is the resource that leads back: to RUNNING from a step that stops, to
-    STOPPED from the others; None: there is none. Resources may hold secrets, so a plan has only their paths.
+    state is STOPPED (without tasks) or RUNNING (all tasks); settings are the required values of the config; None: the
+    key must be absent. With offsets_topic (of offsets_side) the workers must answer the offsets in it before the file
+    may be applied, as with ResumeConnector. before is what settings were. copied_from names the connector whose
+    resource the file begins from, where the connector is new. undo_file is the resource that leads back: to RUNNING
+    from a step that stops, to STOPPED from the others; None: there is none. Resources may hold secrets, so a plan has
+    only their paths.
 
     changed_file is applied instead of `file` where the config has the settings `changed`. An operator changes the
     config first and the state then (AbstractConnectOperator.maybeCreateOrUpdateConnector), at its next reconciliation
@@ -422,10 +423,9 @@ class Plan(Struct, frozen=True):
 
 
 IN_USE_HINT: Final = (
-    "fencing would fence that task, and each start of one connector would fence the other: give one "
-    "of them another name; stop that connector first, or make the plan with --force and restart its "
-    "tasks afterwards; if nothing is known of a group, grant Describe on it (or on the cluster if "
-    "there is no such group)"
+    "fencing would fence that task, and each start of one connector would fence the other. Give one connector "
+    "another name. Or stop that connector first, or make the plan with --force and restart its tasks afterwards. "
+    "If a group cannot be read, grant Describe on it (or on the cluster if the group does not exist)"
 )
 
 
@@ -521,7 +521,7 @@ def cure(
     if commits and any(isinstance(each, TransactionUnchanged | NoLiveOwner) for each in violated):
         return "nothing was committed; ask the owner of the ID again, then plan again: `eosctl transactions commit`"
     cures = (_cure(each, facts, plan, words) for each in violated)
-    return next(filter(None, cures), "make the plan again: it is made for what was there then")
+    return next(filter(None, cures), "make the plan again: it was made from older facts")
 
 
 def _cure(violated: Precondition, facts: PlanFacts, plan: Plan | None, words: Sequence[str]) -> str | None:
@@ -544,15 +544,18 @@ def _gone_on(connector: str, plan: Plan, words: Sequence[str]) -> str | None:
     """What to do with a connector that has committed offsets since; None: the plan is made again."""
     again = moved_again(plan, words)
     if again is not None:
-        return f"connector {connector} has gone on; `{again}` moves its present position, without repeating a record"
+        return (
+            f"connector {connector} has written newer offsets; `{again}` moves its present position, without "
+            "repeating a record"
+        )
     if plan.kind != UNDO:
         return None
     name = [*words, "--connector", connector]
     export = shlex.join(["eosctl", "offsets", "export", *name, "offsets.json"])
     restore = shlex.join(["eosctl", "offsets", "restore", *name, "--stop", "--resume", "offsets.json"])
     return (
-        f"connector {connector} has gone on, and the offsets of before would come back over its present ones. To place "
-        f"it elsewhere: `{export}`, change that file, then `{restore}`"
+        f"connector {connector} has written newer offsets, and undo would overwrite them with the earlier offsets. "
+        f"To place it elsewhere: `{export}`, change that file, then `{restore}`"
     )
 
 

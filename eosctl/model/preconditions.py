@@ -97,7 +97,7 @@ def why_moved(name: str, before: Parts, now: Parts) -> str | None:
     if unread is not None:
         return f"whether the client of {name} still writes is unknown in {unread}"
     moved = sorted(place for place, part in now.items() if before.get(place) != part)
-    return f"the client of {name} is not gone: it wrote to {', '.join(map(str, moved))}" if moved else None
+    return f"the client of {name} still runs: it wrote to {', '.join(map(str, moved))}" if moved else None
 
 
 class ConnectorFacts(Struct, frozen=True):
@@ -191,9 +191,9 @@ class ConnectorStopped(Struct, frozen=True):
         if not self.keeps_tasks(facts):
             return STOP_HINT
         return (
-            f"stop it again (PUT {connector_path(self.connector)}/stop, or --stop with --connect-url): a task that was "
-            "still starting wrote its status after the stop, and the workers remove that when they rebalance, as each "
-            "stop has them do"
+            f"stop it again (PUT {connector_path(self.connector)}/stop, or --stop with --connect-url). A task that "
+            "was still starting wrote its status after the stop. The workers remove that status at the rebalance "
+            "after the next stop"
         )
 
 
@@ -286,7 +286,7 @@ class OffsetsUnchanged(Struct, frozen=True):
 
     def describe(self) -> str:
         where = f"in topic {self.topic}{self.side.suffix}"
-        return f"the offsets of connector {self.connector} {where} are those that were read"
+        return f"the offsets of connector {self.connector} {where} are unchanged"
 
     def violation(self, facts: PlanFacts) -> str | None:
         now = facts.offsets[self.side, self.topic, self.connector]
@@ -381,7 +381,7 @@ class TransactionUnchanged(Struct, frozen=True):
         if now.is_committed(self.started_ms):
             return None
         if now.state is None:
-            return f"no coordinator knows {name} any more"
+            return f"no coordinator knows {name} now"
         if now.state is not TransactionState.ONGOING or now.started_ms != self.started_ms:
             return f"{name} is {now.state.value} as {now.producer} now: the transaction of the plan has ended"
         if now.producer != self.producer:

@@ -150,8 +150,8 @@ class ProbePlan(Struct, frozen=True):
             f"initialise producers of transactional ID {self.name} and measure how long it takes",
             f"create topic {self.name} with 1 partition and {copies}",
             "write a few transactions of one record there; commit, abort and fence, and look at each",
-            "send one abort marker for an open transaction of its own there, as `transactions abort` does",
-            f"abort what is open, and delete topic {self.name}",
+            "send one abort marker for its open transaction there, like `transactions abort`",
+            f"abort open transactions, and delete topic {self.name}",
         )
 
 
@@ -261,13 +261,11 @@ class Probed(Result, frozen=True, kw_only=True):
         hint = f"delete it: kafka-topics.sh --bootstrap-server HOST:PORT --delete --topic {topic}"
         if self.interrupted:
             what = (
-                f"topic {topic} may be left: {self.undeleted}"
-                if self.undeleted
-                else "nothing is left beside the resources that are named"
+                f"topic {topic} may remain: {self.undeleted}" if self.undeleted else "only the named resources remain"
             )
             return Interrupted(f"interrupted; {what}", hint=hint if self.undeleted else None)
         if self.undeleted is not None:
-            return PartlyApplied(f"the probe is done, but topic {topic} may be left: {self.undeleted}", hint=hint)
+            return PartlyApplied(f"the probe is done, but topic {topic} may remain: {self.undeleted}", hint=hint)
         return None
 
 

@@ -286,7 +286,7 @@ def exit_code(answer: Result) -> int:
     return EXIT_FINE if answer.complete else EXIT_INCOMPLETE
 
 
-PARTLY_READ: Final = "nothing was found in what was read, which is not all"
+PARTLY_READ: Final = "no finding, but not everything was read"
 INCOMPLETE: Final = "something that the answer needs was not read"
 
 

@@ -207,8 +207,8 @@ class UpgradeCheck(Result, frozen=True):
                 return f"yes: {self.target} is {'the present level' if self.done else 'harmless to transactions'}"
             if self.done:
                 return f"yes: every worker is {self.target} already"
-            return f"yes: the roll to {self.target} may go on, one worker after the other"
+            return f"yes: continue the roll to {self.target}, one worker after the other"
         if self.verdict is Verdict.NO:
-            stand = pluralize(len(self.blockers), "finding stands", "findings stand")
-            return f"no: {stand} in the way of {self.target}: {self.blockers[0].message}"
+            stand = pluralize(len(self.blockers), "finding blocks", "findings block")
+            return f"no: {stand} {self.target}: {self.blockers[0].message}"
         return f"cannot tell, which is not a yes: {self.unknown[0]}"

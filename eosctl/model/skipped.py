@@ -115,7 +115,7 @@ def _by_name(unread: Iterable[Unread]) -> dict[tuple[str, str, Cause], Unread]:
 def unread_in(what: str, fact: object) -> Iterator[Unread]:
     """What of a fact was not read: the whole, members of a mapping, or fields of a record and their members.
 
-    A record may say itself what it lacks, as Skipped in `lacking`; one of several in a mapping lacks nothing for being
+    A record may name its missing parts, as Skipped in `lacking`; one of several in a mapping lacks nothing for being
     empty.
     """
     if isinstance(fact, Skipped):

@@ -192,7 +192,7 @@ NO_OWNER: Final = Ownership((), ())
 
 
 class ListedTransaction(Struct, frozen=True):
-    """One transactional ID with all that is known of it; running_ms is the age of its open transaction."""
+    """One transactional ID with all facts about it; running_ms is the age of its open transaction."""
 
     transactional_id: str
     state: TransactionState

@@ -146,7 +146,7 @@ def _lacking(answer: Result) -> tuple[Unread, ...]:
     """The gap of an answer whose coverage names none, such as a record that a rule cannot decode."""
     if answer.complete and answer.failure is None:
         return ()
-    reason = "the command itself says what" if answer.failure is None else answer.failure.message
+    reason = "run the command itself for the details" if answer.failure is None else answer.failure.message
     return (Unread("a part of the answer", reason, Cause.UNKNOWN),)
 
 
@@ -166,7 +166,7 @@ NO_CYCLE_IN_TIME: Final = Unread("a cycle that ended in time", "no cycle ended f
 
 
 class Observation(Result, frozen=True, kw_only=True):
-    """What one cycle found, as samples; the coverage names what each command lacks.
+    """What one cycle found, as samples; the coverage names the missing parts of each command.
 
     profile is the name of the cluster's profile, empty where it has none. when_stale are the samples that stay true
     when the others have become too old. log is the reading of the transaction log that the next cycle continues.

@@ -80,7 +80,7 @@ def group_of(connector: ConnectorConfig, clusters: Sequence[ConnectCluster], tex
 
 def _unclear(text: str, groups: Sequence[str]) -> UsageError:
     return UsageError(
-        f"--connector-config {text} does not say which of {len(groups)} Connect clusters it is for",
+        f"--connector-config {text} fits {len(groups)} Connect clusters",
         hint=f"put the group.id before it: --connector-config {groups[0]}={text}",
     )
 
@@ -241,9 +241,7 @@ def _reachable(session: Session, clusters: tuple[ConnectCluster, ...], inputs: A
     if len(clusters) == 1:
         return clusters
     if options.connect_urls:
-        raise UsageError(
-            f"--connect-url does not say which of {len(clusters)} Connect clusters it is of", hint="name it: --group-id"
-        )
+        raise UsageError(f"--connect-url fits {len(clusters)} Connect clusters", hint="name it: --group-id")
     brokers = session.reader.cluster()
     if isinstance(brokers, Skipped):
         return ()
@@ -415,8 +413,8 @@ def certificate_subject(clusters: Iterable[ConnectCluster]) -> SubjectOf:
             return known[chain.value]
         if chain is not None and REFERENCE.fullmatch(chain.value) is not None:
             raise ConfigError(
-                f"{chain.origin} is {chain.value}, which only the worker can read; the KafkaUser of that Secret would "
-                "name the principal, in the same file"
+                f"{chain.origin} is {chain.value}, which only the worker can read; add the KafkaUser of that "
+                "Secret, which names the principal, to the same file"
             )
         return read_subject(properties)
 
@@ -510,8 +508,8 @@ def _in_force(
     if isinstance(found, Skipped):
         raise UsageError(
             found.reason,
-            hint="name what to plan for: --phase disabled, preparing or enabled (each needs all that those before it "
-            "need); or give the workers' files (--worker-config), or the addresses of all workers (--connect-url)",
+            hint="choose the phase: --phase disabled, preparing or enabled (each includes the ACLs of the earlier "
+            "phases). Or give the workers' files (--worker-config), or the addresses of all workers (--connect-url)",
         )
     return found
 

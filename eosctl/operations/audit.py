@@ -117,7 +117,7 @@ class _Attempt:
         bounds = auditor.bounds()
         self._run = JobRun(ledger, job, bounds.cluster_id)
         if any(self._run.carried(StateKind.MIRROR)):
-            raise Refused(f"job {job} is that of a mirror's audit", hint="use another job")
+            raise Refused(f"job {job} belongs to a mirror's audit", hint="use another job")
         self._resumptions = resume(self._run.state.cursors, bounds.topics, bounds.bounds)
         begins = {TopicPartition(row.topic, row.partition): row.start for row in self._run.carried(StateKind.LOG)}
         former = self._former({each.topic for each in begins} - {each.name for each in bounds.topics})

@@ -448,7 +448,7 @@ def _holders_of_ids(plan: AuditPlan, producer_ids: Collection[int]) -> tuple[str
     return tuple(sorted(known)) if set(known.values()) == set(producer_ids) else ()
 
 
-NOT_ASKED: Final = not_asked("segment files were read: no broker and no worker was asked")
+NOT_ASKED: Final = not_asked("segment files were read; eosctl sent no request to brokers or workers")
 PEEKED: Final = 10
 INTERNAL: Final = frozenset({"__consumer_offsets", TRANSACTION_LOG, "__cluster_metadata", "__share_group_state"})
 

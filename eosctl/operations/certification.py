@@ -396,7 +396,7 @@ class _Certification:
             return "the truth has no order"
         if request.lane is None and len(self._partitions) != 1:
             found = pluralize(len(self._partitions), "source partition has", "source partitions have")
-            return f"{found} offsets, and --source-partition does not say which one a record is from"
+            return f"{found} offsets, and --source-partition does not relate a record to an offset"
         return ""
 
     def _witness(self, anomaly: Anomaly, round_: Round) -> Witness:
@@ -433,7 +433,7 @@ def _reasons(request: CertifyRequest, claim: Claim, results: Sequence[RoundResul
     if untried:
         reasons.append(f"not tried: {', '.join(untried)}")
     if isinstance(source.expected(), type(None)):
-        reasons.append("losses were not judged: nothing says what the source has")
+        reasons.append("losses were not judged: the records of the source are not known")
     if request.site.exactly_once != "enabled":
         reasons.append(f"exactly-once is {request.site.exactly_once} on these workers")
     if claim.exactly_once is not Support.SUPPORTED:

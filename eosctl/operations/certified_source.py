@@ -69,7 +69,7 @@ class TopicLoad:
             self._producer.produce(self._topic, line, str(number), on_delivery=delivered)
         left = self._producer.flush(SEND_S)
         if failed or left:
-            raise ConfigError(f"{left + len(failed)} records were not written to topic {self._topic}: {failed[:1]}")
+            raise ConfigError(f"{left + len(failed)} records are missing in topic {self._topic}: {failed[:1]}")
         return lines
 
 

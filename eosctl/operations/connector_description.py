@@ -77,8 +77,8 @@ def _require(evidence: Evidence, name: str) -> None:
         return
     if not isinstance(inspection, Skipped) and name in inspection.state.states:
         raise UsageError(
-            f"connector {name} does not exist: the config topic {inspection.topic} has only records that it left",
-            hint=f"what it left: `eosctl inspect-config --history --connector {name}`, `eosctl offsets show "
+            f"connector {name} does not exist: the config topic {inspection.topic} has only its leftover records",
+            hint=f"its leftover records: `eosctl inspect-config --history --connector {name}`, `eosctl offsets show "
             f"--connector {name}`",
         )
     otherwise = "`eosctl connector list` lists the connectors; is this the right Connect cluster?"

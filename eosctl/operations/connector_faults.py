@@ -84,7 +84,7 @@ def _kill_at_commit(moment: Moment) -> Callable[[Round, RunningConnector], None]
         try:
             victim = site.task_workers().get(_task_of(transactional_id))
             if victim is None:
-                raise FaultMissed(f"no worker says that it runs the task of {transactional_id}")
+                raise FaultMissed(f"no worker reports that it runs the task of {transactional_id}")
             site.sandbox.kill_worker(victim)
         finally:
             hold.end(passes=False)

@@ -128,7 +128,7 @@ def connector_operator(
         found = connector_homes(text, str(file))
         if not found:
             raise UsageError(
-                f"--connector-config {file} holds neither KafkaConnector nor KafkaMirrorMaker2",
+                f"--connector-config {file} holds no KafkaConnector and no KafkaMirrorMaker2",
                 hint="give the resource that describes the connector",
             )
         texts |= dict.fromkeys(found, text)
@@ -147,8 +147,8 @@ def _has_operator(file: Path, *, emits: bool) -> bool:
     resource = connect_resource(decode_resources(text, str(file)), str(file))
     if emits and not resource.manages_connectors:
         raise UsageError(
-            f"{resource.place} lacks the annotation {USE_CONNECTOR_RESOURCES}: its operator leaves connectors alone, "
-            "and nothing carries out a KafkaConnector",
-            hint="leave out --emit strimzi: what is changed over REST stays changed there",
+            f"{resource.place} has no annotation {USE_CONNECTOR_RESOURCES}: its operator ignores KafkaConnector "
+            "resources",
+            hint="omit --emit strimzi: its operator keeps changes over REST",
         )
     return resource.manages_connectors

@@ -89,7 +89,8 @@ class Acts:
     def give_own_offsets_topic(self) -> DemoStep:
         """The one line of configuration that makes the connector forget its position."""
         self._say(
-            f"\n2. The connector gets an offsets topic of its own: offsets.storage.topic={OWN_OFFSETS}. Nothing else."
+            f"\n2. The connector gets a connector-specific offsets topic: offsets.storage.topic={OWN_OFFSETS}. "
+            "Nothing else."
         )
         start = time.monotonic()
         self._configure({"offsets.storage.topic": OWN_OFFSETS})
@@ -136,8 +137,8 @@ class Acts:
         """Fences a producer with the task's ID and an open transaction, which then tries to commit."""
         zombie_id = task_transactional_id(self._group_id, ConnectorTaskId(CONNECTOR, 0))
         self._say(
-            f"\n5. The connector is stopped, but somewhere a zombie of its task goes on: it holds {zombie_id}\n"
-            "   and has written into a transaction that it has not committed yet."
+            f"\n5. The connector is stopped, but a zombie of its task still runs: it holds {zombie_id}\n   and has "
+            "written into a transaction that it has not committed yet."
         )
         self._rest.request("PUT", f"/connectors/{CONNECTOR}/stop")
         self._wait_for(self._tasks, lambda state: state == "gone", "the connector to stop")

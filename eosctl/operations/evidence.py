@@ -77,7 +77,7 @@ from eosctl.sources.group_belongings import SAMPLE_TOPICS
 NO_GROUP = not_asked("no --group-id was given")
 NO_FILES = not_asked("no --worker-config was given")
 NO_SOURCE = not_asked("only source connectors have source offsets")
-NOT_KEPT = not_asked("the offsets of all connectors are not kept")
+NOT_KEPT = not_asked("eosctl does not keep the offsets of all connectors")
 
 
 class EvidenceRequest(Struct, frozen=True):
@@ -230,7 +230,7 @@ def _require_running(resource: StrimziResource, workers: int) -> None:
     if workers > resource.replicas:
         raise ConfigError(
             f"{resource.place} has {pluralize(resource.replicas, 'replica')}, and {workers} workers were asked: it "
-            "does not describe all of them",
+            "does not describe all workers",
             hint="does a worker outside of Kubernetes have the same group.id? Name each worker once with --connect-url",
         )
 
@@ -243,7 +243,7 @@ def files_of(request: EvidenceRequest, evidence: Evidence) -> Mapping[str, str]:
     return dict(zip(names, map(str, request.worker_files), strict=False))
 
 
-NO_PRINCIPALS: Final = not_asked("neither --principal nor --worker-config was given")
+NO_PRINCIPALS: Final = not_asked("give --principal or --worker-config")
 
 
 class AclDifferences(NamedTuple):
@@ -273,7 +273,7 @@ def read_acl_differences(
         internal_topics=internal_topics(**topics),
     )
     clusters = read_connect_clusters(session, inputs)
-    # The rules say themselves what they lack, and a rolling step needs none of it.
+    # The rules name their missing evidence, and a rolling step needs none of it.
     with session.reader.adding():
         acls = session.reader.acls(output_topics_of(clusters))
     require_known(principals, clusters)
@@ -524,7 +524,7 @@ def _of_connector(
     alias = str(config.get(ALIAS, "source"))
     file = request.mirror_sources.get(alias, request.mirror_sources.get(""))
     if file is None:
-        return not_asked(f"the source cluster {alias} is asked with --source-command-config {alias}=FILE")
+        return not_asked(f"give --source-command-config {alias}=FILE for source cluster {alias}")
     offsets = {place: each for place, each in stored.items() if isinstance(each, StoredOffset)}
     planned = PlannedServers(tuple(split_list(str(config.get(SERVERS, "")))), f"the config of connector {name}")
     with source_session(session, None, file, planned) as source:

@@ -122,7 +122,7 @@ def _signer(content: bytes, path: Path, evidence: EvidenceFile, keys: Sequence[b
     signature = decode_signature(read_text(file, SIGNATURE))
     found = fingerprint(signature.public_key)
     if not is_signed_by(content, signature, NAMESPACE) or found != evidence.signer:
-        raise Undecodable(f"signature {file} is not that of this file")
+        raise Undecodable(f"signature {file} belongs to another file")
     if keys and signature.public_key not in keys:
         raise Undecodable(f"it is signed by another key: {found}")
     return found
@@ -187,7 +187,7 @@ def _gone(
 ) -> str | None:
     """What of a range is deleted; None if nothing is."""
     if topic is None or bounds is None:
-        return "the topic, or the partition, does not exist any more"
+        return "the topic or the partition no longer exists"
     if topic_id is not None and topic.topic_id is not None and topic.topic_id != topic_id:
         return f"the topic was deleted and created again (topic ID {topic.topic_id})"
     if bounds.log_start_offset > digest.start:

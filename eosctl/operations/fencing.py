@@ -48,7 +48,7 @@ def fence(
         now = read_and_plan(session, request, config_topic)
         _require(now)
         if _producers(now) != _producers(planned):
-            raise Refused("the plan changed while you were asked, nothing was fenced", hint="run the command again")
+            raise Refused("the plan changed before you confirmed; nothing was fenced", hint="run the command again")
         planned = now
     return fence_and_prove(session, planned)
 
@@ -74,7 +74,7 @@ def read_and_plan(session: Session, request: FencingRequest, config_topic: str) 
             hint="give --connector, --all-connectors, --transactional-id, --ids-file or --prefix",
         )
     if "" in request.prefixes or "" in request.transactional_ids:
-        raise UsageError("an empty transactional ID or prefix would mean all of them or none")
+        raise UsageError("an empty transactional ID or prefix would match all IDs or none")
     reader = session.reader
     as_of, cluster_id, cluster = reader.now(), reader.cluster_id or "", reader.cluster()
     group_id = session.need_group_id() if request.names_connectors else session.options.group_id
@@ -125,8 +125,7 @@ def _require_matches(prefixes: Sequence[str], listed: Sequence[str]) -> None:
                 hint=did_you_mean(
                     prefix,
                     stems,
-                    "`eosctl transactions list` shows the IDs that are listed: those that are not expired, and that "
-                    "the principal may Describe",
+                    "`eosctl transactions list` lists the IDs that are not expired and that the principal may Describe",
                 ),
             )
 

@@ -228,7 +228,7 @@ def watch_last_stable_offsets(
     """The last look. Shows each look before it, until the requested number or Ctrl-C."""
     if request.every_s is None:
         if request.looks is not None:
-            raise UsageError("--looks says how often to look, so it needs --watch")
+            raise UsageError("--looks limits the number of refreshes, so it needs --watch")
         return last_stable_offsets(reader, request)
     pauses = reader.every(request.every_s)
     connect = read_connect_names(reader, request.config_topic)

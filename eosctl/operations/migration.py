@@ -250,7 +250,7 @@ def _require_known(request: MigrationRequest, facts: MigrationFacts, states: Sta
             known = () if isinstance(states, Skipped) else sorted(n for n, s in states.items() if s.known)
             listed = f"known are: {', '.join(known)}" if known else "is --config-topic the right one?"
             raise UsageError(
-                f"neither Connect nor topic {move.source_topic} knows a connector {move.connector}",
+                f"connector {move.connector} is unknown to Connect and to topic {move.source_topic}",
                 hint=did_you_mean(move.connector, known, listed),
             )
 

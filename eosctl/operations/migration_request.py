@@ -91,8 +91,8 @@ def _check_flags(options: MigrationOptions) -> None:
         )
     if options.resume and not options.set_config:
         raise UsageError(
-            "--resume without --set-config would start the connector with its old settings: it would not use what was "
-            "moved",
+            "--resume without --set-config would start the connector with its old settings, and it would not use "
+            "the moved offsets",
             hint="give --set-config as well, or resume it by hand",
         )
     if options.target.connect_urls and not options.goes_elsewhere:
@@ -159,6 +159,6 @@ def _move(options: MigrationOptions, old: str, new: str, config: Mapping[str, ob
         raise UsageError(
             f"connector {old} keeps its offsets in its workers' topic, and the workers of {options.to_group_id} have "
             "another one",
-            hint="name the topic with --to-topic: theirs, or one of the connector's own",
+            hint="name the topic with --to-topic: the worker-global topic, or a connector-specific topic",
         )
     return Move(old, new, source, source, former, former, unchanged=True, assumed=assumed, named=named)

@@ -255,7 +255,7 @@ class _Attempt:
         if not self._run.goes_on:
             return now
         if not kept:
-            raise Refused(f"job {job} is that of an audit of connectors", hint="use another job")
+            raise Refused(f"job {job} belongs to an audit of connectors", hint="use another job")
         before = decode_audit_state(kept[0].payload, str)
         if before and now and before != now:
             raise Refused(f"job {job} compares with source cluster {before}, this is {now}", hint="use another job")

@@ -77,7 +77,7 @@ def source_partition(key: OffsetKey) -> TopicPartition | None:
 def _only(offsets: Mapping[str, int]) -> int | Skipped:
     if len(offsets) == 1:
         return next(iter(offsets.values()))
-    return not_asked(f"connectors {', '.join(sorted(offsets))} have an offset of it: name one with --connector")
+    return not_asked(f"connectors {', '.join(sorted(offsets))} have an offset of it: choose one with --connector")
 
 
 def read_isolation(reader: ClusterReader, request: MirrorRequest) -> IsolationLevel | Skipped:

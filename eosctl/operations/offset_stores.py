@@ -93,7 +93,7 @@ def source_connectors(reader: ClusterReader, request: OffsetsRequest, version: K
     configs, history = _configs(reader, request, version)
     own = {} if request.offsets_topic is None else {OFFSETS_TOPIC: request.offsets_topic}
     if isinstance(configs, Skipped):
-        unknown = Skipped(f"where its offsets are kept is not known: {configs.reason}", configs.cause)
+        unknown = Skipped(f"its offsets topic is not known: {configs.reason}", configs.cause)
         return Connectors(configs, own or unknown, named=history.named)
     gone = {name: {**config, **own} for name, config in history.last.items() if name not in configs}
     return Connectors({name: {**config, **own} for name, config in configs.items()}, own, gone, history.named)

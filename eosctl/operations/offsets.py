@@ -151,7 +151,7 @@ def report_of(read: OffsetsRead, request: OffsetsRequest) -> OffsetsReport:
     if report.absent:
         names = [each.name for each in _report(read).connectors]
         raise UsageError(
-            f"no connector {', '.join(report.absent)} exists, and none of that name left offsets",
+            f"no connector {', '.join(report.absent)} exists, and there are no offsets of that name",
             hint=did_you_mean(report.absent[0], names, "`eosctl offsets show` lists all"),
         )
     report = replace(report, notes=read.notes)
@@ -311,8 +311,8 @@ def _warn_of_a_name(
     taken = {each.connector for each in side}
     if name.endswith(SUFFIX) and not request.connectors and len(taken) == 1 and taken.isdisjoint(_connectors(other)):
         session.options.console.warn(
-            f"{name} is taken for the offsets of connector {min(taken)}, after its name, and the other side has no "
-            "offsets of it: --connector NAME says of which connector the file is"
+            f"{name} is taken for the offsets of connector {min(taken)} because of its name. The other side has no "
+            "offsets of that connector: name the right connector with --connector NAME"
         )
 
 
@@ -367,6 +367,6 @@ def _offsets_of(reader: ClusterReader, request: OffsetsRequest, store: Store) ->
 
 def _exported(file: Path, connector: str) -> Iterator[tuple[OffsetId, SourceOffset | None]]:
     if not connector:
-        raise UsageError(f"{file} does not say which connector it is of", hint="give --connector NAME")
+        raise UsageError(f"{file} does not name its connector", hint="give --connector NAME")
     for entry in decode_kip875(read_text(file, OFFSETS), str(file)):
         yield OffsetId(connector, canonical_partition(entry.partition)), entry.offset

@@ -161,8 +161,8 @@ def read_connector_facts(
         return dict.fromkeys(
             wanted,
             Skipped(
-                f"config topic {side.config_topic} never held it; --config-topic is that of its workers, and "
-                "--connect-url leads to one of them"
+                f"config topic {side.config_topic} never held it; check that --config-topic and --connect-url "
+                "belong to its workers"
             ),
         )
     return {name: _from_config_topic(states.get(name)) for name in wanted}
@@ -172,14 +172,14 @@ def _ended(side: ReadSide, name: str) -> ConnectorFacts | Skipped:
     """Of a connector that does not exist."""
     running = side.reader.ending_tasks(name)
     if running:
-        return Skipped(f"it does not exist, and tasks {', '.join(running)} of it have not ended")
+        return Skipped(f"it does not exist, but its tasks {', '.join(running)} have not ended")
     return ConnectorFacts(None)
 
 
 def read_connector_states(side: ReadSide) -> States:
     """Every connector that the config topic mentions; Skipped where there is no such topic or it may not be read."""
     if side.config_topic is None:
-        return not_asked("neither a worker's address nor a config topic was given")
+        return not_asked("give a worker's address or a config topic")
     try:
         return connector_states(side.reader.config_topic(side.config_topic).records)
     except (UsageError, NotAuthorized, Refused) as error:

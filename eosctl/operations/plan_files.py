@@ -63,7 +63,7 @@ def read_plan(path: Path, required_digest: str | None = None) -> PlanFile:
     found = plan_digest(plan)
     if required_digest is not None and required_digest.lower().removeprefix("sha256:") != found.partition(":")[2]:
         raise Refused(
-            f"the digest of the plan in {path} is {found}, not the one that --require-digest gives",
+            f"the digest of the plan in {path} is {found}, not the value of --require-digest",
             hint="ask who made or reviewed the plan for the file that they saw",
         )
     return PlanFile(plan, path)
@@ -161,8 +161,8 @@ def last_undo_file() -> Path:
         if each.state in wanted:
             return Path(each.path + UNDO_SUFFIX)
     raise UsageError(
-        f"no plan in {kept.directory} was carried out and not undone",
-        hint="`eosctl plans list` shows them; a plan that was written with --plan-file has its undo file beside it",
+        f"{kept.directory} has no plan that was carried out and not undone",
+        hint="`eosctl plans list` shows them; the undo file of a plan from --plan-file is in the same directory",
     )
 
 

@@ -1,6 +1,6 @@
 """Show, ask, apply: the one flow of all commands that write.
 
-1. A plan is shown before the question (to whoever gave --yes only where something speaks against it). With --dry-run
+1. A plan is shown before the question (with --yes only if there is an objection). With --dry-run
    or --plan-file it is the answer, and nothing is written.
 2. Only a stopped connector's offsets stay as they are: where a plan stops connectors, they are stopped first, and the
    rest is planned again with what is there then.
@@ -121,8 +121,8 @@ def plan_and_apply(
         planned = _stop_and_plan_again(session, clusters, make_plan, planned)
     file = keep_plan(planned.plan, own_plan_path(planned.plan))
     options.console.narrate(
-        f"the plan is kept in {file.path}; if this is cut short, `{clusters.command('apply', short_name(file.path))}` "
-        "finishes it"
+        f"the plan is saved in {file.path}; if this is interrupted, "
+        f"`{clusters.command('apply', short_name(file.path))}` finishes it"
     )
     applied = apply_plan(session, clusters, file)
     return replace(applied, findings=planned.findings, coverage=session.reader.coverage)
@@ -219,7 +219,9 @@ def _stop_and(session: Session, clusters: SourceAndTarget, planned: Planned, pla
     _, failure = run_plan(session, clusters, keep_plan(stop_plan, own_plan_path(stop_plan)), narrated=False)
     if failure is not None:
         if isinstance(failure, Interrupted):
-            failure.hint = f"run the same command again, or let it go on as before: {_resuming(clusters, planned)}"
+            failure.hint = (
+                f"run the same command again, or resume it with its old offsets: {_resuming(clusters, planned)}"
+            )
         raise failure
     try:
         now = plan_again()
@@ -311,8 +313,8 @@ def _apply_with_found(session: Session, clusters: SourceAndTarget, planned: Plan
     with Journal(file.journal, plan_digest(file.plan)) as journal:
         if journal.done:
             raise Refused(
-                f"{file.path} was carried out before, and the rest was planned then with what was found",
-                hint="`eosctl plans list` shows that plan and what became of it",
+                f"{file.path} was carried out before, and eosctl then planned the rest with the offsets found",
+                hint="`eosctl plans list` shows that plan and its state",
             )
         planned = _checked(clusters, planned, replanned=True)
         if planned.failure is not None:
@@ -325,10 +327,10 @@ def _apply_with_found(session: Session, clusters: SourceAndTarget, planned: Plan
         plan = _stop_and(session, clusters, planned, plan_again)
         kept = keep_plan(plan, own_plan_path(plan))
         for number in range(1, len(planned.stops) + 2):
-            journal.write(number, JournalEvent.DONE, f"goes on with {kept.path}")
+            journal.write(number, JournalEvent.DONE, f"continues with {kept.path}")
     console.narrate(
-        f"the plan is kept in {kept.path}; if this is cut short, `{clusters.command('apply', short_name(kept.path))}` "
-        "finishes it"
+        f"the plan is saved in {kept.path}; if this is interrupted, "
+        f"`{clusters.command('apply', short_name(kept.path))}` finishes it"
     )
     return apply_plan(session, clusters, kept)
 

@@ -129,7 +129,7 @@ def add_profile(name: str, keys: Mapping[str, object], *, update: bool) -> Profi
     if not name:
         raise UsageError("a profile needs a name", hint="--profile '' means none")
     if name in read_user_profiles().profiles and not update:
-        hint = f"--update changes what is given, and leaves its other keys; or take another name, or edit {file}"
+        hint = f"--update changes the given keys and keeps the others; or choose another name, or edit {file}"
         raise ConfigError(f"profile {name} exists in {file}", hint=hint)
     if not (update or keys.get("bootstrap-server")):
         raise UsageError("a profile needs brokers to start from", hint="give -b HOST:PORT")

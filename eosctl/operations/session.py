@@ -182,7 +182,7 @@ class Session:
         if None not in {found, wanted} and found != wanted:
             raise UsageError(
                 f"{snapshot} is a snapshot of Connect group {found}, not of {wanted}",
-                hint="leave --group-id out, or give the snapshot of that group",
+                hint="omit --group-id, or give the snapshot of that group",
             )
         return saved
 

@@ -437,8 +437,9 @@ def _settled(comparer: Comparer, table: CapturedTable, passed: int, ends: Mappin
         if comparison.undecided():
             known = f"has only passed {source.words_of(passed)}" if passed else "does not show where it is"
             yield (
-                f"the connector {known}, and rows were read up to {source.words_of(last.high)}: change a captured row, "
-                "or set heartbeat.interval.ms and heartbeat.action.query, or give --caught-up if you know that it has"
+                f"the connector {known}; rows were read up to {source.words_of(last.high)}. Change a captured row, "
+                "or set heartbeat.interval.ms and heartbeat.action.query. If you know that it has passed that "
+                "point, give --caught-up"
             )
     if comparison.is_short_of(ends) and comparison.has_differing():
         comparison.doubt_behind(0)
@@ -550,7 +551,7 @@ def _absences(comparer: Comparer, table: CapturedTable) -> Iterator[str]:
         f"{place.partition} at {each.log_start_offset:,}" for place, each in bounds.items() if each.log_start_offset
     ]
     if begun:
-        yield f"the log of partition {first_few(begun)} begins behind 0: records before it were deleted"
+        yield f"the log of partition {first_few(begun)} does not begin at 0: earlier records were deleted"
 
 
 def _changes(config: Mapping[str, str]) -> tuple[list[str], list[str]]:
@@ -574,7 +575,7 @@ def _concluded(comparer: Comparer, table: CapturedTable, reasons: Sequence[str],
     if undecided and not reasons:
         reasons = [f"{undecided:,} keys changed, or were copied by a snapshot, while they were compared: run it again"]
     if not comparison.has_positions:
-        reasons_of = "records of the topic do not say where in the source's log they belong"
+        reasons_of = "records of the topic have no position in the source's log"
         reasons = [*reasons, reasons_of] if undecided else reasons
     compared = ComparedTable(
         table=table,

@@ -379,8 +379,8 @@ class Reading:
         if known is None or not places:
             return
         if self.request.since is None or not self.request.outputs:
-            why = "give --since: the period decides how much of them is read"
-            self.unread["output topics"] = not_asked(why if self.request.outputs else "snapshots hold none of them")
+            why = "give --since: only records of that period are read"
+            self.unread["output topics"] = not_asked(why if self.request.outputs else "a snapshot has no such records")
             return
         for place in places:
             self.attempt(f"output topic {place}", lambda place=place: self._read_markers(known, place))  # type: ignore[misc]  # bound now
@@ -607,7 +607,8 @@ def _gaps(readings: Sequence[PartitionReading]) -> Iterator[Event]:
             offsets = pluralize(sum(each.missing for _, each in compacted), "offset")
             least = "at least " if any(each.start > each.bounds.log_start_offset for _, each in compacted) else ""
             what = (
-                f"{least}{offsets} of {topic} hold no record any more: compaction kept the last of each key before this"
+                f"{least}{offsets} of {topic} no longer hold a record: compaction kept only the last record of each "
+                "key before this time"
             )
             yield _gap(last, offset, at, what, Severity.WARNING)
         deleted = [(each.first, each) for each in some if _is_cut(each) and each.first is not None]

@@ -408,7 +408,7 @@ def parse_place(text: str, key: str | None, time_ms: int | None) -> Wish:
         raise UsageError(f"invalid record {text!r}: expected TOPIC-PARTITION@OFFSET", hint="for example orders-0@1042")
     partition, offset = match["partition"] or match["searched"], match["offset"] or match["alone"]
     if offset is not None and (partition is None or key is not None or time_ms is not None):
-        raise UsageError("an offset needs its partition, and neither --key nor --timestamp", hint="orders-0@1042")
+        raise UsageError("an offset needs its partition; omit --key and --timestamp", hint="orders-0@1042")
     if offset is None and key is None and time_ms is None:
         raise UsageError(f"{text} names no record", hint=f"give {text}@OFFSET, --key or --timestamp")
     return Wish(
@@ -505,7 +505,7 @@ def first_item(log: RecordLog, located: Located) -> LogItem | NoRecord:
 def _behind(item: LogItem | None) -> str:
     if item is None or isinstance(item, DamagedOffsets):
         return ""
-    return f": the next batch that is left begins at offset {item.batch.header.base_offset}"
+    return f": the next remaining batch begins at offset {item.batch.header.base_offset}"
 
 
 class TraceRequest(Struct, frozen=True):
@@ -588,7 +588,7 @@ class _Tracing:
         records = {each.offset: each for each in decode_records(item.batch, topic_partition=place)}
         record = records.get(offset)
         if record is None:
-            reason = "compacted away: its batch is left, with other records or none"
+            reason = "compacted away: its batch remains, with other records or without records"
             return _answer(self._places, NoRecord(place, offset, Absence.COMPACTED, reason))
         visible = offset < self._bounds.last_stable_offset
         if record.producer is None or not record.transactional:
@@ -698,7 +698,7 @@ def _state(item: DataBatch, extent: Extent, bounds: PartitionOffsets, limit: int
 def _gaps(
     record: TracedRecord | NoRecord, extents: Iterable[Extent], unread: Mapping[TopicPartition, Skipped]
 ) -> Coverage:
-    """Facts that the answer lacks: the record's state, ends of extents, partitions."""
+    """Missing facts of the answer: the record's state, ends of extents, partitions."""
     found = [Unread(f"the transaction in {place}", each.reason, each.cause) for place, each in unread.items()]
     if isinstance(record, TracedRecord) and isinstance(record.state, Skipped):
         found.append(Unread("the state of the record", record.state.reason, record.state.cause))
@@ -707,7 +707,7 @@ def _gaps(
     for each in extents:
         what = f"the first offset of the transaction in {each.topic_partition}"
         if each.found is Found.FIRST_UNKNOWN:
-            found.append(Unread(what, "it lies beyond the limit (--within)", Cause.UNKNOWN))
+            found.append(Unread(what, "it is beyond the limit (--within)", Cause.UNKNOWN))
         elif each.found is Found.NONE and each.marker is None:
-            found.append(Unread(what, "neither a record nor a marker of it was found within the limit", Cause.UNKNOWN))
+            found.append(Unread(what, "within the limit there is no record and no marker of it", Cause.UNKNOWN))
     return Coverage((), tuple(found))

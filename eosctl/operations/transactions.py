@@ -183,7 +183,7 @@ def _hidden_notes(principal: str, hidden: HiddenIds | Skipped) -> tuple[str, ...
         unsure = hidden.uncertain
         return () if unsure is None else (f"whether all IDs are shown is not certain: {unsure}",)
     how_many = "how many is unknown" if isinstance(hidden.count, Skipped) else pluralize(hidden.count, "ID")
-    return (f"{principal} lacks Describe on some transactional IDs, and brokers leave them out: {how_many}",)
+    return (f"{principal} lacks Describe on some transactional IDs, and brokers omit these IDs: {how_many}",)
 
 
 def describe_transactions(reader: ClusterReader, request: DescribeRequest) -> TransactionDescriptions:
@@ -357,8 +357,8 @@ def _read_segments(session: Session, request: LogRequest) -> _Log:
         records=_wanted(_segment_records(session, request), request),
         names=KnownNames.of({} if group_id is None else {group_id: ()}),
         leaders=not_asked("read from files"),
-        partitions=request.partitions or not_asked("read from files; say it with --partitions"),
-        expiration_ms=request.expiration_ms or not_asked("read from files; say it with --expiration-ms"),
+        partitions=request.partitions or not_asked("read from files; give --partitions"),
+        expiration_ms=request.expiration_ms or not_asked("read from files; give --expiration-ms"),
         unread={},
         notes=(),
     )

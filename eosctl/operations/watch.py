@@ -177,7 +177,7 @@ def _answers(session: Session, watched: Watched) -> Answers:
         last_stable=answered(lambda: last_stable_offsets(session.reader, StabilityRequest((), topic))),
         offsets=answered(lambda: show_offsets(session, offsets))
         if has_connect
-        else not_asked("neither --group-id nor --connect-url was given"),
+        else not_asked("give --group-id or --connect-url"),
         audits=audits,
     )
 
@@ -336,7 +336,7 @@ class _Watch:
         return observation(self._watched, Answers.none(reason), Cycle(Session.now(), 0, {}, last_success))
 
     def _report(self, found: Observation, lacked: frozenset[str]) -> frozenset[str]:
-        """Warns of facts that the last cycle had and this one lacks; returns those that this one lacks."""
+        """Warns of facts that the last cycle had and that are missing in this one; returns the missing facts."""
         name = self._watched.profile
         by_reason: dict[str, list[str]] = {}
         for each in found.coverage.gaps:

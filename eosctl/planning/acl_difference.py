@@ -5,7 +5,7 @@
 2. A denial that covers a planned binding makes it missing, and adding it would not help; one of a part is reported.
 3. Extra are bindings of the plan's own kinds that decide nothing that is planned. The plan's own kinds are allowances
    of planned principals on the Connect group, the internal and offsets topics, and transactional IDs of the group's.
-   Bindings of `User:*`, on all names, or for principals outside the plan are nobody's business here. So is what lies
+   Bindings of `User:*`, on all names, or for principals outside the plan are ignored here. So is what lies
    with a Connect cluster not all of whose connectors are known and planned for: others of them may need it.
 4. Bindings are added before others are removed, and after the removals all that is planned must still be allowed.
 """
@@ -85,7 +85,7 @@ def _partly_denied(planned: Iterable[PlannedBinding], existing: Iterable[AclBind
             if _hurts(denial, binding):
                 yield kinds.PARTLY_DENIED.finding(
                     str(binding.pattern),
-                    f"{binding} is needed; a denial stands against part of it: {denial}",
+                    f"{binding} is needed; a DENY ACL covers a part of it: {denial}",
                     {"denied_by": str(denial)},
                 )
 

@@ -156,9 +156,9 @@ def _heartbeats_topic(planner: Planner, connector: ConnectorConfig, name: str) -
             yield planner.client(connector, role).needs(
                 operation,
                 pattern,
-                "heartbeats that another flow wrote into the source cluster are mirrored, whatever `topics` says",
+                "heartbeats of another flow into the source cluster are mirrored, regardless of `topics`",
                 source="MirrorSourceConnector.shouldReplicateTopic (KIP-382, KIP-1074)",
-                symptom="'TopicAuthorizationException' while refreshing topics: no new topic at all is mirrored",
+                symptom="'TopicAuthorizationException' while refreshing topics: no new topic is mirrored",
                 loss="nothing, unless the source cluster has a heartbeats topic that may be described: then new topics "
                 "are not mirrored",
             )
@@ -313,7 +313,7 @@ def _is_off(connector: ConnectorConfig, key: str) -> bool:
     return connector.get(key, "true").strip().lower() == "false"
 
 
-# What eosctl's own principal needs: to read, and where it shall act, to fence, to move offsets and to change ACLs.
+# The ACLs of eosctl's own principal: to read, and if planned, to fence, to move offsets and to change ACLs.
 
 
 ABORT_WITH_ALTER: Final = KafkaVersion(3, 8)
@@ -375,7 +375,7 @@ def _auditing(client: Client, connector: ConnectorConfig) -> Iterator[Need]:
             "what connectors wrote there is audited, and looked through for hanging transactions",
             source="KafkaApis.handleFetchRequest, handleDescribeProducersRequest",
             symptom="eosctl audit and eosctl transactions hanging end with exit code 5",
-            loss="auditing what is in this topic, and finding hanging transactions there",
+            loss="auditing this topic, and finding hanging transactions in it",
         )
         yield client.needs(
             Operation.DESCRIBE_CONFIGS,

@@ -216,7 +216,7 @@ def _offsets_topic(planner: Planner, client: Client) -> Iterator[Need]:
     yield client.needs(
         Operation.WRITE,
         topic(name),
-        "the worker writes the offsets of source tasks without exactly-once, and a copy of those kept elsewhere",
+        "the worker writes the offsets of source tasks without exactly-once, and a copy of offsets in other topics",
         source="Worker.offsetStoreForRegularSourceTask, ConnectorOffsetBackingStore.set",
         symptom="offsets are not committed: 'Failed to commit offsets' in the log, records twice after a restart",
         loss=_offsets_copy(planner) if planner.exactly_once else None,
@@ -249,7 +249,7 @@ def _status_topic(planner: Planner, client: Client) -> Iterator[Need]:
 
 
 def creation(planner: Planner, client: Client, name: str, what: str) -> Iterator[Need]:
-    """Create on a topic, where it does not exist or nobody knows."""
+    """Create on a topic that does not exist, or may not exist."""
     exists = planner.exists(client, name)
     if exists:
         return
@@ -270,7 +270,7 @@ def policy_check(client: Client, name: str) -> Need:
         topic(name),
         "cleanup.policy is checked before the topic is used",
         source=CHECK_SOURCE,
-        symptom="an INFO line in the log says that the cleanup policy could not be verified",
+        symptom="an INFO line in the log: the cleanup policy could not be verified",
         loss="the check that the topic is compacted; a topic with cleanup.policy=delete loses its records silently",
     )
 

@@ -103,9 +103,9 @@ def _of_unknown(live: LiveOwners, unknown: Mapping[str, Sequence[str]]) -> Itera
         yield Objection(
             f"whether a task of Connect group {group_id} has {first_few(ids)} is unknown: "
             f"{live.unknown[group_id].reason}",
-            "make the group readable: grant Describe on it (or on the cluster if there is no such group), "
-            "start its coordinator, wait for its rebalance to end; or, if none of its workers can have these "
-            "IDs, fence with --force",
+            "make the group readable: grant Describe on it (or on the cluster if the group does not exist), start "
+            "its coordinator, or wait for its rebalance to end. If no worker of it can have these IDs, fence with "
+            "--force",
         )
 
 
@@ -200,8 +200,8 @@ def _object_to_missing(missing: Sequence[str]) -> list[Objection]:
     return [
         Objection(
             f"{pluralize(len(missing), 'transactional ID')} not known to any coordinator: {first_few(missing)}",
-            "`eosctl transactions list` shows those that coordinators know; --create-missing fences them all the same, "
-            "which creates each in state Empty for transactional.id.expiration.ms (7 days by default)",
+            "`eosctl transactions list` shows the IDs that coordinators know; --create-missing fences the others, "
+            "too, and creates each in state Empty for transactional.id.expiration.ms (7 days by default)",
         )
     ]
 
@@ -239,20 +239,20 @@ def _object_to_leaderless(steps: Sequence[FenceStep], leaderless: Collection[Top
     return [
         Objection(
             f"{pluralize(len(names), 'transactional ID')} ({first_few(names)}) with an open transaction on "
-            "partitions that "
-            f"have no leader: {first_few(list(map(str, partitions)))}. Kafka from 4.3.0 on ends such a "
-            "transaction without their markers, so that it hangs there; up to 4.2 it waits for the leaders",
-            "start the brokers that hold the partitions first; or fence with --force, and when they are back end what "
-            f"hangs: eosctl transactions abort --topic {partitions[0].topic} --partition {partitions[0].partition}",
+            f"partitions that have no leader: {first_few(list(map(str, partitions)))}. Kafka from 4.3.0 on ends "
+            "such a transaction without their markers, and it hangs there. Up to 4.2 Kafka waits for the leaders",
+            "start the brokers that hold the partitions first. Or fence with --force, and when they are back end "
+            f"the hanging transaction: eosctl transactions abort --topic {partitions[0].topic} --partition "
+            f"{partitions[0].partition}",
         )
     ]
 
 
 def _warn_of_leaders(steps: Sequence[FenceStep]) -> list[str]:
     return [
-        f"{step.transactional_id} is the leader's: change a config next, so that the leader initializes "
-        "the ID again (the first change may answer 500); after a restart with includeTasks=true it "
-        "refuses every change until its worker is restarted"
+        f"{step.transactional_id} is the leader's. Next change a config, so that the leader initializes the ID "
+        "again (the first change may answer 500). After a restart with includeTasks=true the leader refuses every "
+        "change until its worker is restarted"
         for step in steps
         if any(isinstance(owner, LeaderOwner) for owner in step.candidate.owners)
     ]

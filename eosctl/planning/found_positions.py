@@ -1,6 +1,6 @@
 """Plans of connectors that run: what is copied, or written over, is what is found once they are stopped.
 
-A running connector moves on, so the offsets in a plan of it are old before anybody has reviewed it. What is reviewed is
+A running connector moves on, so the offsets in a plan of it are old before its review. What is reviewed is
 the rest: which topics, which names, which steps, and the offsets of a file that is restored. So the plan stops the
 connector first, then has a step that reads its offsets again, and `apply` goes on with a plan of what was found. That
 differs in the offsets that were found and their digests alone.
@@ -114,7 +114,7 @@ def _rewritten_keys(wanted: Iterable[bytes], held: Sequence[Entry]) -> Iterator[
         key = decode_offsets_key(raw)
         there = known.get(canonical(key)) if isinstance(key, OffsetKey) else None
         if there is not None and raw not in {each.raw for each, _ in held}:
-            yield f"the connector has written the key {text(there)} meanwhile, and the plan {text(raw)}"
+            yield f"the connector has now written the key {text(there)}, and the plan {text(raw)}"
 
 
 def _new_differences(step: WriteOffsets, held: Sequence[Entry]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The plan that moves connectors' offsets and lets nobody write beside it.
+"""The plan that moves connectors' offsets and excludes every other writer.
 
 1. Every connector concerned, on both sides, is STOPPED and has no tasks, or does not exist; --stop makes it so.
 2. The producers of its tasks are fenced, old and new: what a zombie left open is aborted and it cannot commit again.
@@ -86,7 +86,7 @@ from eosctl.planning.producing_elsewhere import find_clusters
 #
 # 1. The raw bytes of a key are its identity. They are copied; a rename exchanges the connector's name inside them.
 # 2. What a source key stands for is its last committed record: a value, or a tombstone. Where it lies in two
-#    partitions with different values, nobody can say which of them a worker starts from: an error, never a guess.
+#    partitions with different values, the start value of a worker is unknown: an error, never a guess.
 # 3. A record goes to the partition that Java's partitioner chooses, because there the connector will write it next. A
 #    target that has the key elsewhere would have two live values of it for ever: an error.
 # 4. The same value in both needs no writing. A key that only the target has stays. Where both differ, the rule
@@ -179,7 +179,7 @@ def _two_values(move: Move, topic: str, raw: bytes, places: Sequence[KeyRecords]
         f"{text(raw)} has different offsets in partitions of topic {topic}: {where}",
         {"topic": topic, "partitions": [each.topic_partition.partition for each in places]},
         cure=(
-            "a worker starts from the one that it happens to read last; write the right one to both (`eosctl offsets "
+            "a worker starts from the offset that it reads last; write the right offset to both (`eosctl offsets "
             f"restore FILE --connector {shlex.quote(move.connector)}`), and plan the move again"
         ),
     )
@@ -189,8 +189,8 @@ def _elsewhere(move: Move, key: bytes, held: KeyRecords, partition: int) -> Find
     found = held.topic_partition
     return kinds.KEY_IN_FOREIGN_PARTITION.finding(
         move.new_name,
-        f"{text(key)} lies in partition {found.partition} of topic {found.topic}, a Java producer writes it to "
-        f"{partition}: both values would live on",
+        f"{text(key)} is in partition {found.partition} of topic {found.topic}, a Java producer writes it to "
+        f"{partition}: the topic would keep both values",
         {"topic": found.topic, "partition": found.partition, "java_partition": partition},
     )
 
@@ -340,8 +340,8 @@ def _finding(move: Move, different: str) -> Finding:
 def _unknown(move: Move, answer: Skipped) -> Finding:
     return WORKERS_ANSWER_OTHERWISE.finding(
         move.connector,
-        f"what the workers answer for connector {move.connector} (GET {connector_path(move.connector)}/offsets) could "
-        f"not be compared with topic {move.source_topic}: {answer.reason}",
+        f"the workers' answers for connector {move.connector} (GET {connector_path(move.connector)}/offsets) were "
+        f"not compared with topic {move.source_topic}: {answer.reason}",
         severity=Severity.WARNING,
     )
 
@@ -381,9 +381,9 @@ def _nothing_there(move: Move) -> Finding:
 def _assumed(move: Move) -> Finding:
     return kinds.SOURCE_TOPIC_ASSUMED.finding(
         move.connector,
-        f"connector {move.connector} does not exist and the config topic does not hold its config any "
-        "more: the plan assumes that its offsets are in the worker-global offsets topic "
-        f"{move.source_topic}; if it had its own offsets topic, these are copies that may be older",
+        f"connector {move.connector} does not exist and the config topic no longer holds its config. The plan "
+        f"assumes that its offsets are in the worker-global offsets topic {move.source_topic}. If it had its own "
+        "offsets topic, these are copies that may be older",
     )
 
 
@@ -412,7 +412,7 @@ def _histories(request: MigrationRequest, facts: MigrationFacts) -> Iterator[Fin
             said = "its schema history is a file of its worker's host, which no plan of eosctl moves"
             yield kinds.HISTORY_LEFT.finding(name, said, cure=kinds.HISTORY_FILE, severity=Severity.WARNING)
         elif isinstance(unknown, Skipped):
-            said = f"whether its schema history is left behind is not known: {unknown.reason}"
+            said = f"eosctl could not check where its schema history is: {unknown.reason}"
             yield kinds.HISTORY_LEFT.finding(name, said, severity=Severity.WARNING)
         elif isinstance(history, KeptHistory) and history.records and unknown == facts.cluster_ids[Side.SOURCE]:
             yield _history(name, history, facts.cluster_ids)
@@ -424,7 +424,10 @@ def _history(connector: str, history: KeptHistory, clusters: Mapping[Side, str])
     evidenced = {"topic": history.topic, "records": history.records}
     if not history.is_copied:
         return kinds.HISTORY_LEFT.finding(connector, f"{said}, and {target} has no copy of it", evidenced)
-    said = f"{said}, and {target} has a copy of it, which only a config that names its brokers has the connector read"
+    said = (
+        f"{said}, and {target} has a copy of it; the connector reads the copy only if its config names the brokers "
+        f"of {target}"
+    )
     cure = f"set {HISTORIES[0]}bootstrap.servers of its new config to the brokers of {target} before it is resumed"
     return kinds.HISTORY_LEFT.finding(connector, said, evidenced, cure=cure, severity=Severity.WARNING)
 
@@ -446,9 +449,10 @@ def _existing_targets(request: MigrationRequest, facts: MigrationFacts) -> Itera
         if (move.renamed or request.elsewhere) and isinstance(now, ConnectorFacts) and now.state is not None:
             yield kinds.TARGET_CONNECTOR_EXISTS.finding(
                 move.new_name,
-                f"connector {move.new_name} exists already: it keeps its own config, and resumes where "
-                f"{move.connector} was",
-                cure=f"does it read what {move.connector} reads? If it does not, take another name, or delete it first",
+                f"connector {move.new_name} exists already: it keeps its config, and resumes from the offsets of "
+                f"{move.connector}",
+                cure=f"check that it reads the same source as {move.connector}; otherwise take another name, or "
+                "delete it first",
             )
 
 
@@ -459,7 +463,7 @@ def objections(
     findings: Iterable[Finding],
 ) -> Iterator[tuple[str, str]]:
     """Why nothing may be written, each with what to do about it. needed are connectors that have to be stopped, and IDs
-    that nobody else may have.
+    that no other client may have.
     """
     plan_facts = PlanFacts(connectors=facts.connectors, live_owners=facts.live_owners)
     for precondition in needed:
@@ -504,7 +508,7 @@ def _too_few_brokers(request: MigrationRequest, facts: MigrationFacts) -> Iterat
         brokers = facts.target_brokers
         if facts.topics[Side.TARGET, topic] is None and brokers is not None and factor > brokers:
             yield (
-                f"topic {topic} is to be created with replication factor {factor}, and the target cluster has "
+                f"the plan creates topic {topic} with replication factor {factor}, and the target cluster has "
                 f"{pluralize(brokers, 'broker')}",
                 f"give --replication-factor {brokers}, or start the other brokers first",
             )
@@ -534,8 +538,8 @@ def _missing_configs(request: MigrationRequest, facts: MigrationFacts) -> Iterat
         exists = isinstance(new, ConnectorFacts) and new.state is not None
         if (move.renamed or request.elsewhere) and not exists and not facts.source_workers:
             yield (
-                f"connector {move.new_name} is to be created with the config of {move.connector}, which is read from a "
-                f"worker of Connect cluster {request.source_group_id} only",
+                f"connector {move.new_name} gets the config of {move.connector}, and only a worker of Connect "
+                f"cluster {request.source_group_id} has that config",
                 f"give --connect-url, a worker of {request.source_group_id}; or leave out --set-config and --resume, "
                 "and create it once its offsets are in place",
             )
@@ -546,7 +550,7 @@ def _missing_configs(request: MigrationRequest, facts: MigrationFacts) -> Iterat
             )
 
 
-# Which IDs nobody may have when a plan takes them.
+# The IDs that must be free when a plan takes them.
 
 
 def unused_ids(request: MigrationRequest, facts: MigrationFacts) -> tuple[NoLiveOwner, ...]:

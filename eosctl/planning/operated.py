@@ -83,15 +83,15 @@ def objections(plan: Plan, operated: OperatedConnectors) -> Iterator[tuple[str, 
                 yield from _objection(step, step.connector if isinstance(step, StopConnector) else known, operated)
     for name in _resumed_meanwhile(plan, operated):
         yield (
-            f"connector {name} has to be STOPPED, and {operated.resource(name)} says {operated.states[name]}: the "
+            f"connector {name} must be STOPPED, and {operated.resource(name)} has {operated.states[name]}: the "
             "operator would resume it while its offsets are written",
-            f"give --stop with --emit strimzi; if it is STOPPED already, give the resource as it is now ({ASK_AGAIN})",
+            f"give --stop with --emit strimzi; if it is STOPPED already, give the present resource ({ASK_AGAIN})",
         )
     changed = {each.step.connector for each in plan.steps if isinstance(each.step, OVER_REST)} & operated.mirrors.keys()
     if operated.directory is not None and len({operated.mirrors[name] for name in changed}) < len(changed):
         yield (
             f"connectors {', '.join(sorted(changed))} are in one resource, and a plan changes one of them",
-            "move one after the other, and give --connector-config the resource as the move before left it",
+            "move one after the other, and each time give --connector-config the present resource",
         )
 
 
@@ -152,10 +152,10 @@ def _reverted(step: Step) -> str:
             return "created over REST, its operator deletes it at the next reconciliation: it has no resource"
         case SetConnectorConfig(_, _, changes):
             return (
-                f"{', '.join(changes)} changed over REST is changed back by its operator at the next reconciliation: "
-                "the connector would go on from its offsets before"
+                f"{', '.join(changes)} changed over REST would be changed back by its operator at the next "
+                "reconciliation, and the connector would resume from its old offsets"
             )
-    return "resumed over REST, its operator stops it again at the next reconciliation, if its resource says so"
+    return "resumed over REST, its operator stops it again at the next reconciliation if its resource has state stopped"
 
 
 def _waiting(planned: PlannedStep, plan: Plan, operated: OperatedConnectors, new: Names) -> Iterator[PlannedStep]:

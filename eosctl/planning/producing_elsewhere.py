@@ -6,7 +6,8 @@
 3. So a move has to read there, and has to write where the connector will look afterwards. Offsets may be left behind in
    the workers' cluster by a connector that has only now been sent elsewhere: then the target is the producer's cluster.
 4. A cluster that did not answer is unknown, which is reported and does not stop the move; a different one does.
-5. Workers that answer over REST are in their group: one without members is another, and its IDs would fence nobody.
+5. Workers that answer over REST are in their group: one without members is another, and its IDs would fence no
+   producer.
 """
 
 from collections.abc import Iterator
@@ -45,8 +46,8 @@ def _among_the_workers(move: Move, facts: MigrationFacts) -> Iterator[Finding]:
             f"the workers of connector {move.connector} keep their topics in Kafka cluster {workers}; this is {source}",
             {"workers": workers, "source": source},
             cure=(
-                "give the brokers of the workers' cluster with -b; of a connector that was deleted and produced to "
-                "another one, name the topic as well: --offsets-topic"
+                "give the brokers of the workers' cluster with -b; for a deleted connector that produced to "
+                "another cluster, also give --offsets-topic"
             ),
             # Where one that was deleted produced to is not known any more: the user says it with -b and the topic.
             severity=Severity.WARNING if gone and move.named else Severity.ERROR,
@@ -96,7 +97,7 @@ def _sent_to(move: Move, producer: str, request: MigrationRequest, facts: Migrat
             move,
             facts,
             Severity.ERROR,
-            f"with an offsets topic of its own it will keep its offsets there, not in {target}",
+            f"with a connector-specific offsets topic it will keep its offsets there, not in {target}",
             f"name that cluster: --to-bootstrap-server{_servers(move, facts)}",
         )
 
@@ -125,8 +126,8 @@ def _equals(move: Move, facts: MigrationFacts) -> str:
 def _unknown(move: Move, reason: Skipped) -> Finding:
     return PRODUCES_ELSEWHERE.finding(
         move.connector,
-        f"where connector {move.connector} produces to is not known ({reason.reason}): with exactly-once enabled, or "
-        "with an offsets topic of its own, its offsets are there",
+        f"the Kafka cluster that connector {move.connector} produces to is not known ({reason.reason}): with "
+        "exactly-once enabled, or with its own offsets topic, its offsets are there",
         cure=f"see {SETTING} of its config; -b must lead to the cluster where its offsets are",
         severity=Severity.WARNING,
     )

@@ -150,10 +150,10 @@ def objections_to(
         left = _left(held, wanted)
         if left and not new.overwrite:
             yield (
-                f"a deleted connector {new.name} left {pluralize(left, 'offset')} in topic {topic} that the file does "
-                "not have, or has with another value",
-                "`eosctl offsets show` shows them; --force writes over those that the file names and keeps the others; "
-                "an offset of null in the file deletes one",
+                f"a deleted connector {new.name} left {pluralize(left, 'offset')} in topic {topic} that are missing "
+                "or different in the file",
+                "`eosctl offsets show` shows them; --force overwrites the offsets in the file and keeps the "
+                "others; a null offset in the file deletes an offset",
             )
 
 
@@ -200,7 +200,7 @@ def find_positions(connector: str, offsets: Iterable[ConnectorOffset], source: S
         elif reader is not None and each.offset is not None and reader.source not in said:
             said.add(reader.source)
             meaning = meaning_of_rewind(each.partition, each.offset)
-            message = f"whether the source still has what follows was not asked. {reader.source}: {meaning}"
+            message = f"eosctl did not check whether the source still has the later changes. {reader.source}: {meaning}"
             cure = None if reader is POSTGRESQL else LOOK_YOURSELF
             yield POSITION_AT_SOURCE.finding(connector, message, cure=cure, severity=Severity.INFO)
 
@@ -276,7 +276,7 @@ CREATING_KIND: Final = "offsets.create-connector"
 
 
 class RestoreRequest(Struct, frozen=True):
-    """Which offsets the connector shall have. topics are those of its stores, the one written last at the end.
+    """The offsets that the connector must have. topics are its stores, the one written last at the end.
 
     own_topic says that the last of them is the connector's, named that the user named it; force is as with a move.
     new: the connector is created with the plan.
@@ -378,7 +378,7 @@ class _Planner:
             found = list(known.get(canonical(OffsetKey(made, self._request.connector, each.partition)), {}))
             value = encode_offsets_value(each.offset)
             if len(found) > 1:
-                self._object(made, "stands in the topic in several ways: which one the connector uses is not known")
+                self._object(made, "is in the topic under several keys; the key that the connector uses is not known")
             elif found:
                 yield found[0], value
             elif value is None:
@@ -452,9 +452,9 @@ class _Planner:
         self.findings.append(SOURCE_PARTITION_UNCLEAR.finding(self._request.connector, f"{text(key)} {what}"))
 
     def misspelt(self) -> Iterator[Finding]:
-        """A name that nobody knows."""
-        nobody = isinstance(self._now, ConnectorFacts) and self._now.state is None
-        if self._request.new is None and nobody and not any(self._entries.values()):
+        """A name without a connector and without offsets."""
+        unknown = isinstance(self._now, ConnectorFacts) and self._now.state is None
+        if self._request.new is None and unknown and not any(self._entries.values()):
             yield CONNECTOR_UNKNOWN.finding(
                 self._request.connector,
                 f"connector {self._request.connector} does not exist and has no offsets: one of this name will begin "

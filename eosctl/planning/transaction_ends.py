@@ -35,8 +35,8 @@ LAST_EPOCH: Final = 32_766
 EPOCH_PER_TRANSACTION: Final = 2
 """The transaction.version from which on each transaction of a producer has an epoch of its own."""
 DANGER: Final = (
-    "a commit cannot be rolled back: if the owner of the ID has not decided to commit exactly this transaction, then "
-    "readers see records of a part of its work, and see them once more when it produces them again"
+    "a commit cannot be rolled back. Commit only if the owner of the ID has decided to commit exactly this "
+    "transaction; otherwise consumers read a part of its work, and later read it again"
 )
 LOST: Final = "readers skip its records; only their owner can produce them again"
 
@@ -84,8 +84,8 @@ def _objections(request: CommitRequest, facts: CommitFacts) -> Iterator[str]:
         return
     if described.producer != request.producer:
         yield (
-            f"{name} is held by producer {described.producer}, not by {request.producer}: who initialised it since "
-            "ended the transaction that is meant, and the one in progress is another"
+            f"{name} is held by producer {described.producer}, not by {request.producer}. A later producer "
+            "initialized the ID, which ended your transaction; the transaction in progress is another"
         )
         return
     if request.producer.producer_epoch > LAST_EPOCH:
@@ -117,8 +117,8 @@ def _at_work(request: CommitRequest, facts: CommitFacts) -> Iterator[str]:
         yield in_use
     elif facts.ownership.owners:
         yield (
-            f"{name} belongs to {facts.ownership}: Connect never commits what a task left behind, it aborts it and "
-            "produces the records again from the last source offsets, so a commit here repeats them"
+            f"{name} belongs to {facts.ownership}: Connect never commits an abandoned transaction of a task. It "
+            "aborts it and produces the records again from the last source offsets, so a commit here repeats them"
         )
 
 
@@ -171,8 +171,8 @@ def _warnings(step: CommitTransaction, facts: CommitFacts) -> Iterator[str]:
     empty = [each.topic_partition for each in step.parts if each.is_empty]
     if empty:
         yield (
-            f"nothing of it is in {first_few(empty)}: the partition was added to the transaction and no record came, "
-            "so perhaps its client ended before it had flushed"
+            f"{first_few(empty)} has no record of it: the partition was added to the transaction without a record. "
+            "Perhaps its client ended before it had flushed"
         )
     described = facts.described
     assert described is not None
@@ -266,8 +266,8 @@ def _abort_hint(verdict: Verdict) -> str:
 
 def _danger(objection: str) -> str:
     return (
-        f"{objection}; forced, its records here are aborted although its client may still commit the others: the "
-        "transaction is then broken in two, and readers see a part of it"
+        f"{objection}; with --force its records here are aborted although its client may still commit the others. "
+        "Consumers then read only a part of the transaction"
     )
 
 

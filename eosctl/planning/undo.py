@@ -192,4 +192,4 @@ def _left_stopped(plan: Plan) -> Iterator[ManualStep]:
     for (side, connector), doubt in stopped.items():
         if (side, connector) not in created | resumed:
             why = f": it is left STOPPED{doubt}"
-            yield resumed_by_hand(f"resume connector {connector} when it may go on", connector, why)
+            yield resumed_by_hand(f"resume connector {connector} when it may continue", connector, why)

@@ -91,7 +91,8 @@ def _text(text: str) -> str:
 
 
 def certificate_junit(certificate: Certificate) -> str:
-    """The whole file: a failed round is a failure, one that cannot tell an error; so is what the verdict lacks."""
+    """The whole file: a failed round is a failure, one that cannot tell an error; so is missing evidence of the
+    verdict."""
     cases = [_case(each, certificate.witnesses) for each in certificate.rounds]
     if not certificate.rounds or certificate.complete is False:
         cases.append(_claim_case(certificate))

@@ -23,7 +23,7 @@ from eosctl.model.skipped import Coverage, Skipped
 MOST: Final = 5
 """Rows of a table beside the one that was asked for, and findings of one kind, that a terminal shows."""
 MOST_GAPS: Final = 20
-INCOMPLETE: Final = "This answer is incomplete: it rests on what was read, and something that it needs was not."
+INCOMPLETE: Final = "This answer is incomplete: some of its evidence could not be read."
 Tree: TypeAlias = "dict[str, Tree] | list[Tree] | str | int | float | bool | None"
 
 
@@ -293,7 +293,7 @@ def _replaced(data: Mapping[str, Any], names: Sequence[str], rows: Tree) -> dict
 
 
 def lacking(coverage: Coverage, *, complete: bool) -> Iterator[str]:
-    """For people: each thing that an answer lacks, and that it is incomplete, if it is."""
+    """For people: each missing part of an answer, and the note that it is incomplete."""
     for each in coverage.gaps[:MOST_GAPS]:
         yield f"not read: {each.what}: {each.reason}"
     if len(coverage.gaps) > MOST_GAPS:

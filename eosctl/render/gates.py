@@ -1,6 +1,6 @@
 """A gate as JUnit's XML: one suite, a test case for each kind of finding that was looked for.
 
-A waived finding and one that nobody could look for are skipped; what the answer needed and was not read is an error.
+A waived finding and a rule without evidence are skipped. A missing part that the answer needs is an error.
 """
 
 from collections import Counter

@@ -123,7 +123,7 @@ def lanes_figure(events: Sequence[Event]) -> Figure:
             hovermode="closest",
         ),
         notes=(
-            *([f"{pluralize(left_out, 'lane')} with fewer events left out."] if left_out else []),
+            *([f"{pluralize(left_out, 'lane')} with fewer events omitted."] if left_out else []),
             *([f"Events within {width:,} ms are one mark."] if width > 1 else []),
             *without_time(untimed),
         ),

@@ -63,14 +63,14 @@ def _advice(output: str) -> str:
     missing = _missing(output)
     if missing:
         return (
-            f"the repository does not hold {', '.join(missing)}: not every release is there as a whole, so try another "
+            f"the repository does not hold {', '.join(missing)}: it has only a part of some releases. Try another "
             "version of the same line, or other workers on these brokers with --connect-version"
         )
     return "check the network and that this version was released"
 
 
 def _missing(output: str) -> list[str]:
-    """Artifacts that the repository answered for and lacks: a release may be there in part."""
+    """Artifacts that are missing in the repository: it may have only a part of a release."""
     found = _LACKED_BY_IVY.findall(output)
     lacking = "Could not find artifact" in output or "was not found in" in output  # now, or when it was asked before
     if lacking and "Could not transfer" not in output:
@@ -196,7 +196,7 @@ def retrieve_artifacts(coordinates: Sequence[str], into: Path, narrate: Callable
         retrieve_with_ivy(find_java(), ivy, coordinates, into, scratch, narrate)
     else:
         raise ConfigError(
-            "neither Maven nor Ivy is here to fetch jars",
+            "Maven or Ivy is needed to fetch jars, and both are missing",
             hint=f"put mvn on the PATH, or install pyspark, which carries Ivy: {install_command('sandbox')}",
         )
     shutil.rmtree(scratch)
@@ -235,10 +235,10 @@ def verify_jars(directory: Path, locked: Mapping[str, str] | None) -> None:
     wrong = sorted(name for name in found.keys() | locked.keys() if found.get(name) != locked.get(name))
     if wrong:
         raise ConfigError(
-            f"{len(wrong)} of the jars in {directory} are not those of their lock file, the first: {wrong[0]} "
+            f"{len(wrong)} of the jars in {directory} differ from their lock file, the first: {wrong[0]} "
             f"({_difference(wrong[0], found, locked)})",
-            hint=f"they were changed on the way, or where they come from, or here: remove {directory} and "
-            "fetch them again; if it stays, do not use them, and ask who runs the repository or proxy",
+            hint=f"they were changed here, on the way or at their origin. Remove {directory} and fetch them again. "
+            "If the difference stays, do not use them, and ask the operator of the repository or proxy",
         )
     (directory / STAMP).write_text(_digest_of(locked))
 
@@ -434,7 +434,7 @@ def _fetch(jars: KafkaJars, narrate: Callable[[str], None]) -> None:
             _sort_into_place(staging)
         locked = locked_jars(jars.directory.name)
         if locked is None:
-            narrate(f"{what} have no lock file: they are what the repository gave, and were not compared")
+            narrate(f"{what} have no lock file, so the jars from the repository were not verified")
         verify_jars(staging, locked)
     narrate(f"Kafka {jars.version} is in {jars.directory}")
 

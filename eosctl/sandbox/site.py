@@ -226,7 +226,7 @@ def _check_fits(kept: Identity, spec: SandboxSpec, directory: Path) -> None:
     if parse_kafka_version(kept.kafka_version) > spec.version:
         raise ConfigError(f"{held}; {spec.kafka_version} is older and cannot read it", hint=hint)
     if len(kept.brokers) != spec.brokers:
-        raise ConfigError(f"{held}; it cannot go on with {spec.brokers}", hint=hint)
+        raise ConfigError(f"{held}; it cannot continue with {spec.brokers}", hint=hint)
 
 
 def _passwords(spec: SandboxSpec, kept: dict[str, str]) -> dict[str, str]:

@@ -54,19 +54,19 @@ CONNECTION_OPTIONS: Final = (
         "them. May be repeated.")),
     _parameter("profile", str | None, None, _option(
         "--profile", metavar="NAME", panel=CONNECTION,
-        help="A named cluster of config.yaml; empty: none. [default: the one that `profile use` chose]")),
+        help="A named cluster of config.yaml; empty: none. [default: the profile of `profile use`]")),
     _parameter("timeout", float, 30.0, _option(
-        "--timeout", metavar="SECONDS", min=0.001, panel=CONNECTION, help="How long one request may take.")),
+        "--timeout", metavar="SECONDS", min=0.001, panel=CONNECTION, help="Timeout of one request.")),
     _parameter("max_answer", int, 32, _option(
         "--max-answer", metavar="MIB", min=1, max=1 << 20, panel=CONNECTION,
-        help="How large an answer of a Connect worker may be.")),
+        help="Maximum size of an answer of a Connect worker.")),
 )  # fmt: skip
 
 OUTPUT_OPTIONS: Final = (
     _parameter("output", Output, Output.TABLE, _option(
         "--output", "-o", metavar="|".join(Output), panel=OUTPUT, help="The format of the answer.")),
     _parameter("output_file", Path | None, None, _option(
-        "--output-file", metavar="FILE", panel=OUTPUT, help="Write the answer there, whole or not at all.")),
+        "--output-file", metavar="FILE", panel=OUTPUT, help="Write the complete answer to this file, or nothing.")),
     _parameter("csv_text", bool, False, _option(
         "--csv-text", panel=OUTPUT,
         help="In CSV, put an apostrophe before a cell that a spreadsheet would read as a formula.")),
@@ -75,7 +75,7 @@ OUTPUT_OPTIONS: Final = (
     _parameter("no_color", bool, False, _option(
         "--no-color", panel=OUTPUT, envvar=None, help="The same as --color never.")),
     _parameter("quiet", bool, False, _option(
-        "--quiet", "-q", panel=OUTPUT, help="Only the answer, warnings and errors.")),
+        "--quiet", "-q", panel=OUTPUT, help="Print only the answer, warnings and errors.")),
     _parameter("verbose", int, 0, _option(
         "--verbose", "-v", count=True, panel=OUTPUT, show_default=False,
         help="Show each request with its address and duration, and the traceback of a bug.")),

@@ -180,7 +180,7 @@ def _offset_at(records: bytes, place: int) -> int:
     return int.from_bytes(records[place : place + LENGTH_AT], "big")
 
 
-SILENT: Final = "the broker gives none of them, but those behind"
+SILENT: Final = "the broker returns later records instead"
 
 
 class DataBatch(NamedTuple):

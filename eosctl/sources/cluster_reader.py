@@ -264,7 +264,7 @@ class ClusterReader(TopicReader, Protocol):
         """Whether brokers show every transactional ID to this principal."""
 
     def logged_ids(self) -> int | Skipped:
-        """How many IDs the transaction log holds, whoever may see them."""
+        """The number of IDs in the transaction log, also those hidden from the principal."""
 
     def transaction_log(
         self, transactional_ids: Collection[str] = (), after: Mapping[int, LogEnd] | None = None

@@ -367,7 +367,7 @@ def validated_values(body: object, url: str) -> list[Mapping[str, Any]]:
 
 PARALLEL: Final = 32
 NOT_PROBED: Final = Skipped(
-    "only the Connect group names this worker, and its exactly.once.source.support is asked for by a PUT: give its "
+    "only the Connect group names this worker, and only a PUT could read its exactly.once.source.support: give its "
     "--connect-url, or its properties file"
 )
 PREFLIGHT_FIELDS: Final = frozenset({"exactly.once.support", "transaction.boundary", "connector.plugin.version"})

@@ -83,7 +83,7 @@ class DeliveredRecords:
             if all(self._reached[place] >= offset for place, offset in wanted.items()):
                 return
         behind = [f"{topic}:{number}" for (topic, number), end in wanted.items() if self._reached[topic, number] < end]
-        raise TimedOut(f"read_committed consumers do not get to the end of {', '.join(behind) or 'any topic'}")
+        raise TimedOut(f"read_committed consumers do not reach the end of {', '.join(behind) or 'any topic'}")
 
     def _take(self, messages: "Iterable[Message]") -> None:
         from confluent_kafka import KafkaError

@@ -103,7 +103,7 @@ class Discovery:
         reached = tuple(each for each in answers.values() if isinstance(each, WorkerUrl))
         unread = {**wanted, **answers}
         if reached:
-            self._say_once(f"workers that are members of Connect group {group_id}, asked as well: {', '.join(reached)}")
+            self._say_once(f"also read: workers that are members of Connect group {group_id}: {', '.join(reached)}")
         return FoundWorkers(reached, {url: each for url, each in unread.items() if isinstance(each, Skipped)})
 
     def _trust(self) -> WorkerTrust:

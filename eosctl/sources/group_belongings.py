@@ -226,16 +226,16 @@ def _shown_by(url: str, timeout_s: float) -> set[str]:
 
 def _other_topic(role: str, topic: str, group_id: str, writers: Sequence[str]) -> UsageError:
     return UsageError(
-        f"{topic} is not the {role} topic of Connect group {group_id}: transactional ID {first_few(writers, most=1)} "
-        "writes to it, and none of that group",
+        f"{topic} is not the {role} topic of Connect group {group_id}: transactional ID "
+        f"{first_few(writers, most=1)} writes to it, and no transactional ID of that group",
         hint=f"give the --group-id that is the topic's own; or {_hint(role, group_id)}",
     )
 
 
 def _unknown_topic(role: str, topic: str, group_id: str, others: Sequence[str]) -> UsageError:
     return UsageError(
-        f"the {role} topic of Connect group {group_id} is not known: this Kafka cluster has other Connect groups "
-        f"({first_few(others)}), and no record shows which of them writes to {topic}, the default",
+        f"the {role} topic of Connect group {group_id} is not known. This Kafka cluster has other Connect groups "
+        f"({first_few(others)}), and no record shows which group writes to {topic}, the default",
         hint=_hint(role, group_id),
     )
 

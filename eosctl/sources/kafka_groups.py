@@ -471,7 +471,7 @@ GROUP_AUTHORIZATION_FAILED: Final = 30
 SHOWN: Final = 3
 
 
-NO_TOPICS: Final = Skipped("the broker names no topic: the cluster has none, or the broker did not read which it has")
+NO_TOPICS: Final = Skipped("the broker names no topic: the cluster has no topics, or the broker has not read them yet")
 """A broker that starts answers so until it has replayed the controllers' log."""
 
 
@@ -506,6 +506,6 @@ def _hidden_groups(wire: Wire) -> Skipped | None:
 def _hidden(wire: Wire, probes: Probes, denied: list[str]) -> Skipped | None:
     if denied:
         names = sorted(probes.names[each] for each in denied)
-        what = f"{wire.principal} lacks Describe on some of them, and brokers leave the others out"
+        what = f"{wire.principal} lacks Describe on some of them, and brokers omit these"
         return Skipped(f"{what}; refused: {first_few(names, most=SHOWN)}", Cause.DENIED)
     return None if probes.unknown is None else Skipped(probes.unknown, Cause.DENIED)

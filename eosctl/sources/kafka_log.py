@@ -321,7 +321,7 @@ def _in_order(offsets: PartitionOffsets) -> PartitionOffsets:
         return offsets
     raise Undecodable(
         f"the leader of {offsets.topic_partition} answered ListOffsets with log start offset {start}, last stable "
-        f"offset {stable} and high watermark {end}: none may be below 0 or above the next"
+        f"offset {stable} and high watermark {end}; each must be at least 0 and at most the next"
     )
 
 

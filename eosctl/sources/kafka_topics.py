@@ -123,7 +123,7 @@ def topic_facts_or_skipped(wire: Wire, topic: str) -> TopicFacts | Skipped:
     except NotAuthorized as error:
         return Skipped.of(error)
     if facts is None:
-        return Skipped(f"topic {topic} was deleted meanwhile")
+        return Skipped(f"topic {topic} was deleted during the read")
     return replace(facts, settings=read_or_skip(lambda: topic_settings(wire, topic)))
 
 

@@ -97,7 +97,7 @@ class LiveCluster(CoverageLog):
     """Asks the brokers and workers again at each question.
 
     `progress` shows how far long reads have come; `new_fold` makes what a partition of an offsets topic is folded with;
-    `discovery` finds group and workers that nobody named, None: they are not looked for; `kept` are facts that other
+    `discovery` finds group and workers that the user did not name (None: no search); `kept` are facts that other
     readers share with it; connect_urls are other workers than those of the connections; named_topics are the roles
     (config, offsets, status) whose topic was named for this group.
     """
@@ -138,7 +138,7 @@ class LiveCluster(CoverageLog):
 
     @property
     def _unnamed(self) -> FoundWorkers:
-        """Workers that nobody named; none for what only adds to an answer."""
+        """Workers that the user did not name; empty for optional parts of an answer."""
         if self._found is None:
             if not self._needed:
                 return FoundWorkers()

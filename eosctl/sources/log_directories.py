@@ -184,7 +184,7 @@ class SegmentBatches:
             return True
         if self.next_offset == self._begins >= behind > first >= 0:
             return False
-        raise Undecodable(f"offsets {first} to {behind - 1} behind offset {self.next_offset - 1}")
+        raise Undecodable(f"offsets {first} to {behind - 1} after offset {self.next_offset - 1}")
 
     def _lies_there(self, file: BinaryIO, place: int, length: int) -> bool:
         """Whether the bytes that a batch claims to have are all there, and a batch, zeros or nothing follow them."""

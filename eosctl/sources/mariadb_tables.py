@@ -59,7 +59,7 @@ class MariadbTables:
     def __init__(self, connection: Any, name: str) -> None:  # noqa: ANN401  # PyMySQL has no types
         self._connection, self.name, self.queries = connection, name, 0
         if "MariaDB" not in str(self._rows("SELECT version()")[0][0]):
-            raise UsageError(f"{name} is no MariaDB: MySQL does not say at which place of its log a snapshot is")
+            raise UsageError(f"{name} is no MariaDB: MySQL does not report the binlog position of a snapshot")
         self._rows("SET time_zone = '+00:00'")
         self._base = ""
 
@@ -144,7 +144,7 @@ class MariadbTables:
     def _order(self, file: str, place: str) -> int:
         self._base, _, number = file.rpartition(".")
         if not number.isdecimal() or not str(place).isdecimal():
-            raise UsageError(f"{self.name} does not say where its binary log is", hint="is log_bin on?")
+            raise UsageError(f"{self.name} does not report its binary log position", hint="is log_bin on?")
         return (int(number) << PLACE_BITS) + int(place)
 
     def position(self) -> int:
@@ -172,7 +172,7 @@ def mariadb_tables(dsn: str, lookup: Lookup, timeout_s: float) -> Iterator[Maria
     stands_in = {f"reference{number}x": each for number, each in enumerate(references)}
     if given and given not in stands_in:
         raise UsageError(
-            "the password stands in the source's URL, where others can read it", hint="write ${env:NAME} in its place"
+            "the password is in the source's URL, where other users can read it", hint="write ${env:NAME} in its place"
         )
     resolved = resolve_references({"password": stands_in.get(given, "")}, lookup, origin="the source's URL")
     host, port = url.hostname or "127.0.0.1", url.port or 3306

@@ -37,7 +37,7 @@ def _slot(row: Sequence[object]) -> tuple[str, ReplicationSlot]:
     match row:
         case (str(name), bool(active), restart, confirmed, None | str() as wal):
             return name, ReplicationSlot(active, _lsn(restart), _lsn(confirmed), wal)
-    raise Undecodable("the server's row of pg_replication_slots has other columns than were asked for")
+    raise Undecodable("the server's row of pg_replication_slots has other columns than requested")
 
 
 def _lsn(text: object) -> int | None:

@@ -130,7 +130,7 @@ class SavedCluster(CoverageLog):
 
     def ending_tasks(self, connector: str) -> tuple[str, ...]:
         """They ended, or did not, after the snapshot was saved."""
-        raise UsageError(f"a snapshot does not say whether tasks of {connector} have ended: ask the cluster")
+        raise UsageError(f"a snapshot does not show whether tasks of {connector} have ended: ask the cluster")
 
     def config_digest(self, connector: str) -> str | None:
         """No snapshot holds secrets."""
@@ -394,9 +394,7 @@ class SavedCluster(CoverageLog):
     def partitions(self, wanted: Wanted, broker: int | None = None) -> Mapping[TopicPartition, int]:
         """Raises UsageError for a topic that was not saved, and for a broker: replicas are not saved."""
         if broker is not None:
-            raise UsageError(
-                "a snapshot does not say which brokers have replicas, so --broker cannot be answered from one"
-            )
+            raise UsageError("a snapshot does not hold the brokers of replicas, so it cannot answer --broker")
         leaders = {place: each.leader for place, each in self._producers.partitions.items()}
         missing = sorted(wanted.keys() - {each.topic for each in leaders})
         if missing:

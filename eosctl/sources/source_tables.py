@@ -242,7 +242,7 @@ def split_rows(text: object, width: int) -> list[tuple[tuple[str, ...], Texts]]:
         rows = decode(str(text), type=list[list[str | None]])
         return [(tuple(each or "" for each in row[:width]), row[width:]) for row in rows]
     except DecodeError as error:
-        raise Undecodable(f"the source's rows are not in the form that was asked for: {error}") from None
+        raise Undecodable(f"the source's rows are not in the requested form: {error}") from None
 
 
 def _digits(kind: ColumnKind, modifier: int) -> int | None:

@@ -229,7 +229,7 @@ def own_errors() -> Iterator[None]:
         if error is None:
             lines = [line.strip() for line in str(failure).splitlines() if line.strip()]
             words = " ... ".join(dict.fromkeys((lines[0], lines[-1]))) if lines else type(failure).__name__
-            error = SparkFailed(f"Spark failed: {words[:500]}", hint="the executors' logs say more")
+            error = SparkFailed(f"Spark failed: {words[:500]}", hint="see the executors' logs")
         raise error from failure
 
 

@@ -228,7 +228,7 @@ def test_an_answer_that_leaves_out_or_adds_or_repeats_a_name_is_damaged(make):
     response = answered(make, version)
     items = getattr(response, array)
     setattr(response, array, [*items, items[0]])
-    assert refused(make, response).endswith("was not asked for")
+    assert refused(make, response).endswith("was not requested")
 
 
 @pytest.mark.parametrize(("make", "version"), SENT)

@@ -122,7 +122,7 @@ def bad_store(tmp_path, content, **settings):
 @pytest.mark.parametrize(
     ("content", "settings", "kind", "says"),
     [
-        (b"", {}, ConfigError, "neither a PKCS12 nor a JKS store"),
+        (b"", {}, ConfigError, "not a PKCS12 or JKS store"),
         (b"-----BEGIN CERTIFICATE-----", {}, ConfigError, "it is PEM, but ssl.truststore.type is JKS"),
         (b"0\x03abc", {}, ConfigError, "ssl.truststore.password is not given, or the store is damaged"),
         (b"0\x03abc", {"truststore_password": "x"}, ConfigError, "ssl.truststore.password is wrong, or"),

@@ -203,7 +203,7 @@ def test_librdkafka_is_told_suites(texts, suites):
         (
             (f"cipher.suites=TLS_AES_128_GCM_SHA256,{SUITE},TLS_ODD",),
             [
-                "ssl.cipher.suites holds for TLSv1.2; with TLSv1.3 every suite of it is offered",
+                "ssl.cipher.suites applies to TLSv1.2; with TLSv1.3 every suite is offered",
                 "OpenSSL has no cipher suite TLS_ODD; not offered",
             ],
         ),

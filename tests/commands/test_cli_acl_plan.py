@@ -98,7 +98,7 @@ def test_where_nobody_says_the_phase_nothing_is_planned(eosctl, tmp_path):
         ran = eosctl("acl-plan", *roles, *more)
         assert (ran.exit_code, ran.stdout) == (2, "")
         assert "the workers' exactly.once.source.support is not known: no --connect-url was given" in ran.stderr
-        assert "hint: name what to plan for: --phase disabled, preparing or enabled" in ran.stderr
+        assert "hint: choose the phase: --phase disabled, preparing or enabled" in ran.stderr
 
 
 def test_explaining_changes_no_binding_and_says_what_other_phases_need(eosctl, files):
@@ -195,7 +195,7 @@ def test_what_is_optional_and_iam_cannot_say_is_left_out_in_words(eosctl, files)
     assert ran.exit_code == 0, ran.stderr
     assert "User:tool" in json.loads(ran.stdout)
     assert (
-        "left out, IAM has no action for ClusterAction on Cluster: User:tool may ClusterAction Cluster kafka-cluster"
+        "omitted, IAM has no action for ClusterAction on Cluster: User:tool may ClusterAction Cluster kafka-cluster"
         in ran.stderr
     )
 
@@ -288,19 +288,19 @@ def test_a_name_that_csv_cannot_say_is_named_and_the_other_bindings_are_there(eo
     ran = eosctl("acl-plan", *args, "--emit", "csv")
     assert ran.exit_code == 6
     assert {"configs", "offsets"} <= {row[4] for row in csv_rows(ran.stdout)}
-    assert "left out, CSV has no escape for a character of 'g-a\\u202eb-0': " in ran.stderr
-    assert "bindings are left out of the text\nhint: use --emit terraform" in ran.stderr
+    assert "omitted, CSV has no escape for a character of 'g-a\\u202eb-0': " in ran.stderr
+    assert "bindings are omitted from the text\nhint: use --emit terraform" in ran.stderr
     every = json.loads(eosctl("acl-plan", *args, "-o", "json").stdout)["data"]["bindings"]
     sayable = [each for each in every if "\u202e" not in each["resource_name"]]
     assert [row[4] for row in csv_rows(ran.stdout)[1:]] == [each["resource_name"] for each in sayable]
-    assert ran.stderr.count("left out, ") == len(every) - len(sayable) > 1
+    assert ran.stderr.count("omitted, ") == len(every) - len(sayable) > 1
 
 
 def test_a_name_that_kafka_acls_would_trim_is_named_and_the_others_are_there(eosctl, files):
     ran = eosctl("acl-plan", *files(), "--principal", "producer=User:p ", "--emit", "kafka-acls")
     assert ran.exit_code == 6
     assert "--allow-principal=User:worker" in ran.stdout
-    assert "left out, kafka-acls.sh drops the blanks around" in ran.stderr
+    assert "omitted, kafka-acls.sh drops the blanks around" in ran.stderr
     assert "User:p" not in ran.stdout
 
 

@@ -89,7 +89,7 @@ def test_values_and_bounds_are_in_words():
     parameters = [(each.path, one) for each in TREE for one in each.parameters]
     assert [(path, one.name) for path, one in parameters if odd.search(one.help) or odd.search(one.value or "")] == []
     timeout = next(one for path, one in parameters if path == "eosctl fence" and one.name == "timeout")
-    assert timeout.help == "How long one request may take.  [default: 30; at least 0.001]"
+    assert timeout.help == "Timeout of one request.  [default: 30; at least 0.001]"
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_what_nobody_knows_is_said_to_be_unknown_with_what_is_spelt_alike(eosctl
     data = json.loads(ran.stdout)["data"]
     assert (ran.exit_code, data["explanations"], near in data["near"]) == (1, [], True)
     said = eosctl("explain", text)
-    assert (said.exit_code, " ".join(said.stdout.split())[:22]) == (1, "Nothing is known of: " + text[0])
+    assert (said.exit_code, " ".join(said.stdout.split())[:19]) == (1, "No entry matches: " + text[0])
 
 
 def test_each_command_stands_on_a_line_of_its_own_however_narrow_the_terminal_is(eosctl, monkeypatch):
@@ -219,7 +219,7 @@ def test_each_command_stands_on_a_line_of_its_own_however_narrow_the_terminal_is
 def test_what_is_like_nothing_is_said_to_be_unknown(eosctl):
     ran = eosctl("explain", "xyzzy 12")
     assert ran.exit_code == 1
-    assert " ".join(ran.stdout.split()) == "Nothing is known of: xyzzy 12. `eosctl explain --list` lists all that is."
+    assert " ".join(ran.stdout.split()) == "No entry matches: xyzzy 12. `eosctl explain --list` lists all entries."
 
 
 @pytest.mark.parametrize(

@@ -248,7 +248,7 @@ def test_unknown_keys_are_warned_of_once_and_by_name(session, said):
         ("ssl.enabled.protocols=TLSv1.2,TLSv1.3,TLSv1.1", None),
         ("ssl.enabled.protocols=SSLv9", None),
         ("ssl.protocol=TLSv1.2", "librdkafka, which writes offsets and topics, offers TLSv1.3 too"),
-        ("ssl.cipher.suites=TLS_AES_128_GCM_SHA256", "with TLSv1.3 every suite of it is offered"),
+        ("ssl.cipher.suites=TLS_AES_128_GCM_SHA256", "with TLSv1.3 every suite is offered"),
     ],
 )
 def test_tls_that_is_offered_although_it_is_excluded_is_warned_of(session, said, line, told):

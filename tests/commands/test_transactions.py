@@ -269,8 +269,8 @@ def test_where_no_record_lies_it_is_said_what_does(trace: Trace):
         return record["absent"], record["reason"]
 
     assert why(0) == ("deleted", "deleted: the log starts at offset 2 (retention, or DeleteRecords)")
-    assert why(4) == ("compacted", "compacted away: its batch is left, with other records or none")
-    assert why(8) == ("compacted", "compacted away: the next batch that is left begins at offset 9")
+    assert why(4) == ("compacted", "compacted away: its batch remains, with other records or without records")
+    assert why(8) == ("compacted", "compacted away: the next remaining batch begins at offset 9")
     assert why(11) == ("damaged", "the log is damaged there: CRC does not match")
     assert why(14) == ("not-written", "the log ends before offset 14")
     assert why(9) == ("marker", "the commit marker of producer 7/0, which no consumer sees")

@@ -150,7 +150,7 @@ def test_an_operators_connector_is_stopped_with_the_config_it_has_and_again_whil
         access = ClusterAccess(cast("Wire", None), tuple(urls), 30)
         told = await_operator(step, lambda: None, access=access, checks=cast("ResumeChecks", None), say=said.append)
     assert said == [f"apply {file} now, if it is not: waiting for the operator of connector orders"]
-    assert told == f"connector orders is STOPPED without tasks, as {file} says"
+    assert told == f"connector orders is STOPPED without tasks, as in {file}"
     assert worker.stops == 1
 
 

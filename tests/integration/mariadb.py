@@ -179,7 +179,7 @@ def test_snapshot_streaming_a_killed_worker_and_a_rewind_are_as_their_positions_
     assert shown["position"].startswith(place)
     changes = [answered(eosctl, "offsets", "diff", *files)["changes"] for files in ((older, newer), (newer, older))]
     assert [[each["order"] for each in found] for found in changes] == [["after"], ["before"]]
-    assert "all changes behind it are read again" in changes[1][0]["rewind"]
+    assert "all changes after it are read again" in changes[1][0]["rewind"]
 
     ran = eosctl("offsets", "restore", older, "--connector", table.place.name, *at(table), "--yes")
     assert ran.exit_code == 0, ran.stderr

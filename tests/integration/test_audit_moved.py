@@ -181,7 +181,7 @@ def test_an_offset_that_is_restored_repeats_as_many_records_as_a_consumer_has_tw
     for audited in (altered_site.audit(), altered_site.audit(*store)):
         assert (audited.verdict, audited.exit_code) == ("altered", 1)
         assert counts(audited) == (exactly(50), exactly(0))
-        assert "50 records were written to its topics once more" in audited.reasons[0]
+        assert "50 records were written to its topics again" in audited.reasons[0]
         (finding,) = audited.findings.values()
         assert (finding["id"], finding["severity"]) == ("EOS206", "warning")
     again = altered_site.audit(*store)

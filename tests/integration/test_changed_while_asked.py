@@ -40,7 +40,7 @@ def test_a_producer_that_began_anew_is_not_fenced(
     began = []
     asked = at_terminal(answer="y\n", meanwhile=lambda: began.append(open_transaction(servers, name, topic)))
     ran = asked.run("fence", "-b", servers, "--transactional-id", name)
-    assert (ran.exit_code, "the plan changed while you were asked" in ran.stderr) == (8, True), ran.stderr
+    assert (ran.exit_code, "the plan changed before you confirmed" in ran.stderr) == (8, True), ran.stderr
     began[0].commit_transaction(30)
 
 

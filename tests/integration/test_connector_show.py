@@ -227,7 +227,7 @@ def test_a_name_that_is_no_connector_and_one_that_was_deleted(site: Site, fresh_
     wait_for(lambda: site.status(name).get("error_code"), lambda code: code == 404, f"{name} to be gone")
     code, document = site.run("connector", "show", name, *site.options)
     assert code == 2
-    assert "has only records that it left" in document["error"]["message"]
+    assert "has only its leftover records" in document["error"]["message"]
     site.create(name)
 
 

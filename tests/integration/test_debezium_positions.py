@@ -69,7 +69,7 @@ def test_a_connector_that_is_created_where_another_stopped_sends_each_row_once(
         command = ("offsets", "create-connector", "--config", config, "--resume", "--yes")
         found = run(eosctl, table, offset, tmp_path, *command)["findings"]
         assert [(each["id"], each["severity"]) for each in found] == [("EOS411", "info")]
-        assert "still has all that follows" in found[0]["message"]
+        assert "still has all later changes" in found[0]["message"]
     else:
         # Of a connector that does not exist nobody knows the slot.
         command = ("offsets", "restore", "--connector", name, "--create-keys", "--yes")
@@ -88,4 +88,4 @@ def test_a_position_that_the_slot_has_left_is_reported_before_it_is_written(
     command = ("offsets", "restore", "--connector", table.place.name, "--dry-run")
     [found] = run(eosctl, table, left, tmp_path, *command)["findings"]
     assert (found["id"], found["severity"]) == ("EOS411", "warning")
-    assert "Debezium streams from confirmed_flush_lsn whatever the offset says" in found["message"]
+    assert "Debezium streams from confirmed_flush_lsn regardless of the offset" in found["message"]

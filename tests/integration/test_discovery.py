@@ -40,7 +40,7 @@ def test_the_checks_find_with_the_brokers_alone_what_they_find_with_all_named(co
     assert found[-1].exit_code == 3
     assert found[-1].stderr.splitlines() == [
         f"Connect group {GROUP}: the only one of the Kafka cluster (--group-id names another)",
-        f"workers that are members of Connect group {GROUP}, asked as well: {url}",
+        f"also read: workers that are members of Connect group {GROUP}: {url}",
     ]
     assert eosctl("doctor", *here, "-q").stderr == ""
 

@@ -281,7 +281,7 @@ def test_an_open_transaction_of_the_last_epoch_is_aborted_and_its_producer_refus
     if KafkaVersion(4, 0) <= broker.spec.version < KafkaVersion(4, 1):
         ran = eosctl("fence", "-b", servers, "--transactional-id", name, "--yes")
         assert (ran.exit_code, "whether the old producer is fenced is not known" in ran.stderr) == (9, True)
-        assert f"`eosctl transactions describe {name}` shows its state and epoch; the log of broker 1" in ran.stderr
+        assert f"`eosctl transactions describe {name}` shows its state and epoch; see the log of broker 1" in ran.stderr
         with refused_as_fenced():
             producer.commit_transaction(30)
         assert state_of(servers, name) == "Ongoing"

@@ -141,7 +141,7 @@ def test_a_plan_is_refused_where_another_group_took_the_id_since(
     by_hand = [each["detail"] for each in json.loads(undone.stdout)["data"]["results"] if each["outcome"] == "by-hand"]
     assert (
         by_hand[-1]
-        == "resume connector b-c when it may go on (PUT /connectors/b-c/resume): it is left STOPPED, if it exists"
+        == "resume connector b-c when it may continue (PUT /connectors/b-c/resume): it is left STOPPED, if it exists"
     )
     neighbours.become(neighbours.other, "c", "resume", ["RUNNING"])
 

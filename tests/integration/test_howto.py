@@ -251,7 +251,7 @@ def by_hand(page: Howto, orders: Lines) -> None:
     refused = page.type(f"{line} --yes", codes=(6,))
     assert "delete connector orders (its offsets stay in the topic), run this again without --stop" in refused
     home.delete("orders")
-    page.type(f"{line.replace('--stop --set-config --resume', '--yes')}", shows="left to do by hand: create connector")
+    page.type(f"{line.replace('--stop --set-config --resume', '--yes')}", shows="to do by hand: create connector")
     home.create("orders", orders.config(home) | {SETTING: "orders-offsets"})
     orders.place = Place(home, "orders", "orders-offsets")
     orders.check_exactly_once()
@@ -281,7 +281,7 @@ def cut_short(page: Howto, directory: Path) -> None:
     )
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert re.search(r"\d+\. done: \d+ offset", killed.stderr)
-    [plan] = re.findall(r"the plan is kept in (\S+);", killed.stderr)
+    [plan] = re.findall(r"the plan is saved in (\S+);", killed.stderr)
     page.call(PLAN=plan)
     again = page.type(f"{line} --dry-run", codes=FOUND)
     assert f"an earlier run was cut short: `eosctl apply {Path(plan).name} -b " in again

@@ -144,7 +144,7 @@ def test_a_key_that_another_partitioner_put_elsewhere_is_found(
     [found] = [each for each in data(ran)["findings"] if each["name"] == "key-in-two-partitions"]
     assert sorted(found["evidence"]["examples"][0]["partitions"]) == sorted([home, (home + 1) % PARTITIONS])
     [row] = data(ran)["offsets"]
-    assert "read last wins" in row["provenance"]
+    assert "the last record read wins" in row["provenance"]
 
 
 def test_an_open_transaction_hides_its_offsets_and_an_aborted_one_is_not_used(

@@ -198,7 +198,7 @@ def test_an_interrupted_probe_deletes_its_topic_and_says_what_it_saw(probe_of: C
     assert found.answers["transaction-opened"] == "yes"
     assert found.seen("fencing-epoch") == "not tried: the probe was interrupted"
     assert found.data["interrupted"] is True
-    assert "interrupted; nothing is left beside the resources that are named" in found.ran.stderr
+    assert "interrupted; only the named resources remain" in found.ran.stderr
 
 
 class Tool:

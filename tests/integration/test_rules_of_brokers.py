@@ -214,7 +214,7 @@ def test_a_leader_that_refused_a_restart_without_its_id_refuses_everything_until
         )
         fenced = eosctl(*fence, "--create-missing", "--yes")
         assert fenced.exit_code == 0, fenced.stderr
-        assert "after a restart with includeTasks=true it refuses every change" in fenced.stderr
+        assert "After a restart with includeTasks=true the leader refuses every change" in fenced.stderr
     rest.ask("POST", "/connectors/idle/tasks/0/restart")
     refused = rest.ask("POST", "/connectors/idle/restart?includeTasks=true", expected=500)
     assert "fencable send to config topic" in refused["message"]
@@ -237,7 +237,7 @@ def test_ids_of_nobody_are_told_until_they_expire(forgetful: Sandbox, eosctl: Eo
         transactional_producer(forgetful.bootstrap_servers, "connect-cluster-nobody-0")
         return doctor.found().get(condition)
 
-    assert eventually(told, "the ID is told")["cure"].startswith("nothing for what is left over: it expires")
+    assert eventually(told, "the ID is told")["cure"].startswith("IDs of deleted connectors expire")
     doctor.sees_no_more(condition)
 
 
@@ -310,7 +310,7 @@ def test_a_transaction_version_that_was_lowered_to_0_stops_connect_until_brokers
     lost["worker-1"] = next(line for line in logs["worker-1"].splitlines() if "fatal error state" in line)
     told = {name: eosctl("explain", text).stdout for name, text in lost.items()}
     assert "The feature transaction.version was lowered to 0" in told["broker-1"]
-    assert "A broker does not support a transactional request of the producer any more" in told["worker-1"]
+    assert "A broker no longer supports a transactional request of the producer" in told["worker-1"]
     run_kafka_tool(site, found[lowered]["cure"])
     doctor.sees_no_more(lowered)
     assert rest.ask("GET", "/connectors/early/status")["tasks"][0]["state"] == "FAILED", "raising it is not enough"

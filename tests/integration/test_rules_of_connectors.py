@@ -29,7 +29,7 @@ class Case(NamedTuple):
 
 INTERVAL = {"transaction.boundary": "interval", f"{OVERRIDE}transaction.timeout.ms": "60000"}
 CASES = (
-    Case("EOS100", {"file": None}, {}, "its validation says which setting is in the way"),
+    Case("EOS100", {"file": None}, {}, "its validation names the setting that prevents it"),
     Case("EOS101", {}, {"exactly.once.support": "required"}, "set exactly.once.support=required: PUT"),
     Case("EOS102", {f"{OVERRIDE}transactional.id": "mine"}, {}, f"remove {OVERRIDE}transactional.id from the config"),
     Case("EOS102", {f"{OVERRIDE}enable.idempotence": "false"}, {}, f"remove {OVERRIDE}enable.idempotence"),
@@ -109,7 +109,7 @@ def test_names_of_which_one_begins_the_other_are_told(
     for each in (name, f"{name}-more"):
         rest.put(each, file_source(tmp_path, each))
     try:
-        assert "of which none begins another" in doctor.sees(("EOS114", name))["EOS114", name]["cure"]
+        assert "so that no name is a prefix of another" in doctor.sees(("EOS114", name))["EOS114", name]["cure"]
         rest.delete(f"{name}-more")
         rest.put(f"more-{name}", file_source(tmp_path, name))
         doctor.sees_no_more(("EOS114", name))

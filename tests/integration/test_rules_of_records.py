@@ -156,12 +156,12 @@ def test_an_offset_that_is_not_as_connect_writes_it_is_found_until_it_is_mended(
     cures = {
         ("EOS081", "disagreeing"): "eosctl migrate-offsets --connector disagreeing --to-topic ",
         ("EOS082", "unusable"): "eosctl offsets restore <file> --connector unusable --stop",
-        ("EOS083", "elsewhere"): "override bootstrap.servers of the connector's producer, consumer and admin alike",
         (
-            "EOS085",
-            OFFSETS,
-        ): "write a tombstone for each key into every partition except the partition that murmur2 gives",
-        ("EOS086", OFFSETS): "write a tombstone under the others",
+            "EOS083",
+            "elsewhere",
+        ): "override bootstrap.servers of the connector's producer, consumer and admin with one value",
+        ("EOS085", OFFSETS): "write a tombstone for each key to every partition except the one that murmur2 selects",
+        ("EOS086", OFFSETS): "write a tombstone for each other key",
         ("EOS087", OFFSETS): "write a tombstone under each such key",
         ("EOS090", "unusable"): "the connector has to name its source partition",
     }
@@ -222,7 +222,7 @@ def test_a_record_without_a_key_is_found_until_compaction_has_removed_it(cluster
     elsewhere = ("--config-topic", "keyless-configs")
     conditions = ("EOS065", "null"), ("EOS052", "keyless-configs")
     cure = doctor.sees(*conditions, more=elsewhere)["EOS065", "null"]["cure"]
-    assert "set cleanup.policy=compact on the topic: the log cleaner removes records without key" in cure
+    assert "set cleanup.policy=compact on the topic. The log cleaner removes records without a key" in cure
     alter_topic(cluster, "keyless-configs", cleanup_policy="compact", **AT_ONCE)
     more = (b"target-state-x", b'{"state":"STARTED"}')
     doctor.sees_no_more(*conditions, more=elsewhere, meanwhile=lambda: write(cluster, "keyless-configs", more))

@@ -66,7 +66,7 @@ def test_what_is_changed_over_rest_is_reverted_and_so_refused(
         ran = eosctl(*arguments(home, lines, *flags, *managed))
         assert ran.exit_code == 8
         assert "stopped over REST, its operator resumes it at the next reconciliation" in ran.stderr
-        assert f"{SETTING} changed over REST is changed back" in ran.stderr
+        assert f"{SETTING} changed over REST would be changed back" in ran.stderr
         assert "give --emit strimzi and --connector-config FILE" in ran.stderr
     (tmp_path / "none.json").write_text('{"offsets": []}')
     created = eosctl(

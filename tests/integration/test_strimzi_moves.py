@@ -51,7 +51,7 @@ def test_a_plan_over_rest_is_neither_applied_nor_undone_once_there_is_an_operato
     eventually(lambda: eosctl(*arguments(home, lines, *flags, "--plan-file", plan)).exit_code == 0, "the plan")
     refused = eosctl("apply", plan, *named(home), "--managed-by", "strimzi", "--yes")
     assert refused.exit_code == 8
-    assert f"{SETTING} changed over REST is changed back" in refused.stderr
+    assert f"{SETTING} changed over REST would be changed back" in refused.stderr
     assert eosctl("apply", plan, *named(home), "--yes").exit_code == 0
     back = eosctl("undo", f"{plan}.undo", *named(home), "--managed-by", "strimzi", "--yes")
     assert back.exit_code == 8

@@ -163,7 +163,7 @@ def test_what_compaction_removed_is_a_gap_and_a_clock_that_is_ahead_moves_nothin
     data = json.loads(ran.stdout)["data"]
     assert ran.exit_code == 3
     gap = next(row for row in data["events"] if row["kind"] == "gap")
-    assert f"of {status} hold no record any more" in gap["what"]
+    assert f"of {status} no longer hold a record" in gap["what"]
     assert {"what": f"history of {status}", "reason": "compaction removed records"} in data["unread"]
     states = [row for row in data["events"] if row["kind"] == "task-state"]
     assert [(row["task"], row["misdated"]) for row in states[-2:]] == [(1, True), (0, False)]

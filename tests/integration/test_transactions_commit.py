@@ -124,7 +124,7 @@ def test_a_plan_is_applied_once_and_only_while_the_client_is_silent(
     client.write(place, b"two")
     refused = eosctl("apply", early, *here)
     assert refused.exit_code == 8
-    assert f"the client of {client.transactional_id} is not gone: it wrote to {place}" in refused.stderr
+    assert f"the client of {client.transactional_id} still runs: it wrote to {place}" in refused.stderr
     assert state_of(broker.bootstrap_servers, client.transactional_id) == "Ongoing"
     assert commit(client, "--plan-file", late).exit_code == 0
     applied = eosctl("apply", late, *here)

@@ -495,7 +495,7 @@ def test_list_says_that_it_may_not_see_all(site: Sandbox, tool: Tool):
     assert [each["transactional_id"] for each in json.loads(ran.stdout)["data"]["transactions"]] == ["done-0"]
     assert hidden(ran)["may_see_all"] is False
     assert "User:tool lacks Describe on topic __transaction_state" in hidden(ran)["count"]["skipped"]
-    assert "lacks Describe on some transactional IDs, and brokers leave them out: how many is unknown" in said.stdout
+    assert "lacks Describe on some transactional IDs, and brokers omit these IDs: how many is unknown" in said.stdout
 
 
 def test_list_counts_what_it_may_not_see_where_it_may_read_the_transaction_log(site: Sandbox, tool: Tool):
@@ -503,7 +503,7 @@ def test_list_counts_what_it_may_not_see_where_it_may_read_the_transaction_log(s
         site, (DENIED_IDS, "done-", PREFIXED, DESCRIBE, ALLOW), (TOPICS, "__transaction_state", LITERAL, READ, ALLOW)
     ):
         assert hidden(tool("list", "-o", "json"))["count"] == 2
-        assert "brokers leave them out: 2 IDs" in tool("list").stdout
+        assert "brokers omit these IDs: 2 IDs" in tool("list").stdout
 
 
 def test_list_is_certain_where_all_ids_and_the_acls_may_be_seen(site: Sandbox, tool: Tool):

@@ -186,7 +186,7 @@ def test_one_whose_timestamp_lies_in_the_future_is_undecided_until_it_is_aborted
     assert (ran.exit_code, data["transactions"], found(data["undated"])) == (3, [], expected([hung]))
     assert data["undated"][0]["reason"].endswith("s in the future")
     assert data["cluster_clock"]["ahead_ms"] == pytest.approx(0, abs=1000)
-    assert "how old they are is not known" in eosctl(*arguments).stdout
+    assert "their age is not known" in eosctl(*arguments).stdout
     abort = data["undated"][0]["next"].rpartition("eosctl ")[2].split()
     refused = eosctl(*abort[:-1], "-b", stage.servers, "--yes")
     assert refused.exit_code == 8

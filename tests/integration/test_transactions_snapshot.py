@@ -110,7 +110,7 @@ def test_what_hung_is_told_with_who_waits(answers: tuple[Path, dict[str, tuple[i
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("hanging", "--broker", "1"), "--broker cannot be answered from one"),
+        (("hanging", "--broker", "1"), "it cannot answer --broker"),
         (("lso", "--watch", "1"), "it cannot be watched"),
         (("producers", "absent"), "the snapshot has no topic absent"),
         (("lso", "orders:7"), "topic orders has no partition 7"),

@@ -376,7 +376,7 @@ def test_state_that_another_eosctl_laid_out_is_not_gone_on_from(ledger: Ledger):
         connection.begin_writing("test")
         connection.change("UPDATE audit_job SET state_version = ?", [(STATE_VERSION - 1,)])
         connection.commit()
-    expected = f"carries state of version {STATE_VERSION - 1}, this eosctl goes on with version {STATE_VERSION}"
+    expected = f"carries state of version {STATE_VERSION - 1}; this eosctl continues only version {STATE_VERSION}"
     with pytest.raises(Unsupported, match=f"job job {expected}"):
         ledger.state("job", CLUSTER)
 
@@ -421,13 +421,19 @@ SECRET = "hunter%22"
         ("sqlite:///:memory:", "sqlite:///:memory: names no file"),
         ("postgresql://host/db?nonsense=1", "the store is no URL that PostgreSQL understands"),
         ("postgresql://u:%zz@host/db", "the store is no URL that PostgreSQL understands"),
-        (f"postgresql://u:{SECRET}@host/db", "the password stands in the store's URL, where others can read it"),
-        (f"postgresql://host/db?password={SECRET}", "the password stands in the store's URL, where others can read it"),
+        (f"postgresql://u:{SECRET}@host/db", "the password is in the store's URL, where other users can read it"),
+        (
+            f"postgresql://host/db?password={SECRET}",
+            "the password is in the store's URL, where other users can read it",
+        ),
         (
             f"postgres://host/db?sslpassword={SECRET}",
-            "the sslpassword stands in the store's URL, where others can read",
+            "the sslpassword is in the store's URL, where other users can read",
         ),
-        (f"postgresql://u:{SECRET}${{env:X}}@host/db", "the password stands in the store's URL, where others can read"),
+        (
+            f"postgresql://u:{SECRET}${{env:X}}@host/db",
+            "the password is in the store's URL, where other users can read",
+        ),
     ],
 )
 def test_what_is_no_store_is_told_without_its_password(url: str, message: str):
@@ -495,7 +501,10 @@ def test_a_directory_and_a_file_that_can_only_be_read_are_told():
         with pytest.raises(ConfigError) as raised:
             read_up_to(ledger, "job", 20)
     assert raised.value.message.startswith(f"cannot write ledger {directory}/l.db: ")
-    assert "the file, or those beside it, cannot be opened" in raised.value.message or "read" in raised.value.message
+    assert (
+        "the file, or its -wal and -shm files, cannot be opened" in raised.value.message
+        or "read" in raised.value.message
+    )
 
 
 def test_what_is_no_database_and_a_damaged_one_are_undecodable(tmp_path: Path):

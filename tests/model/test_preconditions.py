@@ -179,13 +179,13 @@ def test_every_kind_of_precondition_has_a_row_with_which_it_holds_and_one_with_w
 def test_an_open_transaction_is_waited_for_or_ended_because_a_new_plan_would_meet_it_too():
     open_now, changed = NoOpenTransaction(T, "t", "c"), OffsetsUnchanged(T, "t", "c", "x")
     assert "eosctl transactions hanging --topic t" in cure([changed, open_now], offsets(open_=("7/1",)))
-    assert cure([changed, open_now], offsets()) == "make the plan again: it is made for what was there then"
+    assert cure([changed, open_now], offsets()) == "make the plan again: it was made from older facts"
 
 
 def test_an_undo_of_a_connector_that_went_on_names_the_way_to_place_it_by_hand():
     wanted, undo = OffsetsUnchanged(T, "t", "c", "x"), Plan("undo", 1, ())
     told = cure([wanted], offsets(), undo, ("-b", "b:9092"))
-    assert told.startswith("connector c has gone on")
+    assert told.startswith("connector c has written newer offsets")
     assert "`eosctl offsets export -b b:9092 --connector c offsets.json`" in told
     assert "`eosctl offsets restore -b b:9092 --connector c --stop --resume offsets.json`" in told
 

@@ -351,7 +351,7 @@ def test_a_list_that_fails_is_no_reason_for_the_checks_to_end() -> None:
 
 
 URLS = ("http://w1:8083", "http://w2:8083")
-UNKNOWN: dict[str, WorkerEvidence | Skipped] = {url: Skipped("not asked here") for url in URLS}
+UNKNOWN: dict[str, WorkerEvidence | Skipped] = {url: Skipped("that was not read") for url in URLS}
 
 
 def files_as(shape: Shape, folder: Path) -> tuple[EvidenceRequest, EvidenceRequest]:

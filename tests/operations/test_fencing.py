@@ -142,7 +142,7 @@ def growing(*answers: ListedTransactions) -> Callable[[], ListedTransactions]:
 def test_a_plan_that_changed_while_a_person_was_asked_is_not_carried_out() -> None:
     said = Conversation()
     session = session_on(cluster(transactional_ids=growing(listed("a-0"), listed("a-0", "a-1"))), said)
-    with pytest.raises(Refused, match="the plan changed while you were asked"):
+    with pytest.raises(Refused, match="the plan changed before you confirmed"):
         fence(session, FencingRequest(prefixes=("a-",)), None, "connect-configs", said.show)
     assert said.said == ["Fence 1 transactional ID (cluster fake)?"]
     assert [each.transactional_ids for each in said.shown] == [{"a-0"}]

@@ -55,7 +55,7 @@ EU = mirror(**{"source.cluster.alias": "eu"})
         (
             but(inspection=EU),
             OFFSETS,
-            (Skipped("the source cluster eu is asked with --source-command-config eu=FILE"),),
+            (Skipped("give --source-command-config eu=FILE for source cluster eu"),),
         ),
     ],
 )
@@ -193,10 +193,10 @@ class ConnectorAuditor:
 
 def test_a_job_is_a_mirrors_or_one_of_connectors(ledger: Ledger):
     nightly(ledger, Auditor(100))
-    with pytest.raises(Refused, match="job nightly is that of a mirror's audit"):
+    with pytest.raises(Refused, match="job nightly belongs to a mirror's audit"):
         audits.run_incrementally(ConnectorAuditor(), ledger, "nightly", lambda _: "{}")
     audits.run_incrementally(ConnectorAuditor(), ledger, "connectors", lambda _: "{}")
-    with pytest.raises(Refused, match="job connectors is that of an audit of connectors"):
+    with pytest.raises(Refused, match="job connectors belongs to an audit of connectors"):
         run_incrementally(Auditor(100), ledger, "connectors", lambda _: "{}")
 
 
@@ -254,7 +254,7 @@ def test_a_source_that_does_not_answer_is_not_known(postgresql: PostgreSQL, shop
 def test_a_password_in_the_url_is_refused_and_not_repeated():
     with pytest.raises(UsageError) as refused:
         read_source(f"postgresql://debezium:{SECRET}@127.0.0.1/shop", 2)
-    assert refused.value.message == "the password stands in the source's URL, where others can read it"
+    assert refused.value.message == "the password is in the source's URL, where other users can read it"
     assert SECRET not in f"{refused.value} {refused.value.hint}"
 
 

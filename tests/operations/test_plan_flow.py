@@ -389,8 +389,8 @@ def test_a_workers_file_says_whether_every_connector_has_an_operator(tmp_path: P
 
 def test_resources_that_nothing_would_carry_out_are_not_emitted(connector: Path, tmp_path: Path):
     (tmp_path / "worker").write_text(PLAIN.worker_yaml.replace("strimzi.io/use-connector-resources", "x/y"))
-    with pytest.raises(UsageError, match=r"lacks the annotation strimzi\.io/use-connector-resources") as refused:
+    with pytest.raises(UsageError, match=r"has no annotation strimzi\.io/use-connector-resources") as refused:
         connector_operator([connector], [tmp_path / "worker"], is_strimzis=False, emits=True)
-    assert str(refused.value.hint).startswith("leave out --emit strimzi")
+    assert str(refused.value.hint).startswith("omit --emit strimzi")
     with pytest.raises(UsageError, match="--to-kafka-connect is for --emit strimzi"):
         connector_operator([connector], is_strimzis=False, to_cluster="other")

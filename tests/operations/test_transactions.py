@@ -122,7 +122,7 @@ def test_hidden_ids_are_counted_in_the_transaction_log():
     reader = cluster(listed={"a": 9}, answers={"a": described("a")}, access=hides, logged_ids=lambda: 4)
     found = list_transactions(reader, Selection(), "c")
     assert found.hidden == HiddenIds(may_see_all=False, count=3, uncertain=None)
-    assert "brokers leave them out: 3 IDs" in found.notes[0]
+    assert "brokers omit these IDs: 3 IDs" in found.notes[0]
     assert exit_code(found) == 3
 
 

@@ -345,7 +345,7 @@ def test_settings_that_brokers_hide_are_told_with_what_they_may_mean():
         ("super.users", False),
         ("allow.everyone.if.no.acl.found", False),
     ]
-    assert "takes the resource from everybody else" in found[1].message
+    assert "takes it from all other principals" in found[1].message
     assert list(find_hidden(set())) == []
 
 

@@ -117,7 +117,7 @@ def test_more_replicas_than_brokers_of_the_target_are_refused_before_anything_is
         assert len(plan_migration(WISH, replace(facts, target_brokers=brokers)).objections) == told
     refused = plan_migration(WISH, replace(facts, target_brokers=2))
     assert refused.objections == (
-        "topic new is to be created with replication factor 3, and the target cluster has 2 brokers",
+        "the plan creates topic new with replication factor 3, and the target cluster has 2 brokers",
     )
     assert refused.hint == "give --replication-factor 2, or start the other brokers first"
 
@@ -313,7 +313,7 @@ def test_a_config_to_be_copied_needs_a_worker_of_the_source():
     renamed = replace(ALL, moves=(replace(TO_OWN, new_name="d"),))
     facts = replace(FACTS, connectors={**FACTS.connectors, (S, "d"): ConnectorFacts(None)}, source_workers=False)
     assert plan_migration(renamed, facts).objections == (
-        "connector d is to be created with the config of c, which is read from a worker of Connect cluster g only",
+        "connector d gets the config of c, and only a worker of Connect cluster g has that config",
     )
 
 
@@ -322,7 +322,7 @@ def test_an_undo_says_which_connectors_it_leaves_stopped():
         texts = [each.step.instruction for each in undo_plan(plan).steps if isinstance(each.step, ManualStep)]
         return [each for each in texts if "it is left STOPPED" in each]
 
-    told = "resume connector c when it may go on (PUT /connectors/c/resume): it is left STOPPED"
+    told = "resume connector c when it may continue (PUT /connectors/c/resume): it is left STOPPED"
     assert left(plan_migration(replace(ALL, stop=False), FACTS).plan) == [told]
     assert left(plan_migration(WISH, FACTS).plan) == [f"{told}, if it exists"]
     assert left(plan_migration(ALL, RUNNING).plan) == [], "the plan stopped it, so the undo resumes it"
@@ -420,13 +420,11 @@ def test_a_workers_topic_that_does_not_exist_is_not_made():
         ),
         (
             left({OTHER: b'{"lsn":3}'}),
-            "a deleted connector orders left 1 offset in topic offsets that the file does not have, or has with "
-            "another value",
+            "a deleted connector orders left 1 offset in topic offsets that are missing or different in the file",
         ),
         (
             left({ORDERS_KEY: b'{"lsn":3}', OTHER: b'{"lsn":3}'}),
-            "a deleted connector orders left 2 offsets in topic offsets that the file does not have, or has with "
-            "another value",
+            "a deleted connector orders left 2 offsets in topic offsets that are missing or different in the file",
         ),
     ],
 )
@@ -537,7 +535,7 @@ def test_the_way_back_leaves_a_connector_stopped_that_was_stopped_before():
     assert [each.step for each in back.steps] == [
         STOPPED_AS_IT_IS,
         AwaitOperator(SOURCE, "c", "/out/c.stopped.yaml", "STOPPED", {"offsets.storage.topic": None}),
-        ManualStep("resume connector c when it may go on (state: running in its resource): it is left STOPPED"),
+        ManualStep("resume connector c when it may continue (state: running in its resource): it is left STOPPED"),
     ]
 
 
@@ -600,14 +598,14 @@ def test_connectors_without_an_operator_are_left_alone():
     ("step", "operated", "said"),
     [
         (STOP, OperatedConnectors(every=True), "its operator resumes it at the next reconciliation"),
-        (CONFIGURE, OperatedConnectors(every=True), "offsets.storage.topic changed over REST is changed back"),
+        (CONFIGURE, OperatedConnectors(every=True), "offsets.storage.topic changed over REST would be changed back"),
         (RESUME, OperatedConnectors(states={"c": "stopped"}), "its operator stops it again"),
         (
             PlannedStep(SetConnectorConfig(SOURCE, "new", {}, {}, "c"), STOPPED),
             OperatedConnectors(states={"c": "stopped"}),
             "created over REST, its operator deletes it",
         ),
-        (VERIFY, OperatedConnectors(states={"c": "running"}), "its KafkaConnector says running"),
+        (VERIFY, OperatedConnectors(states={"c": "running"}), "its KafkaConnector has running"),
         (VERIFY, EMITTED, "the operator would resume it while its offsets are written"),
         (
             PlannedStep(CreateConnector(SOURCE, "c", "/f", "d"), HERE),

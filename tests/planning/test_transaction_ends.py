@@ -119,7 +119,7 @@ def test_forcing_it_says_what_may_break():
     planned = plan_abort(replace(WISH, force=True), [live(opened(state=TransactionState.ONGOING))], NOW, "cluster")
     assert planned.objections == ()
     (warning,) = planned.warnings
-    assert "broken in two" in warning
+    assert "only a part of the transaction" in warning
     (step,) = planned.plan.steps
     assert step.step.forced
     assert step.preconditions[1].forced
@@ -285,7 +285,7 @@ def test_no_client_has_the_epoch_that_markers_have():
 def test_what_belongs_to_connect_is_never_committed_whether_its_task_is_at_work_or_not():
     task = ConnectorTaskId("orders", 0)
     owned = Ownership((TaskOwner("connect-cluster", task),), ())
-    assert "Connect never commits what a task left behind" in objections(facts(ownership=owned))
+    assert "Connect never commits an abandoned transaction of a task" in objections(facts(ownership=owned))
     member = GroupMember("worker-1", None, (task,))
     group = ConnectGroup("Stable", "connect", "sessioned", (member,))
     live = LiveOwners.of({"connect-cluster": group})
@@ -297,7 +297,7 @@ def test_a_partition_without_a_record_is_warned_of():
     empty = replace(THERE, start_offset=NOTHING_OPEN, last_sequence=NOTHING_OPEN)
     parts = {**PARTS, PLACES[1]: empty}
     planned = plan_commit(COMMIT, facts(before=parts, after=parts))
-    assert any("nothing of it is in orders-1" in each for each in planned.warnings)
+    assert any("orders-1 has no record of it" in each for each in planned.warnings)
 
 
 @pytest.mark.parametrize(
@@ -315,7 +315,7 @@ def test_a_partition_without_a_record_is_warned_of():
             "unknown in orders-1, which is hidden",
         ),
         (TransactionNow(TransactionState.ONGOING, HELD, STARTED, {PLACES[0]: Skipped("x")}), "unknown in orders-0: x"),
-        (TransactionNow(None), "no coordinator knows sink-7 any more"),
+        (TransactionNow(None), "no coordinator knows sink-7 now"),
         (Skipped("no answer"), "what became of the transaction of sink-7 is unknown: no answer"),
     ],
 )

@@ -37,18 +37,26 @@ WORDS = {
     r"(?:brokers?|workers?) that lives?|living (?:brokers?|workers?)": "live brokers",
     r"time-outs?": "timeout",
     r"past the coordinator": "bypassing the coordinator",
-}
-SHOWN = {
     r"nobody(?:'s)?|anybody": "no broker, no consumer, no other user: the noun",
     r"whoever": "the principal, the author: the noun",
     r"shall": "must, will",
     r"plainly": "without transactions",
+}
+SHOWN = {
     r"lacks?(?= *(?:[.,;:)]|$))": "is missing",
+    r"everybody": "every principal, all users",
+    r"whatever": "regardless of, every",
+    r"once more": "again",
+    r"in vain": "without success",
+    r"for good": "permanently",
+    r"none of Kafka's": "not one of Kafka's",
+    r"go(?:es)? on|went on": "continues, resumes",
 }
 """Words that pages for users and messages do not have. Docstrings, comments and docs/dev still do."""
 EXCEPTIONS = {
     "eosctl/sandbox/sandbox.py": "`nobody` is an account of the system",
     "docs/dev/style.md": "the table of these words",
+    "docs/dev/decisions/0006-postgresql-from-a-wheel.md": "`nobody` is an account of the system",
 }
 ALTERNATIVE = re.compile(r"(?:[,;:.(]\s+(?:# )?|\()else\b|\bElse\b")
 """`else` for what happens otherwise; `nothing else` and the like are English."""

@@ -179,7 +179,7 @@ def test_what_has_no_time_is_not_drawn_and_said():
     event = TimelineEvent("orders", -1, "commit", "connect-configs", 0, 7, 2)
     figure = audit_figures(AuditReport(rich_report().plan, (), (), (), timeline=(event,)))[0]
     assert figure.traces == ()
-    assert figure.notes == ("1 of them have no timestamp that is a time, and are not drawn.",)
+    assert figure.notes == ("1 of them have no valid timestamp, and are not drawn.",)
 
 
 def test_a_large_audit_is_summed_up_and_says_so():
@@ -319,7 +319,7 @@ def test_it_says_what_each_verdict_means_and_what_held_does_not():
     page = render_audit_page(rich_report())
     assert page.count('<dl class="meanings">') == 1
     assert "consumers without isolation.level=read_committed" in page
-    assert "It is not a yes." in page
+    assert "This does not mean held." in page
 
 
 def test_the_command_has_what_decides_the_answer_and_no_value_of_a_property():
@@ -351,7 +351,7 @@ def test_the_command_has_what_decides_the_answer_and_no_value_of_a_property():
         ({"places": [{"topic": "orders-cdc", "partition": 2, "offset": 4}] * 2}, ["orders-cdc-2: offset 4"]),
         (
             {"connectors": ["orders-cdc"], "places": [{"topic": "connect-offsets", "partition": 2, "offset": 4}]},
-            ["orders-cdc: all of it, the finding names no offsets there"],
+            ["orders-cdc: the whole partition; the finding names no offsets there"],
         ),
         ({"connectors": ["nobody"]}, []),
     ],

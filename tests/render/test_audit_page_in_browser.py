@@ -151,7 +151,7 @@ def test_every_plot_has_a_name_and_a_table_for_those_who_do_not_see_it(desktop):
     images = [each["name"]["value"] for each in nodes if each["role"]["value"] == "image" and each["name"]["value"]]
     assert [each.split(".")[0] for each in images] == [
         "Starts and rounds of fencing",
-        "Where the last stable offset did not move",
+        "Periods in which the last stable offset did not move",
         "Records in a transaction",
         "Duration of a transaction",
         "Epochs of producers",

@@ -88,5 +88,5 @@ def test_names_are_text_wherever_they_stand() -> None:
 def test_events_without_a_time_and_what_was_not_read_are_said() -> None:
     unread = Unread("the status topic", "no Read", Cause.DENIED)
     page = render_timeline_page(timeline(event(-1, connector="orders"), unread=(unread,)))
-    assert "1 of them have no timestamp that is a time" in page
+    assert "1 of them have no valid timestamp" in page
     assert "the status topic</bdi>: no Read" in page

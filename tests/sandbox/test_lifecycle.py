@@ -146,7 +146,7 @@ def test_a_named_directory_keeps_the_data_for_the_next_start_but_not_for_one_wit
     with Sandbox(spec) as second:
         assert "remembered" in topics(second)
         assert (second.cluster_id, second.bootstrap_servers, dict(second.users)) == (cluster, addresses, users)
-    with pytest.raises(ConfigError, match=r"holds the data of 1 broker\(s\) of Kafka 4.3.1; it cannot go on with 3"):
+    with pytest.raises(ConfigError, match=r"holds the data of 1 broker\(s\) of Kafka 4.3.1; it cannot continue with 3"):
         Sandbox(replace(spec, brokers=3)).start()
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 FirstOffsets: TypeAlias = Annotated[
-    str, typer.Argument(metavar="A", help="live, a snapshot, an export file or a directory of them.")
+    str, typer.Argument(metavar="A", help="live, a snapshot, an export file or a directory of export files.")
 ]
 SecondOffsets: TypeAlias = Annotated[str, typer.Argument(metavar="B", help="The same.")]
 NameInB: TypeAlias = Annotated[

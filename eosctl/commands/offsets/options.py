@@ -40,7 +40,8 @@ WorkerServers: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="HOST:PORT,…",
-        help="The workers' bootstrap.servers, exactly as configured: needed for connectors that override theirs.",
+        help="The workers' bootstrap.servers, exactly as configured; needed for connectors that override "
+        "bootstrap.servers.",
     ),
 ]
 SourceDsn: TypeAlias = Annotated[
@@ -49,7 +50,7 @@ SourceDsn: TypeAlias = Annotated[
         "--source-dsn",
         metavar="URL",
         envvar="EOSCTL_SOURCE_DSN",
-        help="Ask this PostgreSQL, postgresql://USER@HOST/DATABASE, what it still has. Its password: ${env:NAME}.",
+        help="Compare with this PostgreSQL: postgresql://USER@HOST/DATABASE. Its password: ${env:NAME}.",
     ),
 ]
 

@@ -40,8 +40,8 @@ Force: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--force",
-        help="Write offsets that skip records or differ in form from the current ones; fence its IDs even if a task of "
-        "another connector uses (or may use) them.",
+        help="Write offsets that skip records or differ in form from the current offsets. Fence its IDs even if a "
+        "task of another connector uses (or may use) them.",
     ),
 ]
 
@@ -111,7 +111,7 @@ NewConfig: TypeAlias = Annotated[
     ),
 ]
 Overwrite: TypeAlias = Annotated[
-    bool, typer.Option("--force", help="Overwrite other offsets that a deleted connector of this name left.")
+    bool, typer.Option("--force", help="Overwrite other offsets of a deleted connector of this name.")
 ]
 
 

@@ -18,7 +18,7 @@ app = typer.Typer()
 AbortTopic: TypeAlias = Annotated[str, typer.Option(metavar="TOPIC", help="The topic.")]
 AbortPartition: TypeAlias = Annotated[int, typer.Option(metavar="N", min=0, help="The partition.")]
 StartOffset: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="OFFSET", min=0, help="Only the one that begins there.")
+    int | None, typer.Option(metavar="OFFSET", min=0, help="Only the transaction that begins there.")
 ]
 OfProducer: TypeAlias = Annotated[int | None, typer.Option(metavar="ID", min=0, help="Only this producer ID.")]
 RefuseYounger: TypeAlias = Annotated[float, typer.Option(metavar="MINUTES", min=0, help="Refuse younger ones.")]
@@ -66,10 +66,10 @@ def abort(
 
 CommittedId: TypeAlias = Annotated[str, typer.Argument(metavar="ID", help="The transactional ID.")]
 OwnersProducer: TypeAlias = Annotated[
-    int, typer.Option(metavar="ID", min=0, help="The producer ID, as the owner kept it.")
+    int, typer.Option(metavar="ID", min=0, help="The producer ID in the owner's state.")
 ]
 OwnersEpoch: TypeAlias = Annotated[
-    int, typer.Option(metavar="N", min=0, max=32_767, help="The producer epoch, as the owner kept it.")
+    int, typer.Option(metavar="N", min=0, max=32_767, help="The producer epoch in the owner's state.")
 ]
 Watch: TypeAlias = Annotated[
     float, typer.Option(metavar="SECONDS", min=0, help="Refuse the commit if its client writes within that time.")

@@ -12,7 +12,7 @@ from eosctl.shell.options import GlobalOptions, answer, reading, showing
 app = typer.Typer()
 
 SearchedBroker: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="ID", help="Only partitions with a replica there.")
+    int | None, typer.Option(metavar="ID", help="Only partitions with a replica on this broker.")
 ]
 LeaveYounger: TypeAlias = Annotated[float, typer.Option(metavar="MINUTES", min=0, help="Ignore younger transactions.")]
 

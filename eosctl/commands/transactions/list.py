@@ -28,7 +28,7 @@ LongerThan: TypeAlias = Annotated[
     float | None, typer.Option(metavar="SECONDS", min=0, help="Open for longer than this.")
 ]
 OwnerName: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Of this connector, group ID or task (orders-0), or shape.")
+    str | None, typer.Option(metavar="NAME", help="Only IDs of this connector, group ID, task (orders-0) or shape.")
 ]
 
 

@@ -13,7 +13,7 @@ from eosctl.shell.options import GlobalOptions, answer, judging, showing
 app = typer.Typer()
 
 LoggedIds: TypeAlias = Annotated[
-    list[str] | None, typer.Argument(metavar="ID", help="Only these; all if none is named.")
+    list[str] | None, typer.Argument(metavar="ID", help="Only these IDs; without this option all.")
 ]
 LogHistory: TypeAlias = Annotated[bool, typer.Option("--history", help="Show every record and its effect.")]
 SegmentFiles: TypeAlias = Annotated[
@@ -23,7 +23,7 @@ SegmentFiles: TypeAlias = Annotated[
     ),
 ]
 LogPartitions: TypeAlias = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="How many partitions __transaction_state has.")
+    int | None, typer.Option(metavar="N", min=1, help="The number of partitions of __transaction_state.")
 ]
 ExpirationMs: TypeAlias = Annotated[
     int | None, typer.Option(metavar="MS", min=1, help="The brokers' transactional.id.expiration.ms.")

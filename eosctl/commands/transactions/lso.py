@@ -13,7 +13,7 @@ app = typer.Typer()
 
 Group: TypeAlias = Annotated[
     str | None,
-    typer.Option(metavar="ID", help="Only what this consumer group reads: partitions that it committed offsets of."),
+    typer.Option(metavar="ID", help="Only partitions with committed offsets of this consumer group."),
 ]
 
 Watch: TypeAlias = Annotated[

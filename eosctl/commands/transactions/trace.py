@@ -28,7 +28,10 @@ TracedTime: TypeAlias = Annotated[
     ),
 ]
 TraceLimit: TypeAlias = Annotated[
-    int, typer.Option("--within", metavar="OFFSETS", min=1, help="How far to read in each direction of a partition.")
+    int,
+    typer.Option(
+        "--within", metavar="OFFSETS", min=1, help="Maximum distance to read in each direction of a partition."
+    ),
 ]
 TracedDirectories: TypeAlias = Annotated[
     list[Path] | None,

@@ -48,7 +48,7 @@ class BindingFields(TypedDict):
     """An ACL as Kafka has it; binding is its operation and resource as one text."""
 
     principal: Annotated[str, "who needs it"]
-    operation: Annotated[str, "what it lets the principal do"]
+    operation: Annotated[str, "the action that it allows"]
     resource_type: Annotated[str, col("the resource's type", "TYPE")]
     resource_name: Annotated[str, col("the resource's name, or how it begins", "NAME")]
     pattern_type: Annotated[str, col("literal or prefixed", "PATTERN")]
@@ -100,7 +100,7 @@ class PlannedPhaseRow(Struct, frozen=True):
 
 
 class AclPlanData(ShownFindings, frozen=True):
-    """What is needed, and what the cluster has of it; phase is null where several are planned for."""
+    """The ACLs that are needed, and those that the cluster has; phase is null if the plan is for several phases."""
 
     group_ids: list[str]
     phase: SourceSupport | None
@@ -410,7 +410,7 @@ FORMATS: Final[Mapping[AclFormat, Format]] = {
 
 KIND: Final = "acl-plan"
 PRINCIPAL: Final = Column("PRINCIPAL", "principal", "who needs it")
-OPERATION: Final = Column("OPERATION", "operation", "what it lets the principal do")
+OPERATION: Final = Column("OPERATION", "operation", "the action that it allows")
 PLACE: Final = (
     Column("TYPE", "resource_type", "the resource's type"),
     Column("NAME", "resource_name", "the resource's name, or how it begins"),
@@ -478,11 +478,11 @@ def emit_acl_plan(
     servers = around.bootstrap_servers or ",".join(sorted(report.cluster)) or "localhost:9092"
     for left_out in report.left_out:
         loss = f" ({left_out.planned.loss})" if left_out.planned.is_optional else ""
-        warn(f"left out, {left_out.reason}: {left_out.planned.binding}{loss}")
+        warn(f"omitted, {left_out.reason}: {left_out.planned.binding}{loss}")
     if form is AclFormat.STRIMZI:
         for name in sorted({each.binding.principal for each in here}):
             if no_kafka_user(name):
-                warn(f"{name} is no KafkaUser's principal: Kubernetes does not take such a name")
+                warn(f"{name} is no KafkaUser's principal: Kubernetes does not accept this name")
     if report.merged is not None:
         return report.merged
     missing = {each.planned.binding for each in report.left_out}
@@ -617,7 +617,10 @@ def _explanation(rows: Sequence[BindingRow], beyond: Mapping[SourceSupport, int]
             if row["without_it"]:
                 yield f"    without it: {row['without_it']}"
                 yield f"    source: {row['source']}"
-    yield "Write and Read imply Describe on the same resource; Describe is planned only where it stands alone."
+    yield (
+        "Write and Read imply Describe on the same resource; The plan has Describe only where no other operation "
+        "implies it."
+    )
     for phase, count in beyond.items():
         if count:
             more = pluralize(count, "more binding", "more bindings")

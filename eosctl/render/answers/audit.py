@@ -97,8 +97,8 @@ class PlannedRangeRow(Struct, frozen=True):
     topic: Annotated[str, "the topic"]
     partition: Annotated[int, "the partition"]
     start: Annotated[int, col("the first offset to read", "FROM")]
-    end: Annotated[int, col("the offset behind the last one to read", "TO")]
-    settled: Annotated[bool, "no behind the last stable offset, where transactions are open"]
+    end: Annotated[int, col("the offset after the last one to read", "TO")]
+    settled: Annotated[bool, "no beyond the last stable offset, where transactions are open"]
     size: Annotated[int, col("offsets that will be read: at least the number of records", "OFFSETS")]
 
 
@@ -117,7 +117,7 @@ class AuditPlanData(Struct, frozen=True):
 class VerdictRow(Struct, frozen=True):
     """The verdict on a connector: evidence are IDs of findings, words are its reasons as one text.
 
-    repeated_by_change counts records that were written once more because somebody changed source offsets,
+    repeated_by_change counts records that were written again because somebody changed source offsets,
     left_out_by_change those that were never read; at_most is null where no upper bound is known. covers says what the
     verdict is about, not_covered what it says nothing of.
     """
@@ -126,9 +126,9 @@ class VerdictRow(Struct, frozen=True):
     verdict: Annotated[
         AuditVerdict, col("held, altered, broken or cannot-tell: whether exactly-once held", tones=VERDICTS)
     ]
-    evidence: Annotated[list[str], "IDs of the findings behind the verdict"]
+    evidence: Annotated[list[str], "IDs of the findings that decide the verdict"]
     reasons: list[str]
-    words: Annotated[str | None, col("what the verdict rests on", "REASON")]
+    words: Annotated[str | None, col("the reasons of the verdict", "REASON")]
     repeated_by_change: RecordCount
     left_out_by_change: RecordCount
     covers: list[str]
@@ -141,7 +141,7 @@ class ReadRangeRow(Struct, frozen=True):
     topic: Annotated[str, "the topic"]
     partition: Annotated[int, "the partition"]
     start: Annotated[int, col("the first offset that was read", "FROM")]
-    end: Annotated[int, col("the offset behind the last one that was read", "TO")]
+    end: Annotated[int, col("the offset after the last one that was read", "TO")]
     records: Annotated[int, "data records in the log"]
     control_records: int
     aborted_records: Annotated[int, col("records of aborted transactions", "ABORTED")]
@@ -175,10 +175,15 @@ class StatisticsRow(Struct, frozen=True):
         ),
     ]
     p99_records: Annotated[
-        int | None, col("99% of them have at most that many records", "P99", brief=_at_most("p99_records"))
+        int | None,
+        col("99% of the transactions have at most this number of records", "P99", brief=_at_most("p99_records")),
     ]
-    median_ms: Annotated[int | None, col("half of them took at most that long", "P50-MS", brief=_at_most("median_ms"))]
-    p99_ms: Annotated[int | None, col("99% of them took at most that long", "P99-MS", brief=_at_most("p99_ms"))]
+    median_ms: Annotated[
+        int | None, col("half of the transactions took at most this time", "P50-MS", brief=_at_most("median_ms"))
+    ]
+    p99_ms: Annotated[
+        int | None, col("99% of the transactions took at most this time", "P99-MS", brief=_at_most("p99_ms"))
+    ]
     sizes: dict[int, int]
     durations: dict[int, int]
 
@@ -553,7 +558,7 @@ def _read(report: AuditReport) -> str:
 def _changed(report: AuditReport) -> str:
     """How many records are there once more, or not at all, because somebody changed source offsets."""
     words = [
-        *count_words(total_records(each.repeated_by_change for each in report.connectors), "written once more"),
+        *count_words(total_records(each.repeated_by_change for each in report.connectors), "written again"),
         *count_words(total_records(each.left_out_by_change for each in report.connectors), "left out"),
     ]
     return f" Because source offsets were altered, {', and '.join(words)}." if words else ""
@@ -674,12 +679,12 @@ GAPS = Table(
     columns(GapRow, "job topic partition start_offset meaning"),
     title="Never read",
     most=MOST,
-    empty="every settled offset behind the cursors was read",
+    empty="every settled offset after the cursors was read",
 )
 
 MEANINGS = {
     LedgerRangeKind.EXPIRED: "expired up to offset {end} before an audit came",
-    LedgerRangeKind.RECREATED: "the topic was deleted and created again; what lay behind went with it",
+    LedgerRangeKind.RECREATED: "the topic was deleted and created again; its later records are gone",
     LedgerRangeKind.TRUNCATED: "read, then lost up to offset {end}: the log was cut and written again",
 }
 

@@ -40,8 +40,8 @@ class RoundRow(Struct, frozen=True):
     written: Annotated[int | None, "source records that the load made; null: the source makes its own"]
     delivered: Annotated[int, "records that the consumers got"]
     lost: Annotated[int, "source records that no consumer got"]
-    doubled: Annotated[int, "records that came once more"]
-    reordered: Annotated[int, "records that came behind a later one of their source partition"]
+    doubled: Annotated[int, "records that came again"]
+    reordered: Annotated[int, "records that came after a later record of their source partition"]
     aborted: Annotated[int, "source records in transactions that the connector may have aborted by its own choice"]
     restarted_tasks: Annotated[int, "failed tasks that certify restarted, as an operator does"]
     elapsed_s: float
@@ -73,7 +73,7 @@ class WitnessRow(Struct, frozen=True):
     identity: Annotated[str, "the source record"]
     round: Annotated[int, "the round in which it was found"]
     fault: Fault
-    fault_act: Annotated[str, col("what was done just before", "JUST-BEFORE")]
+    fault_act: Annotated[str, col("the action just before", "JUST-BEFORE")]
     before: PlacedRow | None
     after: PlacedRow | None
     aborted: PlacedRow | None
@@ -87,7 +87,7 @@ class ClaimRow(Struct, frozen=True):
     plugin_version: Annotated[str, col("the plugin's own", "PLUGIN")]
     exactly_once_support: Annotated[Support, col("exactlyOnceSupport() for this config", "EXACTLY-ONCE", tones=SUPPORT)]
     transaction_boundaries: Annotated[Support, col("canDefineTransactionBoundaries() for this config", "BOUNDARIES")]
-    said: Annotated[list[str], "the worker's own words"]
+    said: Annotated[list[str], "the worker's message"]
     overridden: Annotated[dict[str, str], "methods that matter to exactly-once, and the class that has each"]
     methods: Annotated[str, "methods of the plugin that matter to exactly-once"]
 

@@ -193,11 +193,11 @@ class ListedConnectorRow(Struct, frozen=True):
         str | Skipped | None, col("the worst of its own state and its tasks'; - if no worker reports it", tones=STATES)
     ]
     state_written: str | None
-    target_state: Annotated[TargetState | Skipped | None, col("what it should be, by the config topic", "TARGET")]
+    target_state: Annotated[TargetState | Skipped | None, col("the target state in the config topic", "TARGET")]
     tasks: list[TaskCountRow] | Skipped
     task_words: Annotated[str | Skipped, col("its tasks by state", "TASKS")]
     cause: Annotated[
-        str | None, col("why something of it is FAILED; a terminal has the exception alone", brief=_brief_cause)
+        str | None, col("why it or a task is FAILED; a terminal shows only the exception", brief=_brief_cause)
     ]
 
 

@@ -41,7 +41,7 @@ class UnknownRow(Struct, frozen=True):
 
     id: Annotated[str, col("the rule that cannot decide, or not all", "RULE")]
     question: Annotated[str, "what it asks"]
-    reason: Annotated[str, "what could not be read"]
+    reason: Annotated[str, "the parts that could not be read"]
 
 
 class DiagnosisData(ShownFindings, frozen=True):

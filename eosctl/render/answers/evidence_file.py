@@ -21,14 +21,14 @@ class CheckedRangeRow(Struct, frozen=True):
     topic: Annotated[str, "the topic"]
     partition: Annotated[int, "the partition"]
     start: Annotated[int, col("the first offset that the audit read", "FROM")]
-    end: Annotated[int, col("the offset behind the last one", "TO")]
+    end: Annotated[int, col("the offset after the last one", "TO")]
     batches: int
     size_bytes: int
     sha256: str
     state: Annotated[
         RangeState, col("same, differs, compacted, purged or unread: what reading it again showed", tones=TONES)
     ]
-    reason: Annotated[str | None, "what of it is gone, or differs"]
+    reason: Annotated[str | None, "the part that is missing or differs"]
 
 
 class VerifiedData(ShownFindings, frozen=True):

@@ -20,10 +20,10 @@ class ExplanationRow(Struct, frozen=True):
     name: Annotated[str | None, "its stable name"]
     title: str
     severity: Annotated[Severity | None, "the worst that it can be"]
-    cause: Annotated[str, "what it means for Connect"]
+    cause: Annotated[str, "its meaning for Connect"]
     commands: Annotated[list[str], col("what to do next", "NEXT")]
     next: str
-    source: Annotated[str, "where it comes from"]
+    source: Annotated[str, "its source"]
     reported_by: list[str]
     reporters: Annotated[str, col("commands that report it", "REPORTED-BY")]
 
@@ -36,9 +36,8 @@ class NextStepRow(Struct, frozen=True):
 
 
 class ExplanationsData(Struct, frozen=True):
-    """All that the text shows, the more special first; near are names like it where nothing is known.
-
-    state says how a connector is, null where none was asked about; next are the commands to run for it.
+    """All entries for the text, the most specific first; near has similar names if there is no entry. state is the
+    connector's, null without --connector; next has the commands to run for it.
     """
 
     explanations: list[ExplanationRow]
@@ -53,7 +52,7 @@ class FindingKindRow(Struct, frozen=True):
 
     id: Annotated[str, "its stable ID"]
     name: Annotated[str, "its stable name"]
-    title: Annotated[str, "what it is about"]
+    title: Annotated[str, "its subject"]
     severity: Severity
     theme: Annotated[str, "what its theme is about"]
 
@@ -124,7 +123,7 @@ def view_explanations(explained: Explained) -> Document:
 def _unknown(explained: Explained) -> str:
     text = explained.text if len(explained.text) <= SHOWN else f"{explained.text[:SHOWN]}…"
     near = f" Near to it: {', '.join(explained.near)}." if explained.near else ""
-    return f"Nothing is known of: {text}.{near} `eosctl explain --list` lists all that is."
+    return f"No entry matches: {text}.{near} `eosctl explain --list` lists all entries."
 
 
 def view_known(known: KnownExplanations) -> Document:
@@ -158,18 +157,18 @@ HEAD = """\
 
 <!-- made by `make reference`: do not edit -->
 
-Every finding of every command has one of these IDs. An ID always means the same; the name beside it is as stable.
+Every finding of every command has one of these IDs. An ID or name never changes its meaning.
 `eosctl explain EOS001`, or a name in its place, prints an entry of this page. The severity is the worst that it can be.
 
 | IDs | theme |
 |---|---|
 {ranges}
 
-A finding with a question is a rule: `eosctl doctor` asks all rules, `eosctl upgrade-check` those that bear on the next
-rolling step. A rule that could not read what it needs answers "cannot tell", with the reason, and never "fine".
+A finding with a question is a rule: `eosctl doctor` checks all rules, `eosctl upgrade-check` the rules for the next
+rolling step. A rule without the evidence it needs answers "cannot tell" with the reason, never "fine".
 
-*Source* names the proposal, or the class and method of Kafka that decides. The condition of a rule is made on a real
-cluster, found there, fixed as printed and seen gone, by the test that it names; a rule without one says why.
+*Source* names the proposal, or the class and method of Kafka that decides. A test makes the condition of each rule on a
+real cluster, fixes it as printed, and looks again. A rule without such a test has the reason.
 """
 Entry = tuple[FindingKind, Rule | None, Sequence[str]]
 """A kind, the rule that asks for it (None: there is none), and the commands that report it."""
@@ -213,7 +212,7 @@ def _small_print(kind: FindingKind, rule: Rule | None, commands: Sequence[str], 
     reported = f"Reported by: {', '.join(f'`{each}`' for each in commands)}. Source: {kind.source}."
     if rule is None:
         return reported
-    needs = ", ".join(name.replace("_", " ") for name in rule.needs) or "whatever was read"
-    blocks = f" Stands in the way of: {', '.join(sorted(rule.blocks))}." if rule.blocks else ""
-    made = f"Made on a real cluster by `{proof}`" if proof else f"Not made on a real cluster: {rule.unproven}"
-    return f"Needs: {needs}.{blocks} {reported} {made}."
+    needs = ", ".join(name.replace("_", " ") for name in rule.needs) or "any evidence"
+    blocks = f" Blocks: {', '.join(sorted(rule.blocks))}." if rule.blocks else ""
+    untested = "" if proof else f" Not tested on a real cluster: {rule.unproven}."
+    return f"Needs: {needs}.{blocks} {reported}{untested}"

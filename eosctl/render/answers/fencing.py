@@ -70,7 +70,7 @@ class ObjectionRow(Struct, frozen=True):
 
 
 class FencePlanData(Struct, frozen=True):
-    """Which IDs would be fenced, and what that does."""
+    """The IDs to fence, and the effect on each."""
 
     steps: list[FenceStepRow]
     skipped: list[SkippedIdRow]
@@ -82,7 +82,7 @@ class FencePlanData(Struct, frozen=True):
 class ProofRow(Struct, frozen=True):
     """What was seen after an ID was fenced: proved or not proved."""
 
-    verdict: Annotated[str, col("what was seen afterwards", "PROOF", tones=PROOF_TONES)]
+    verdict: Annotated[str, col("the state afterwards", "PROOF", tones=PROOF_TONES)]
     open: bool
     moved: bool
     old_producer: str
@@ -126,7 +126,7 @@ RESULT_TABLE = Table(
         FenceResultRow,
         "transactional_id outcome",
         Column("BEFORE", "before.identity", "producer ID/epoch before"),
-        Column("AFTER", "after.identity", "producer ID/epoch now: the old producer is behind it"),
+        Column("AFTER", "after.identity", "producer ID/epoch now; the old producer's is lower"),
         "attempts elapsed_ms proof.verdict error",
     ),
     empty="nothing to fence",

@@ -29,11 +29,11 @@ class SectionRow(Struct, frozen=True):
     """A section of a snapshot: how much of it there is, or why it was not read."""
 
     section: Annotated[str, "what was read"]
-    seen: Annotated[str | Skipped, "how much of it, or why it was not read"]
+    seen: Annotated[str | Skipped, "the part that was read, or why it was not read"]
 
 
 class SnapshotData(Struct, frozen=True):
-    """What a snapshot holds."""
+    """The contents of a snapshot."""
 
     file: str
     group_id: str | None
@@ -143,7 +143,7 @@ def _producers(facts: ProducersFacts) -> str:
     count = sum(len(each.producers) for each in facts.partitions.values())
     lost = sum(1 for each in facts.partitions.values() if each.leader == NO_LEADER)
     known = f"{count:,} in {pluralize(len(facts.partitions), 'partition')}"
-    return f"{known}; {lost} of them had no leader that answered" if lost else known
+    return f"{known}; {lost} partitions had no leader that answered" if lost else known
 
 
 def _offsets(facts: OffsetsFacts) -> str:

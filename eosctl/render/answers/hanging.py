@@ -112,7 +112,8 @@ class UndatedRow(OpenTransactionFields, frozen=True):
 
 
 class HangingData(Struct, frozen=True):
-    """What hangs, what is old and does not hang, and what is not known; uncertain says why there may be more."""
+    """Hanging transactions, old ones that do not hang, and ones that cannot be judged; uncertain gives the reason why
+    there may be more."""
 
     transactions: list[JudgedRow]
     in_progress: list[JudgedRow]
@@ -150,7 +151,7 @@ UNDECIDED = Table(
 UNDATED = Table(
     "undated",
     columns(UndatedRow, "topic partition producer_id producer_epoch start_offset transactional_id owner reason"),
-    title="No coordinator will end them, and how old they are is not known: they hang unless they began just now",
+    title="No coordinator will end them, and their age is not known: they hang unless they began just now",
 )
 
 REASONS = {
@@ -269,8 +270,8 @@ def _completed(fence: str, abort: str, *, hangs: bool) -> str:
             f"abort that first; then {abort}"
         )
     return (
-        "it is of two-phase commit (KIP-939), and no timeout ends it; have its application commit or abort it. Only "
-        f"where the application is gone for good: {fence}, which aborts it"
+        "it is of two-phase commit (KIP-939), and no timeout ends it; have its application commit or abort it. "
+        f"Only if the application will never run again: {fence}, which aborts it"
     )
 
 
@@ -350,7 +351,7 @@ def _who_waits(rows: Sequence[JudgedRow]) -> list[str]:
         names = [] if isinstance(groups, Skipped) else [f"{each} (lag {each.lag})" for each in groups]
         waiting = [*names, *row.waiting_connect, *_pending(row.pending_offset_commits)]
         if waiting:
-            said.append(f"behind {row.topic}-{row.partition} may wait: {', '.join(waiting)}")
+            said.append(f"after {row.topic}-{row.partition} may wait: {', '.join(waiting)}")
     return list(dict.fromkeys(said))
 
 
@@ -469,11 +470,11 @@ def _of_the_group(group: GroupReading, found: LastStableOffsets) -> Iterator[str
         read = pluralize(len(places), "partition")
         yield f"{name} may wait for a transaction in {waits:,} of the {read} that it reads."
     if isinstance(group.pending, Skipped):
-        yield f"Whether a transaction commits offsets of the group is not known: {group.pending.reason}."
+        yield f"It is not known whether a transaction commits offsets of the group: {group.pending.reason}."
     elif group.pending:
         yield (
-            f"Its offsets in {first_few(group.pending)} are in a transaction that is not decided (in "
-            f"{CONSUMER_OFFSETS}): a member that reads committed does not begin there before it ends."
+            f"Its offsets in {first_few(group.pending)} are in an open transaction (in {CONSUMER_OFFSETS}). A "
+            "read_committed member starts there only after it ends."
         )
 
 
@@ -491,5 +492,5 @@ def _holder(transaction: OpenTransaction, owners: Mapping[str, Ownership]) -> Ho
         state="unknown" if transaction.description is None else transaction.description.state.value,
         **owner_fields(owned),
         two_phase_commit=None if transaction.description is None else two_phase,
-        words=f"{words}, of two-phase commit: no timeout ends it" if two_phase else words,
+        words=f"{words}, two-phase commit: no timeout ends it" if two_phase else words,
     )

@@ -44,7 +44,7 @@ class NextStartRow(Struct, frozen=True):
 
     rule: NextStartRule
     fences: Annotated[int, "producers that the next start fences"]
-    words: Annotated[str, col("what the next start does, and why", "NEXT-START")]
+    words: Annotated[str, col("the effect of the next start, and its reason", "NEXT-START")]
 
 
 class InspectedConnectorRow(Struct, frozen=True):
@@ -52,10 +52,10 @@ class InspectedConnectorRow(Struct, frozen=True):
 
     name: Annotated[str, col("the connector's name", "CONNECTOR")]
     known: bool
-    type: Annotated[ConnectorType | None, "source or sink; - if neither Connect REST nor a task count record shows it"]
+    type: Annotated[ConnectorType | None, "source or sink; - if Connect REST and the task count records do not show it"]
     target_state: Annotated[
         TargetState | None,
-        col("STARTED, PAUSED or STOPPED; - if the connector does not exist (only leftovers of it remain)", "TARGET"),
+        col("STARTED, PAUSED or STOPPED; - if the connector does not exist (only its leftovers remain)", "TARGET"),
     ]
     task_count: Annotated[int | None, col("tasks in the last task commit", "TASKS")]
     task_count_record: Annotated[
@@ -111,7 +111,7 @@ class ConfigRecordRow(Struct, frozen=True):
     producer_epoch: int
     kind: str
     connector: Annotated[str | None, "the connector's name"]
-    words: Annotated[str, col("what the record says and what it did", "WHAT")]
+    words: Annotated[str, col("the content of the record and its effect", "WHAT")]
     effect: Effect
     pending_fencing: bool | None
     inconsistent: bool | None

@@ -234,7 +234,7 @@ class HelpData(Struct, frozen=True):
 class KindRow(Struct, frozen=True):
     """A kind of document: the commands that print it, and its revision."""
 
-    kind: Annotated[str, "what the document calls itself"]
+    kind: Annotated[str, "the name in the document"]
     version: Annotated[int, "the revision of its shape"]
     commands: Annotated[list[str], "the commands that print it"]
 
@@ -254,7 +254,7 @@ class SchemaData(Struct, frozen=True):
 class DocumentKind(NamedTuple):
     """A kind of document: what its data is, and the commands that print it.
 
-    completed: it is the answer of a command, and says in `complete` and `unread` what it lacks.
+    completed: it is the answer of a command; `complete` and `unread` name its missing parts.
     """
 
     name: str

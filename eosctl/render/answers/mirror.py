@@ -48,11 +48,13 @@ class MirroredPairRow(Struct, frozen=True):
     partition: Annotated[int, "the partition, the same on both sides"]
     verdict: Annotated[
         AuditVerdict,
-        col("held, broken or cannot-tell: whether the target holds what the source committed", tones=VERDICTS),
+        col(
+            "held, broken or cannot-tell: whether the target holds the committed records of the source", tones=VERDICTS
+        ),
     ]
-    evidence: Annotated[list[str], "IDs of the findings behind the verdict"]
+    evidence: Annotated[list[str], "IDs of the findings that decide the verdict"]
     reasons: list[str]
-    words: Annotated[str | None, col("what the verdict rests on", "REASON")]
+    words: Annotated[str | None, col("the reasons of the verdict", "REASON")]
     compared_by: Compared
     position: int | None
     first_source_offset: Annotated[
@@ -71,13 +73,13 @@ class MirroredPairRow(Struct, frozen=True):
     head_ranges: list[StretchRow]
     lead_records: int
     lead_ranges: list[StretchRow]
-    lag_records: Annotated[int, col("source records behind the last one that the target holds", "LAG")]
+    lag_records: Annotated[int, col("source records after the last one that the target holds", "LAG")]
     lag_ranges: list[StretchRow]
-    gap_records: Annotated[int, col("source records in between that it lacks", "GAPS")]
+    gap_records: Annotated[int, col("source records in between that are missing in the target", "GAPS")]
     gap_ranges: list[StretchRow]
     repeat_records: Annotated[int, col("target records that were there before", "REPEATS")]
     repeat_ranges: list[StretchRow]
-    late_records: Annotated[int, col("target records behind one that follows them in the source", "LATE")]
+    late_records: Annotated[int, col("target records after a record that follows them in the source", "LATE")]
     late_ranges: list[StretchRow]
     aborted_records: Annotated[int, col("target records of aborted source transactions", "ABORTED")]
     aborted_ranges: list[StretchRow]
@@ -92,7 +94,7 @@ class CheckpointRow(Struct, frozen=True):
     group: Annotated[str, "a consumer group with a checkpoint"]
     target: Annotated[str, "the target topic"]
     partition: Annotated[int, "the partition, the same on both sides"]
-    upstream: Annotated[int, col("the source offset at which it goes on", "SOURCE-AT")]
+    upstream: Annotated[int, col("the source offset from which it continues", "SOURCE-AT")]
     downstream: Annotated[int, col("the target offset that the checkpoint translates it to", "TARGET-AT")]
     behind: Annotated[int, "records that it would read again there; below 0 records that it would skip"]
 

@@ -69,8 +69,8 @@ class OffsetRow(TypedDict):
     connector_specific: StoredOffsetRow | SkippedRow | None
     kafka_effective: StoredOffsetRow | SkippedRow | None
     kip618_effective: StoredOffsetRow | SkippedRow | None
-    provenance: Annotated[str, "where the one that Kafka uses comes from, or why there is none"]
-    position: Annotated[str | None, "what it says in the connector's own terms, where those are known"]
+    provenance: Annotated[str, "the origin of the offset that Kafka uses, or why it has none"]
+    position: Annotated[str | None, "its meaning in the connector's own terms, if eosctl knows them"]
     shadowed: bool
     by_phase: OffsetPhasesRow | None
 
@@ -101,14 +101,14 @@ class StoresRow(Struct, frozen=True):
     worker_global: str | None
     connector_specific: str | None
     written_to: str
-    words: Annotated[str, col("which of Kafka's rules decides where its offsets are", "STORES")]
+    words: Annotated[str, col("the rule of Kafka that decides where its offsets are", "STORES")]
 
 
 class OffsetsConnectorRow(Struct, frozen=True):
     """A connector with offsets; known: it exists."""
 
     name: Annotated[str, col("the connector's name, as the key has it", "CONNECTOR")]
-    known: Annotated[bool | Skipped, col("no if only offsets are left of the connector", "EXISTS")]
+    known: Annotated[bool | Skipped, col("no if the connector has only offsets", "EXISTS")]
     offsets: Annotated[int, "source partitions with an offset"]
     stores: StoresRow | Skipped
 
@@ -155,15 +155,13 @@ class OffsetChangeRow(Struct, frozen=True):
     change: Annotated[
         Change,
         col(
-            "only-in-a, only-in-b, different, or unknown if one of them cannot be determined",
+            "only-in-a, only-in-b, different, or unknown if one offset cannot be determined",
             tones={"unknown": Tone.WARN},
         ),
     ]
     a: Annotated[Mapping[str, object] | Skipped | None, col("its offset in A", brief=brief_of("a", "b"))]
     b: Annotated[Mapping[str, object] | Skipped | None, col("its offset in B", brief=brief_of("b", "a"))]
-    order: Annotated[
-        Order | None, col("where B lies, seen from A: before, after, or cannot be compared; empty: not known", "B-IS")
-    ]
+    order: Annotated[Order | None, col("B relative to A: before, after, or not comparable; empty: not known", "B-IS")]
     position_a: Annotated[str | None, "A in the connector's own terms, where those are known"]
     position_b: Annotated[str | None, "B in the connector's own terms"]
     rewind: str | None
@@ -172,7 +170,7 @@ class OffsetChangeRow(Struct, frozen=True):
 
 
 class OffsetsDifferenceData(Struct, frozen=True):
-    """What differs between two sets of offsets, and how many are the same."""
+    """The differences between two sets of offsets, and the number of equal offsets."""
 
     a: str
     b: str

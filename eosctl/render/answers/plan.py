@@ -47,10 +47,10 @@ class PlanStepRow(Struct, frozen=True):
 
 
 class PreconditionRow(Struct, frozen=True):
-    """What is read again before these steps, and must hold; now says whether it does, null where nobody asked."""
+    """The condition, checked before these steps; now is its present state, null if it was not checked."""
 
     steps: Annotated[list[int], "the steps before which it is checked"]
-    what: Annotated[str, col("what is read again, and must hold", "CHECKED")]
+    what: Annotated[str, col("the condition, checked before the step", "CHECKED")]
     now: Annotated[
         Standing | None,
         col("with --dry-run: ok, fails, later (an earlier step brings it about) or unknown", tones=STANDING_TONES),
@@ -73,7 +73,7 @@ class OffsetWriteRow(Struct, frozen=True):
     connector: str
     topic: Annotated[str, "the topic written to"]
     topic_partition: Annotated[int, col("the partition, as Java's partitioner chooses it", "PARTITION")]
-    key: Annotated[str, "connector and source partition, as they are in the topic"]
+    key: Annotated[str, "connector and source partition, as in the topic"]
     key_base64: str
     before: Annotated[str | None, "the offset there now"]
     after: Annotated[str, "the offset to write; deleted for a tombstone"]
@@ -100,11 +100,11 @@ class StepResultRow(Struct, frozen=True):
     outcome: Annotated[
         StepOutcome, col("done, done-before (by an earlier run), by-hand, failed or not-begun", tones=OUTCOME_TONES)
     ]
-    detail: Annotated[str, "what was seen, or why it failed"]
+    detail: Annotated[str, "the result, or why it failed"]
 
 
 class AppliedData(Struct, frozen=True):
-    """What became of the steps of a plan, and where the way back is kept."""
+    """The result of each step of a plan, and the path of the undo plan."""
 
     results: list[StepResultRow]
     changed: bool
@@ -259,11 +259,11 @@ def view_applied(applied: Applied) -> Document:
     plan, outcome = applied.plan, applied.outcome
     done = outcome.count(StepOutcome.DONE) + outcome.count(StepOutcome.DONE_BEFORE)
     by_hand = [each.detail for each in outcome.results if each.outcome is StepOutcome.BY_HAND]
-    left = f", {len(by_hand)} more {'is' if len(by_hand) == 1 else 'are'} left to do by hand" if by_hand else ""
+    left = f", {len(by_hand)} more {'is' if len(by_hand) == 1 else 'are'} to do by hand" if by_hand else ""
     begun = outcome.changed or outcome.count(StepOutcome.FAILED)
     finished_by = f"to finish it: {applied.finished_by}"
     names = dict.fromkeys(each.step.connector for each in plan.steps if isinstance(each.step, WriteOffsets))
-    condition = f", as long as connector {', '.join(names)} has not gone on" if names else ""
+    condition = f", until connector {', '.join(names)} writes newer offsets" if names else ""
     undone_by = f"to roll it back{condition}: {applied.undone_by}"
     moved_back_by = f"to go back after that: {applied.moved_back_by}"
     data = AppliedData(
@@ -281,7 +281,7 @@ def view_applied(applied: Applied) -> Document:
         blocks=(RESULTS, *([Findings()] if applied.findings else [])),
         prose=(f"{done} of {len(outcome.results) - len(by_hand)} steps are done{left}.",),
         notes=(
-            *(f"left to do by hand: {each}" for each in by_hand),
+            *(f"to do by hand: {each}" for each in by_hand),
             *([finished_by] if begun and applied.error is not None else []),
             *([undone_by] if outcome.changed and _can_be_undone(plan) else []),
             *([moved_back_by] if outcome.changed and applied.moved_back_by is not None else []),

@@ -25,7 +25,7 @@ class ProbeStepRow(Struct, frozen=True):
 
 
 class ProbePlanData(Struct, frozen=True):
-    """What a probe will do, in which topic and under which transactional ID."""
+    """The steps of a probe, its topic and its transactional ID."""
 
     topic: str
     transactional_id: str
@@ -36,12 +36,12 @@ class ProbePlanData(Struct, frozen=True):
 class ProbeAnswerRow(Struct, frozen=True):
     """A question with its answer, and what that means for Connect and for eosctl."""
 
-    id: Annotated[str, col("what is asked, by a name that does not change", "CHECK")]
+    id: Annotated[str, col("the check, by a stable name", "CHECK")]
     question: str
     answer: Annotated[
-        Verdict, col("yes: as Kafka does; no; different: neither as Kafka nor the opposite; unknown", tones=TONES)
+        Verdict, col("yes: like Kafka; no: the opposite; different: another behaviour; unknown", tones=TONES)
     ]
-    seen: Annotated[str, "what the brokers answered, or why it is unknown"]
+    seen: Annotated[str, "the brokers' answer, or why it is unknown"]
     severity: Severity
     connect: Annotated[str, col("what that means for exactly-once source connectors", "FOR-CONNECT")]
     eosctl: Annotated[str, col("what that means for eosctl's other commands", "FOR-EOSCTL")]
@@ -61,9 +61,9 @@ class ProbedApiRow(Struct, frozen=True):
 class LeftRow(Struct, frozen=True):
     """What a probe left in the cluster."""
 
-    kind: Annotated[str, "of what is left: topic or transactional ID"]
+    kind: Annotated[str, "the kind of the leftover: topic or transactional ID"]
     name: Annotated[str, "its name"]
-    reason: Annotated[str, col("why it is left, or until when", "WHY")]
+    reason: Annotated[str, col("why it remains, or until when", "WHY")]
 
 
 class ProbeData(Struct, frozen=True):
@@ -116,7 +116,7 @@ def view_probe_plan(planned: PlannedProbe) -> Document:
         cluster_id=planned.cluster_id,
         data=data,
         blocks=(STEPS,),
-        prose=("A probe writes to the cluster, in a topic and under a transactional ID of its own.",),
+        prose=("A probe writes to the cluster, to its own topic with its own transactional ID.",),
     )
 
 
@@ -172,8 +172,8 @@ def _conclusion(probed: Probed) -> str:
     failing = [each.check.id for each in probed.answers if each.fails]
     unknown = probed.count(Verdict.UNKNOWN)
     if failing:
-        return f"Not as Kafka in what matters: {', '.join(failing)} ({counts})."
+        return f"Different from Kafka in an important check: {', '.join(failing)} ({counts})."
     if unknown:
         without = pluralize(unknown, "question has", "questions have")
-        return f"As Kafka as far as it is known; {without} no answer ({counts})."
+        return f"Like Kafka in all known answers; {without} no answer ({counts})."
     return f"As Kafka in all that matters ({counts})."

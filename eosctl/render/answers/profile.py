@@ -32,7 +32,7 @@ class ProfileFields(Struct, frozen=True):
     connect_urls: list[str]
     group_id: Annotated[str | None, "the Connect cluster"]
     cluster_id: Annotated[str | None, "the Kafka cluster that may be written to"]
-    protected: Annotated[bool, "whether --yes needs --profile beside it"]
+    protected: Annotated[bool, "yes: --yes is accepted only together with --profile"]
     discover_workers: bool
     worker_configs: list[str]
     audit_store: str | None
@@ -43,7 +43,7 @@ class ProfileFields(Struct, frozen=True):
 class ProfileRow(ProfileFields, frozen=True):
     """A profile in the list of all."""
 
-    in_use: Annotated[bool, "whether it is the one that is taken where none is named"]
+    in_use: Annotated[bool, "yes: used if no profile is named"]
     waiver_count: Annotated[int, col("how many waivers for findings it has", "WAIVERS")]
 
 
@@ -62,7 +62,7 @@ class ProfileData(ProfileFields, frozen=True):
 
 
 class SettingsData(Struct, frozen=True):
-    """What a command would connect with, and where each value comes from; secrets are hidden."""
+    """The connection settings of a command, each with its origin; secrets are hidden."""
 
     settings: list[EffectiveSetting]
 

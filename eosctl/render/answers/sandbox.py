@@ -65,7 +65,7 @@ class StoppedData(Struct, frozen=True):
 
     directory: Annotated[str, "where properties, data and logs are"]
     was_up: Annotated[bool, "whether one was up"]
-    removed: Annotated[bool, "whether its directory is gone"]
+    removed: Annotated[bool, "whether its directory was removed"]
 
 
 class EnvironmentData(SandboxAddresses, frozen=True):
@@ -128,7 +128,7 @@ def view_status(status: SandboxStatus) -> Document:
 def view_stopped(stopped: StoppedSandbox) -> Document:
     where = stopped.directory
     what = f"The sandbox in {where} is down" if stopped.was_up else f"No sandbox was up in {where}"
-    kept = "its data is removed" if stopped.removed else "its data and logs are kept"
+    kept = "its data is removed" if stopped.removed else "its data and logs remain"
     shown = {"directory": where, "was_up": stopped.was_up, "removed": stopped.removed}
     return Document("sandbox.down", shown, blocks=(STOPPED,), prose=(f"{what}; {kept}.",))
 

@@ -34,7 +34,7 @@ class EventRow(Struct, frozen=True):
     task: Annotated[int | None, "the task"]
     who: Annotated[
         str | None,
-        col("the worker, or transactional ID and producer, that did it; - where no record says it", brief=_brief_who),
+        col("the worker, or transactional ID and producer; - if no record names it", brief=_brief_who),
     ]
     what: Annotated[str, "what happened"]
     topic: str | None
@@ -46,7 +46,7 @@ class EventRow(Struct, frozen=True):
     producer_id: int | None
     producer_epoch: int | None
     clock: Annotated[Clock, "whose clock gave the time: of the writer, of the partition's leader or of a coordinator"]
-    misdated: Annotated[bool, "whether its offset contradicts its time: it then stands where its offset puts it"]
+    misdated: Annotated[bool, "whether its offset contradicts its time; then its offset decides its place"]
     count: int
     last_at: str | None
     last_offset: int | None
@@ -183,5 +183,5 @@ def timeline_notes(found: Timeline) -> list[str]:
     misdated = sum(1 for each in found.facts.events if each.order is not None)
     if misdated:
         times = pluralize(misdated, "event has a time", "events have times")
-        notes.append(f"clocks disagree: {times} that its offset contradicts; it stands where its offset puts it")
+        notes.append(f"clocks disagree: {times} that its offset contradicts; its offset decides its place")
     return notes

@@ -65,7 +65,7 @@ class ExtentRow(Struct, frozen=True):
     found: Annotated[
         Found,
         col(
-            "whole, first-deleted (the log starts behind it), first-unknown (beyond --within), by-time or none",
+            "whole, first-deleted (the log starts after it), first-unknown (beyond --within), by-time or none",
             tones=FOUND_TONES,
         ),
     ]
@@ -110,7 +110,7 @@ class TraceData(OwnerFields, frozen=True):
 EXTENTS: Final = Table(
     "partitions",
     columns(ExtentRow, "topic partition first_offset last_offset marker_offset ended found"),
-    title="The transaction lies in",
+    title="The transaction is in",
 )
 OFFSETS: Final = Table(
     "offsets",
@@ -223,11 +223,11 @@ def _prose(traced: Trace) -> list[str]:
         return said
     name = traced.transactional_id
     if isinstance(name, Skipped):
-        said.append(f"Who held its producer ID is not known: {name.reason}.")
+        said.append(f"The owner of its producer ID is not known: {name.reason}.")
     elif name is None:
         said.append(
-            "No transactional ID holds its producer ID now, and the transaction log does not have it: the "
-            "coordinator has forgotten it."
+            "No transactional ID holds its producer ID now, and the transaction log does not have it: its "
+            "coordinator has removed it."
         )
     else:
         said.append(f"Its transactional ID is {name}; owner: {traced.ownership}.")
@@ -237,10 +237,10 @@ def _prose(traced: Trace) -> list[str]:
 def _what_became(where: str, record: TracedRecord) -> str:
     producer = "" if record.producer is None else f" by producer {record.producer}"
     if not record.transactional:
-        return f"{where} was written{producer} outside any transaction: it counts as it lies there."
+        return f"{where} was written{producer} outside any transaction: consumers read it at once."
     if isinstance(record.state, Skipped):
         return f"{where} was written{producer}; what became of its transaction is not known: {record.state.reason}."
-    unseen = "" if record.visible else "; it lies behind the last stable offset, where who reads committed waits"
+    unseen = "" if record.visible else "; it is beyond the last stable offset, where read_committed consumers wait"
     words = {
         RecordState.COMMITTED: f"is committed{unseen}",
         RecordState.ABORTED: "is aborted: who reads committed skips it",

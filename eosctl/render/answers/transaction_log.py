@@ -27,7 +27,7 @@ class LogPlaceFields(Struct, frozen=True):
     """Where a record lies; log_partition is a partition of `__transaction_state`."""
 
     transactional_id: Annotated[str, "the ID"]
-    log_partition: Annotated[int, "the partition of __transaction_state that it lies in"]
+    log_partition: Annotated[int, "its partition of __transaction_state"]
     offset: Annotated[int, "the record's offset"]
     timestamp: int
     time: Annotated[str | None, "its timestamp, UTC"]
@@ -58,7 +58,7 @@ class LoggedIdRow(LoggedFields, frozen=True):
     """An ID with its last record, and how many records the log has of it."""
 
     coordinator: Annotated[int | Skipped | None, "that partition's leader, which coordinates the ID"]
-    records: Annotated[int, "records of it that the log still holds"]
+    records: Annotated[int, "its records in the log"]
     owner: OwnerWords
     owners: list[OwnerRow]
     shapes: list[str]

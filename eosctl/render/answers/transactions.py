@@ -84,7 +84,7 @@ class TransactionRow(DescribedFields, frozen=True):
     """A transactional ID; error says why it could not be described."""
 
     transactional_id: Annotated[str, "the ID"]
-    state: Annotated[TransactionState | None, col("the coordinator's state of it", tones=STATE_TONES)]
+    state: Annotated[TransactionState | None, col("its state at the coordinator", tones=STATE_TONES)]
     producer_id: Annotated[int | None, "the producer that holds it"]
     coordinator: Annotated[int | None, "the broker that coordinates it"]
     running_ms: int | None
@@ -171,14 +171,14 @@ class StabilityRow(Struct, frozen=True):
     high_watermark: Annotated[int, "where its records end"]
     held_back: Annotated[int, "offsets between the two"]
     held_ms: int | None
-    held_s: Annotated[float | None, "since the first of them was written"]
+    held_s: Annotated[float | None, "the time since the first of these records"]
     state: Annotated[
         str | None, col("the coordinator's state of the transaction that holds it back", tones={"unknown": Tone.WARN})
     ]
     by: Annotated[str | None, "its transactional ID and owner, or its producer ID/epoch"]
     holders: list[HolderRow]
     committed_offset: Annotated[int | None, col("the offset that the group committed", "COMMITTED")]
-    lag: Annotated[int | None, "from there to the last stable offset: what the group can read now"]
+    lag: Annotated[int | None, "from there to the last stable offset: the records that the group can read now"]
     group_held_back: Annotated[
         bool | None,
         col(

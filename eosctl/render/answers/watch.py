@@ -19,7 +19,7 @@ class SampleRow(Struct, frozen=True):
     """A value of a metric (docs/metrics.md); labels by their names."""
 
     metric: Annotated[str, "the name of the metric"]
-    labels: Annotated[dict[str, str], "its labels, without that of the profile"]
+    labels: Annotated[dict[str, str], "its labels, without the profile's label"]
     value: Annotated[float, "its value"]
 
 

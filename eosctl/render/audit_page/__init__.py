@@ -59,7 +59,7 @@ def output_ranges(finding: Finding, plan: AuditPlan) -> list[str]:
     named = finding.evidence.get("connectors")
     concerned = {*named} if isinstance(named, list | tuple) else set()
     written = [name for name, connectors in outputs.items() if concerned.intersection(connectors)]
-    return [f"{name}: all of it, the finding names no offsets there" for name in written[:MOST_RANGES]]
+    return [f"{name}: the whole partition; the finding names no offsets there" for name in written[:MOST_RANGES]]
 
 
 def _output_places(finding: Finding) -> Iterator[Mapping[str, object]]:
@@ -90,20 +90,18 @@ def _range(place: Mapping[str, object], outputs: Mapping[str, object]) -> Iterat
 
 ASSETS: Final = "templates"
 VERDICT_WORDS: Final = {
-    "held": "From the time that the reason names, the records that were read contain nothing that "
-    "exactly-once rules out, and nothing that the verdict needs is missing. No record was written "
-    "again, or left out, because of a source offset. All data was committed in transactions with its "
-    "source offsets. No producer wrote after it was fenced. The verdict does not cover cases that "
-    "Kafka does not promise: records that were never read from the source, a snapshot that Debezium "
-    "began again, other applications that write to the topic, and consumers without "
-    "isolation.level=read_committed.",
-    "altered": "There is nothing that exactly-once rules out, and source offsets were changed while the connector "
-    "was stopped. Kafka kept its promise. Because of the change the topics have records once more, or lack some: the "
-    "reason says how many, as far as that is known.",
-    "broken": "Something was found that exactly-once rules out, or a change that the connector wrote in part. The "
-    "findings name topic, partition and offsets.",
-    "cannot-tell": "Nothing of that kind was found, but evidence is missing, expired or unclear, or the connector "
-    "never committed offsets in a transaction. It is not a yes.",
+    "held": "From the time in the reason on, the records contain no violation of exactly-once, and the evidence is "
+    "complete. No record was repeated or skipped because of a source offset. All data was committed in "
+    "transactions with its source offsets. No fenced producer wrote. The verdict does not cover cases outside "
+    "Kafka's guarantee: records never read from the source, a snapshot that Debezium began again, other writers of "
+    "the topic, and consumers without isolation.level=read_committed.",
+    "altered": "There is no violation of exactly-once, but source offsets were changed while the connector was "
+    "stopped. This change repeated records in the topics or skipped records. The reason has their number, if it is "
+    "known.",
+    "broken": "There is a violation of exactly-once, or a change that the connector wrote in part. The findings "
+    "name topic, partition and offsets.",
+    "cannot-tell": "There is no violation in the evidence, but evidence is missing, expired or unclear, or the "
+    "connector never committed offsets in a transaction. This does not mean held.",
 }
 """What each verdict says, and what it does not."""
 PACKING: Final = 6

@@ -101,7 +101,7 @@ def is_time(timestamp: int | None) -> bool:
 
 def without_time(count: int) -> Iterable[str]:
     """The note on events without a time."""
-    return [f"{count:,} of them have no timestamp that is a time, and are not drawn."] if count else []
+    return [f"{count:,} of them have no valid timestamp, and are not drawn."] if count else []
 
 
 LONGEST_LABEL: Final = 28
@@ -207,9 +207,9 @@ def timeline_figure(report: AuditReport) -> Figure:
         key="timeline",
         short="Starts",
         title="Starts and rounds of fencing",
-        caption="Every start should be preceded by a round of fencing: a blue circle (tasks committed), then an orange "
-        "diamond (fenced), then green strokes (its producers begin). A square is a stop: a commit of no tasks, which "
-        "needs none. Sinks are never fenced; they are marked so.",
+        caption="A round of fencing should precede every start: a blue circle (tasks committed), an orange diamond "
+        "(fenced), then green strokes (its producers begin). A square is a stop: a commit of no tasks, which needs "
+        "none. Sinks are never fenced; they are marked so.",
         summary=_summary(report, len(names)),
         headers=("Connector", "Kind", "Task commits", "Rounds of fencing", "Producers began", "Stops", "First", "Last"),
         rows=tuple(_row(name, events[name], name in sinks) for name in names[:LISTED]),
@@ -323,10 +323,10 @@ def epochs_figure(report: AuditReport) -> Figure:
         key="epochs",
         short="Epochs",
         title="Epochs of producers",
-        caption="Every restart fences the producer of before and takes the next epoch: the numbers should rise to the "
-        "right. A red square is an epoch lower than one before it: a zombie that still wrote, or records whose "
-        "timestamps are not the time of writing.",
-        summary=f"{pluralize(len(order), 'producer ID')}; of {back:,} of them an epoch went back.",
+        caption="Every restart fences the producer of before and takes the next epoch: the numbers should rise to "
+        "the right. A red square is an epoch lower than an earlier epoch: a zombie wrote, or timestamps are not "
+        "the time of writing.",
+        summary=f"{pluralize(len(order), 'producer ID')}; {back:,} of them have an epoch that went back.",
         headers=("Producer ID", "Connector", "Epochs", "Highest", "Went back", "First seen", "Last new epoch"),
         rows=tuple(_epoch_row(each, producers[each], steps[each]) for each in order[:LISTED]),
         traces=tuple(_epoch_traces([steps[each] for each in drawn])),
@@ -447,7 +447,7 @@ def growth_figure(report: AuditReport) -> Figure:
         key="growth",
         short="Growth",
         title="Growth and tombstones",
-        caption="Records a partition got (above), and how many of them were tombstones, which delete a key (below).",
+        caption="Records of a partition (above), and the tombstones among them, which delete a key (below).",
         summary=f"{pluralize(records.total(), 'record')} and {pluralize(tombstones.total(), 'tombstone')} "
         f"in {pluralize(len(largest), 'partition')}.",
         headers=("Partition", "Records", "Tombstones"),
@@ -535,10 +535,10 @@ def stalls_figure(report: AuditReport) -> Figure:
     return Figure(
         key="stalls",
         short="Stalls",
-        title="Where the last stable offset did not move",
+        title="Periods in which the last stable offset did not move",
         caption=(
-            "Behind the first record of an open transaction, read_committed consumers get nothing. "
-            "Beginnings are the records' times, which MirrorSource takes from the source."
+            "After the first record of an open transaction, read_committed consumers get no records. Beginnings "
+            "are the records' times, which MirrorSource takes from the source."
         ),
         summary=f"{pluralize(len(order), 'transaction')} open for long, {still_open:,} of them still open.",
         headers=("Partition", "Offset", "From", "For", "Whose"),
@@ -617,7 +617,8 @@ def transaction_figures(report: AuditReport) -> tuple[Figure, Figure]:
         _histogram(
             ("sizes", "Sizes"),
             "Records in a transaction",
-            "How many records lie between a transaction's begin and its marker; each bar covers twice the last.",
+            "Records between a transaction's begin and its marker; each bar covers twice the range of the previous "
+            "bar.",
             [(each, each.sizes) for each in order],
             "{:,}".format,
         ),
