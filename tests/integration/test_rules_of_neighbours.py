@@ -120,7 +120,7 @@ def test_whether_exactly_once_is_supported_depends_on_the_worker_until_a_version
     differs = ("EOS028", "takes")
     found = doctor().sees(differs)[differs]
     assert f"{cluster.connect_url(2)} accepts it" in found["message"]
-    assert "set connector.plugin.version to one that supports exactly-once" in found["cure"]
+    assert "set connector.plugin.version to a version that supports exactly-once" in found["cure"]
     rest.put("takes", takes | {"connector.plugin.version": "1"})
     doctor().sees_no_more(differs)
     rest.delete("takes")
@@ -253,5 +253,5 @@ def misplaced(cluster: Sandbox, eosctl: Eosctl) -> set[str]:
     """The transactional IDs with EOS300, whose fix is that of EOS045 and that producers claim their IDs again."""
     ran = eosctl("transactions", "log", "-b", cluster.bootstrap_servers, "-o", "json")
     found = [each for each in json.loads(ran.stdout)["data"]["findings"] if each["id"] == "EOS300"]
-    assert all("then start the producers, which initialize their IDs again" in each["cure"] for each in found)
+    assert all("Start the producers, which initialize their IDs again" in each["cure"] for each in found)
     return {each["subject"] for each in found}
