@@ -20,7 +20,7 @@ CONNECT_ERRORS: Final = (
         "`restart?includeTasks=true` it never does, and refuses every change until it is restarted.",
         (
             "eosctl transactions describe connect-cluster-{group} --group-id {group}",
-            "PUT {path}/config with what it is, and once more if that is refused",
+            "PUT {path}/config with its present config, and again if that is refused",
             "if it stays refused: restart the worker that leads the group",
         ),
         "KIP-618; KafkaConfigBackingStore.claimWritePrivileges",
@@ -30,8 +30,8 @@ CONNECT_ERRORS: Final = (
         (r"Failed to write to config topic",),
         "The leader's producer was fenced, or could not write to the config topic",
         "The leader of workers that are preparing or enabled writes in transactions as connect-cluster-<group.id>. "
-        "Another worker that became the leader fences it; the request can be sent again. Where it stays, the ID's ACL "
-        "is missing or two clusters share the group ID.",
+        "Another worker that became the leader fences it; the request can be sent again. If the error stays, the "
+        "ID's ACL is missing or two clusters share the group ID.",
         (
             "eosctl transactions describe connect-cluster-{group} --group-id {group}",
             "send the REST request again",
@@ -42,8 +42,8 @@ CONNECT_ERRORS: Final = (
         "not-the-leader",
         (r"Only the leader may perform zombie fencing",),
         "A request to fence a connector's tasks reached a worker that does not lead",
-        "The leader changed between the request and its arrival. The task that asked turns FAILED, and its next start "
-        "asks the new leader.",
+        "The leader changed between the request and its arrival. The task turns FAILED, and its next start sends "
+        "the request to the new leader.",
         (RESTART, "eosctl doctor --group-id {group}"),
         "KIP-618; DistributedHerder.fenceZombieSourceTasks",
     ),
@@ -62,9 +62,9 @@ CONNECT_ERRORS: Final = (
         "worker-busy",
         (r"The worker is currently (?!reclaiming)\w+", r"[Rr]equest timed out|timed out"),
         "The worker did not answer a request in time, because its one thread for requests waits",
-        "The message names what the worker waits for. A leader that initializes its transactional ID "
-        "also reports `ensuring membership in the cluster`. If the message stays, the coordinator of "
-        "connect-cluster-<group.id> does not answer, or transaction.version was lowered to 0 (EOS047).",
+        "The message names the cause of the wait. A leader that initializes its transactional ID also reports "
+        "`ensuring membership in the cluster`. If the message stays, the coordinator of connect-cluster-<group.id> "
+        "does not answer, or transaction.version was lowered to 0 (EOS047).",
         ("eosctl transactions describe connect-cluster-{group} --group-id {group}", "eosctl doctor --group-id {group}"),
         "KAFKA-15563; DistributedHerder.tick, HerderRequestHandler.completeRequest (from 3.8 on)",
     ),
@@ -81,8 +81,8 @@ CONNECT_ERRORS: Final = (
         "offsets-not-flushed",
         (r"OffsetStorageWriter is already flushing|OffsetStorageWriter beginFlush\(\) while already flushing",),
         "An earlier commit of the task's offsets never ended",
-        "From 3.8 on a commit with a null offset (a tombstone) does not end if the connector has its own "
-        "offsets topic or its own Kafka cluster (EOS089). The next commit then fails with this message.",
+        "From 3.8 on a commit with a null offset (a tombstone) never ends if the connector has its own offsets "
+        "topic or Kafka cluster (EOS089). The next commit then fails with this message.",
         ("eosctl explain EOS089", "eosctl offsets show --connector {connector} --group-id {group}", RESTART),
         "KAFKA-15018; OffsetStorageWriter.beginFlush, ConnectorOffsetBackingStore.set",
     ),
@@ -99,7 +99,7 @@ CONNECT_ERRORS: Final = (
         "source-partition-not-serialized",
         (r"CRITICAL: Failed to serialize (?:partition key|offset data)",),
         "A task's source partition or offset cannot be serialized",
-        "The task goes on as if it had no offset for that source partition, and may copy everything again. Workers "
+        "The task continues without an offset for that source partition, and may copy everything again. Workers "
         "from 4.2 on fail so for a null source partition (EOS090).",
         (
             "eosctl offsets show --connector {connector} --group-id {group}",
@@ -116,10 +116,10 @@ CONNECT_ERRORS: Final = (
             r"|timed? ?out.*read(ing)? (log )?to (the )?end",
         ),
         "A worker cannot read one of its topics to the end",
-        "A worker with exactly-once reads its internal topics with read_committed, up to the high watermark: an open "
-        "transaction in the config or offsets topic stops it until it ends, and a hanging one never ends by itself. "
-        "Before a round of zombie fencing the leader waits only worker.sync.timeout.ms (3 s), which a slow broker can "
-        "exceed, too.",
+        "A worker with exactly-once reads its internal topics with read_committed, up to the high watermark. An "
+        "open transaction in the config or offsets topic stops the worker until it ends. A hanging transaction "
+        "never ends without help. Before a round of zombie fencing the leader waits only worker.sync.timeout.ms (3 "
+        "s), which a slow broker can exceed, too.",
         ("eosctl transactions lso --topic connect-configs --topic connect-offsets --group-id {group}", HANGING),
         "KIP-618, KIP-664; KafkaBasedLog.readToLogEnd, DistributedHerder.refreshConfigSnapshot",
     ),
@@ -127,8 +127,9 @@ CONNECT_ERRORS: Final = (
         "init-transactions-timeout",
         (r"initTransactions|InitProducerId", r"(?<!Txn)TimeoutException|timed? ?out"),
         "The producer found no transaction coordinator in time",
-        "__transaction_state cannot be created or is leaderless: its replication factor (3) or min ISR (2) is more "
-        "than the number of live brokers, as on one-broker clusters. Or the last transaction of the ID is ending.",
+        "Brokers cannot create __transaction_state, or it is leaderless. Its replication factor (3) or min ISR (2) "
+        "exceeds the number of live brokers, as on one-broker clusters. Or the last transaction of the ID is "
+        "ending.",
         (
             "eosctl transactions describe {transactional_id}",
             "transaction.state.log.replication.factor and transaction.state.log.min.isr against the number of brokers",
@@ -156,9 +157,9 @@ CONNECT_ERRORS: Final = (
     ErrorPattern(
         "connector-does-not-say",
         (r"API required for preflight validation",),
-        "The connector does not say whether it supports exactly-once",
-        "exactly.once.support=required asks the connector's exactlyOnceSupport(), which this one does not implement. "
-        "It may support it all the same: its documentation says whether it does.",
+        "The connector does not declare whether it supports exactly-once",
+        "exactly.once.support=required asks the connector's exactlyOnceSupport(), which this one does not "
+        "implement. It may support exactly-once; check its documentation.",
         ("set exactly.once.support=requested, which asks nothing, once you know that it does",),
         "KIP-618; DistributedHerder.validateSourceConnectorExactlyOnceSupport",
     ),
@@ -167,7 +168,7 @@ CONNECT_ERRORS: Final = (
         (r"does not support exactly-once (semantics|delivery guarantees) with",),
         "The connector does not support exactly-once with this configuration",
         "FileStreamSource needs `file`, MirrorSourceConnector a source consumer with "
-        "source.consumer.isolation.level=read_committed; others say in their documentation.",
+        "source.consumer.isolation.level=read_committed; for other connectors see their documentation.",
         ("change the connector's configuration, or set exactly.once.support=requested and accept duplicates",),
         "KIP-618; SourceConnector.exactlyOnceSupport",
     ),
@@ -194,9 +195,10 @@ CONNECT_ERRORS: Final = (
             r"|key signing algorithm used by other workers",
         ),
         "A worker refused another worker's request for fencing",
-        "Requests between workers are signed with the session key in the config topic (KIP-507). It is refused where "
-        "the workers read different config topics, where the signer's inter.worker.signature.algorithm is not among "
-        "the leader's inter.worker.verification.algorithms, or where a proxy changes headers.",
+        "Requests between workers are signed with the session key in the config topic (KIP-507). The leader "
+        "refuses it in three cases: the workers read different config topics; the leader's "
+        "inter.worker.verification.algorithms lacks the signer's inter.worker.signature.algorithm; or a proxy "
+        "changes headers.",
         (
             "compare group.id, config.storage.topic, inter.worker.signature.algorithm and "
             "inter.worker.verification.algorithms of the workers",
@@ -246,15 +248,15 @@ CONNECT_ERRORS: Final = (
         "None accepts no producer.override.*, consumer.override.* or admin.override.*; Principal accepts "
         "sasl.jaas.config, sasl.mechanism and security.protocol; Allowlist (from 4.2) those of its list; All "
         "everything.",
-        ("set it on the workers instead (producer.*, consumer.*, admin.*), or change the policy on all of them",),
+        ("set it on the workers instead (producer.*, consumer.*, admin.*), or change the policy on all workers",),
         "KIP-458; AbstractConnectorClientConfigOverridePolicy.validate",
     ),
     ErrorPattern(
         "topic-not-authorized",
         (r"TopicAuthorization|TOPIC_AUTHORIZATION_FAILED|Not authorized to access topics|topic authorization failure",),
         "A right on a topic is missing",
-        "Tasks need Write on output topics and on the connector's offsets topic, its consumer Read on the latter, and "
-        "workers Read and Write on their three internal topics.",
+        "Tasks need Write on output topics and on the connector's offsets topic. Its consumer needs Read on the "
+        "offsets topic. Workers need Read and Write on their three internal topics.",
         ("eosctl acl-plan --group-id {group}",),
         "KIP-618; KafkaApis.handleProduceRequest",
     ),
