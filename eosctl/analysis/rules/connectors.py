@@ -79,9 +79,8 @@ def _unsupported(evidence: Evidence) -> Iterator[Finding | Skipped]:
         yield from (Skipped(f"{name} could not be validated: {each.reason}") for each in answer.unread)
         if any(SAYS_NOTHING in each for each in answer.messages):
             yield Skipped(
-                f"{name} does not declare whether it supports exactly-once (exactlyOnceSupport() returns null); "
-                f"check its documentation or a newer release; `eosctl audit --connector {name}` judges its records "
-                "so far"
+                f"{name} does not declare whether it supports exactly-once (exactlyOnceSupport() returns null); see "
+                f"its documentation or a newer release; `eosctl audit --connector {name}` judges its records so far"
             )
         reported = [each for each in answer.messages if SAYS_NOTHING not in each]
         if reported:
@@ -434,9 +433,7 @@ def _thin(evidence: Evidence) -> Iterator[Finding | Skipped]:
         thin = {topic.name: why for topic in topics if (why := _why_thin(topic, brokers))}
         weak = [topic.name for topic in topics if topic.name not in thin and _is_weak(topic)]
         if thin:
-            message = (
-                f"its committed records may be lost: {first_few([f'{topic} ({why})' for topic, why in thin.items()])}"
-            )
+            message = f"committed records may be lost: {first_few([f'{topic} ({why})' for topic, why in thin.items()])}"
             raised = any(topic.replication_factor == 1 for topic in topics if topic.name in thin)
             yield kinds.THIN.finding(name, message, {"topics": dict(thin)}, cure=None if raised else kinds.CLEAN)
         if weak:
