@@ -352,7 +352,7 @@ CONNECT_ERRORS: Final = (
         "Offsets reached only one of the connector's two offsets topics",
         "A connector that has its own offsets topic writes each offset there, and a copy to the worker-global "
         "topic. The transaction does not cover the copy, and a failure of it stops nothing. The task reads its own "
-        "topic first, so it goes on correctly; the copy is stale.",
+        "topic first, so it continues correctly; the copy is stale.",
         (
             "eosctl offsets show --connector {connector} --group-id {group}",
             "explain the exception below it",
@@ -366,7 +366,7 @@ CONNECT_ERRORS: Final = (
             r"|Timed out while waiting for previous offset flush to complete",
         ),
         "A task without exactly-once could not commit its offsets within offset.flush.timeout.ms",
-        "Records that the producer has not sent yet hold the commit back. The task goes on, and reads the records "
+        "Records that the producer has not sent yet hold the commit back. The task continues, and reads the records "
         "since its last commit again after a restart: they come twice. With exactly-once, offsets are part of the "
         "transaction, and this message does not exist.",
         (

@@ -363,7 +363,7 @@ TRANSACTION_ERRORS: Final = (
     ErrorPattern(
         "marker-repeated",
         (r"Idempotent transaction marker retry detected",),
-        "A broker got a transaction's marker once more, and wrote it: harmless",
+        "A broker got a transaction's marker again, and wrote it: harmless",
         "A coordinator that was restarted, or lost a connection, sends the marker again. The transaction had "
         "already ended, so the second marker decides nothing.",
         ("nothing to do; where it repeats for hours: eosctl transactions describe {transactional_id}",),

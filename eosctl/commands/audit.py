@@ -235,7 +235,7 @@ def source(
 
     Use it where `audit` says held and you must know that no row is missing: after an incident, a move, or an upgrade of
     the connector. Each key must have the same values on both sides, at the position of the source's log at which its
-    row was read; the table and the connector may go on meanwhile. The database is only read, in short transactions.
+    row was read; the table and the connector may change meanwhile. The database is only read, in short transactions.
     A difference counts once the connector has passed that position. Values must be JSON, as Debezium's envelope or as
     plain rows. Needs SELECT on the tables and Read on the topics.
 

@@ -130,7 +130,7 @@ def migrate_offsets(
     offsets stay), move them, and create it again. If anything has changed since, nothing is written.
 
     Under Strimzi the operator reverts changes made over REST. Give the connector's KafkaConnector or KafkaMirrorMaker2
-    with --connector-config, and --emit strimzi: each change is written as a resource to apply, and the plan goes on
+    with --connector-config, and --emit strimzi: each change is written as a resource to apply, and the plan continues
     when a worker answers it.
 
     Examples:
