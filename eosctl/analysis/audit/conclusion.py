@@ -68,7 +68,7 @@ def conclude(evidence: AuditSummaries) -> AuditReport:
 
 
 def _findings(evidence: AuditSummaries) -> Iterator[Finding]:
-    """All findings, or those on a judged connector or on none in particular: a part of the topics may judge nobody."""
+    """All findings, or findings on a judged connector or on no particular one: a part of the topics may judge none."""
     is_part = bool(evidence.plan.selected) or evidence.is_partial
     judged = evidence.connectors()
     for finding in _all_findings(evidence):
