@@ -15,10 +15,14 @@ from eosctl.model.plan import (
     FenceProducers,
     Plan,
     PlannedStep,
+    PlanTarget,
     ResumeConnector,
+    SetConnectorConfig,
     Standing,
     StopConnector,
+    WriteOffsets,
     cure,
+    moved_again,
     needed_first,
     standings,
 )
@@ -188,6 +192,54 @@ def test_an_undo_of_a_connector_that_went_on_names_the_way_to_place_it_by_hand()
     assert told.startswith("connector c has written newer offsets")
     assert "`eosctl offsets export -b b:9092 --connector c offsets.json`" in told
     assert "`eosctl offsets restore -b b:9092 --connector c --stop --resume offsets.json`" in told
+
+
+WRITE = WriteOffsets(S, "own", "c", "g-c-0", 60_000, (), "read", "old", "new")
+TO_OWN, TO_WORKERS = (SetConnectorConfig(S, "c", {"offsets.storage.topic": each}, {}) for each in ("own", None))
+COPIED = SetConnectorConfig(S, "c", {"offsets.storage.topic": "own"}, {}, copied_from="d")
+AND_MORE = SetConnectorConfig(S, "c", {"offsets.storage.topic": "own", "tasks.max": "1"}, {})
+OF_ANOTHER = SetConnectorConfig(S, "d", {"offsets.storage.topic": "own"}, {})
+HERE, THERE = PlanTarget(S, (), (), "connect-configs"), PlanTarget(T, ())
+NAMED = PlanTarget(S, (), (), "configs-2")
+
+
+@pytest.mark.parametrize(
+    ("steps", "places", "operated", "told"),
+    [
+        ([WRITE, TO_OWN], (HERE,), None, "--connector c --to-topic own --stop"),
+        ([WRITE, TO_WORKERS], (HERE,), None, "--connector c --to-worker-topic --stop"),
+        ([WRITE, TO_OWN], (NAMED,), None, "--to-topic own --config-topic configs-2 --stop"),
+        ([WRITE, TO_OWN], (HERE, THERE), None, None),
+        ([WRITE, TO_OWN], (HERE,), OperatedConnectors(), None),
+        ([WRITE], (HERE,), None, None),
+        ([TO_OWN], (HERE,), None, None),
+        ([WRITE, TO_OWN, OF_ANOTHER], (HERE,), None, None),
+        ([WRITE, OF_ANOTHER], (HERE,), None, None),
+        ([WRITE, COPIED], (HERE,), None, None),
+        ([WRITE, AND_MORE], (HERE,), None, None),
+    ],
+)
+def test_a_connector_that_went_on_is_moved_again_by_a_command_that_moves_nothing_else(steps, places, operated, told):
+    """Any other plan did more than that one command, so it is not named as the way."""
+    plan = Plan("migrate-offsets", 1, tuple(map(PlannedStep, steps)), places, operated)
+    command = moved_again(plan, ("-b", "b:9092"))
+    if told is None:
+        assert command is None
+    else:
+        assert command is not None
+        assert command.startswith("eosctl migrate-offsets -b b:9092 --group-id g ")
+        assert told in command
+
+
+def test_what_was_to_be_committed_and_changed_is_asked_for_again_before_another_plan():
+    changed = transaction(replace(ONGOING, started_ms=6))
+    assert cure([UNENDED], changed).startswith("nothing was committed; ask the owner of the ID again")
+    in_use = replace(transaction(ONGOING), live_owners={S: LiveOwners({("g-c", 0): (TASK,)})})
+    owned = NoLiveOwner(S, ("g-c-0",))
+    assert cure([UNENDED, owned], in_use).startswith("nothing was committed")
+    assert not cure([owned], in_use).startswith("nothing was committed"), "nothing was to be committed"
+    gone = replace(transaction(ONGOING), cluster_ids={S: "b"})
+    assert cure([UNENDED, ClusterIs(S, "a")], gone).startswith("make the plan again")
 
 
 def test_a_connector_that_shows_tasks_although_it_is_stopped_is_to_be_stopped_again():
