@@ -32,6 +32,11 @@ def test_a_topic_that_a_connector_uses() -> None:
     assert (found.kind, found.topic, found.connector, found.task) == (StatusKind.TOPIC, "t-1", "my-orders", 2)
 
 
+@pytest.mark.parametrize("state", [b'["RUNNING"]', b'{"RUNNING":1}', b"null", b"1", b'"running"'])
+def test_a_state_that_is_none_is_an_invalid_status(state: bytes) -> None:
+    assert status(b"status-connector-orders", RUNNING.replace(b'"RUNNING"', state)).reason is not None
+
+
 @pytest.mark.parametrize(
     "key",
     [

@@ -5,7 +5,7 @@ import struct
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -72,6 +72,23 @@ class OtherKafka:
     def answer(self, api_key: int, version: int, frame: bytes) -> bytes:
         """The answer that the client gets, its header included."""
         return frame
+
+
+class HandsOut(OtherKafka):
+    """A broker that advertises other addresses than each of these."""
+
+    def __init__(self, others: Mapping[tuple[str, int], tuple[str, int]]) -> None:
+        self._others = {_encoded(*each): _encoded(*other) for each, other in others.items()}
+
+    def answer(self, api_key: int, version: int, frame: bytes) -> bytes:
+        """The same with the other addresses."""
+        for each, other in self._others.items():
+            frame = frame.replace(each, other)
+        return frame
+
+
+def _encoded(host: str, port: int) -> bytes:
+    return host.encode() + struct.pack(">i", port)
 
 
 class KafkaProxy:

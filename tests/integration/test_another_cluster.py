@@ -1,7 +1,6 @@
 """An address that leads to another real cluster in the middle of a command: cannot tell, or refused and not written."""
 
-import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
@@ -17,7 +16,7 @@ from eosctl.errors import OtherCluster
 from eosctl.model.transactions import TransactionDescription
 from tests.conftest import FreshName
 from tests.faults.commands import Answer, run_command
-from tests.faults.kafka_proxy import Fault, KafkaProxy, OtherKafka, Seen, routed
+from tests.faults.kafka_proxy import Fault, HandsOut, KafkaProxy, Seen, routed
 from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import describe, wire_to
 from tests.integration.producers import complete, create_topic
@@ -137,23 +136,6 @@ def test_the_clients_that_write_records_and_topics_are_of_the_same_cluster(movin
     assert describe(moving.second.bootstrap_servers, [name]) == {name: None}
     same = replace(here, cluster_id=moving.second.cluster_id)
     assert create_with_client(same, topic, partitions=1, replication_factor=1, settings={}, timeout_s=30)
-
-
-class HandsOut(OtherKafka):
-    """A broker that advertises other addresses than each of these."""
-
-    def __init__(self, others: Mapping[tuple[str, int], tuple[str, int]]) -> None:
-        self._others = {_encoded(*each): _encoded(*other) for each, other in others.items()}
-
-    def answer(self, api_key: int, version: int, frame: bytes) -> bytes:
-        """The same with the other addresses."""
-        for each, other in self._others.items():
-            frame = frame.replace(each, other)
-        return frame
-
-
-def _encoded(host: str, port: int) -> bytes:
-    return host.encode() + struct.pack(">i", port)
 
 
 @pytest.mark.variation

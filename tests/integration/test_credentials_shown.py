@@ -12,7 +12,7 @@ from eosctl.model.names import Side
 from eosctl.model.plan import ManualStep, Plan, PlannedStep, PlanTarget
 from eosctl.model.skipped import Skipped
 from eosctl.sources.cluster_reader import OtherClusters, read_producer_cluster, trusting
-from tests.faults.kafka_proxy import KafkaProxy, OtherKafka
+from tests.faults.kafka_proxy import HandsOut, KafkaProxy, OtherKafka
 from tests.faulty_sandbox import Sandbox
 
 pytestmark = pytest.mark.kafka
@@ -38,7 +38,8 @@ class Recorded:
 
     def __init__(self, sandbox: Sandbox) -> None:
         host, _, port = sandbox.sasl_bootstrap_servers.rpartition(":")
-        self.proxy, self.logins = KafkaProxy(host, int(port)), Logins()
+        self.home = host, int(port)
+        self.proxy, self.logins = KafkaProxy(*self.home), Logins()
         self.proxy.other, self.address = self.logins, f"127.0.0.1:{self.proxy.port}"
 
 
@@ -84,6 +85,17 @@ def test_brokers_that_the_user_s_brokers_advertise_are_trusted(recorded, as_user
     advertised = sandbox.sasl_bootstrap_servers
     assert read_producer_cluster([mine, mine], [advertised], "orders") == sandbox.cluster_id
     assert OtherClusters(trusting(mine), 5).cluster_id(frozenset({advertised})) == sandbox.cluster_id
+
+
+def test_a_login_goes_to_the_addresses_that_the_named_broker_hands_out(recorded, as_user, sandbox):
+    """As in every Kafka client: the broker at the named address decides where the password goes."""
+    named = Recorded(sandbox)
+    named.proxy.other = HandsOut({named.home: ("127.0.0.1", recorded.proxy.port)})
+    wire = as_user("tool", named.address)
+    assert wire.cluster_id == sandbox.cluster_id
+    wire.require_one_cluster()
+    assert recorded.logins.users == {"tool"}
+    named.proxy.close()
 
 
 def test_the_target_of_a_move_is_asked_as_the_target_s_user_and_never_as_the_source_s(recorded, as_user, sandbox):
