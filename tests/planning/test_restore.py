@@ -17,12 +17,9 @@ from eosctl.model.migration import (
     MigrationFacts,
     MigrationRequest,
     Move,
-    ReplicationSlot,
-    SourceRead,
-    SourceServer,
 )
 from eosctl.model.names import Side
-from eosctl.model.offsets import ConnectorOffset, OffsetsTopic
+from eosctl.model.offsets import ConnectorOffset, OffsetsTopic, ReplicationSlot, SourceRead, SourceServer
 from eosctl.model.plan import Plan, StopConnector, WriteOffsets, lacking
 from eosctl.model.planned import Planned
 from eosctl.model.preconditions import ConnectorFacts, ConnectorStopped, NoOpenTransaction, TopicNow
