@@ -283,7 +283,7 @@ def test_a_group_that_is_not_that_of_the_workers_is_said_and_nothing_else(
     assert re.search(
         r"it is a worker of Connect group connect-cluster, not of connect-clusterr\n|"
         r"is not the config topic of Connect group connect-clusterr: transactional ID connect-cluster-connect-cluster "
-        r"writes to it, .*\nhint: give the --group-id that is the topic's own, or: give --config-topic",
+        r"writes to it, .*\nhint: give the --group-id that is the topic's own; or give --config-topic",
         ran.stderr,
     )
     data = json.loads(ran.stdout).get("data", {})
