@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.project.sentences import sentences, words
+
 WORDS = {
     r"told|tells|telling": "reports, shows, names",
     r"(?<!cannot )(?<!cannot-)(?<!could not )tell": "report, show, know",
@@ -157,3 +159,40 @@ def test_a_word_of_the_list_is_found(text):
 )
 def test_good_english_is_left_alone(text):
     assert found(text) == []
+
+
+# Sentences: each is short, and its subject is a noun.
+
+
+MOST_WORDS = 30
+MOST_BULLETS = 60
+CLAUSE = re.compile(r"[*_(\"]*(?:What|Whatever|Whose|Who|Those)\b(?!.*\?)")
+"""A clause or a pronoun in place of the subject; a question may begin so."""
+OPENING = re.compile(r"[*_(\"]*Of (?:an?|the|what|this|these|each|every|those|it|two|`)\b")
+
+
+def test_no_sentence_has_more_words_than_a_reader_keeps_in_mind(root: Path):
+    assert [(name, each) for name, each in sentences(root) if words(each) > MOST_WORDS] == []
+
+
+def test_the_subject_of_a_sentence_is_a_noun(root: Path):
+    assert [(name, each) for name, each in sentences(root) if CLAUSE.match(each) or OPENING.match(each)] == []
+
+
+def test_the_changelog_of_a_release_is_short(root: Path):
+    text = (root / "CHANGELOG.md").read_text("utf-8")
+    assert max(release.count("\n- ") for release in text.split("\n## ")) <= MOST_BULLETS
+
+
+@pytest.mark.parametrize("text", ["What it reads", "**What is old** goes.", "Those are left", "Who may read it"])
+def test_a_clause_in_place_of_the_subject_is_found(text):
+    assert CLAUSE.match(text)
+
+
+@pytest.mark.parametrize("text", ["What is wrong?", "Whole files", "Often", "Offsets of a topic"])
+def test_questions_and_nouns_are_no_clauses(text):
+    assert [CLAUSE.match(text), OPENING.match(text)] == [None, None]
+
+
+def test_code_counts_as_one_word():
+    assert words("Run `eosctl fence --prefix a b c` on {topic} now.") == 5

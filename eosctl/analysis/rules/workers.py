@@ -241,8 +241,8 @@ HMAC: Final = "HmacSHA256"
 
 
 LEFT: Final = (
-    "look into the logs of the workers for why they left the group (session.timeout.ms, rebalances), and restart a "
-    "worker that does not come back; if their group.id is another one, give it as --group-id"
+    "find in the workers' logs why they left the group (session.timeout.ms, rebalances), and restart a worker that "
+    "does not come back. If they have another group.id, give it as --group-id"
 )
 """What to do where the group had a leader, and its workers answer and are no members of it."""
 

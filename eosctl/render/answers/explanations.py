@@ -36,8 +36,8 @@ class NextStepRow(Struct, frozen=True):
 
 
 class ExplanationsData(Struct, frozen=True):
-    """All entries for the text, the most specific first; near has similar names if there is no entry. state is the
-    connector's, null without --connector; next has the commands to run for it.
+    """All entries for the text, the most specific first; near has similar names if there is no entry. The connector's
+    state is null without --connector; next has the commands to run for it.
     """
 
     explanations: list[ExplanationRow]
