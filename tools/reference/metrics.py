@@ -9,17 +9,17 @@ from eosctl.model.watch import Alert, Metric
 INTRODUCTION: Final = f"""\
 # Metrics
 
-What [`eosctl watch`](reference/eosctl-watch.md) serves at `/metrics`, in OpenMetrics text, and what `--otlp` pushes
+[`eosctl watch`](reference/eosctl-watch.md) serves these metrics at `/metrics` in OpenMetrics text; `--otlp` pushes them
 under the same names. All are gauges, and times are in seconds since the epoch. Each series has the label `{PROFILE}`
 too: the name of the cluster's profile, empty where none is in use. `eosctl doctor --prometheus` writes those of
 `doctor` without it.
 
-- **What was not read is absent.** A command that could not answer has no series, and `eosctl_unread` names the command,
+- **Unread facts have no series.** A command that could not answer has no series, and `eosctl_unread` names the command,
   the fact and the kind of reason. A count of 0 is there only where all was read that it needs; a larger one is a lower
   bound where something was not. So alert on `eosctl_unread_facts > 0` too, and on `eosctl_last_success_seconds`.
-- **What is too old is absent**: samples that no cycle has replaced for three cycles with their pauses.
-- **The number of series is bounded**: *most* is how many one cluster has of a metric. Of a list the worst are shown,
-  and `eosctl_series_left_out` counts the others. Labels are cut after 200 characters.
+- **Old samples disappear** if no cycle replaced them for three cycles and pauses.
+- **The number of series is bounded**: *most* is how many one cluster has of a metric. A long list shows its worst
+  entries; `eosctl_series_left_out` counts the others. Labels are cut after 200 characters.
 
 | metric | labels | most | |
 |---|---|---|---|
