@@ -262,7 +262,15 @@ def _changed(file: str, source: str, mutant: Mutant, functions: Functions) -> li
     old, new = _outermost(before, mutant.line), _outermost(after, mutant.line)
     if old is None or new is None or old.co_freevars != new.co_freevars:
         return []
-    return [(each, new) for each in functions.get((file, old.co_qualname, old.co_firstlineno), [])]
+    # Those within it that exist already, as what a decorator or a factory made at import, have code of their own.
+    codes = {(each.co_qualname, each.co_firstlineno): each for each in (new, *_all(new))}
+    return [
+        (function, codes[place])
+        for each in (old, *_all(old))
+        if (place := (each.co_qualname, each.co_firstlineno)) in codes
+        for function in functions.get((file, *place), [])
+        if function.__code__.co_freevars == codes[place].co_freevars
+    ]
 
 
 def _outermost(code: CodeType, line: int) -> CodeType | None:
