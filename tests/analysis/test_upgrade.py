@@ -7,14 +7,14 @@ from msgspec.structs import replace
 
 from eosctl.analysis.catalogue.internal_topics import UNCOMMITTED_OFFSET
 from eosctl.analysis.phases import in_force, worker_phases
-from eosctl.analysis.upgrade import check_feature, check_upgrade
+from eosctl.analysis.upgrade import _done, check_feature, check_upgrade
 from eosctl.codecs.connector_files import worker_of
 from eosctl.model.client_roles import ClientRole, ConnectCluster, WorkerConfig
 from eosctl.model.evidence import declared_support
 from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.offsets import SOURCE_SUPPORT, SourceSupport
 from eosctl.model.report import Severity
-from eosctl.model.rules import FeatureLevel, Phase, Verdict
+from eosctl.model.rules import FeatureLevel, Phase, Verdict, WorkerPhase
 from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, not_asked
 from tests.analysis.config_records import Log
 from tests.analysis.evidence import BROKER, FILE, A, B, acls, but, inspection, logged, transactional_id, worker
@@ -52,6 +52,24 @@ def test_a_roll_may_start_when_no_worker_is_two_steps_away(target, phases) -> No
     else:
         assert [(each.id, each.name) for each in check.blockers] == [("EOS018", "two-steps-away")]
         assert all(f"{SUPPORT}=preparing " in step.action for step in check.steps)
+
+
+@pytest.mark.parametrize(
+    ("phases", "target", "done"),
+    [
+        ((), Phase.ENABLED, None),
+        ((Phase.ENABLED,), Phase.ENABLED, True),
+        ((Phase.ENABLED, Phase.PREPARING), Phase.ENABLED, False),
+        ((Phase.ENABLED, Phase.UNKNOWN), Phase.ENABLED, None),
+        ((Phase.PREPARING, Phase.UNKNOWN), Phase.ENABLED, False),
+        ((Phase.PREPARING, Phase.NOT_ENABLED), Phase.PREPARING, None),
+        ((Phase.ENABLED, Phase.NOT_ENABLED), Phase.ENABLED, False),
+    ],
+)
+def test_a_roll_is_done_where_every_worker_is_known_to_be_there(phases, target: Phase, done: bool | None) -> None:
+    """Unknown is not done: who turns exactly-once on believes it, and the next connector is required to have it."""
+    workers = tuple(WorkerPhase(f"http://{number}", phase, "file") for number, phase in enumerate(phases))
+    assert _done(workers, target) is done
 
 
 @pytest.mark.parametrize("phases", list(product(PHASES[:2], repeat=3)))

@@ -22,7 +22,7 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.transaction_ends import AbortRequest, CommitFacts, CommitRequest
 from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import ActiveProducer, Ownership, TaskOwner, TransactionDescription, TransactionState
-from eosctl.model.workers import LiveOwners
+from eosctl.model.workers import LiveOwner, LiveOwners
 from eosctl.planning.transaction_ends import plan_abort, plan_commit
 from eosctl.planning.undo import undo_plan
 
@@ -274,6 +274,25 @@ def test_behind_the_last_epoch_the_next_producer_id_shows_that_it_is_committed()
     state = TransactionState.COMPLETE_COMMIT
     assert "committed already" in objections(ended(state, follows, 2, previous_producer_id=42), last)
     assert "not known by that" in objections(ended(state, follows, 2, previous_producer_id=41), last)
+
+
+AT_WORK = LiveOwners({("sink", 7): (LiveOwner("g", ConnectorTaskId("sink", 7), "w"),)})
+
+
+@pytest.mark.parametrize(
+    ("found", "hint"),
+    [
+        (facts(described=None, logged=None), "eosctl transactions log sink-7 --history"),
+        (facts(described=described(state=TransactionState.EMPTY)), "eosctl transactions log sink-7 --history"),
+        (facts(described=described(producer=ProducerIdAndEpoch(43, 3))), "ask the owner again"),
+        (facts(live=AT_WORK), "start the connector, or end the transaction by"),
+        (facts(after={**PARTS, PLACES[0]: replace(HERE, last_sequence=5)}), "stop the client, or let it commit itself"),
+    ],
+)
+def test_a_commit_that_is_refused_names_who_can_end_the_transaction(found: CommitFacts, hint: str):
+    planned = plan_commit(COMMIT, found)
+    assert planned.objections
+    assert hint in str(planned.hint)
 
 
 def test_no_client_has_the_epoch_that_markers_have():
