@@ -283,6 +283,22 @@ def worst(verdicts: Iterable[AuditVerdict]) -> AuditVerdict:
     return min(verdicts, key=WORST_FIRST.index, default=AuditVerdict.CANNOT_TELL)
 
 
+class JudgedResult(Result, frozen=True):
+    """A result that ends with a verdict: the worst of all that was judged."""
+
+    @property
+    def verdicts(self) -> Iterable[AuditVerdict]:
+        return ()
+
+    @property
+    def verdict(self) -> AuditVerdict:
+        return worst(self.verdicts)
+
+    @property
+    def complete(self) -> bool:
+        return self.verdict is not AuditVerdict.CANNOT_TELL and not self.coverage.gaps
+
+
 class RecordCount(NamedTuple):
     """How many records, as far as it is known; at_most None: no upper bound is known."""
 
@@ -495,7 +511,7 @@ class Witness(NamedTuple):
         return self.records[-1]
 
 
-class AuditReport(Result, frozen=True):
+class AuditReport(JudgedResult, frozen=True):
     """The whole answer of an audit. The same ranges give the same report, whatever engine read them.
 
     sinks are connectors in the timeline that write to no topic of Kafka. earlier is the last run of the same job in the
@@ -531,8 +547,8 @@ class AuditReport(Result, frozen=True):
         return (*reasons, *unread_doubts(self.coverage))
 
     @property
-    def verdict(self) -> AuditVerdict:
-        return worst(each.verdict for each in self.connectors)
+    def verdicts(self) -> Iterable[AuditVerdict]:
+        return (each.verdict for each in self.connectors)
 
     @property
     def reported(self) -> tuple[Finding, ...]:
@@ -566,10 +582,6 @@ class AuditReport(Result, frozen=True):
         return not self.earlier.has(finding) or (
             isinstance(named, list | tuple) and not self.newly_broken.isdisjoint(named)
         )
-
-    @property
-    def complete(self) -> bool:
-        return self.verdict is not AuditVerdict.CANNOT_TELL and not self.coverage.gaps
 
 
 class OffsetsWrite(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from eosctl.model.audit import RangeDigest
-from eosctl.model.report import Finding, FindingKind, Result, Uncertainty
+from eosctl.model.report import FoundResult, Uncertainty
 
 
 class EvidencedTopic(NamedTuple):
@@ -71,7 +71,7 @@ class EvidenceVerdict(StrEnum):
     CANNOT_TELL = "cannot-tell"
 
 
-class VerifiedEvidence(Result, frozen=True, kw_only=True):
+class VerifiedEvidence(FoundResult, frozen=True, kw_only=True):
     """The file at `path`, None where it is none; signer and its trust are None where it has no valid signature.
 
     is_known_signer: the key is one of those given, None: none was given. read_again is whether a cluster was asked.
@@ -83,16 +83,6 @@ class VerifiedEvidence(Result, frozen=True, kw_only=True):
     is_known_signer: bool | None = None
     ranges: tuple[CheckedRange, ...] = ()
     read_again: bool = False
-    findings: tuple[Finding, ...] = ()
-    looked_for: tuple[FindingKind, ...] = ()
-
-    @property
-    def reported(self) -> tuple[Finding, ...]:
-        return self.findings
-
-    @property
-    def kinds(self) -> tuple[FindingKind, ...]:
-        return self.looked_for
 
     @property
     def gone(self) -> tuple[CheckedRange, ...]:

@@ -1,16 +1,16 @@
 """Input and result of a mirror's audit: pairs of partitions, where they differ, and the verdict on each pair."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 
-from eosctl.model.audit import AuditedTopic, AuditVerdict, PartitionBounds, Witness, worst
+from eosctl.model.audit import AuditedTopic, AuditVerdict, JudgedResult, PartitionBounds, Witness
 from eosctl.model.groups import Checkpoint
 from eosctl.model.names import Side, TopicPartition
 from eosctl.model.records import IsolationLevel
-from eosctl.model.report import Finding, FindingKind, Result
+from eosctl.model.report import FoundResult
 from eosctl.model.skipped import Skipped
 
 NO_TIME: Final = -1
@@ -182,31 +182,17 @@ class PairVerdict(Struct, frozen=True):
     reasons: tuple[str, ...] = ()
 
 
-class MirrorReport(Result, frozen=True):
+class MirrorReport(JudgedResult, FoundResult, frozen=True, kw_only=True):
     """The same records give the same report."""
 
     plan: MirrorPlan
     pairs: tuple[PairVerdict, ...]
-    findings: tuple[Finding, ...]
-    looked_for: tuple[FindingKind, ...] = ()
     witnesses: tuple[Witness, ...] = ()
     source_tools: str = ""
 
     @property
-    def reported(self) -> tuple[Finding, ...]:
-        return self.findings
-
-    @property
-    def kinds(self) -> tuple[FindingKind, ...]:
-        return self.looked_for
-
-    @property
-    def verdict(self) -> AuditVerdict:
-        return worst(each.verdict for each in self.pairs)
-
-    @property
-    def complete(self) -> bool:
-        return self.verdict is not AuditVerdict.CANNOT_TELL and not self.coverage.gaps
+    def verdicts(self) -> Iterable[AuditVerdict]:
+        return (each.verdict for each in self.pairs)
 
 
 # How far the comparison of one mirrored pair of partitions has come: what a later run needs to go on there.

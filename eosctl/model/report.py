@@ -269,6 +269,21 @@ class Result(Struct, frozen=True, kw_only=True):
         return replace(self, triage=triage)
 
 
+class FoundResult(Result, frozen=True, kw_only=True):
+    """A result with findings of its own, and the kinds that were looked for."""
+
+    findings: tuple[Finding, ...] = ()
+    looked_for: tuple[FindingKind, ...] = ()
+
+    @property
+    def reported(self) -> tuple[Finding, ...]:
+        return self.findings
+
+    @property
+    def kinds(self) -> tuple[FindingKind, ...]:
+        return self.looked_for
+
+
 def unread_doubts(coverage: Coverage) -> tuple[Uncertainty, ...]:
     return tuple(Uncertainty(None, str(each), needed=True) for each in coverage.gaps)
 

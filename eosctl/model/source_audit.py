@@ -1,14 +1,14 @@
 """A captured table against its topic: columns, points of the source's log, and what the comparison found."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from eosctl.model.audit import AuditVerdict, OffsetRange, worst
-from eosctl.model.report import Finding, FindingKind, Result
+from eosctl.model.audit import AuditVerdict, JudgedResult, OffsetRange
+from eosctl.model.report import FoundResult
 
 
 class ColumnKind(StrEnum):
@@ -145,7 +145,7 @@ class ComparedTable(Struct, frozen=True, kw_only=True):
     queries: int = 0
 
 
-class SourceAuditReport(Result, frozen=True, kw_only=True):
+class SourceAuditReport(JudgedResult, FoundResult, frozen=True, kw_only=True):
     """source names the database without its password."""
 
     as_of: int
@@ -153,21 +153,7 @@ class SourceAuditReport(Result, frozen=True, kw_only=True):
     connector: str | None
     source: str
     tables: tuple[ComparedTable, ...]
-    findings: tuple[Finding, ...] = ()
-    looked_for: tuple[FindingKind, ...] = ()
 
     @property
-    def reported(self) -> tuple[Finding, ...]:
-        return self.findings
-
-    @property
-    def kinds(self) -> tuple[FindingKind, ...]:
-        return self.looked_for
-
-    @property
-    def verdict(self) -> AuditVerdict:
-        return worst(each.verdict for each in self.tables)
-
-    @property
-    def complete(self) -> bool:
-        return self.verdict is not AuditVerdict.CANNOT_TELL and not self.coverage.gaps
+    def verdicts(self) -> Iterable[AuditVerdict]:
+        return (each.verdict for each in self.tables)

@@ -112,7 +112,7 @@ class Auditor:
             for each, known in zip(planned.plan.pairs, going_on, strict=True)
         )
         left = tuple(progress(each, self.end) for each in self.topics) if self.leaves else ()
-        return MirrorReport(planned.plan, judged, ()), left
+        return MirrorReport(plan=planned.plan, pairs=judged), left
 
 
 @pytest.fixture
