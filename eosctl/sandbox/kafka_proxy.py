@@ -7,6 +7,7 @@ nothing; one that ends before it reads the answer has committed without knowing 
 import socket
 import struct
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from enum import StrEnum
@@ -91,7 +92,7 @@ class KafkaProxy:
         self.port: int = self._listener.getsockname()[1]
         self.hold: Hold | None = None
         self._broker: tuple[str, int] | None = None
-        self._open: set[_Connection] = set()
+        self._open: set[Connection] = set()
         self._lock = threading.Lock()
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -110,7 +111,7 @@ class KafkaProxy:
         self._listener.close()
         self.cut()
 
-    def forget(self, connection: "_Connection") -> None:
+    def forget(self, connection: "Connection") -> None:
         with self._lock:
             self._open.discard(connection)
 
@@ -124,21 +125,22 @@ class KafkaProxy:
                 except OSError:
                     client.close()
                     continue
-                connection = _Connection(self, client, broker)
+                connection = _Held(self, client, broker)
                 with self._lock:
                     self._open.add(connection)
                 connection.start()
 
 
-class _Connection:
-    def __init__(self, proxy: KafkaProxy, client: socket.socket, broker: socket.socket) -> None:
-        self._proxy, self._client, self._broker = proxy, client, broker
-        self._answer_held: tuple[bytes, Hold] | None = None
+class Connection(ABC):
+    """A client's connection, and the one to the broker behind it. It is closed when one of the two passes ends."""
+
+    def __init__(self, client: socket.socket, broker: socket.socket) -> None:
+        self._client, self._broker = client, broker
         for each in (client, broker):
             each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def start(self) -> None:
-        for pump in (self._requests, self._answers):
+        for pump in (self.pass_requests, self.pass_answers):
             threading.Thread(target=self._run, args=(pump,), daemon=True).start()
 
     def close(self) -> None:
@@ -146,29 +148,63 @@ class _Connection:
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
             each.close()
-        self._proxy.forget(self)
+
+    def requests(self) -> Iterator[bytes]:
+        """The client's frames, without their sizes."""
+        return _frames(self._client)
+
+    def answers(self) -> Iterator[bytes]:
+        """The broker's frames, without their sizes."""
+        return _frames(self._broker)
+
+    def ask(self, frame: bytes) -> None:
+        self._broker.sendall(struct.pack(">i", len(frame)) + frame)
+
+    def answer(self, frame: bytes) -> None:
+        self._client.sendall(struct.pack(">i", len(frame)) + frame)
+
+    @abstractmethod
+    def pass_requests(self) -> None:
+        """Asks the broker what the client requests."""
+
+    @abstractmethod
+    def pass_answers(self) -> None:
+        """Gives the client what the broker answers."""
 
     def _run(self, pump: Callable[[], None]) -> None:
         with suppress(OSError):
             pump()
         self.close()
 
-    def _requests(self) -> None:
-        for frame in _frames(self._client):
+
+class _Held(Connection):
+    """One on which a commit may be held."""
+
+    def __init__(self, proxy: KafkaProxy, client: socket.socket, broker: socket.socket) -> None:
+        super().__init__(client, broker)
+        self._proxy = proxy
+        self._answer_held: tuple[bytes, Hold] | None = None
+
+    def close(self) -> None:
+        super().close()
+        self._proxy.forget(self)
+
+    def pass_requests(self) -> None:
+        for frame in self.requests():
             hold = self._proxy.hold
             if hold is not None and hold.take(frame):
                 if hold.moment is Moment.BEFORE_COMMIT and not hold.stand():
                     return
                 if hold.moment is Moment.AFTER_COMMIT:
                     self._answer_held = frame[4:8], hold
-            self._broker.sendall(struct.pack(">i", len(frame)) + frame)
+            self.ask(frame)
 
-    def _answers(self) -> None:
-        for frame in _frames(self._broker):
+    def pass_answers(self) -> None:
+        for frame in self.answers():
             held = self._answer_held
             if held is not None and frame[:4] == held[0] and not held[1].stand():
                 return
-            self._client.sendall(struct.pack(">i", len(frame)) + frame)
+            self.answer(frame)
 
 
 def _frames(sock: socket.socket) -> Iterator[bytes]:

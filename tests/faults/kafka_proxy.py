@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from eosctl.clients import kafka_python
+from eosctl.sandbox.kafka_proxy import Connection
 
 THROTTLE_MS = 200
 FETCH = 1
@@ -136,30 +137,23 @@ class KafkaProxy:
                 if self.dead:
                     client.close()
                     continue
-                _Connection(self, client, socket.create_connection(self._broker))
+                _Failing(self, client, socket.create_connection(self._broker)).start()
 
 
-class _Connection:
+class _Failing(Connection):
+    """One on which a request may fail, and other answers may be given."""
+
     def __init__(self, proxy: KafkaProxy, client: socket.socket, broker: socket.socket) -> None:
-        self._proxy, self._client, self._broker = proxy, client, broker
+        super().__init__(client, broker)
+        self._proxy = proxy
         self._throttled: dict[bytes, tuple[int, int]] = {}
         self._asked: dict[bytes, tuple[int, int]] = {}
         self._muted_until = 0.0
         self._last: bytes | None = None
-        for pump in (self._requests, self._answers):
-            threading.Thread(target=self._run, args=(pump,), daemon=True).start()
 
-    def _run(self, pump: Any) -> None:
-        with suppress(OSError):
-            pump()
-        for sock in (self._client, self._broker):
-            with suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
-            sock.close()
-
-    def _requests(self) -> None:
+    def pass_requests(self) -> None:
         stuck = False
-        for frame in _frames(self._client):
+        for frame in self.requests():
             api_key, version = struct.unpack(">hh", frame[:4])
             fault = self._proxy.see(api_key)
             if self._proxy.dead or fault is Fault.CLOSED:
@@ -176,10 +170,10 @@ class _Connection:
                 self._asked[frame[4:8]] = api_key, version
                 passed = self._proxy.other.request(api_key, version, frame)
             if not stuck:
-                self._broker.sendall(struct.pack(">i", len(passed)) + passed)
+                self.ask(passed)
 
-    def _answers(self) -> None:
-        for frame in _frames(self._broker):
+    def pass_answers(self) -> None:
+        for frame in self.answers():
             if self._proxy.dead:
                 return
             throttled = self._throttled.pop(frame[:4], None)
@@ -189,7 +183,7 @@ class _Connection:
             answer = frame if throttled is None else _throttled(frame, *throttled)
             if self._proxy.other is not None and asked is not None:
                 answer = self._proxy.other.answer(*asked, answer)
-            self._client.sendall(struct.pack(">i", len(answer)) + answer)
+            self.answer(answer)
             if frame[:4] == self._last:
                 return
 
@@ -212,24 +206,6 @@ FIRST_FLEXIBLE |= dict.fromkeys((61, 65, 66), 0)
 def is_flexible(api_key: int, version: int) -> bool:
     """Whether requests and answers of this version have tagged fields, in their headers too (KIP-482)."""
     return version >= FIRST_FLEXIBLE.get(api_key, 1 << 15)
-
-
-def _frames(sock: socket.socket) -> Iterator[bytes]:
-    while head := _exactly(sock, 4):
-        frame = _exactly(sock, struct.unpack(">i", head)[0])
-        if frame is None:
-            return
-        yield frame
-
-
-def _exactly(sock: socket.socket, size: int) -> bytes | None:
-    found = bytearray()
-    while len(found) < size:
-        piece = sock.recv(size - len(found))
-        if not piece:
-            return None
-        found += piece
-    return bytes(found)
 
 
 @contextmanager
