@@ -1,10 +1,11 @@
 """Rules about workers, their group, brokers' settings and IDs: each made on one cluster, found, cured and gone."""
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from eosctl.errors import ConfigError
@@ -14,11 +15,16 @@ from tests.integration.config_topic import read_topic
 from tests.integration.doctoring import Doctor, Eosctl, Rest, arguments, file_source
 from tests.integration.kafka_tools import run_kafka_tool
 from tests.integration.producers import create_topic, transactional_producer
+from tests.jvm import jars_of, java_with
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.variation]
 SUPPORT = "exactly.once.source.support"
 GROUP = "connect"
+STRINGS = "org.apache.kafka.connect.storage.StringConverter"
+STANDALONE = "org.apache.kafka.connect.cli.ConnectStandalone"
+LINES = 2
+"""Of the file that a file source begins with."""
 BROKER = {
     "transaction.partition.verification.enable": "false",
     "producer.id.expiration.ms": "60000",
@@ -170,6 +176,66 @@ def test_a_dedicated_mirror_maker_without_internal_rest(cluster: Sandbox, eosctl
     assert cure in doctor.found()[condition]["cure"]
     file.write_text(file.read_text() + "dedicated.mode.enable.internal.rest=true\n")
     doctor.sees_no_more(condition)
+
+
+@pytest.mark.proves("EOS004", "EOS029")
+def test_a_standalone_worker_writes_without_transactions_and_takes_no_empty_part_of_a_list(
+    cluster: Sandbox, eosctl: Eosctl, tmp_path: Path
+) -> None:
+    settings = tmp_path / "standalone.properties"
+    converters = "".join(f"{each}.converter={STRINGS}\n" for each in ("key", "value"))
+    settings.write_text(
+        f"bootstrap.servers={cluster.bootstrap_servers}\nlisteners=http://127.0.0.1:0\n{converters}{SUPPORT}=enabled\n"
+        f"plugin.path={jars_of(cluster).plugin_path}\noffset.storage.file.filename={tmp_path / 'offsets'}\n"
+    )
+    connector = tmp_path / "alone.properties"
+    config = {"name": "alone", **file_source(tmp_path, "alone")}
+    connector.write_text("".join(f"{key}={value}\n" for key, value in config.items()))
+    command = [*java_with(jars_of(cluster)), STANDALONE, settings, connector]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as worker:
+        try:
+            eventually(lambda: end_of(cluster, config["topic"]) >= LINES, "the lines of the file", deadline_s=120)
+        finally:
+            worker.kill()
+    assert end_of(cluster, config["topic"]) == LINES, "no marker ends a transaction"
+    doctor = by_files(cluster, eosctl, settings)
+    standalone = ("EOS029", str(settings))
+    told = doctor.sees(standalone)[standalone]
+    assert f"{SUPPORT}=enabled has no effect" in told["message"]
+
+    reporter = "metric.reporters=org.apache.kafka.common.metrics.JmxReporter"
+    settings.write_text(f"{settings.read_text()}{reporter},\n")
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert ended.returncode != 0
+    assert "values must not be empty" in ended.stdout + ended.stderr
+    refused = ("EOS004", str(settings))
+    assert "remove the empty part of metric.reporters" in doctor.sees(refused)[refused]["cure"]
+    changed(settings, f"{reporter},", reporter)
+    doctor.sees_no_more(refused)
+
+
+def end_of(cluster: Sandbox, topic: str) -> int:
+    """The high watermark of its first partition; 0 while there is no such topic."""
+    consumer = Consumer({"bootstrap.servers": cluster.bootstrap_servers, "group.id": "ends"})
+    try:
+        return int(consumer.get_watermark_offsets(TopicPartition(topic, 0), 10)[1])
+    except KafkaException:
+        return 0
+    finally:
+        consumer.close()
+
+
+@pytest.mark.proves("EOS123")
+def test_long_transactions_on_the_offsets_topic_that_all_connectors_share(
+    rest: Rest, doctor: Doctor, tmp_path: Path
+) -> None:
+    condition = ("EOS123", "long")
+    rest.put("long", file_source(tmp_path, "long") | {"producer.override.transaction.timeout.ms": "600000"})
+    rest.await_tasks("long")
+    assert "migrate-offsets --connector long" in doctor.sees(condition)[condition]["cure"]
+    rest.put("long", file_source(tmp_path, "long"))
+    doctor.sees_no_more(condition)
+    rest.delete("long")
 
 
 @pytest.mark.proves("EOS011", "EOS020", "EOS021", "EOS050")

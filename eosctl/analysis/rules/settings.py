@@ -6,7 +6,7 @@ from typing import Final
 from eosctl.analysis.catalogue import connect as kinds
 from eosctl.analysis.catalogue import transactions
 from eosctl.analysis.client_configs import clients_of, servers_elsewhere
-from eosctl.analysis.connect_requests import put_config
+from eosctl.analysis.connect_requests import for_connector, put_config
 from eosctl.analysis.rules.workers import STANDALONE_OFFSETS
 from eosctl.model.client_roles import ClientRole
 from eosctl.model.connectors import OFFSETS_TOPIC
@@ -98,7 +98,6 @@ RULES: Final = (
         "Is every worker one of a Connect cluster, which alone can do exactly-once?",
         needs=("worker_files",),
         check=_standalone,
-        unproven="a standalone worker starts no tasks in transactions; it is decided from its file, made by hand",
     ),
     Rule(
         transactions.WORKER_TIMEOUTS,
@@ -112,7 +111,6 @@ RULES: Final = (
         "Will workers of 4.2 and newer accept the lists in the workers' files?",
         needs=("worker_files",),
         check=_lists,
-        unproven="it is decided from the workers' files alone, on evidence made by hand",
     ),
 )
 
@@ -234,7 +232,7 @@ def _long_on_shared(evidence: Evidence) -> Iterator[Finding]:
                     f"its transactions may stay open for {lasting(longest)} ({TIMEOUT}={longest}), and tasks of "
                     f"{first_few(others)} read the same offsets topic to its end when they start"
                 )
-                cure = f"{kinds.LONG_ON_SHARED.fix}: {put_config(name, evidence.versions)}"
+                cure = f"{for_connector(kinds.LONG_ON_SHARED.fix, name)}: {put_config(name, evidence.versions)}"
                 yield kinds.LONG_ON_SHARED.finding(name, message, {"transaction_timeout_ms": longest}, cure=cure)
 
 
@@ -252,6 +250,5 @@ TOPIC_RULES: Final = (
         "Does a transaction that hangs hold back its own connector alone?",
         needs=("inspection",),
         check=_long_on_shared,
-        unproven="a worker has to be lost for minutes; it is decided from configs, on evidence made by hand",
     ),
 )

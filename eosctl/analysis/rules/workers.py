@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from eosctl.analysis.catalogue import connect
 from eosctl.analysis.catalogue import connect as kinds
 from eosctl.analysis.client_configs import connector_config, override_policy
+from eosctl.analysis.connect_requests import for_connector
 from eosctl.model.client_properties import split_list
 from eosctl.model.client_roles import WorkerConfig, as_properties, class_name, server_set
 from eosctl.model.config_topic import RecordKind
@@ -703,7 +704,8 @@ def _answers_differ(evidence: Evidence) -> Iterator[Finding | Skipped]:
         if len(set(answer.answers.values())) > 1:
             said = (f"{url} {_said(each)}" for url, each in answer.answers.items())
             message = f"whether it supports exactly-once depends on the worker: {', '.join(said)}"
-            yield connect.ANSWERS_DIFFER.finding(name, message, {"messages": answer.answers})
+            cure = for_connector(connect.ANSWERS_DIFFER.fix, name)
+            yield connect.ANSWERS_DIFFER.finding(name, message, {"messages": answer.answers}, cure=cure)
 
 
 def _said(messages: tuple[str, ...]) -> str:
