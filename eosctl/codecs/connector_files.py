@@ -289,6 +289,8 @@ _KEPT: Final = re.compile(
     r"|offset\.storage\.file\.filename|listeners|rest\.advertised\.(?:host\.name|port|listener)"
     r"|connector\.client\.config\.override\.(?:policy|allowlist)"
     r"|inter\.worker\.(?:signature\.algorithm|verification\.algorithms)"
+    r"|task\.shutdown\.graceful\.timeout\.ms|rebalance\.timeout\.ms|worker\.sync\.timeout\.ms"
+    r"|config\.providers|metric\.reporters|plugin\.path|rest\.extension\.classes|ssl\.(?:cipher\.suites|enabled\.protocols)"
 )
 _OF_CLIENTS: Final = ("producer.", "consumer.", "admin.")
 _DEFAULT_PORT: Final = "8083"

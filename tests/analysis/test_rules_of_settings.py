@@ -2,6 +2,9 @@
 
 import pytest
 
+from eosctl.analysis.rules.settings import DEFAULTS_MS, LISTS, SOURCE_SUPPORT, STANDALONE_OFFSETS
+from eosctl.analysis.rules.workers import POLICY, POLICY_PREFIX, SIGNATURE, VERIFICATION
+from eosctl.codecs.connector_files import decode_worker_properties
 from eosctl.model.acls import AclBinding, Operation, PatternType, ResourcePattern, ResourceType, topic
 from eosctl.model.groups import ConnectGroup, GroupMember
 from eosctl.model.report import Severity
@@ -179,3 +182,15 @@ def test_an_acl_binding_reads_as_the_command_that_removes_it() -> None:
     [found] = answer("EOS144", but(acl_in_force=other_writer("User:eve", "cfg", prefixed))).findings
     assert "--operation Write --resource-pattern-type prefixed --transactional-id g-`" in found.cure
     assert str(AclBinding("User:eve", Operation.WRITE, prefixed)) in found.message
+
+
+def test_every_setting_that_a_rule_judges_is_kept_when_a_workers_file_is_read() -> None:
+    judged = {
+        **dict.fromkeys(LISTS, "a,"),
+        **dict.fromkeys(DEFAULTS_MS, "1"),
+        STANDALONE_OFFSETS: "f",
+        SOURCE_SUPPORT: "x",
+    }
+    judged |= {SIGNATURE: "HmacSHA1", VERIFICATION: "HmacSHA1", POLICY: "None", f"{POLICY_PREFIX}allowlist": "acks"}
+    text = "".join(f"{key}={value}\n" for key, value in judged.items())
+    assert decode_worker_properties(text, "worker.properties") == judged
