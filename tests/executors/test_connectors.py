@@ -400,7 +400,7 @@ def test_a_connector_is_configured_with_the_changes_and_with_nothing_else():
 def test_a_connector_that_does_not_exist_is_not_created_unless_the_plan_copies_one():
     with pytest.raises(Refused, match="connector orders does not exist"):
         configured(Connect())
-    with pytest.raises(Refused, match="connector pattern, whose config is to be copied, does not exist"):
+    with pytest.raises(Refused, match=r"connector pattern, .*, does not exist"):
         configured(Connect(), "pattern")
     old = Connect(version="3.6.2", configs={"pattern": CONFIG})
     with pytest.raises(Unsupported, match=r"needs Connect 3\.7\.0"):

@@ -127,7 +127,7 @@ def test_offsets_are_written_over_those_of_the_plan_and_over_no_others(write, st
     """Those of after the plan were written by an earlier run; whatever else is there, a task wrote meanwhile."""
     topic = Topic(now)
     if outcome == "refused":
-        with pytest.raises(Refused, match="the offsets of connector orders in topic offsets changed meanwhile"):
+        with pytest.raises(Refused, match="the offsets of connector orders in topic offsets changed"):
             write(topic, step)
     else:
         words = {
