@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import partial
 from io import StringIO
-from itertools import chain
+from itertools import chain, groupby
 from typing import Any, Final, assert_never
 
 from msgspec.structs import replace
@@ -297,7 +297,7 @@ def _table(rows: Tree, block: Table, page: Page) -> Iterator[str]:
         lone = _with_long_names(lines, page.width)
         widths = fit([headers, *_beside(lines, lone)], page.width) if lone else None
     if widths is None or _is_taller(_beside(lines, lone), widths, columns, page):
-        yield from _expanded(lines, columns, page)
+        yield from _grouped(lines, columns, page) or _expanded(lines, columns, page)
     else:
         aligns = [column.align for column in columns]
         yield from rows_of_lines(headers, [HEADING] * len(columns), widths, aligns, page)
@@ -368,6 +368,31 @@ def _telling(
     kept = [number for number in kept if number not in alike]
     said = ", ".join(f"{columns[number].header} {lines[0][number]}" for number in alike)
     return tuple(columns[number] for number in kept), [[line[number] for number in kept] for line in lines], said
+
+
+def _grouped(lines: list[list[str]], columns: tuple[Column, ...], page: Page) -> list[str]:
+    """The rows under their first cell, where rows share it, without the values that all have, which are said once.
+
+    Nothing where the page is too narrow for that, too.
+    """
+    if page.width is None or len({cells[0] for cells in lines}) > len(lines) // 2:
+        return []
+    alike = [number for number in range(2, len(columns)) if len({cells[number] for cells in lines}) == 1]
+    kept = [number for number in range(1, len(columns)) if number not in alike]
+    headers, aligns = [columns[number].header for number in kept], [columns[number].align for number in kept]
+    rows = [[cells[number] for number in kept] for cells in lines]
+    widths = fit([headers, *rows], page.width - len(INDENT))
+    if widths is None:
+        return []
+    text = [page.paint(columns[0].header, HEADING)]
+    text += (INDENT + line for line in rows_of_lines(headers, [HEADING] * len(headers), widths, aligns, page))
+    for first, group in groupby(zip(lines, rows, strict=True), key=lambda each: each[0][0]):
+        text += (page.paint(line, columns[0].tones.get(first)) for line in fold(first, page.width))
+        for _, cells in group:
+            styles = [columns[number].tones.get(value) for number, value in zip(kept, cells, strict=True)]
+            text += (INDENT + line for line in rows_of_lines(cells, styles, widths, aligns, page))
+    said = ", ".join(f"{columns[number].header} {lines[0][number]}" for number in alike)
+    return [*text, *(fold(f"all of these: {said}", page.width) if said else ())]
 
 
 def _expanded(lines: list[list[str]], columns: tuple[Column, ...], page: Page) -> Iterator[str]:

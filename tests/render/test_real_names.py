@@ -197,3 +197,25 @@ def test_one_long_name_stands_above_its_row_and_the_others_stay_a_table() -> Non
         "payments  source      3  runs",
     ]
     assert lines(rows[1], rows[1] | {"count": 1}, rows[2], width=60)[0] == f"NAME   {name}"
+
+
+def test_rows_that_share_their_first_cell_stand_below_it_where_the_page_is_too_narrow() -> None:
+    columns = tuple(Column(name.upper(), name) for name in ("who", "does", "what"))
+    table = Table("rows", (*columns, Column("STATE", "state", tones={"unknown": Tone.WARN})))
+    rows = [
+        {"who": who, "does": does, "what": f"connect-cluster-{does.lower()}-0", "state": "unknown"}
+        for who in ("User:connect-worker", "User:b")
+        for does in ("Read", "Write")
+    ]
+    text = text_of(Document("k", {"rows": rows}, blocks=(table,)), Output.TABLE, Page(40, colour=False))
+    assert text.splitlines() == [
+        "WHO",
+        "  DOES   WHAT",
+        "User:connect-worker",
+        "  Read   connect-cluster-read-0",
+        "  Write  connect-cluster-write-0",
+        "User:b",
+        "  Read   connect-cluster-read-0",
+        "  Write  connect-cluster-write-0",
+        "all of these: STATE unknown",
+    ]
