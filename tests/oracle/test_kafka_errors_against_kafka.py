@@ -62,7 +62,7 @@ def test_kafkas_messages_are_explained_without_their_class_and_no_word_of_them_i
     explained = {version: len(each.messages) for version, each in printed.items()}
     for each in printed.values():
         assert [text for text in each.messages.values() if not explain_error(text) or names_in(text)] == []
-    page = (Path(__file__).parents[2] / "docs/connectors.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/dev/explained.md").read_text()
     assert explained == {
         each[0]: int(each[1]) for each in re.findall(r"^\| (\d\.\d\.\d) \| (\d+) \|", page, re.MULTILINE)
     }

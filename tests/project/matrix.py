@@ -1,6 +1,6 @@
 """The page of tested Kafka versions, from what `make matrix` saw.
 
-    python -m tests.project.matrix VERSION,… build/matrix.xml…   write docs/matrix.json and docs/versions.md
+    python -m tests.project.matrix VERSION,… build/matrix.xml…   write docs/matrix.json and docs/dev/versions.md
 
 The results are pytest's JUnit files; of several, an area counts as the last one has it. A test belongs to the version
 in its parameters; those without one run on the default version in `make test` and are not counted here. The columns of
@@ -20,7 +20,7 @@ from tests.side_by_side import version_of
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULT = Path("docs", "matrix.json")
-PAGE = Path("docs", "versions.md")
+PAGE = Path("docs", "dev", "versions.md")
 
 Result = Mapping[str, Any]
 Column = dict[str, dict[str, int]]

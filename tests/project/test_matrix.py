@@ -29,7 +29,7 @@ PASSING = JUNIT.replace('<failure message="no"/>', "").replace('<error message="
 @pytest.fixture
 def keep(tmp_path):
     """Keeps what a run of these versions left, and returns the exit code, the table and the notes below the title."""
-    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "dev").mkdir(parents=True)
 
     def kept(versions, *junits):
         files = [tmp_path / f"{number}.xml" for number in range(len(junits))]

@@ -8,9 +8,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from tests.spark.standalone import PAGE, ROOT
+from tests.spark.standalone import ROOT
 
 RESULTS = ROOT / "docs" / "spark.json"
+TABLE = ROOT / "docs" / "dev" / "spark.md"
 PART = re.compile(r"(<!-- clusters -->\n).*?(<!-- end -->)", re.DOTALL)
 KEY = ("master", "deploy_mode", "fault")
 COLUMNS = {
@@ -60,4 +61,4 @@ def with_clusters(page: str, rows: Sequence[Row]) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(with_clusters(PAGE.read_text("utf-8"), kept_rows()), "utf-8")
+    TABLE.write_text(with_clusters(TABLE.read_text("utf-8"), kept_rows()), "utf-8")

@@ -24,7 +24,7 @@ from eosctl.spark.worker_daemon import prefer_installed
 from tests.faulty_sandbox import Sandbox
 from tests.integration.access import allowed
 from tests.spark.audited_cluster import OFFSETS, OUTPUT, AuditedCluster
-from tests.spark.spark_table import kept_rows, part, with_clusters
+from tests.spark.spark_table import TABLE, kept_rows, part, with_clusters
 from tests.spark.standalone import BUNDLED, PAGE, printed_submissions
 
 USER = "tool"
@@ -259,7 +259,7 @@ ROW = {
 
 
 def test_the_page_has_what_was_seen_last():
-    page = PAGE.read_text("utf-8")
+    page = TABLE.read_text("utf-8")
 
     assert with_clusters(page, kept_rows()) == page
 
