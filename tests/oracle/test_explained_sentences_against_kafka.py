@@ -71,5 +71,6 @@ def test_the_page_says_how_many_of_kafkas_sentences_are_explained(said: dict[str
     every = set().union(*said.values())
     known = {each for each in every if any(pattern.matches(filled(each)) for pattern in ERROR_PATTERNS)}
     counted = {version: str(len(each & known)) for version, each in said.items()}
-    rows = re.findall(r"^\| (\d\.\d\.\d) \| \d+ \| (\d+) \|$", (ROOT / "docs/dev/explained.md").read_text(), re.MULTILINE)
+    page = (ROOT / "docs/dev/explained.md").read_text()
+    rows = re.findall(r"^\| (\d\.\d\.\d) \| \d+ \| (\d+) \|$", page, re.MULTILINE)
     assert dict(rows) == counted
