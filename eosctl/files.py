@@ -53,6 +53,7 @@ OFFSETS: Final = FileKind("offsets", 256 * MIB)
 SNAPSHOT: Final = FileKind("the snapshot", 64 * MIB)
 CHECKPOINT: Final = FileKind("the checkpoint", 256 * MIB)
 """A line for each partition of a broker."""
+PRODUCER_STATE: Final = FileKind("the broker's file", 256 * MIB)
 RECORDS: Final = FileKind("the records", 64 * MIB)
 IDS: Final = FileKind("--ids-file", 1 << 16)
 EVIDENCE: Final = FileKind("the evidence file", 1024 * MIB)

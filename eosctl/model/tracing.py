@@ -134,12 +134,44 @@ class LoggedTransaction(Struct, frozen=True):
         return self.decided_ms is not None and self.decided_ms - slack_ms <= time_ms and not after
 
 
+class AbortedTransaction(NamedTuple):
+    """An aborted transaction in one partition: its first offset, and its marker's."""
+
+    producer_id: int
+    first: int
+    marker: int
+
+
+class OpenTransaction(NamedTuple):
+    """A transaction without a marker in one partition, and where it begins there."""
+
+    producer: ProducerIdAndEpoch
+    first: int
+
+
+class ProducerState(Struct, frozen=True):
+    """A partition's transactions by what its broker keeps beside the segments; Skipped where that is not known.
+
+    aborted are those of the transaction indexes from the log start on; unindexed have an abort marker and are in no
+    index, so that a broker with these files sends their records to consumers that read committed. opened are open at
+    the end of the log, by the last producer snapshot, taken before snapshot_offset, and the segments behind it; by all
+    segments where that is None.
+    """
+
+    topic_partition: TopicPartition
+    aborted: tuple[AbortedTransaction, ...] | Skipped
+    unindexed: tuple[AbortedTransaction, ...]
+    opened: tuple[OpenTransaction, ...] | Skipped
+    snapshot_offset: int | None
+
+
 class Trace(Result, frozen=True, kw_only=True):
     """One record, its transaction, and all that this touched.
 
     transactional_id is None where the holder of the producer ID is unknown. logged is the transaction in the
     transaction log, Skipped with the reason where that does not have it: then the partitions are those where its
-    producer is known. extents are the partitions that were read, unread the others.
+    producer is known. extents are the partitions that were read, unread the others. producer_state is of the record's
+    partition, None where a cluster was asked.
     """
 
     as_of: int
@@ -150,6 +182,7 @@ class Trace(Result, frozen=True, kw_only=True):
     logged: LoggedTransaction | Skipped | None = None
     extents: tuple[Extent, ...] = ()
     offsets: tuple[CommittedOffset, ...] = ()
+    producer_state: ProducerState | None = None
     unread: Mapping[TopicPartition, Skipped] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 

@@ -33,6 +33,7 @@ from eosctl.model.tracing import (
     Found,
     LoggedTransaction,
     NoRecord,
+    ProducerState,
     Trace,
     TracedRecord,
     Written,
@@ -287,6 +288,9 @@ class Places(Protocol):
     def known_to(self, producer_id: int) -> Sequence[TopicPartition]:
         """Partitions in which the producer may have written."""
 
+    def producer_state(self, place: TopicPartition) -> ProducerState | None:
+        """What a broker keeps beside the partition's segments; None where a cluster is asked."""
+
 
 class LivePlaces:
     """A cluster."""
@@ -342,6 +346,9 @@ class LivePlaces:
         found = self._reader.producers(self._reader.partitions({}), quiet=True)
         return [each.topic_partition for each in found.producers if each.producer.producer_id == producer_id]
 
+    def producer_state(self, place: TopicPartition) -> None:
+        """No request asks for it."""
+
 
 class _Listed(Struct, frozen=True):
     names: Mapping[int, str]
@@ -374,6 +381,9 @@ class DirectoryPlaces:
 
     def known_to(self, producer_id: int) -> Sequence[TopicPartition]:
         return [each for each in self.segments.all if each.topic not in INTERNAL]
+
+    def producer_state(self, place: TopicPartition) -> ProducerState:
+        return self.segments.producer_state(place)
 
 
 PLACE: Final = re.compile(
@@ -552,8 +562,11 @@ def trace(session: Session, request: TraceRequest) -> Trace:
 
 
 def _answer(places: Places, record: TracedRecord | NoRecord) -> Trace:
-    coverage = places.coverage + _gaps(record, (), {})
-    return Trace(as_of=places.as_of, cluster_id=places.cluster_id, record=record, coverage=coverage)
+    state = places.producer_state(record.topic_partition)
+    coverage = places.coverage + _gaps(record, (), {}) + _unknown(state)
+    return Trace(
+        as_of=places.as_of, cluster_id=places.cluster_id, record=record, producer_state=state, coverage=coverage
+    )
 
 
 class _Tracing:
@@ -622,6 +635,7 @@ class _Tracing:
         offsets, lost = self._offsets(producer, extents.values())
         unread |= lost
         name = holder if holder is not None else self._places.holder(producer.producer_id)
+        state = self._places.producer_state(place)
         return Trace(
             as_of=self._places.as_of,
             cluster_id=self._places.cluster_id,
@@ -631,9 +645,10 @@ class _Tracing:
             logged=logged,
             extents=tuple(extents[each] for each in sorted(extents)),
             offsets=offsets,
+            producer_state=state,
             unread=unread,
             notes=(*(f"not read: {each}" for each in others.damages), *self._places.notes),
-            coverage=self._places.coverage + _gaps(record, extents.values(), unread),
+            coverage=self._places.coverage + _gaps(record, extents.values(), unread) + _unknown(state),
         )
 
     def _logged(
@@ -711,3 +726,18 @@ def _gaps(
         elif each.found is Found.NONE and each.marker is None:
             found.append(Unread(what, "within the limit there is no record and no marker of it", Cause.UNKNOWN))
     return Coverage((), tuple(found))
+
+
+def _unknown(state: ProducerState | None) -> Coverage:
+    """Facts beside the record's own: its answer is whole without them."""
+    if state is None:
+        return Coverage()
+    facts = {"aborted transactions": state.aborted, "open transactions": state.opened}
+    return Coverage(
+        (),
+        tuple(
+            Unread(f"the {what} of {state.topic_partition}", fact.reason, fact.cause, needed=False)
+            for what, fact in facts.items()
+            if isinstance(fact, Skipped)
+        ),
+    )

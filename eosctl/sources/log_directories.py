@@ -2,6 +2,8 @@
 
     <topic>-<partition>/00000000000000000000.log       batches from that offset on
     <topic>-<partition>/00000000000000000000.log.swap  what a cleaner puts in the place of segments
+    <topic>-<partition>/00000000000000000000.txnindex  aborted transactions whose markers are in this segment
+    <topic>-<partition>/00000000000000000042.snapshot  the producers before that offset
     <topic>-<partition>/partition.metadata             version: 0, topic_id: <ID> (KIP-516)
 
 1. No broker reports which transactions were aborted, so the segments are gone through twice: once for their markers.
@@ -19,15 +21,16 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple, Self
+from typing import BinaryIO, Final, NamedTuple, Self, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from eosctl.codecs.producer_state import decode_producer_snapshot, decode_transaction_index
 from eosctl.codecs.record_batches import (
     HEADER,
     LENGTH_AT,
@@ -46,14 +49,18 @@ from eosctl.codecs.record_batches import (
     next_batch,
 )
 from eosctl.codecs.transaction_log import decode_log_record
-from eosctl.errors import ConfigError, Undecodable, UsageError
-from eosctl.files import CHECKPOINT, open_file, read_bounded
+from eosctl.errors import ConfigError, Undecodable, Unsupported, UsageError
+from eosctl.files import CHECKPOINT, PRODUCER_STATE, open_file, read_bounded, read_content
 from eosctl.model.audit import AuditPlan, OffsetRange
-from eosctl.model.names import TRANSACTION_LOG, TopicPartition
+from eosctl.model.names import TRANSACTION_LOG, ProducerIdAndEpoch, TopicPartition
 from eosctl.model.records import Record
+from eosctl.model.skipped import Skipped
 from eosctl.model.topics import PartitionOffsets
+from eosctl.model.tracing import AbortedTransaction, OpenTransaction, ProducerState
 from eosctl.model.transaction_log import LogRecord
 from eosctl.sources.audit_log import ControlBatch, DataBatch, LogItem, LogSource
+
+T = TypeVar("T")
 
 # Checkpoint files of a broker's log directory: what it keeps about partitions beside their segments.
 #
@@ -272,12 +279,6 @@ SHORTER: Final = "the last segment was truncated before it was read"
 TOPIC_ID: Final = re.compile(r"^topic_id:\s*(\S+)$", re.MULTILINE)
 
 
-class AbortedTransaction(NamedTuple):
-    producer_id: int
-    first: int
-    marker: int
-
-
 class PartitionSegments(Struct, frozen=True):
     """The segments of one partition, and what their markers say.
 
@@ -460,6 +461,101 @@ class _Log:
             yield DamagedOffsets(reached, self._end, SHORTER)
 
 
+# What a broker keeps of a partition's producers beside its segments.
+#
+# 1. A segment without aborted transactions has no transaction index, or an empty one. So where an index is missing, the
+#    offset index or the time index of the segment, which every segment has, must show that indexes were copied at all.
+# 2. A broker writes a producer snapshot when it begins a segment and when it stops, and what follows is in the
+#    segments. It starts from the last one that is not beyond the end of the log.
+# 3. Compaction removes an abort marker later than its data, so there a marker without its entry proves nothing.
+
+
+SNAPSHOT: Final = re.compile(r"(?P<offset>\d{20})\.snapshot")
+
+
+def read_producer_state(segments: PartitionSegments) -> ProducerState:
+    """Raises Undecodable for a damaged file, ConfigError for one that cannot be read."""
+    aborted = _or_unknown(lambda: _indexed(segments))
+    within = range(segments.log_start_offset, segments.end_offset + 1)
+    found = {each.offset: each.path for each in _snapshots(segments) if each.offset in within}
+    last = max(found, default=None)
+    known = frozenset() if isinstance(aborted, Skipped) else {(each.producer_id, each.marker) for each in aborted}
+    is_known = not isinstance(aborted, Skipped) and not segments.cleaned
+    return ProducerState(
+        segments.topic_partition,
+        aborted,
+        tuple(each for each in segments.aborted if is_known and (each.producer_id, each.marker) not in known),
+        _or_unknown(lambda: _opened(segments, last, None if last is None else found[last])),
+        last,
+    )
+
+
+def _or_unknown(read: Callable[[], T | Skipped]) -> T | Skipped:
+    """What another version of a file holds is not known; damage is an error."""
+    try:
+        return read()
+    except Unsupported as error:
+        return Skipped.of(error)
+
+
+def _indexed(segments: PartitionSegments) -> tuple[AbortedTransaction, ...] | Skipped:
+    found: list[AbortedTransaction] = []
+    for path in segments.paths:
+        index = _beside(path, "txnindex")
+        if index.exists():
+            base = _base(path)
+            entries = _decoded(index, partial(decode_transaction_index, base_offset=base))
+            found += [AbortedTransaction(*each[:3]) for each in entries]
+        elif not any(_beside(path, other).exists() for other in ("index", "timeindex")):
+            return Skipped(f"beside the segment {path} are no index files")
+    return tuple(each for each in found if each.marker >= segments.log_start_offset)
+
+
+def _beside(segment: Path, suffix: str) -> Path:
+    return segment.with_name(segment.name.replace(".log", f".{suffix}", 1))
+
+
+class _Snapshot(NamedTuple):
+    offset: int
+    path: Path
+
+
+def _snapshots(segments: PartitionSegments) -> list[_Snapshot]:
+    paths = segments.paths[0].absolute().parent.glob("*.snapshot")
+    return [_Snapshot(int(match["offset"]), path) for path in paths if (match := SNAPSHOT.fullmatch(path.name))]
+
+
+def _opened(
+    segments: PartitionSegments, start: int | None, snapshot: Path | None
+) -> tuple[OpenTransaction, ...] | Skipped:
+    """By the snapshot of the producers before start, and the segments from there on."""
+    found: dict[int, OpenTransaction] = {}
+    if snapshot is None and segments.log_start_offset > 0:
+        return Skipped("no producer snapshot is there, and the log starts behind its first offset")
+    for each in () if snapshot is None else _decoded(snapshot, decode_producer_snapshot):
+        if each.transaction_start_offset is not None:
+            found[each.producer.producer_id] = OpenTransaction(each.producer, each.transaction_start_offset)
+    place, begin = segments.topic_partition, segments.log_start_offset if start is None else start
+    for item in read_segments(segments, OffsetRange(*_name(place), begin, segments.end_offset, settled=False)):
+        if isinstance(item, DamagedOffsets):
+            return Skipped(f"offsets {item.offset} to {item.next_offset - 1} are damaged: {item.reason}")
+        header = item.batch.header
+        if isinstance(item, ControlBatch) and item.marker is not None:
+            found.pop(header.producer_id, None)
+        elif isinstance(item, DataBatch) and header.is_transactional:
+            producer = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
+            found.setdefault(header.producer_id, OpenTransaction(producer, header.base_offset))
+    return tuple(sorted(found.values(), key=lambda each: each.first))
+
+
+def _decoded(path: Path, decode: Callable[[bytes], T]) -> T:
+    """Errors of the codec, with the file's name."""
+    try:
+        return decode(read_content(path, PRODUCER_STATE))
+    except (Undecodable, Unsupported) as error:
+        raise type(error)(f"{path}: {error.message}") from error
+
+
 def read_transaction_log_segments(partitions: Iterable[PartitionSegments]) -> Iterator[LogRecord]:
     """The records of these partitions of `__transaction_state`. Raises Undecodable for a record that is none of it."""
     for each in partitions:
@@ -533,6 +629,9 @@ class SegmentLog:
     def transaction_log(self) -> Iterator[LogRecord]:
         places = [each for each in self.all if each.topic == TRANSACTION_LOG]
         return read_transaction_log_segments([self._segments(each) for each in places])
+
+    def producer_state(self, place: TopicPartition) -> ProducerState:
+        return read_producer_state(self._segments(place))
 
     def _segments(self, place: TopicPartition) -> PartitionSegments:
         if place not in self.all:

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
+from aiokafka.record.util import calc_crc32c
 from cryptography.hazmat.primitives import serialization as form
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -51,6 +52,7 @@ from eosctl.codecs.ledger import (
 )
 from eosctl.codecs.offsets_topic import decode_kip875, decode_offsets_key, decode_offsets_value
 from eosctl.codecs.plan import decode_journal, decode_plan, encode_plan
+from eosctl.codecs.producer_state import decode_producer_snapshot, decode_transaction_index
 from eosctl.codecs.profiles import decode_profiles
 from eosctl.codecs.properties import decode_properties
 from eosctl.codecs.record_batches import (
@@ -215,6 +217,7 @@ CLASS = (
     + struct.pack(">HHHHHHHHHHIHH", 1, 1, 3, 0, 0, 1, 1, 2, 4, 1, 2, 0, 0)
 )  # fmt: skip
 ASSIGNED = struct.pack(">hhh1sh10sqih1sii", 1, 0, 1, b"l", 10, b"http://a:1", 5, 1, 1, b"c", 1, 0)
+PRODUCERS = struct.pack(">iqhiqiqiq", 1, 7, 2, 9, 40, 0, 1, 3, 38)
 JSON_KEY = b'["orders",{"filename":"/data/orders.csv"}]'
 CODECS: dict[str, tuple[Callable[[bytes], Any], Sequence[bytes]]] = {
     "offsets key": (decode_offsets_key, [JSON_KEY, b'["a",null]']),
@@ -231,6 +234,10 @@ CODECS: dict[str, tuple[Callable[[bytes], Any], Sequence[bytes]]] = {
         struct.pack(">hqhibiqq", 0, 7, 2, 60_000, 0, 0, 1, 1),
         struct.pack(">hqhib", 0, 7, 2, 60_000, 1) + struct.pack(">ih2sii", 1, 2, b"tp", 1, 0) + bytes(16),
         struct.pack(">hqhib", 1, 7, 2, 60_000, 4) + b"\x01" + bytes(16) + b"\x00"]),
+    "transaction index": (lambda data: decode_transaction_index(data, 0), [
+        struct.pack(">hqqqq", 0, 7, 0, 3, 4) + struct.pack(">hqqqq", 0, 8, 2, 5, 6)]),
+    "producer snapshot": (decode_producer_snapshot, [
+        struct.pack(">hI", 1, calc_crc32c(PRODUCERS)) + PRODUCERS, struct.pack(">hIi", 1, 0, 0)]),
     "offset commit key": (decode_offset_commit_key, [struct.pack(">hh1sh1si", 1, 1, b"g", 1, b"t", 0)]),
     "member metadata": (decode_member_url, [struct.pack(">hh10sq", 1, 10, b"http://a:1", 5)]),
     "assignment": (decode_leader_url, [struct.pack(">hhh1sh10sqi", 1, 0, 1, b"l", 10, b"http://a:1", 5, 0)]),

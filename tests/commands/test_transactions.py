@@ -2,11 +2,13 @@
 
 import json
 import shutil
+import struct
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from aiokafka.record.util import calc_crc32c
 
 from eosctl.codecs.record_batches import MarkerType
 from eosctl.codecs.snapshot import encode_snapshot
@@ -339,6 +341,91 @@ def test_a_record_behind_which_a_segment_is_cut_is_not_said_to_be_unwritten(trac
     absent = trace([*whole, data(3, 2)[:-3]], "orders:0@3", code=1)["record"]
     assert (absent["absent"], "from offset 3 on, are no whole batch" in absent["reason"]) == ("damaged", True)
     assert trace(whole, "orders:0@3", code=1)["record"]["absent"] == "not-written"
+
+
+HISTORY = [data(0), data(2, 0, OTHER), marker(4, ABORT), data(5, 2), marker(7, COMMIT, OTHER)]
+INDEXED = struct.pack(">hqqqq", 0, 7, 0, 4, 2)
+ENTRIES = (
+    struct.pack(">i", 2)
+    + struct.pack(">qhiqiqiq", 7, 0, 1, 1, 1, NOW, 3, 0)
+    + struct.pack(">qhiqiqiq", 9, 4, 0, 0, 0, NOW, 3, -1)
+)
+KNOWN = struct.pack(">hI", 1, calc_crc32c(ENTRIES)) + ENTRIES
+"""The producers before offset 4: one with an open transaction, and one without."""
+ABORT_OF_TASK = {"producer_id": 7, "first_offset": 0, "marker_offset": 4, "indexed": True}
+OPEN_OF_TASK = {"producer_id": 7, "producer_epoch": 0, "first_offset": 5}
+
+
+@pytest.fixture
+def trace_beside(tmp_path: Path, eosctl: Callable[..., Ran]) -> Callable[..., Ran]:
+    """Traces the first record of a partition with these files beside its segment, by their suffix."""
+
+    def run(base: int = 0, format: str = "json", **files: bytes) -> Ran:
+        home = tmp_path / "orders-0"
+        shutil.rmtree(home, ignore_errors=True)
+        home.mkdir()
+        for suffix, content in {"log": b"".join(HISTORY if base == 0 else HISTORY[3:]), **files}.items():
+            start = 4 if suffix == "snapshot" and base == 0 else base
+            (home / f"{start:020}.{suffix}").write_bytes(content)
+        return eosctl("transactions", "trace", f"orders-0@{base}", "--log-dir", tmp_path, "-o", format)
+
+    return run
+
+
+def state_of(ran: Ran) -> dict[str, Any]:
+    assert ran.exit_code == 0, ran.stdout + ran.stderr
+    return dict(json.loads(ran.stdout)["data"]["producer_state"])
+
+
+def test_the_files_beside_segments_name_aborted_and_open_transactions(trace_beside: Callable[..., Ran]):
+    whole = state_of(trace_beside(txnindex=INDEXED, snapshot=KNOWN))
+    assert whole == {"partition": "orders-0", "aborted": [ABORT_OF_TASK], "opened": [OPEN_OF_TASK],
+                     "snapshot_offset": 4}  # fmt: skip
+    assert state_of(trace_beside(txnindex=INDEXED)) == {**whole, "snapshot_offset": None}
+    shown = trace_beside(txnindex=INDEXED, format="table").stdout
+    assert "Aborted transactions of this partition" in shown
+    assert "Open transactions of this partition" in shown
+
+
+def test_a_transaction_that_began_before_the_log_start_is_known_by_the_snapshot(trace_beside: Callable[..., Ran]):
+    begun = struct.pack(">iqhiqiqiq", 1, 9, 4, 0, 3, 0, NOW, 3, 2)
+    snapshot = struct.pack(">hI", 1, calc_crc32c(begun)) + begun
+    found = state_of(trace_beside(base=5, index=b"", snapshot=snapshot))
+    assert found["opened"] == [{"producer_id": 9, "producer_epoch": 4, "first_offset": 2}, OPEN_OF_TASK]
+    assert found["aborted"] == []
+    assert "no producer snapshot is there" in state_of(trace_beside(base=5, index=b""))["opened"]["skipped"]
+
+
+def test_an_abort_that_the_transaction_index_lacks_is_named(trace_beside: Callable[..., Ran]):
+    assert state_of(trace_beside(index=b""))["aborted"] == [{**ABORT_OF_TASK, "indexed": False}]
+    shown = trace_beside(index=b"", format="table")
+    assert "the transaction index of orders-0 lacks 1 aborted transaction" in shown.stdout + shown.stderr
+
+
+def test_files_that_were_not_copied_or_are_of_a_newer_version_are_unknown(trace_beside: Callable[..., Ran]):
+    assert "are no index files" in state_of(trace_beside())["aborted"]["skipped"]
+    shown = trace_beside(format="table")
+    assert "aborted transactions of orders-0 are not known" in shown.stdout + shown.stderr
+    newer = state_of(trace_beside(txnindex=INDEXED + b"\x00\x01" + INDEXED[2:], snapshot=b"\x00\x02" + KNOWN[2:]))
+    assert "the entry at byte 34 has version 1, which is not known" in newer["aborted"]["skipped"]
+    assert "the snapshot has version 2, which is not known" in newer["opened"]["skipped"]
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        ({"txnindex": INDEXED * 2}, "00000000000000000000.txnindex: the entry at byte 34 is no aborted transaction"),
+        ({"txnindex": INDEXED[:-1]}, "00000000000000000000.txnindex: the entry at byte 0 is cut off: 33 of 34 bytes"),
+        ({"txnindex": bytes(34)}, "00000000000000000000.txnindex: the entry at byte 0 is no aborted transaction"),
+        ({"index": b"", "snapshot": KNOWN[:-1]}, "00000000000000000004.snapshot: the CRC of the producer snapshot"),
+        ({"index": b"", "snapshot": b""}, "00000000000000000004.snapshot: 2 bytes were to follow at byte 0 of 0"),
+    ],
+)
+def test_a_damaged_file_beside_segments_is_refused_with_its_place(
+    trace_beside: Callable[..., Ran], files: Mapping[str, bytes], reason: str
+):
+    ran = trace_beside(**files)
+    assert (ran.exit_code, reason in ran.stderr + ran.stdout) == (7, True), ran.stderr + ran.stdout
 
 
 @pytest.mark.parametrize(

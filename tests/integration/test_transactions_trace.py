@@ -10,6 +10,11 @@ from typing import Any
 import pytest
 
 from eosctl.clients.wire import Wire
+from eosctl.codecs.producer_state import (
+    SnapshotProducer,
+    decode_producer_snapshot,
+    decode_transaction_index,
+)
 from eosctl.model.names import TopicPartition
 from eosctl.model.versions import KafkaVersion
 from tests.commands.conftest import Eosctl
@@ -18,7 +23,7 @@ from tests.faulty_sandbox import Sandbox
 from tests.integration.coordinators import wire_to
 from tests.integration.gone_clients import GoneClient
 from tests.integration.producers import create_topic
-from tests.oracle.dump_log import Dumped, dump_log, dumped_transactions
+from tests.oracle.dump_log import ABORTED, PRODUCER, Dumped, dump_log, dumped_transactions
 
 pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
 
@@ -119,6 +124,50 @@ def _check(answer: dict[str, Any], extents: dict[TopicPartition, Dumped], place:
         assert (row["marker_type"], row["marker_offset"]) == (found.ended, found.marker)
         sure = other == place or here.ended is None or row["marker_epoch"] > here.producer[1]
         assert row["found"] in ({"whole"} if sure else {"whole", "by-time"}), row
+
+
+def test_files_beside_segments_are_read_as_kafkas_own_dump_has_them(
+    broker: Sandbox, wire: Wire, eosctl: Eosctl, fresh_name: FreshName
+) -> None:
+    topic = fresh_name("beside")
+    create_topic(broker.bootstrap_servers, topic, segment_ms="1")
+    place = TopicPartition(topic, 0)
+    clients = [GoneClient(wire, fresh_name("beside")) for _ in range(3)]
+    made = History(wire, [place])
+    made.make(clients, 6, seed=1)
+    data = broker.directory / "broker-1" / "data"
+    log = dumped(broker, [place])[place]
+    aborts = [each for each in log if each.ended == "ABORT"]
+    indexes = [each for each in sorted((data / str(place)).glob("*.txnindex")) if each.stat().st_size]
+    assert len(indexes) > 1, "the partition has several segments"
+    assert len(aborts) > 2
+    found = [entry for each in indexes for entry in decode_transaction_index(each.read_bytes(), int(each.stem))]
+    assert found == [tuple(map(int, each)) for each in ABORTED.findall("\n".join(dump_log(broker, indexes)))]
+    snapshots = sorted((data / str(place)).glob("*.snapshot"))
+    entries = [entry for each in snapshots for entry in decode_producer_snapshot(each.read_bytes())]
+    lines = [each for each in dump_log(broker, snapshots) if each.startswith("producerId")]
+    assert [_shown(each) for each in entries if each.last_offset >= 0] == [
+        match.groupdict() for line in lines if (match := PRODUCER.search(line))
+    ]
+    assert len(lines) == len(entries) > len(snapshots)
+    state = trace(eosctl, place, 0, "--log-dir", data)["producer_state"]
+    assert [(row["producer_id"], row["first_offset"], row["marker_offset"]) for row in state["aborted"]] == [
+        (each.producer[0], each.offsets[0], each.marker) for each in aborts
+    ]
+    assert all(row["indexed"] for row in state["aborted"])
+    assert [(row["producer_id"], row["producer_epoch"], row["first_offset"]) for row in state["opened"]] == [
+        (*each.producer, each.offsets[0]) for each in sorted(log, key=lambda each: each.offsets) if each.ended is None
+    ]
+    assert len(state["opened"]) == 3
+
+
+def _shown(entry: SnapshotProducer) -> dict[str, str]:
+    start = entry.transaction_start_offset
+    fields = {"id": entry.producer.producer_id, "epoch": entry.producer.producer_epoch,
+              "coordinator": entry.coordinator_epoch, "start": "" if start is None else start,
+              "sequence": entry.last_sequence, "offset": entry.last_offset, "delta": entry.offset_delta,
+              "timestamp": entry.timestamp}  # fmt: skip
+    return {name: str(value) for name, value in fields.items()}
 
 
 def test_where_there_is_no_record_it_is_said_why(

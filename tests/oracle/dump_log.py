@@ -15,6 +15,13 @@ BATCH = re.compile(
     r"baseOffset: (?P<base>\d+) lastOffset: (?P<last>\d+) .*producerId: (?P<id>-?\d+) producerEpoch: (?P<epoch>-?\d+) "
     r".*isTransactional: (?P<transactional>\w+) isControl: (?P<control>\w+)"
 )
+ABORTED = re.compile(r"version: 0 producerId: (\d+) firstOffset: (\d+) lastOffset: (\d+) lastStableOffset: (\d+)")
+PRODUCER = re.compile(
+    r"producerId: (?P<id>\d+) producerEpoch: (?P<epoch>\d+) coordinatorEpoch: (?P<coordinator>-?\d+) "
+    r"currentTxnFirstOffset: (?:None|Some\(|OptionalLong\.empty|OptionalLong\[)(?P<start>\d*)[)\]]? "
+    r".*lastSequence: (?P<sequence>\d+) lastOffset: (?P<offset>\d+) offsetDelta: (?P<delta>\d+) "
+    r"timestamp: (?P<timestamp>\d+)"
+)
 MARKER = re.compile(r"\| offset: (?P<offset>\d+) .*endTxnMarker: (?P<type>COMMIT|ABORT)")
 RECORD = re.compile(r"\| offset: (?P<offset>\d+) ")
 
@@ -30,7 +37,7 @@ class Dumped:
 
 
 def dump_log(sandbox: Sandbox, segments: Sequence[Path]) -> list[str]:
-    """The lines that the tool prints of these segment files, records included."""
+    """The lines that the tool prints of these files: of segments their records, of the others their entries."""
     main = MAIN[0] if sandbox.spec.version.major >= 4 else MAIN[1]
     line = [*java_with(jars_of(sandbox)), main, "--print-data-log", "--files", ",".join(map(str, segments))]
     ran = subprocess.run(line, check=False, capture_output=True, text=True, timeout=300)

@@ -8,7 +8,7 @@ import typer
 
 from eosctl.commands.options import ConfigTopic
 from eosctl.operations.session import Session
-from eosctl.render.answers.tracing import EXTENTS, OFFSETS, view_trace
+from eosctl.render.answers.tracing import ABORTED, EXTENTS, OFFSETS, OPENED, view_trace
 from eosctl.shell.options import GlobalOptions, answer, connecting, showing
 
 app = typer.Typer()
@@ -42,7 +42,7 @@ TracedDirectories: TypeAlias = Annotated[
 
 
 @app.command()
-@showing(EXTENTS, OFFSETS)
+@showing(EXTENTS, OFFSETS, ABORTED, OPENED)
 @connecting
 def trace(
     options: GlobalOptions,
@@ -61,7 +61,8 @@ def trace(
     partitions are from the transaction log where that still has the transaction, otherwise from reading where its
     producer is known; each row says how its offsets are known. If there is no record it shows why: deleted, compacted
     away, not written yet, or a marker, whose transaction it shows. The exit code is then 1, also for a marker. Needs
-    Read on the topics, on __transaction_state, and Describe on the TransactionalId.
+    Read on the topics, on __transaction_state, and Describe on the TransactionalId. With --log-dir it also lists the
+    aborted and the open transactions of the partition, from the broker's index files and producer snapshots.
 
     Examples:
       eosctl transactions trace orders-0@1042 -b broker:9092 --group-id connect-cluster

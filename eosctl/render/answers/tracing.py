@@ -15,6 +15,7 @@ from eosctl.model.tracing import (
     Found,
     LoggedTransaction,
     NoRecord,
+    ProducerState,
     Trace,
     TracedRecord,
 )
@@ -88,6 +89,41 @@ class CommittedOffsetRow(Struct, frozen=True):
     where: Annotated[str, "the record that holds it"]
 
 
+class AbortedTransactionRow(Struct, frozen=True):
+    """An aborted transaction of the record's partition."""
+
+    producer_id: Annotated[int, "the producer ID that wrote it"]
+    first_offset: Annotated[int, col("the first offset of the transaction in the record's partition", "FIRST")]
+    marker_offset: Annotated[int, col("the offset of its abort marker there", "MARKER")]
+    indexed: Annotated[
+        bool,
+        col(
+            "whether the broker's transaction index has it; if not, read_committed consumers get its records",
+            tones={"False": Tone.BAD},
+        ),
+    ]
+
+
+class OpenTransactionRow(Struct, frozen=True):
+    """A transaction that is open at the end of the record's partition."""
+
+    producer_id: Annotated[int, "the producer ID that writes it"]
+    producer_epoch: Annotated[int, col("the producer's epoch", "EPOCH")]
+    first_offset: Annotated[int, col("the first offset of the transaction in the record's partition", "FIRST")]
+
+
+class ProducerStateFields(Struct, frozen=True):
+    """The record's partition by the files beside its segments; snapshot_offset is that of the last producer snapshot.
+
+    aborted and opened are skipped, with the reason, where that is not known.
+    """
+
+    partition: str
+    aborted: list[AbortedTransactionRow] | Skipped
+    opened: list[OpenTransactionRow] | Skipped
+    snapshot_offset: int | None
+
+
 class UnreadPartitionRow(Struct, frozen=True):
     """A partition that was not read, and why."""
 
@@ -104,6 +140,7 @@ class TraceData(OwnerFields, frozen=True):
     partitions_by: str | None
     partitions: list[ExtentRow]
     offsets: list[CommittedOffsetRow]
+    producer_state: ProducerStateFields | None
     unread_partitions: list[UnreadPartitionRow]
 
 
@@ -116,6 +153,16 @@ OFFSETS: Final = Table(
     "offsets",
     columns(CommittedOffsetRow, "holder of value where"),
     title="Offsets committed with it",
+)
+ABORTED: Final = Table(
+    "producer_state.aborted",
+    columns(AbortedTransactionRow, "producer_id first_offset marker_offset indexed"),
+    title="Aborted transactions of this partition",
+)
+OPENED: Final = Table(
+    "producer_state.opened",
+    columns(OpenTransactionRow, "producer_id producer_epoch first_offset"),
+    title="Open transactions of this partition",
 )
 
 
@@ -131,6 +178,7 @@ def view_trace(traced: Trace) -> Document:
         partitions_by=_partitions_by(traced),
         partitions=extents,
         offsets=offsets,
+        producer_state=None if traced.producer_state is None else _producer_state(traced.producer_state),
         unread_partitions=[
             UnreadPartitionRow(partition=str(at), reason=each.reason) for at, each in traced.unread.items()
         ],
@@ -140,9 +188,17 @@ def view_trace(traced: Trace) -> Document:
         as_of=rfc3339(traced.as_of),
         cluster_id=traced.cluster_id,
         data=data,
-        blocks=(*([EXTENTS] if extents else []), *([OFFSETS] if offsets else [])),
+        blocks=(
+            *([EXTENTS] if extents else []),
+            *([OFFSETS] if offsets else []),
+            *(_state_blocks(traced.producer_state)),
+        ),
         prose=tuple(_prose(traced)),
-        notes=(*(f"{place}: {each.reason}" for place, each in traced.unread.items()), *traced.notes),
+        notes=(
+            *(f"{place}: {each.reason}" for place, each in traced.unread.items()),
+            *_state_notes(traced.producer_state),
+            *traced.notes,
+        ),
     )
 
 
@@ -210,6 +266,50 @@ def _offset_row(offset: CommittedOffset) -> CommittedOffsetRow:
         kind="group" if offset.is_group else "source",
         where=f"{offset.topic_partition}@{offset.offset}",
     )
+
+
+def _producer_state(state: ProducerState) -> ProducerStateFields:
+    aborted: list[AbortedTransactionRow] | Skipped
+    if isinstance(state.aborted, Skipped):
+        aborted = state.aborted
+    else:
+        missing = set(state.unindexed)
+        both = sorted({*state.aborted, *missing}, key=lambda each: each.marker)
+        aborted = [AbortedTransactionRow(*each, indexed=each not in missing) for each in both]
+    opened: list[OpenTransactionRow] | Skipped = (
+        state.opened
+        if isinstance(state.opened, Skipped)
+        else [
+            OpenTransactionRow(each.producer.producer_id, each.producer.producer_epoch, each.first)
+            for each in state.opened
+        ]
+    )
+    return ProducerStateFields(str(state.topic_partition), aborted, opened, state.snapshot_offset)
+
+
+def _state_blocks(state: ProducerState | None) -> list[Table]:
+    if state is None:
+        return []
+    facts = ((ABORTED, state.aborted or state.unindexed), (OPENED, state.opened))
+    return [table for table, fact in facts if fact and not isinstance(fact, Skipped)]
+
+
+def _state_notes(state: ProducerState | None) -> list[str]:
+    if state is None:
+        return []
+    facts = (("aborted", state.aborted), ("open", state.opened))
+    said = [
+        f"{what} transactions of {state.topic_partition} are not known: {fact.reason}"
+        for what, fact in facts
+        if isinstance(fact, Skipped)
+    ]
+    if state.unindexed:
+        count = pluralize(len(state.unindexed), "aborted transaction")
+        said.append(
+            f"the transaction index of {state.topic_partition} lacks {count}: a broker that serves these files sends "
+            "their records to read_committed consumers; let it copy the partition from another replica"
+        )
+    return said
 
 
 def _prose(traced: Trace) -> list[str]:
