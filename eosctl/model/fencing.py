@@ -8,7 +8,7 @@ from eosctl.errors import EosctlError, Interrupted, NotAuthorized, PartlyApplied
 from eosctl.model.names import ProducerIdAndEpoch
 from eosctl.model.report import Finding, Result
 from eosctl.model.text import pluralize
-from eosctl.model.transactions import Owner, TransactionDescription
+from eosctl.model.transactions import NO_OWNER, Ownership, TransactionDescription
 
 
 class FencingRequest(Struct, frozen=True):
@@ -45,8 +45,8 @@ class Candidate(Struct, frozen=True):
 
     transactional_id: str
     named: bool
-    owners: tuple[Owner, ...] = ()
-    """Who uses the ID: none if unknown, several if Connect's naming is ambiguous here."""
+    ownership: Ownership = NO_OWNER
+    """Who uses the ID: no owner if unknown, several if Connect's naming is ambiguous here."""
 
 
 class FenceStep(Struct, frozen=True):

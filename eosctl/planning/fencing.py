@@ -25,7 +25,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from eosctl.analysis.catalogue.transactions import NOT_PROVED
 from eosctl.analysis.connect_requests import restart_tasks
-from eosctl.analysis.transactions import KnownNames
+from eosctl.analysis.transactions import KnownNames, ownership
 from eosctl.model.connectors import connector_path
 from eosctl.model.fencing import (
     Candidate,
@@ -133,7 +133,7 @@ def select_candidates(
             derived.add(transactional_id)
     named = dict.fromkeys(request.transactional_ids)
     order = [*named, *sorted(derived - named.keys(), key=_by_stem_and_index)]
-    return tuple(Candidate(each, named=each in named, owners=names.owners(each)) for each in order)
+    return tuple(Candidate(each, named=each in named, ownership=ownership(each, names)) for each in order)
 
 
 def _is_task_of(owners: Sequence[Owner], group_id: str, connectors: set[str]) -> bool:
@@ -211,7 +211,7 @@ def _object_to_live(steps: Sequence[FenceStep], live: LiveOwners) -> Iterator[Ob
     meant = frozenset(
         step.transactional_id
         for step in steps
-        if step.candidate.named and not any(isinstance(owner, TaskOwner) for owner in step.candidate.owners)
+        if step.candidate.named and not any(isinstance(owner, TaskOwner) for owner in step.candidate.ownership.owners)
     )
     return object_to_live(live, [step.transactional_id for step in steps], meant)
 
@@ -254,16 +254,16 @@ def _warn_of_leaders(steps: Sequence[FenceStep]) -> list[str]:
         "again (the first change may answer 500). After a restart with includeTasks=true the leader refuses every "
         "change until its worker is restarted"
         for step in steps
-        if any(isinstance(owner, LeaderOwner) for owner in step.candidate.owners)
+        if any(isinstance(owner, LeaderOwner) for owner in step.candidate.ownership.owners)
     ]
 
 
 def _warn_of_ambiguity(steps: Sequence[FenceStep]) -> list[str]:
     return [
         f"{step.transactional_id} has more than one reading: "
-        + "; or ".join(str(owner) for owner in step.candidate.owners)
+        + "; or ".join(str(owner) for owner in step.candidate.ownership.owners)
         for step in steps
-        if len(step.candidate.owners) > 1
+        if len(step.candidate.ownership.owners) > 1
     ]
 
 

@@ -230,6 +230,22 @@ def test_an_ambiguous_id_is_fenced_with_a_warning() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("transactional_id", "owner"),
+    [
+        ("clicks-3f2a1b4c-0d5e-4f60-8a7b-9c8d7e6f5a4b-2", "unknown, shape of Streams application clicks"),
+        ("clicks-0_1", "unknown, shape of Streams application clicks"),
+        ("g-orders-0", "task 0 of connector orders in Connect cluster g"),
+        ("clicks", "unknown"),
+    ],
+)
+def test_an_id_without_a_known_owner_is_shown_with_its_shape(transactional_id: str, owner: str) -> None:
+    request = FencingRequest(transactional_ids=(transactional_id,))
+    planned = PlannedFencing(plan=plan(request, described(transactional_id)), cluster_id="c", as_of=0)
+    document = view_fencing_plan(planned).data
+    assert [row["owner"] for row in document["steps"]] == [owner]
+
+
 def test_an_open_transaction_on_a_partition_without_leader_is_refused_but_for_force() -> None:
     partitions = (TopicPartition("t", 0), TopicPartition("t", 1))
     known = described("a", "b", "c", state=TransactionState.ONGOING)

@@ -56,7 +56,7 @@ def test_a_lane_with_an_error_is_never_left_out() -> None:
     figure = lanes_figure([*quiet, event(1, connector="broken", severity=Severity.ERROR)])
     assert len(figure.rows) == MOST_LANES
     assert "broken" in [row[0] for row in figure.rows]
-    assert any("left out" in note for note in figure.notes)
+    assert any("omitted" in note for note in figure.notes)
 
 
 def test_very_many_events_are_few_marks_and_the_table_keeps_errors() -> None:

@@ -50,7 +50,7 @@ class FenceStepRow(Struct, frozen=True):
     """An ID to fence; before is null where its coordinator does not know it."""
 
     transactional_id: Annotated[str, "the ID whose producer is fenced"]
-    owner: Annotated[str, "who uses the ID, as far as the group ID and the config topic show"]
+    owner: Annotated[str, "who uses the ID, as far as the group ID, the config topic and its shape show"]
     before: BeforeRow | None
     effect: Annotated[str, "what fencing it does"]
 
@@ -182,7 +182,7 @@ def view_fenced(fenced: Fenced) -> Document:
 
 
 def _step_row(step: FenceStep) -> FenceStepRow:
-    return FenceStepRow(step.transactional_id, _owner(step.candidate), _before(step.before), effect(step.before))
+    return FenceStepRow(step.transactional_id, str(step.candidate.ownership), _before(step.before), effect(step.before))
 
 
 def _before(description: TransactionDescription | None) -> BeforeRow | None:
@@ -209,10 +209,6 @@ def effect(before: TransactionDescription | None) -> str:
             return "raises the epoch"
 
 
-def _owner(candidate: Candidate) -> str:
-    return " or ".join(str(owner) for owner in candidate.owners) or "unknown"
-
-
 def _summary(plan: FencingPlan) -> str:
     aborted = sum(1 for step in plan.steps if step.before is not None and step.before.state is TransactionState.ONGOING)
     created = sum(1 for step in plan.steps if step.before is None)
@@ -228,7 +224,7 @@ def _result_row(result: FenceResult, proof: Proof | None) -> FenceResultRow:
     return FenceResultRow(
         transactional_id=result.step.transactional_id,
         outcome=result.outcome,
-        owner=_owner(result.step.candidate),
+        owner=str(result.step.candidate.ownership),
         before=_before(result.step.before),
         after=None if after is None else row_of(IdentityRow, after, identity=str(after)),
         attempts=result.attempts,
@@ -251,7 +247,7 @@ def _skipped_row(candidate: Candidate, reason: str) -> FenceResultRow:
     return FenceResultRow(
         transactional_id=candidate.transactional_id,
         outcome=FenceOutcome.SKIPPED,
-        owner=_owner(candidate),
+        owner=str(candidate.ownership),
         error=reason,
     )
 
