@@ -157,6 +157,60 @@ def test_settings_of_brokers_and_workers_are_found_as_they_are(make_sandbox, eos
 
 
 @pytest.mark.variation
+@pytest.mark.proves("EOS033")
+def test_a_worker_that_has_no_time_to_read_the_config_topic_fences_no_task(
+    make_sandbox, eosctl, tmp_path: Path
+) -> None:
+    """With 0 ms its task is FAILED for exactly the reason that the rule gives; by the printed cure it runs again."""
+    sandbox = make_sandbox(workers=1)
+    (tmp_path / "lines").write_text("1\n")
+    put_source(sandbox, "copier", tmp_path / "lines")
+    status = f"{sandbox.connect_urls[0]}/connectors/copier/status"
+    file = sandbox.directory / "worker-1" / "worker.properties"
+    sandbox.stop_worker(1)
+    sandbox.start_worker(1, {"worker.sync.timeout.ms": "0"})
+
+    def trace() -> str:
+        answer = httpx.get(status, timeout=30)
+        tasks = answer.json()["tasks"] if answer.status_code == 200 else []
+        return "".join(task.get("trace", "") for task in tasks if task["state"] == "FAILED")
+
+    eventually(lambda: "Failed to read to end of config topic" in trace(), "the task fails", deadline_s=90)
+    ran = eosctl("doctor", "-b", sandbox.bootstrap_servers, "--worker-config", file, "-o", "json")
+    found = {each["id"]: each for each in json.loads(ran.stdout)["data"]["findings"]}
+    assert found["EOS033"]["cure"].startswith(f"remove worker.sync.timeout.ms from {file}")
+    sandbox.stop_worker(1)
+    sandbox.start_worker(1, {"worker.sync.timeout.ms": "3000"})
+    put_source(sandbox, "copier", tmp_path / "lines")
+    assert "EOS033" not in ids(eosctl("doctor", *arguments(sandbox), "-o", "json"))
+
+
+@pytest.mark.variation
+@pytest.mark.proves("EOS145")
+def test_an_offsets_topic_that_connectors_of_two_principals_write_is_named_until_one_has_its_own(
+    connect_sandbox: Sandbox, eosctl, fresh_name, tmp_path: Path
+) -> None:
+    names = [fresh_name("tenant") for _ in range(2)]
+    (tmp_path / "lines").write_text("1\n")
+    named = [part for name in names for part in ("--principal", f"{name}/producer=User:{name}")]
+    for name in names:
+        put_source(connect_sandbox, name, tmp_path / "lines")
+
+    def tenants() -> list[list[str]]:
+        ran = eosctl("doctor", *arguments(connect_sandbox), *named, "-o", "json")
+        found = json.loads(ran.stdout)["data"]["findings"]
+        return [each["evidence"]["principals"] for each in found if each["id"] == "EOS145"]
+
+    try:
+        eventually(lambda: tenants() == [sorted(f"User:{name}" for name in names)], "both principals are named")
+        put_source(connect_sandbox, names[0], tmp_path / "lines", **{"offsets.storage.topic": f"{names[0]}-offsets"})
+        eventually(lambda: tenants() == [], "each topic has one principal")
+    finally:
+        for name in names:
+            remove(connect_sandbox, name)
+
+
+@pytest.mark.variation
 @pytest.mark.proves("EOS130", "EOS131", "EOS132", "EOS144")
 def test_missing_acls_are_found_until_the_printed_ones_are_granted(
     connect_sandbox: Sandbox, eosctl, fresh_name, tmp_path: Path

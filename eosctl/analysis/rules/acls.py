@@ -234,6 +234,5 @@ RULES: Final = (
         "Is each offsets topic written with one principal?",
         needs=("acl_in_force", "inspection", "internal_topics"),
         check=_tenants,
-        unproven="it is decided from the plan of ACLs, on evidence made by hand",
     ),
 )

@@ -104,7 +104,6 @@ RULES: Final = (
         "Do the workers' timeouts leave time for a round of fencing and for tasks that end?",
         needs=("worker_files",),
         check=_worker_timeouts,
-        unproven="it is decided from the workers' files alone, on evidence made by hand",
     ),
     Rule(
         kinds.LISTS,
