@@ -222,8 +222,8 @@ class RestClient:
         onward = sanitized(mask_url(location)) or "no address"
         return Refused(
             f"{what}: a redirect to {onward}, which is not followed",
-            hint="eosctl follows a redirect of a GET only to the same scheme, host and port. If the new address is "
-            "your worker's, give it as --connect-url",
+            hint="a redirect is followed only for a GET to the same scheme, host and port; if the new address is one "
+            "of your workers, give it as --connect-url",
         )
 
     def _client(self) -> "httpx.Client":
