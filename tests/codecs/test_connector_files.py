@@ -148,7 +148,7 @@ def test_offsets_of_a_connector_of_mirror_maker_are_altered_by_its_name():
 
 
 def test_a_connector_that_no_operator_carries_out_is_refused():
-    with pytest.raises(ConfigError, match=r"f \(KafkaConnector bills\) lacks the label strimzi.io/cluster"):
+    with pytest.raises(ConfigError, match=r"f \(KafkaConnector bills\) has no label strimzi.io/cluster"):
         connector_homes(TWO.replace("  labels: {strimzi.io/cluster: c}\n", ""), "f")
 
 

@@ -248,8 +248,8 @@ def test_a_shadowed_connector_would_begin_from_nothing_live_and_from_a_snapshot(
     site.await_states(name, "PAUSED")
     create_topic(site.servers, f"{name}-own", cleanup_policy="compact")
     site.create(name, **{"offsets.storage.topic": f"{name}-own"})
-    site.await_states(name, "PAUSED")
-    code, shown = site.show(name)
+    # A worker answers with the states before the change until it has taken it up; in between the task has none.
+    code, shown = wait_for(lambda: site.show(name), lambda seen: seen[1]["state"] == "PAUSED" and ids(seen[1]), "it")
     assert (code, ids(shown), shown["state"]) == (1, ["EOS080"], "PAUSED")
     assert shown["next"][0]["why"].startswith("EOS080 shadowed-offset")
     site.screen(name)

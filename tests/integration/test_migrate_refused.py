@@ -20,7 +20,9 @@ pytestmark = pytest.mark.kafka
 
 
 def test_a_connector_that_nobody_knows(ground: Ground):
-    refused(ground.migrate("nobody", "--yes"), 2, "knows a connector nobody", "known are: running, stopped")
+    refused(
+        ground.migrate("nobody", "--yes"), 2, "connector nobody is unknown to Connect", "known are: running, stopped"
+    )
 
 
 def test_a_connector_of_other_workers(ground: Ground):

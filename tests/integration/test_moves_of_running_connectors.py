@@ -50,7 +50,7 @@ def test_an_undo_after_the_connector_went_on_names_the_command_that_takes_it_bac
         refused = eosctl(*shlex.split(undo), "--yes")
         assert refused.exit_code == 8
         [named] = re.findall(
-            rf"hint: connector {lines.topic} has gone on; `eosctl (.+)` moves its present", refused.stderr
+            rf"hint: connector {lines.topic} has written newer offsets; `eosctl (.+)` moves its present", refused.stderr
         )
         assert named == later
         back = eosctl(*shlex.split(named), "--yes")
@@ -62,7 +62,7 @@ def test_an_undo_after_the_connector_went_on_names_the_command_that_takes_it_bac
 def printed(ran: Ran, lines: Lines) -> tuple[str, str]:
     """The command that rolls a move back while the connector has not gone on, and the one for afterwards."""
     assert ran.exit_code == 0, ran.stderr
-    condition = f"to roll it back, as long as connector {lines.topic} has not gone on: eosctl "
+    condition = f"to roll it back, until connector {lines.topic} writes newer offsets: eosctl "
     [undo] = re.findall(re.escape(condition) + "(.+)", ran.stdout)
     [later] = re.findall(r"to go back after that: eosctl (.+)", ran.stdout)
     return undo, later
@@ -86,7 +86,7 @@ def test_a_move_that_had_nothing_to_write_is_not_rolled_back_once_the_connector_
     assert eosctl(*shlex.split(undo), "--dry-run").exit_code == 0
     go_on(lines)
     refused = eosctl(*shlex.split(undo), "--yes")
-    assert (refused.exit_code, f"connector {lines.topic} has gone on" in refused.stderr) == (8, True)
+    assert (refused.exit_code, f"connector {lines.topic} has written newer offsets" in refused.stderr) == (8, True)
     assert own_topic(lines) is None
     lines.check_exactly_once()
 
@@ -100,7 +100,7 @@ def test_the_roll_back_of_a_roll_back_is_refused_once_the_connector_has_gone_on(
     assert eosctl(*shlex.split(redo), "--dry-run").exit_code == 0
     go_on(lines)
     refused = eosctl(*shlex.split(redo), "--yes")
-    assert (refused.exit_code, f"connector {lines.topic} has gone on" in refused.stderr) == (8, True)
+    assert (refused.exit_code, f"connector {lines.topic} has written newer offsets" in refused.stderr) == (8, True)
     assert own_topic(lines) is None
     lines.check_exactly_once()
 

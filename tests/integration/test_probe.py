@@ -258,7 +258,7 @@ def test_a_topic_that_may_not_be_deleted_is_named(sandbox: Sandbox, tool: Tool):
         found = tool.probe()
     name = found.data["topic"]
     assert found.ran.exit_code == 9
-    assert f"topic {name} may be left: User:tool lacks Delete on topic {name}" in found.ran.stderr
+    assert f"topic {name} may remain: User:tool lacks Delete on topic {name}" in found.ran.stderr
     assert [(each["kind"], each["name"]) for each in found.data["left"]] == [
         ("topic", name),
         ("transactional ID", name),

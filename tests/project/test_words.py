@@ -171,12 +171,17 @@ CLAUSE = re.compile(r"[*_(\"]*(?:What|Whatever|Whose|Who|Those)\b(?!.*\?)")
 OPENING = re.compile(r"[*_(\"]*Of (?:an?|the|what|this|these|each|every|those|it|two|`)\b")
 
 
-def test_no_sentence_has_more_words_than_a_reader_keeps_in_mind(root: Path):
-    assert [(name, each) for name, each in sentences(root) if words(each) > MOST_WORDS] == []
+@pytest.fixture(scope="module")
+def read(root: Path) -> list[tuple[str, str]]:
+    return list(sentences(root))
 
 
-def test_the_subject_of_a_sentence_is_a_noun(root: Path):
-    assert [(name, each) for name, each in sentences(root) if CLAUSE.match(each) or OPENING.match(each)] == []
+def test_no_sentence_has_more_words_than_a_reader_keeps_in_mind(read: list[tuple[str, str]]):
+    assert [(name, each) for name, each in read if words(each) > MOST_WORDS] == []
+
+
+def test_the_subject_of_a_sentence_is_a_noun(read: list[tuple[str, str]]):
+    assert [(name, each) for name, each in read if CLAUSE.match(each) or OPENING.match(each)] == []
 
 
 def test_the_changelog_of_a_release_is_short(root: Path):

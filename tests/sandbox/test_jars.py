@@ -189,7 +189,7 @@ def test_jars_of_an_older_list_are_fetched_anew(empty_cache, scripted_resolver):
 def test_without_maven_and_ivy_the_error_says_what_to_install(empty_cache, monkeypatch):
     monkeypatch.setenv("PATH", str(empty_cache))
     monkeypatch.setattr(jars, "find_ivy", lambda: None)
-    with pytest.raises(ConfigError, match="neither Maven nor Ivy") as caught:
+    with pytest.raises(ConfigError, match="Maven or Ivy is needed") as caught:
         resolve_jars("4.3.1", lambda _: None)
     assert "pyspark" in str(caught.value.hint)
 

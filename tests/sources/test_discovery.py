@@ -85,7 +85,7 @@ def test_a_member_that_answers_for_this_cluster_is_asked_and_others_are_named(me
     assert found.reached == (ours,)
     assert found.unread[theirs].reason == "who answers there is a worker of Kafka cluster other, not the member"
     assert found.unread[NOBODY].reason.startswith(f"no Connect worker answers at {NOBODY}")
-    assert said == [f"workers that are members of Connect group ours, asked as well: {ours}"]
+    assert said == [f"also read: workers that are members of Connect group ours: {ours}"]
 
 
 @pytest.mark.parametrize("named", [(), ("http://me:secret@127.0.0.1:1",)])
