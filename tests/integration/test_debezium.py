@@ -15,6 +15,7 @@ from tests.conftest import FreshName
 from tests.faulty_sandbox import Sandbox
 from tests.integration.audit_site import Audited, audit
 from tests.integration.debezium import SLOWLY, Table, debezium_spec
+from tests.integration.doctoring import Doctor, arguments
 from tests.integration.moves import ALTERS_OFFSETS, SETTING, STOPPABLE, Eosctl, Home, Place, flowing, move
 from tests.integration.producers import create_topic
 from tests.shared_sandboxes import SharedSandboxes
@@ -89,6 +90,17 @@ def check_held(eosctl: Eosctl, table: Table) -> None:
     table.check_exactly_once()
     found = audited(eosctl, table)
     assert (found.verdict, found.findings) == ("held", {}), found.reasons
+
+
+def test_doctor_finds_nothing_about_a_connector_whose_table_is_written_to(
+    make_table: MakeTable, site: Sandbox, eosctl: Eosctl
+):
+    table = make_table()
+    doctor = Doctor(eosctl, tuple(arguments(site)))
+    with flowing(table):
+        table.await_streaming()
+        found = {key: each for key, each in doctor.found().items() if each["severity"] != "info"}
+    assert {key: each["message"] for key, each in found.items() if table.place.name in str(each)} == {}
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

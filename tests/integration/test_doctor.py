@@ -87,6 +87,22 @@ def test_a_healthy_cluster_is_free_of_findings(healthy: Sandbox, eosctl, fresh_n
         remove(healthy, name)
 
 
+@pytest.mark.variation
+def test_a_busy_cluster_is_free_of_findings(make_sandbox, eosctl, tmp_path: Path) -> None:
+    """Two workers, five connectors, and lines that come while doctor looks."""
+    sandbox = make_sandbox(workers=2)
+    files = [tmp_path / f"busy-{number}" for number in range(5)]
+    for file in files:
+        file.write_text("line\n" * 20_000)
+        put_source(sandbox, file.name, file)
+    eventually(lambda: "EOS024" not in ids(eosctl("doctor", *arguments(sandbox), "-o", "json")), "the group is at rest")
+    for _ in range(3):
+        for file in files:
+            with file.open("a") as more:
+                more.write("line\n" * 20_000)
+        assert counted(eosctl("doctor", *arguments(sandbox), "-o", "json")) == set()
+
+
 def test_a_snapshot_answers_as_the_cluster_and_says_what_it_does_not_hold(
     connect_sandbox: Sandbox, eosctl, fresh_name, tmp_path: Path
 ) -> None:

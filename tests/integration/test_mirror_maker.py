@@ -62,6 +62,8 @@ def test_doctor_warns_before_a_source_deletes_what_is_not_mirrored_and_sees_what
     mirrored.write(range(100))
     eventually(lambda: mirrored.await_copied(100).pair["position"] == 99, "the mirror's offset", deadline_s=90)
     doctor.sees_no_more(near, purged, recreated)
+    healthy = {key: each for key, each in doctor.found().items() if each["severity"] != "info"}
+    assert {key: each["message"] for key, each in healthy.items() if name in str(each)} == {}
     mirrored.worker.stop(name)
     _set_retention(mirrored, 600_000)
     mirrored.write(range(-300_000, -299_990))
