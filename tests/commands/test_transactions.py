@@ -360,12 +360,12 @@ OPEN_OF_TASK = {"producer_id": 7, "producer_epoch": 0, "first_offset": 5}
 def trace_beside(tmp_path: Path, eosctl: Callable[..., Ran]) -> Callable[..., Ran]:
     """Traces the first record of a partition with these files beside its segment, by their suffix."""
 
-    def run(base: int = 0, format: str = "json", **files: bytes) -> Ran:
+    def run(base: int = 0, format: str = "json", at: int = 4, **files: bytes) -> Ran:
         home = tmp_path / "orders-0"
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir()
         for suffix, content in {"log": b"".join(HISTORY if base == 0 else HISTORY[3:]), **files}.items():
-            start = 4 if suffix == "snapshot" and base == 0 else base
+            start = (at if base == 0 else base) if suffix == "snapshot" else base
             (home / f"{start:020}.{suffix}").write_bytes(content)
         return eosctl("transactions", "trace", f"orders-0@{base}", "--log-dir", tmp_path, "-o", format)
 
@@ -394,6 +394,13 @@ def test_a_transaction_that_began_before_the_log_start_is_known_by_the_snapshot(
     assert found["opened"] == [{"producer_id": 9, "producer_epoch": 4, "first_offset": 2}, OPEN_OF_TASK]
     assert found["aborted"] == []
     assert "no producer snapshot is there" in state_of(trace_beside(base=5, index=b""))["opened"]["skipped"]
+
+
+def test_a_snapshot_beyond_the_end_of_the_log_is_not_used(trace_beside: Callable[..., Ran]):
+    """A broker deletes it when it starts: the log was truncated."""
+    found = state_of(trace_beside(txnindex=INDEXED, snapshot=b"damaged", at=9))
+    assert (found["snapshot_offset"], found["opened"]) == (None, [OPEN_OF_TASK])
+    assert state_of(trace_beside(txnindex=INDEXED, snapshot=KNOWN, at=7))["snapshot_offset"] == 7
 
 
 def test_an_abort_that_the_transaction_index_lacks_is_named(trace_beside: Callable[..., Ran]):
