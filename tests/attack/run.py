@@ -410,11 +410,11 @@ def redirects(attack: Attack, chance: random.Random) -> None:
         with recording(redirecting(onward, sandbox.cluster_id, chance)) as (own, asked):
             if chance.random() < 0.5:
                 url = f"http://ops:{CANARY}@127.0.0.1:{own}"
-                _ask_about_connect(attack, chance, "nobody", "--connect-url", url, what=onward.encode())
+                _ask_about_connect(attack, chance, "--connect-url", url, what=onward.encode())
                 writes = [each for each in asked if not each.startswith((b"GET /", b"PUT /connector-plugins/"))]
             else:
-                with member_of(group_id := f"g-{port}-{own}", sandbox.bootstrap_servers, f"http://127.0.0.1:{own}/"):
-                    _ask_about_connect(attack, chance, group_id, what=onward.encode())
+                with member_of(sandbox.spec.group_id, sandbox.bootstrap_servers, f"http://127.0.0.1:{own}/"):
+                    _ask_about_connect(attack, chance, what=onward.encode())
                 writes = [each for each in asked if beyond_a_plain_get(each)]
     attack.counted.wrong += [f"sent to {onward!a}: {each[:200]!r}" for each in victim]
     attack.counted.wrong += [f"sent to who redirects to {onward!a}: {each[:200]!r}" for each in writes]
@@ -426,23 +426,24 @@ def discovered_workers(attack: Attack, chance: random.Random) -> None:
     """
     sandbox, is_here = attack.brokers.sandbox, chance.random() < 0.5
     with recording(honest(sandbox.cluster_id)) as (port, seen):
-        url, group_id = hostile_url(port, chance), f"g-{port}"
+        url = hostile_url(port, chance)
         profile = attack.home / "eosctl" / "config.yaml"
         profile.parent.mkdir()
         os.environ["ATTACK_USER"] = f"ops:{CANARY}"
         properties = {"basic.auth.user.info": "env:ATTACK_USER"} if chance.random() < 0.5 else {}
         known = {"discover-workers": chance.random() < 0.5, "properties": properties}
         profile.write_text(json.dumps({"current": "a", "profiles": {"a": known}}))
-        with member_of(group_id, sandbox.bootstrap_servers, url):
-            _ask_about_connect(attack, chance, group_id, what=url.encode(), is_here=is_here)
+        with member_of(sandbox.spec.group_id, sandbox.bootstrap_servers, url):
+            _ask_about_connect(attack, chance, what=url.encode(), is_here=is_here)
     wrong = [each for each in seen if not is_here or beyond_a_plain_get(each)]
     attack.counted.wrong += [f"sent to {url!a}, brokers here: {is_here}: {each[:200]!r}" for each in wrong]
 
 
-def _ask_about_connect(
-    attack: Attack, chance: random.Random, group_id: str, *named: str, what: bytes, is_here: bool = True
-) -> None:
-    """One command that asks workers; where the brokers are not here, their name is none of the loopback address."""
+def _ask_about_connect(attack: Attack, chance: random.Random, *named: str, what: bytes, is_here: bool = True) -> None:
+    """One command that asks workers; where the brokers are not here, their name is none of the loopback address.
+
+    The group is the one whose topics are there: of another one a command says so, and asks none of its members.
+    """
     servers = attack.brokers.sandbox.bootstrap_servers
     command = chance.choice(
         [
@@ -456,7 +457,12 @@ def _ask_about_connect(
             ("migrate-offsets", "--connector", "orders", "--to-topic", "moved", "--stop", "--set-config", "--yes"),
         ]
     )
-    given = ("-b", servers if is_here else servers.replace("127.0.0.1", ELSEWHERE), "--group-id", group_id)
+    given = (
+        "-b",
+        servers if is_here else servers.replace("127.0.0.1", ELSEWHERE),
+        "--group-id",
+        attack.brokers.sandbox.spec.group_id,
+    )
     attack.run(*command, *given, *named, "--timeout", str(TIMEOUT_S), what=what)
 
 
