@@ -336,7 +336,7 @@ def brokers(attack: Attack, chance: random.Random) -> None:
 
 def answers(attack: Attack, chance: random.Random) -> None:
     """Answers of a real broker, one thing in one of them damaged: it is a lie to say less, and not that it is less."""
-    command = chance.choice(ASKED)
+    command = chance.choice([each for each in ASKED if recorded(each).answers])
     damage = any_damage(command, chance)
     after = _damaged(attack, command, Damaging(damage))
     if after and not damage.possible and judged(recorded(command).answer, after) is Outcome.LIE:
