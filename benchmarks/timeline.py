@@ -21,7 +21,7 @@ PARTITIONS = {"connect-configs": 1, "connect-status": 5, "connect-offsets": 25}
 CONNECTORS = 100
 TASKS = 10
 STATES = ("RUNNING", "UNASSIGNED", "RUNNING", "PAUSED")
-LEAST_RATIO = 0.2
+LEAST_RATIO = 0.5
 """The bar: the CPU of a consumer that decodes JSON and keeps nothing, as a part of eosctl's."""
 GROWTH = 1.5
 """The bar: how much more memory four times as many records may take."""
