@@ -146,6 +146,7 @@ def pom_of(coordinates: Sequence[str]) -> str:
         f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version></dependency>"
         for group, artifact, version in parts
     )
+    # The xmlns is the name of the format: nothing is fetched from there.
     return f"""<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
 <groupId>eosctl</groupId><artifactId>sandbox</artifactId><version>1</version><packaging>pom</packaging>
 <dependencies>
