@@ -24,7 +24,7 @@ from eosctl.model.acls import (
     ResourceType,
 )
 
-ANYBODY = "User:*"
+EVERY_PRINCIPAL = "User:*"
 
 _Place = tuple[ResourcePattern, str]
 """A pattern, and a principal that has bindings on it."""
@@ -88,7 +88,9 @@ class Authorizer:
         untouched = self._allow_by_default
         for pattern in self._patterns_over(resource, is_resource=is_resource):
             untouched = untouched and pattern not in self._touched
-            for binding in self._by_place.get((pattern, principal), ()) + self._by_place.get((pattern, ANYBODY), ()):
+            for binding in self._by_place.get((pattern, principal), ()) + self._by_place.get(
+                (pattern, EVERY_PRINCIPAL), ()
+            ):
                 if binding.host not in (WILDCARD, host):
                     continue
                 if binding.permission is Permission.DENY:

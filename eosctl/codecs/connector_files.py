@@ -110,8 +110,8 @@ def connector_of(config: Mapping[str, object], origin: str, *, name: str | None 
 
 def known_connector(config: Mapping[str, object], origin: str, name: str) -> ConnectorConfig:
     """A connector of a Connect cluster; config values that are no text count as not set."""
-    told = {key: value for key, value in config.items() if isinstance(value, str | int | float)}
-    return ConnectorConfig(name, {key: Property(value, f"{origin} {key}") for key, value in _settings(told, origin)})
+    scalars = {key: value for key, value in config.items() if isinstance(value, str | int | float)}
+    return ConnectorConfig(name, {key: Property(value, f"{origin} {key}") for key, value in _settings(scalars, origin)})
 
 
 def _settings(config: Mapping[str, object], origin: str) -> Iterator[tuple[str, str]]:

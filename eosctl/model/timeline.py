@@ -80,7 +80,7 @@ class Actor(NamedTuple):
         return ", ".join(part for part in parts if part)
 
 
-NOBODY = Actor()
+UNKNOWN_ACTOR = Actor()
 
 
 class Run(NamedTuple):
@@ -105,7 +105,7 @@ class Event(NamedTuple):
     what: str
     connector: str | None = None
     task: int | None = None
-    actor: Actor = NOBODY
+    actor: Actor = UNKNOWN_ACTOR
     place: TopicPartition | None = None
     offset: int | None = None
     clock: Clock = Clock.CREATE_TIME

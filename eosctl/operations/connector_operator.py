@@ -88,7 +88,7 @@ class ConnectorOperator(HiddenFields, frozen=True):
         narrate(f"wrote {path}")
 
 
-NOBODY: Final = ConnectorOperator()
+NO_OPERATOR: Final = ConnectorOperator()
 
 
 def still_operated(plan: Plan, operated: OperatedConnectors) -> dict[str, str]:

@@ -29,7 +29,7 @@ from eosctl.model.skipped import Skipped, not_asked, read_or_skip
 from eosctl.model.topics import RecordsDigest
 from eosctl.model.workers import WorkerFacts
 from eosctl.operations.agreement import Show
-from eosctl.operations.connector_operator import NOBODY, ConnectorOperator
+from eosctl.operations.connector_operator import NO_OPERATOR, ConnectorOperator
 from eosctl.operations.migration_request import Configs, MigrationOptions, migration_request, named_connectors
 from eosctl.operations.plan_facts import (
     States,
@@ -126,7 +126,7 @@ def migrate(
     clusters: SourceAndTarget,
     options: MigrationOptions,
     show: Show[Planned],
-    operator: ConnectorOperator = NOBODY,
+    operator: ConnectorOperator = NO_OPERATOR,
 ) -> Planned | Applied:
     """Moves the offsets: the plan where it is only to be shown or kept, otherwise what became of its steps."""
 

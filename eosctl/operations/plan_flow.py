@@ -46,7 +46,7 @@ from eosctl.model.skipped import Skipped, read_or_skip
 from eosctl.model.text import first_few, pluralize
 from eosctl.model.transactions import TransactionDescription, require_described
 from eosctl.operations.agreement import Show, agree
-from eosctl.operations.connector_operator import NOBODY, ConnectorOperator, still_operated
+from eosctl.operations.connector_operator import NO_OPERATOR, ConnectorOperator, still_operated
 from eosctl.operations.plan_facts import Reading, read_entries, read_plan_facts, read_transaction_now
 from eosctl.operations.plan_files import PlanFile, keep_plan, own_plan_path, short_name, steps_done
 from eosctl.operations.session import Session, gc_paused
@@ -102,7 +102,7 @@ def plan_and_apply(
     *,
     plan_file: Path | None,
     question: Callable[[Plan], str] = lambda plan: f"Apply {pluralize(len(plan.steps), 'step')}?",
-    operator: ConnectorOperator = NOBODY,
+    operator: ConnectorOperator = NO_OPERATOR,
 ) -> Planned | Applied:
     """The plan where it is only to be shown or kept in plan_file, otherwise what became of its steps."""
     options, make_plan = session.options, partial(_made_here, session, clusters, make_plan, operator)
@@ -250,7 +250,7 @@ def apply_file(
     clusters: SourceAndTarget,
     file: PlanFile,
     show: Show[Planned],
-    operator: ConnectorOperator = NOBODY,
+    operator: ConnectorOperator = NO_OPERATOR,
 ) -> Planned | Applied:
     """`eosctl apply`: the plan in the file, shown, agreed to and applied."""
     return _apply(session, clusters, file, f"Apply {file.path}?", show, operator)
@@ -261,7 +261,7 @@ def undo_file(
     clusters: SourceAndTarget,
     file: PlanFile,
     show: Show[Planned],
-    operator: ConnectorOperator = NOBODY,
+    operator: ConnectorOperator = NO_OPERATOR,
 ) -> Planned | Applied:
     """`eosctl undo`: the same for an undo file; UsageError for another plan."""
     path, kind = file.path, file.plan.kind

@@ -18,7 +18,7 @@ from eosctl.model.planned import Applied, Planned
 from eosctl.model.preconditions import ConnectorStopped
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.operations.agreement import Show
-from eosctl.operations.connector_operator import NOBODY, ConnectorOperator, connector_operator
+from eosctl.operations.connector_operator import NO_OPERATOR, ConnectorOperator, connector_operator
 from eosctl.operations.migration import (
     connector_configs,
     fenced_ids,
@@ -75,7 +75,7 @@ def create_connector(
     clusters: SourceAndTarget,
     options: CreationOptions,
     show: Show[Planned],
-    operator: ConnectorOperator = NOBODY,
+    operator: ConnectorOperator = NO_OPERATOR,
 ) -> Planned | Applied:
     """Creates the connector of the config where the file's offsets are: the plan, or what became of its steps."""
     path = options.config.absolute()
@@ -105,7 +105,7 @@ def restore_offsets(
     clusters: SourceAndTarget,
     options: RestoreOptions,
     show: Show[Planned],
-    operator: ConnectorOperator = NOBODY,
+    operator: ConnectorOperator = NO_OPERATOR,
 ) -> Planned | Applied:
     """Restores the offsets: the plan where it is only to be shown or kept, otherwise what became of its steps."""
 

@@ -13,7 +13,7 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final, TypeVar
 
-from eosctl.analysis.authorizer import ANYBODY, Authorizer, allows
+from eosctl.analysis.authorizer import EVERY_PRINCIPAL, Authorizer, allows
 from eosctl.analysis.catalogue import plans as kinds
 from eosctl.analysis.source_stores import connector_offsets_topic
 from eosctl.model.acl_plan import (
@@ -92,7 +92,7 @@ def _partly_denied(planned: Iterable[PlannedBinding], existing: Iterable[AclBind
 
 def _hurts(denial: AclBinding, wanted: AclBinding) -> bool:
     """Whether the denial takes away some of what is wanted, or Describe on it, but not all of what is wanted."""
-    if denial.principal not in (wanted.principal, ANYBODY) or not denial.pattern.overlaps(wanted.pattern):
+    if denial.principal not in (wanted.principal, EVERY_PRINCIPAL) or not denial.pattern.overlaps(wanted.pattern):
         return False
     if denial.operation in (wanted.operation, Operation.ALL):
         return not (denial.pattern.covers(wanted.pattern) and denial.host == WILDCARD)

@@ -220,7 +220,7 @@ def _target_topics(
             "mirrored topics are created in the target cluster",
             source="MirrorSourceConnector.createNewTopics (KIP-382)",
             symptom="'Could not create topic' in the log; its records are not mirrored",
-            loss="topics have to be created by somebody else beforehand",
+            loss="another principal has to create topics beforehand",
         )
     yield target.needs(
         Operation.ALTER,
@@ -442,7 +442,7 @@ def _moving(planner: Planner, client: Client, name: str) -> Iterator[Need]:
             "offsets are moved there, and the topic may not exist",
             source="ControllerApis.handleCreateTopics",
             symptom="eosctl migrate-offsets ends with exit code 5",
-            loss="moving offsets into this topic before somebody has created it",
+            loss="moving offsets into this topic before it exists",
         )
 
 

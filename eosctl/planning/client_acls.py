@@ -259,7 +259,7 @@ def creation(planner: Planner, client: Client, name: str, what: str) -> Iterator
         f"the {what} does not exist yet" if exists is False else f"the {what} is created if it does not exist",
         source=CREATE_SOURCE,
         symptom=f"the topic stays missing: UnknownTopicOrPartitionException or a timeout over {name}",
-        loss=None if exists is False else "the topic has to be created by somebody else beforehand",
+        loss=None if exists is False else "another principal has to create the topic beforehand",
     )
 
 
@@ -327,7 +327,7 @@ def _records(planner: Planner, connector: ConnectorConfig, producer: Client) -> 
                 symptom=f"tasks FAILED: TopicAuthorizationException: Not authorized to access topics: [{pattern.name}]",
                 loss="now and then a task is FAILED when Connect has just created a topic; restart it then"
                 if creates
-                else "the topic has to be created by somebody else beforehand",
+                else "another principal has to create the topic beforehand",
             )
 
 
@@ -350,7 +350,7 @@ def _topic_creation(planner: Planner, connector: ConnectorConfig, pattern: Resou
             symptom="tasks FAILED: Task failed to create new topic",
             loss=None
             if planner.exists(admin, pattern.name) is False
-            else "topics have to be created by somebody else beforehand",
+            else "another principal has to create topics beforehand",
         )
 
 

@@ -47,7 +47,7 @@ from eosctl.model.transactions import LeaderOwner, Owner, TaskOwner, Transaction
 from eosctl.model.whole_numbers import task_numbers
 from eosctl.model.workers import LiveOwner, LiveOwners
 
-# Why IDs must not be fenced: somebody has them now, or may.
+# Why IDs must not be fenced: a producer has them now, or may.
 
 
 def object_to_live(
