@@ -68,9 +68,15 @@ def printed(ran: Ran, lines: Lines) -> tuple[str, str]:
     return undo, later
 
 
-def go_on(lines: Lines) -> None:
+def check_refused_once_gone_on(command: str, lines: Lines, eosctl: Eosctl) -> None:
+    """The printed command is possible until the connector writes newer offsets, and changes nothing afterwards."""
+    assert eosctl(*shlex.split(command), "--dry-run").exit_code == 0
     lines.write(60)
     eventually(lambda: f"line {lines.count - 1}".encode() in lines.copied(), "the connector to have gone on")
+    refused = eosctl(*shlex.split(command), "--yes")
+    assert (refused.exit_code, f"connector {lines.topic} has written newer offsets" in refused.stderr) == (8, True)
+    assert own_topic(lines) is None
+    lines.check_exactly_once()
 
 
 def test_a_move_that_had_nothing_to_write_is_not_rolled_back_once_the_connector_has_gone_on(
@@ -83,12 +89,7 @@ def test_a_move_that_had_nothing_to_write_is_not_rolled_back_once_the_connector_
     back = eosctl(*shlex.split(later), "--yes")
     undo, _ = printed(back, lines)
     assert f"topic {lines.place.home.offsets_topic} held the offsets already" in back.stdout
-    assert eosctl(*shlex.split(undo), "--dry-run").exit_code == 0
-    go_on(lines)
-    refused = eosctl(*shlex.split(undo), "--yes")
-    assert (refused.exit_code, f"connector {lines.topic} has written newer offsets" in refused.stderr) == (8, True)
-    assert own_topic(lines) is None
-    lines.check_exactly_once()
+    check_refused_once_gone_on(undo, lines, eosctl)
 
 
 def test_the_roll_back_of_a_roll_back_is_refused_once_the_connector_has_gone_on(
@@ -97,12 +98,7 @@ def test_the_roll_back_of_a_roll_back_is_refused_once_the_connector_has_gone_on(
     """It would write the offsets of the first plan into the topic of its own once more."""
     undo, _ = printed(move("--connect-url", lines.place.home.url, "--stop", "--set-config", "--resume", "--yes"), lines)
     redo, _ = printed(eosctl(*shlex.split(undo), "--yes"), lines)
-    assert eosctl(*shlex.split(redo), "--dry-run").exit_code == 0
-    go_on(lines)
-    refused = eosctl(*shlex.split(redo), "--yes")
-    assert (refused.exit_code, f"connector {lines.topic} has written newer offsets" in refused.stderr) == (8, True)
-    assert own_topic(lines) is None
-    lines.check_exactly_once()
+    check_refused_once_gone_on(redo, lines, eosctl)
 
 
 def test_a_plan_of_a_running_connector_takes_the_offsets_that_are_found_when_apply_has_stopped_it(
