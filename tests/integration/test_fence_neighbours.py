@@ -154,7 +154,7 @@ def test_a_move_that_needs_a_worker_of_the_source_says_so_before_anything_is_don
         "--to-connect-url", neighbours.other.url, "--to-config-topic", "neighbour-configs", "--set-config",
         "--rename-to", "d", "--force", *OFFSETS,
     )  # fmt: skip
-    assert "is read from a worker of Connect cluster a only" in said
+    assert "only a worker of Connect cluster a has that config" in said
     assert "give --connect-url" in said
 
 

@@ -253,5 +253,5 @@ def misplaced(cluster: Sandbox, eosctl: Eosctl) -> set[str]:
     """The transactional IDs with EOS300, whose fix is that of EOS045 and that producers claim their IDs again."""
     ran = eosctl("transactions", "log", "-b", cluster.bootstrap_servers, "-o", "json")
     found = [each for each in json.loads(ran.stdout)["data"]["findings"] if each["id"] == "EOS300"]
-    assert all("Start the producers, which initialize their IDs again" in each["cure"] for each in found)
+    assert all("start the producers, which initialize their IDs again" in each["cure"] for each in found)
     return {each["subject"] for each in found}

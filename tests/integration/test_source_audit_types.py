@@ -364,4 +364,4 @@ def test_what_the_connector_changes_on_the_way_is_compared_or_said(changed: Type
     eventually(lambda: sum(value is None for _, value in changed.records("keyed")) == 2, "both tombstones")
     keyed = compared(eosctl, changed, "--caught-up", "--table", f"{changed.name}.keyed")["keyed"]
     assert keyed["verdict"] == "cannot-tell", keyed
-    assert "the primary key is in neither key nor value" in keyed["words"]
+    assert "the primary key is missing in key and value" in keyed["words"]
