@@ -21,6 +21,7 @@ from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION, TESTED_KAFKA_VERSIONS
 from eosctl.sandbox.properties import SandboxSpec
 from tests.faulty_sandbox import Sandbox
 from tests.kafka_versions import KafkaVersions, spec_of, workers_of
+from tests.looked_at import as_looked_at  # noqa: F401 - a fixture for all tests
 from tests.shared_sandboxes import SharedSandboxes
 from tests.side_by_side import ByKafka, begun, group_of, write_groups
 from tests.worker_logs import untroubled
@@ -41,6 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help=f"comma-separated versions for tests that ask for kafka_version (default {DEFAULT_KAFKA_VERSION}); "
         "4.3.1/3.6.2 is workers of 3.6.2 on brokers of 4.3.1",
     )
+    parser.addoption("--look-again", action="store_true", help="write the answers in tests/golden that differ again")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,13 +1,10 @@
 """Plans of moves and restores, and their undo, for each situation and wish: one line each, as data and without prose.
 
 A step or a precondition is the capitals of its class: FP is FenceProducers, NLO is NoLiveOwner; ' is of the target.
-
-`python -m tests.planning.golden_plans` writes tests/golden/plans.lock again: look at what changed before committing.
 """
 
 from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -35,7 +32,6 @@ from tests.planning.offsets_topics import topic_of
 from tests.planning.test_migration import FACTS, KEY, TO_OWN, WISH, S, T
 from tests.planning.test_restore import AT_9, BY_TWO, CREATED, HOME, RESTORE
 
-GOLDEN: Final = Path(__file__).resolve().parents[1] / "golden" / "plans.lock"
 STATES: Final = {
     "stopped": ConnectorFacts("STOPPED"),
     "running": ConnectorFacts("RUNNING", 2),
@@ -179,7 +175,3 @@ def suffix(precondition: object) -> str:
 
 def lines() -> list[str]:
     return [line(*each) for each in (*migrations(), *restores())]
-
-
-if __name__ == "__main__":
-    GOLDEN.write_text("".join(f"{each}\n" for each in lines()))

@@ -1,0 +1,217 @@
+"""The nouns that differ from one in a single place, which decisions have to tell apart, and the answers to them.
+
+A number is one less or one more, an enum another of its members, an element of a tuple or a mapping is missing, a fact
+that may be absent or unread is.
+"""
+
+import re
+import types
+import typing
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from enum import Enum
+from functools import cache
+from inspect import signature
+from typing import Any, Final, NamedTuple, Union
+
+import msgspec
+
+from eosctl.errors import EosctlError
+from eosctl.model.skipped import Skipped
+
+UNREAD: Final = Skipped("unread")
+MOST: Final = 3
+"""Of a long tuple or mapping so many elements are changed: the first ones and the last."""
+SHOWN: Final = 6
+"""So many places in which an answer differs are shown; of the others there is a checksum."""
+ABSENT: Final = {int: 0, str: "~", bool: True}
+"""What stands where there was nothing."""
+
+
+class Neighbour(NamedTuple):
+    """A noun that differs at `place` alone, and how, in words."""
+
+    place: str
+    change: str
+    value: Any
+
+    def __str__(self) -> str:
+        return f"{self.place} {self.change}"
+
+
+def neighbours(value: Any, allowed: Any = None) -> Iterator[Neighbour]:
+    """Those of a noun; `allowed` is its type where it is a field, which says what else it may be."""
+    kinds = _members(allowed)
+    if value is not None and types.NoneType in kinds:
+        yield Neighbour("", "none", None)
+    if not isinstance(value, Skipped) and Skipped in kinds:
+        yield Neighbour("", "unread", UNREAD)
+    if value is None:
+        yield from (Neighbour("", "there", made) for kind, made in ABSENT.items() if kind in kinds)
+    elif isinstance(value, bool | Enum | int | float | str | bytes):
+        yield from (Neighbour("", f"{change}", changed) for change, changed in _scalars(value))
+    else:
+        yield from _within(value, allowed)
+
+
+def _within(value: Any, allowed: Any) -> Iterator[Neighbour]:
+    match value:
+        case Mapping():
+            yield from _mappings(value, allowed)
+        case frozenset() | set():
+            for one in _some(sorted(value, key=repr)):
+                yield Neighbour(f"[{one}]", "left out", value - {one})
+        case tuple() if hasattr(value, "_fields"):
+            yield from _fields(value, value._fields, value._replace)
+        case tuple() | list():
+            yield from _sequences(value, allowed)
+        case msgspec.Struct():
+            yield from _fields(value, value.__struct_fields__, lambda **new: msgspec.structs.replace(value, **new))
+
+
+def _scalars(value: Any) -> Iterator[tuple[str, Any]]:
+    match value:
+        case bool():
+            yield str(not value), not value
+        case Enum():
+            yield from ((str(each), each) for each in type(value) if each is not value)
+        case int() | float():
+            yield from ((f"{value}{step:+}", value + step) for step in (-1, 1))
+        case str() if value.removeprefix("-").isdigit():
+            yield from ((f"{value}{step:+}", str(int(value) + step)) for step in (-1, 1))
+        case "true" | "false":
+            yield "turned", "false" if value == "true" else "true"
+        case str():
+            yield "another", f"{value}~"
+        case bytes():
+            yield "another", value + b"~"
+
+
+def _mappings(value: Mapping[Any, Any], allowed: Any) -> Iterator[Neighbour]:
+    for key in _some(list(value)):
+        yield Neighbour(f"[{_short(key)}]", "left out", {each: value[each] for each in value if each != key})
+        for each in neighbours(value[key], _element(allowed, 1)):
+            yield each._replace(place=f"[{_short(key)}]{each.place}", value={**value, key: each.value})
+
+
+def _sequences(value: Any, allowed: Any) -> Iterator[Neighbour]:
+    kinds = typing.get_args(allowed)
+    fixed = typing.get_origin(allowed) is tuple and Ellipsis not in kinds
+    for at in _some(list(range(len(value)))):
+        if not fixed:
+            yield Neighbour(f"[{at}]", "left out", value[:at] + value[at + 1 :])
+        for each in neighbours(value[at], kinds[at] if fixed else _element(allowed, 0)):
+            changed = [each.value if number == at else other for number, other in enumerate(value)]
+            yield each._replace(place=f"[{at}]{each.place}", value=type(value)(changed))
+
+
+def _fields(value: Any, names: Collection[str], replaced: Callable[..., Any]) -> Iterator[Neighbour]:
+    for name in names:
+        for each in neighbours(getattr(value, name), _types(type(value)).get(name)):
+            try:
+                changed = replaced(**{name: each.value})
+            except (ValueError, TypeError):  # no such noun may be
+                continue
+            yield each._replace(place=f".{name}{each.place}", value=changed)
+
+
+def _some(elements: list[Any]) -> list[Any]:
+    return elements if len(elements) <= MOST else [*elements[: MOST - 1], elements[-1]]
+
+
+def _short(key: object) -> str:
+    return " ".join(map(_short, key)) if isinstance(key, tuple) else str(key)
+
+
+@cache
+def _types(kind: Any) -> Mapping[str, Any]:
+    try:
+        return typing.get_type_hints(kind)
+    except NameError:  # it names a type that only the type checker imports
+        return {}
+
+
+def _members(allowed: Any) -> tuple[Any, ...]:
+    return typing.get_args(allowed) if typing.get_origin(allowed) in {Union, types.UnionType} else ()
+
+
+def _element(allowed: Any, at: int) -> Any:
+    """The type of a tuple's elements, or of a mapping's values, in a type that may be something else, too."""
+    for each in (allowed, *_members(allowed)):
+        found = typing.get_args(each)
+        if isinstance(typing.get_origin(each), type) and len(found) > at:
+            return found[at]
+    return None
+
+
+def by_answer(value: Any, ask: Callable[[Any], str], within: Collection[str] = ()) -> Iterator[str]:
+    """Each other answer that a neighbour of the noun gets, and which neighbours get it; `within` names its fields."""
+    others = (each for each in neighbours(value) if not within or re.split(r"[.[]", each.place)[1] in within)
+    return _grouped(((str(each), each.value) for each in others), ask, ask(value))
+
+
+def by_call(function: Callable[..., Any], /, *given: Any, **named: Any) -> Iterator[str]:
+    """How the answer of a function differs where one of its arguments is a neighbour of the given one."""
+    bound = signature(function).bind(*given, **named)
+    before = flat(function(*bound.args, **bound.kwargs))
+
+    def changed() -> Iterator[tuple[str, Any]]:
+        for name, value in bound.arguments.items():
+            for each in neighbours(value, _types(function).get(name)):
+                other = signature(function).bind(*given, **named)
+                other.arguments[name] = each.value
+                yield f"{name}{each}", other
+
+    return _grouped(changed(), lambda other: difference(before, flat(function(*other.args, **other.kwargs))), "")
+
+
+def _grouped(others: Iterator[tuple[str, Any]], ask: Callable[[Any], str], before: str) -> Iterator[str]:
+    found: dict[str, list[str]] = {}
+    for place, value in others:
+        try:
+            answer = ask(value)
+        except (LookupError, ValueError, TypeError, AssertionError, EosctlError) as error:
+            answer = f"{type(error).__name__}: {data_of(str(error))}"
+        found.setdefault(answer, []).append(place)
+    for answer, places in sorted(found.items()):
+        if answer != before:
+            yield f"  {answer} <- {', '.join(places)}"
+
+
+def flat(value: Any, place: str = "") -> dict[str, str]:
+    """The places in an answer with what is there, as data: of prose its names and numbers alone."""
+    match value:
+        case Skipped():
+            return {place: f"unread: {value.reason}"}
+        case Mapping():
+            parts = [(f"[{_short(key)}]", each) for key, each in value.items()]
+        case tuple() if hasattr(value, "_fields"):
+            parts = [(f".{name}", getattr(value, name)) for name in value._fields]
+        case msgspec.Struct():
+            parts = [(f".{name}", getattr(value, name)) for name in value.__struct_fields__]
+        case frozenset() | set():
+            parts = [(f"[{at}]", each) for at, each in enumerate(sorted(value, key=repr))]
+        case str() | bytes() | Enum():
+            return {place: data_of(str(value))}
+        case Sequence() | Iterator():
+            parts = [(f"[{at}]", each) for at, each in enumerate(value)]
+        case _:
+            return {place: repr(value)}
+    found = {place: type(value).__name__} if isinstance(value, msgspec.Struct) or not parts else {}
+    for name, each in parts:
+        found |= flat(each, f"{place}{name}")
+    return found
+
+
+def difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """The places in which two flat answers differ."""
+    differing = [place for place in {**before, **now} if before.get(place) != now.get(place)]
+    shown = [f"{place}={now[place]}" if place in now else f"{place} gone" for place in differing]
+    rest = "\n".join(shown[SHOWN:]).encode()
+    return "; ".join([*shown[:SHOWN], *([f"{len(shown) - SHOWN} more {zlib.crc32(rest):08x}"] if rest else [])])
+
+
+def data_of(text: str) -> str:
+    """Names and numbers in a sentence: it may be worded anew. A text of up to two words is left as it is."""
+    words = text.split()
+    return text if len(words) < 3 else " ".join(["…", *(each for each in words if re.search(r"[\d=_./:-].", each))])
