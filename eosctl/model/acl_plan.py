@@ -1,6 +1,6 @@
-"""Which ACLs a Connect cluster needs, why, and how that differs from those it has.
+"""The ACLs that a Connect cluster needs, the reasons, and the difference from the ACLs that it has.
 
-What there is one of for each binding is a tuple: large clusters have hundreds of thousands.
+Records that exist once for each binding are tuples: large clusters have hundreds of thousands.
 """
 
 import re
@@ -25,8 +25,8 @@ from eosctl.model.versions import NEWEST, KafkaVersion
 class Reason(NamedTuple):
     """Why one client needs a binding.
 
-    why is one sentence; source the code path or KIP it follows from; symptom how it looks when the binding is missing;
-    loss is None if something fails without the binding; otherwise it is optional, and loss names the disadvantage.
+    why is one sentence. source is the code path or KIP behind it. symptom is how a missing binding shows. loss is None
+    if something fails without the binding; otherwise the binding is optional, and loss names the disadvantage.
     """
 
     role: ClientRole
@@ -65,7 +65,8 @@ class PlannedBinding(NamedTuple):
 
 
 class BindingStatus(StrEnum):
-    """present: the cluster's ACLs allow all of it; missing: they do not; extra: they have it and the plan does not."""
+    """present: the cluster's ACLs allow all of it. missing: they do not. extra: the cluster has it and the plan does
+    not."""
 
     PRESENT = "present"
     MISSING = "missing"
@@ -88,9 +89,9 @@ class ExtraBinding(Struct, frozen=True):
 
 
 class OtherWriter(NamedTuple):
-    """An ACL by which a principal that does not need it may write what only Connect should, which is guarded.
+    """An ACL that lets an unplanned principal write a resource that only Connect should write.
 
-    expected are the principals that the plan gives this to.
+    expected are the principals to which the plan gives this ACL.
     """
 
     binding: AclBinding
@@ -106,9 +107,9 @@ def same_cluster(one: frozenset[str], other: frozenset[str]) -> bool:
 class AclRequest(Struct, frozen=True):
     """The request for an ACL plan.
 
-    phase None takes each worker's own, which has to be known. headroom is tasks beyond those known of. principals are
-    the named ones, by role and connector, or by role and None for every connector. topics_known maps a topic to whether
-    it exists, as far as known, in the cluster that has the addresses `here` (None: in any).
+    phase None takes each worker's own phase, which must be known. headroom is the number of tasks beyond the known
+    ones. principals are the principals that the user named, by role and connector; the connector None stands for all.
+    topics_known maps a topic to whether it exists in the cluster with the addresses `here` (None: in any).
     mapping_rules are the brokers' ssl.principal.mapping.rules.
     """
 
@@ -184,11 +185,11 @@ class LeftOut(Struct, frozen=True):
 class AclReport(Result, frozen=True, kw_only=True):
     """The plan for Connect clusters with these group IDs, against the ACLs of the Kafka cluster.
 
-    cluster is how configs name that cluster; planned_for the phases of the plan; phases are all those that need each of
-    its bindings, beyond how many more each phase needs, where they were asked for. missing are the findings of a check:
-    required bindings that the cluster lacks; unchecked says why that is not known of some. is_for_tools: the plan is to
-    be written for another tool, whatever was found. merged is the text of the KafkaUsers that were given, with the
-    plan's ACLs. left_out are the bindings that the other tool's format cannot say.
+    cluster is the name of that cluster in configs. planned_for are the phases of the plan. phases lists all phases that
+    need each binding; beyond counts the further bindings of each phase, if requested. missing are the findings of a
+    check: required bindings that the cluster does not have. unchecked says why some bindings could not be checked.
+    is_for_tools: the plan is written for another tool, regardless of the findings. merged is the text of the given
+    KafkaUsers with the plan's ACLs added. left_out are bindings that the other tool's format cannot express.
     """
 
     group_ids: tuple[str, ...]
@@ -231,8 +232,8 @@ class AclReport(Result, frozen=True, kw_only=True):
 class ClusterAcls(Struct, frozen=True):
     """The cluster's bindings, existing topics, and rules that name certificates.
 
-    unread says of topics why it is not known whether they exist. addresses are those it was reached by
-    and those its brokers advertise; hidden names settings of the authorizer that brokers have and keep to themselves.
+    unread says why the existence of some topics is unknown. addresses are the bootstrap addresses and those that the
+    brokers advertise. hidden names authorizer settings that brokers do not report.
     """
 
     bindings: frozenset[AclBinding] | Skipped
@@ -259,8 +260,8 @@ _KAFKA_ACLS_RESOURCE: Final = {
 def adding_arguments(binding: AclBinding, operations: Iterable[Operation]) -> list[str]:
     """The arguments after `--add`, joined to their values with `=`: a value may begin with a dash.
 
-    Raises Unsupported for a name that begins or ends with a blank: AclCommand trims what it is given, and would say
-    that it added a binding when it added another one.
+    Raises Unsupported for a name that begins or ends with a blank: AclCommand trims it, adds another binding, and
+    reports success.
     """
     for name in (binding.principal, binding.pattern.name):
         if name != name.strip(_TRIMMED):
@@ -327,7 +328,7 @@ _KUBERNETES_NAME: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9]
 
 
 def no_kafka_user(principal: str) -> bool:
-    """Whether no KafkaUser can be who this principal is: its name is one of Kubernetes' (RFC 1123)."""
+    """True if no KafkaUser can have this principal: its name must be a Kubernetes name (RFC 1123)."""
     return not is_kubernetes_name(user_name(principal))
 
 

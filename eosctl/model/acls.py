@@ -47,7 +47,7 @@ class Operation(StrEnum):
 
 
 class Permission(StrEnum):
-    """Whether a binding allows or denies; a denial wins."""
+    """A binding allows or denies; a denial wins."""
 
     ALLOW = "Allow"
     DENY = "Deny"
@@ -72,8 +72,8 @@ IMPLIED_BY: Final[Mapping[Operation, frozenset[Operation]]] = {
 class ResourcePattern(NamedTuple):
     """Resources of one type, by name. A tuple because large clusters have hundreds of thousands of bindings.
 
-    A literal `*` stands for every name but those that begin with a star themselves: StandardAuthorizer takes it there
-    for the literal name of another resource (StandardAuthorizerData.checkSection).
+    A literal `*` matches every name except those that begin with a star: StandardAuthorizer takes these for the literal
+    name of another resource (StandardAuthorizerData.checkSection).
     """
 
     resource_type: ResourceType

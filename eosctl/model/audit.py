@@ -27,7 +27,7 @@ MARKERS_MS: Final = 5_000
 
 
 class TopicRole(StrEnum):
-    """The role of a topic in the audit, which decides how much of it is read.
+    """The role of a topic decides how much of it the audit reads.
 
     offsets: keys and values are decoded; config: the records are replayed; output: batch headers are enough.
     """
@@ -40,13 +40,12 @@ class TopicRole(StrEnum):
 class AuditedTopic(Struct, frozen=True):
     """A topic under audit.
 
-    topic_id is Kafka's (KIP-516), None where the broker has none: a topic deleted and created again has another one.
-    cleanup_policy is the topic setting; retention_ms how old records grow at least before Kafka deletes them (None: it
-    is not known, or their size decides; -1: for ever). connectors are those known to use it: the one whose own
-    offsets topic it is, or those that write their records to it; none for the worker's own topics. own is an offsets
-    topic that is not the worker's: only connectors that name it keep offsets there, known or not. grammar names how the
-    records of an output topic say what belongs together (None: it is not known, batch headers are read); kept_back are
-    the reasons for which a connector leaves out parts of that.
+    topic_id is Kafka's (KIP-516), None if the broker has none; a topic that was deleted and created again has another
+    ID. retention_ms is the age at which Kafka deletes records (None: unknown, or their size decides; -1: never).
+    connectors are the connectors known to use the topic: the owner of an offsets topic, or the writers of an output
+    topic; none for the worker's own topics. own: the topic is a connector-specific offsets topic. grammar names the
+    rules by which records of an output topic belong together (None: unknown, only batch headers are read). kept_back
+    are the reasons why a connector leaves out parts of such an event.
     """
 
     name: str
@@ -84,7 +83,7 @@ class OffsetRange(NamedTuple):
 
 
 class PartitionBounds(NamedTuple):
-    """Where a partition's log began and ended when the audit was planned; audited_from is where this audit begins."""
+    """The start and end of a partition's log when the audit was planned; audited_from is where this audit begins."""
 
     topic: str
     partition: int
@@ -123,19 +122,17 @@ LONGEST_TRANSACTION_MS: Final = longest_transaction_ms(())
 
 
 class AuditPlan(Result, frozen=True):
-    """All that an audit will read, resolved once; a task never asks for an offset that is not here.
+    """All that an audit will read, resolved once; a task never requests an offset that is not here.
 
-    as_of is in ms since the epoch. Last stable offsets were all read before the first high watermark: what belongs to
-    a transaction that ended below a last stable offset lies below the high watermarks, in every partition.
-    expired are ranges that the log start passed before an audit came by. connectors are the source connectors known by
-    name; holders says whose producer IDs are still known.
-    selected are the connectors that a verdict is requested for (none: all), named the topics that are (none: all
-    known): of other connectors than those that write to one of them nothing is judged. left_out are topics that a
-    judged connector writes to and that were not requested.
-    unread says of partitions and facts that could not be read why: no verdict is `held` without them. Where users names
-    connectors for one of them, it is the verdict on these alone.
-    longest_transaction_ms is how long after its first record a coordinator may write a transaction's markers. digested
-    is whether the bytes of all ranges are digested.
+    as_of is in ms since the epoch. All last stable offsets were read before the first high watermark, so each
+    transaction that ended below a last stable offset lies below the high watermarks of all partitions. expired are
+    ranges that the log start passed before any audit read them. connectors are the source connectors known by name;
+    holders are the owners of producer IDs that are still known. selected are the connectors with a requested verdict
+    (none: all). named are the requested topics (none: all known); only connectors that write to one of them are judged.
+    left_out are topics that a judged connector writes to and that were not requested. unread gives the reason for each
+    unread partition or fact: no verdict is `held` without it, or if users names connectors, not theirs.
+    longest_transaction_ms is the longest time from the first record of a transaction to its markers. digested: the
+    bytes of all ranges are digested.
     """
 
     as_of: int
@@ -179,9 +176,9 @@ class AuditPlan(Result, frozen=True):
 class StateKind(StrEnum):
     """The subject of a state row: a partition's log, keys of an offsets topic, transactions, or the config topic.
 
-    changes are the consequences of source offsets that were altered. events are parts of what connectors wrote as
-    several records, event-writers the producers that wrote them. digests are those of the bytes of ranges.
-    mirror is how far a mirrored pair of partitions was compared: only a mirror's audit carries it.
+    changes are the consequences of altered source offsets. events are parts of changes that connectors wrote as several
+    records; event-writers are their producers. digests cover the bytes of ranges. mirror is how far a mirrored pair of
+    partitions was compared; only a mirror's audit has it.
     """
 
     LOG = "log"
@@ -264,9 +261,9 @@ class EarlierAudit(Struct, frozen=True):
 
 
 class AuditVerdict(StrEnum):
-    """Whether exactly-once held for a connector; cannot-tell where evidence has expired or could not be read.
+    """The verdict on exactly-once for a connector; cannot-tell if evidence has expired or could not be read.
 
-    altered: it held, and source offsets were altered, so that records are in its topics twice or were left out.
+    altered: it held, but altered source offsets repeated or skipped records.
     """
 
     HELD = "held"
@@ -300,7 +297,7 @@ class JudgedResult(Result, frozen=True):
 
 
 class RecordCount(NamedTuple):
-    """How many records, as far as it is known; at_most None: no upper bound is known."""
+    """A number of records with its bounds; at_most None: no upper bound is known."""
 
     at_least: int
     at_most: int | None
@@ -336,11 +333,11 @@ def count_words(count: RecordCount, what: str) -> tuple[str, ...]:
 
 
 class ConnectorVerdict(Struct, frozen=True):
-    """The verdict on one connector: the IDs of the findings behind it, and in words what it rests on.
+    """The verdict on one connector, the IDs of the findings behind it, and its reasons in words.
 
-    repeated_by_change are records that its topics have once more because source offsets were altered,
-    left_out_by_change those that were never read for the same reason. covers says what the verdict is about,
-    not_covered what it says nothing of.
+    repeated_by_change counts records that its topics have twice because source offsets were altered; left_out_by_change
+    counts records that were never read for the same reason. covers and not_covered name the subjects that the verdict
+    includes and excludes.
     """
 
     name: str
@@ -354,7 +351,7 @@ class ConnectorVerdict(Struct, frozen=True):
 
 
 class RangeDigest(NamedTuple):
-    """SHA-256 (hex) over all batches of a range, as they are stored, in offset order; damaged offsets count as none."""
+    """SHA-256 (hex) over all batches of a range, as stored, in offset order; damaged offsets count as none."""
 
     topic: str
     partition: int
@@ -451,11 +448,12 @@ class Growth(NamedTuple):
 
 
 class Stall(NamedTuple):
-    """A transaction that was open for long: the last stable offset could not pass start_offset meanwhile.
+    """A long open transaction: the last stable offset could not pass start_offset meanwhile.
 
-    from_ms is the timestamp of its first record, until_ms of its marker, by the broker's clock; None while it is
-    open. Records have the producer's time, or the broker's (message.timestamp.type=LogAppendTime), unless the connector
-    sets it: MirrorSource takes the source's, and the stall then seems to have begun when the record was made there.
+    from_ms is the timestamp of its first record. until_ms is that of its marker, by the broker's clock; None while it
+    is open. The time of a record is the producer's, or the broker's (message.timestamp.type=LogAppendTime), unless the
+    connector sets it. MirrorSource keeps the source's timestamp, and the stall then seems to begin when the record was
+    made there.
     """
 
     topic: str
@@ -468,10 +466,10 @@ class Stall(NamedTuple):
 
 
 class WitnessRecord(NamedTuple):
-    """Records [offset, last_offset] of a partition, and what they show.
+    """Records [offset, last_offset] of a partition, and their part in the finding.
 
-    value is that of an offsets topic's record; timestamp is in ms since the epoch; producer and transactional ID are
-    None where the finding does not know them. side is a mirror's source or target.
+    value is the value of an offsets topic's record; timestamp is in ms since the epoch; producer and transactional ID
+    are None if the finding does not know them. side is a mirror's source or target.
     """
 
     role: str
@@ -492,10 +490,10 @@ class WitnessRecord(NamedTuple):
 
 
 class Witness(NamedTuple):
-    """The fewest records that show what a finding says, in words that a person can check.
+    """The fewest records that prove a finding, in words that a person can check.
 
-    The last record is the first one that is wrong. commands print the records; before is the last event of the
-    config topic that concerns the connector before it.
+    The last record is the first wrong one. commands print the records. before is the last earlier event of the config
+    topic about the connector.
     """
 
     finding_id: str
@@ -512,11 +510,11 @@ class Witness(NamedTuple):
 
 
 class AuditReport(JudgedResult, frozen=True):
-    """The whole answer of an audit. The same ranges give the same report, whatever engine read them.
+    """The whole answer of an audit. The same ranges give the same report with every engine.
 
     sinks are connectors in the timeline that write to no topic of Kafka. earlier is the last run of the same job in the
-    ledger; None where there was none. newly_read are the data records that this run read, None where that is all.
-    digests are those of the ranges that this run read, where the plan asked for them.
+    ledger, None without one. newly_read counts the data records that this run read, None if it read all. digests cover
+    the ranges that this run read, if the plan requested them.
     """
 
     plan: AuditPlan
@@ -575,7 +573,7 @@ class AuditReport(JudgedResult, frozen=True):
         return (min(times), max(times)) if times else None
 
     def is_new(self, finding: Finding) -> bool | None:
-        """Whether the last run had not found as much, or one of its connectors is broken only now."""
+        """True if the last run found less, or if one of the finding's connectors is broken only now."""
         if self.earlier is None:
             return None
         named = finding.evidence.get("connectors")
@@ -600,7 +598,7 @@ class OutputPart(NamedTuple):
 
 
 class CommittedData(NamedTuple):
-    """Data that the transaction of a source offset wrote beside it; it may be empty."""
+    """Data in the transaction of a source offset; it may be empty."""
 
     write: OffsetsWrite
     data: tuple[OutputPart, ...]
@@ -642,9 +640,9 @@ class OwnerFigures(NamedTuple):
 
 
 class TransactionSummary(NamedTuple):
-    """Conclusions from the transactions of some producer IDs; two of them add up.
+    """Conclusions from the transactions of some producer IDs; two of them can be added.
 
-    committed is what the transactions of some source offsets wrote beside them.
+    committed is the data in the transactions of some source offsets.
     """
 
     figures: tuple[OwnerFigures, ...] = ()
@@ -666,10 +664,10 @@ class ClosedTransactions(NamedTuple):
 
 
 class KeyAnomaly(NamedTuple):
-    """Something wrong with a key of an offsets topic, at an offset; key is its JSON text.
+    """A fault of a key of an offsets topic, at an offset; key is its JSON text.
 
-    before and after are the places and values concerned, in words that name topic, partition and offset; was and now
-    are where these were written, if that was in a transaction.
+    before and after are the places and values concerned, in words that name topic, partition and offset. was and now
+    are the transactions that wrote them, if any.
     """
 
     kind: str
@@ -704,14 +702,14 @@ class OffsetsChange(NamedTuple):
 
     @property
     def is_harmless(self) -> bool:
-        """Whether no record is there twice or left out because of it."""
+        """True if the change neither repeats nor skips a record."""
         return self.repeated.is_none and self.left_out.is_none
 
 
 class ConnectorKeys(NamedTuple):
-    """The keys of one connector (None: malformed ones): how many, and which producer IDs wrote them.
+    """The keys of one connector (None: malformed keys): their number, and the producer IDs that wrote them.
 
-    first_transactional, upgraded and last_write are timestamps; first_transactional None: it never committed in a
+    first_transactional, upgraded and last_write are timestamps. first_transactional None: it never committed in a
     transaction. upgraded is the time of the last key's first transactional write after non-transactional ones.
     """
 
@@ -765,10 +763,10 @@ class ConfigSummary(NamedTuple):
 
 
 class SparkOptions(Struct, frozen=True):
-    """Where Spark is, and how its executors learn who they are to Kafka.
+    """The address of Spark, and the identity of its executors at Kafka.
 
-    master is a master URL (None: this machine, or what spark-submit says), remote a Spark Connect server;
-    executor_properties is a file that executors find, or `env:NAME`; a mirror's source has its own.
+    master is a master URL (None: this machine, or as spark-submit says). remote is a Spark Connect server.
+    executor_properties is a file on the executors, or `env:NAME`; a mirror's source has its own.
     """
 
     master: str | None = None

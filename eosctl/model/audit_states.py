@@ -30,10 +30,10 @@ class Change(NamedTuple):
 
 
 class KeyWriter(NamedTuple):
-    """A producer ID among those that wrote a key.
+    """A producer ID among the writers of a key.
 
-    first and last are its first and last offsets there, with their epochs; before is the producer ID and offset of the
-    write of another one ahead of `first`, None where its first write is the first one in the range at all.
+    first and last are its first and last offsets there, with their epochs. before is the producer ID and offset of
+    another producer's write just before `first`, None if `first` is the first write in the range.
     """
 
     producer_id: int
@@ -79,10 +79,10 @@ class Regressions(NamedTuple):
 class KeyState(NamedTuple):
     """The state of one key within a range.
 
-    setbacks are those after a write in a transaction, plain_setbacks those after one outside any; repeats are the first
-    writes of the value that was there already. plain_records were written outside any transaction, plain_after of them
-    after the first transactional one. runs are all of its writes, in order, where the connector may have several offset
-    stores; otherwise there are none. snapshots are changes from one unfinished snapshot to what may be another one.
+    setbacks follow a transactional write, plain_setbacks a non-transactional one. repeats are the first writes of an
+    unchanged value. plain_records counts non-transactional writes, plain_after those after the first transactional one.
+    runs are all its writes in order if the connector may have several offset stores, otherwise empty. snapshots are
+    changes from one unfinished snapshot to a possible second one.
     """
 
     key: bytes | None
@@ -131,9 +131,9 @@ class ProducerItems(NamedTuple):
 
 
 class SessionStart(NamedTuple):
-    """Where a producer ID has an epoch that does not follow from its last one in this partition.
+    """A place where a producer ID's epoch does not follow from its previous epoch in this partition.
 
-    Either InitProducerId lies between, or commits that only other partitions have markers of.
+    Either InitProducerId came between, or commits with markers in other partitions only.
     """
 
     offset: int
@@ -144,11 +144,11 @@ class SessionStart(NamedTuple):
 class ProducerState(NamedTuple):
     """A producer ID (-1: writers without one) in one partition.
 
-    marker_epoch is the highest epoch of its commit markers before its first data (-1: none); leading_epoch the epoch of
-    the first marker of all if it lies before the first data (None: none does, -1: it aborts). first_epoch, first_offset
-    and first_timestamp belong to its first data batch (None: markers only); epoch is the one it would go on with;
-    open_epoch the epoch of transactional data without a marker behind it (-1: none). raised are epochs, as intervals
-    with both ends, to which commits raised their data's epoch. plain_records were written outside any transaction, from
+    marker_epoch is the highest epoch of its commit markers before its first data (-1: none). leading_epoch is the epoch
+    of its first marker if that precedes the first data (None: it does not, -1: it aborts). first_epoch, first_offset
+    and first_timestamp belong to its first data batch (None: markers only). epoch is the one that its next record would
+    have. open_epoch is the epoch of transactional data without a marker behind it (-1: none). raised are epochs, as
+    closed intervals, to which commits raised their data's epoch. plain_records counts non-transactional records, from
     first_plain to last_plain.
     """
 
@@ -187,10 +187,10 @@ class GrowthPoint(NamedTuple):
 class LogState(NamedTuple):
     """Totals of a range's batches: see RangeEvidence.
 
-    first_base is the first offset of its first batch or damage, which may lie before the range. first_batch is the base
-    timestamp of the first batch. cleaned_until is the timestamp of the last batch behind offsets which compaction
-    removed (None: there are none): older records may be missing. behind_gap is whether such offsets, without those at
-    the range's end, have no batch behind them yet.
+    first_base is the first offset of its first batch or damage, which may precede the range. first_batch is the base
+    timestamp of the first batch. cleaned_until is the timestamp of the last batch after compacted offsets (None: no
+    such offsets): older records may be missing. behind_gap: no batch follows such offsets yet, apart from those at the
+    range's end.
     """
 
     start: int
@@ -214,10 +214,10 @@ class LogState(NamedTuple):
 
 
 class ConfigEvent(NamedTuple):
-    """A record of the config topic, as far as its history needs it.
+    """A record of the config topic, with the fields that its history needs.
 
-    kind is a model.config_topic.RecordKind; number is the task of a task config, the tasks of a commit, the count
-    of a task-count record, otherwise None; removed is a tombstone; malformed one that a worker cannot use.
+    kind is a model.config_topic.RecordKind. number is the task of a task config, the tasks of a commit or the count of
+    a task-count record, otherwise None. removed: a tombstone. malformed: a worker cannot use the record.
     """
 
     offset: int

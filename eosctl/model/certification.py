@@ -47,7 +47,7 @@ def selector_of(option: str, text: str) -> Selector:
 
 
 class Fault(StrEnum):
-    """What happens to the connector in a round."""
+    """An act on the connector in a round."""
 
     NONE = "none"
     KILL_BEFORE_COMMIT = "kill-before-commit"
@@ -162,10 +162,10 @@ class Place(NamedTuple):
 
 
 class Delivered(Struct, frozen=True):
-    """A record that a read_committed consumer got.
+    """A record that a read_committed consumer received.
 
-    identity says which source record it is, None where it does not say. lane is its source partition, as far as it is
-    known; order is its place in it, None where only the source's truth knows. timestamp is in ms.
+    identity identifies its source record, None if the record does not. lane is its source partition, if known. order is
+    its place in the lane, None if only the source's truth knows it. timestamp is in ms.
     """
 
     place: Place
@@ -182,11 +182,11 @@ class Harm(StrEnum):
 
 
 class Anomaly(Struct, frozen=True):
-    """What is wrong with one source record.
+    """A fault of one source record.
 
-    lost: `before` and `after` are the records of its neighbours in the source that arrived; aborted is its record in an
-    aborted transaction, None where there is none. doubled: `before` is the first record, `after` the second.
-    reordered: `before` is the record that stands too early, `after` this one.
+    lost: `before` and `after` are the nearest source records that arrived; aborted is its record in an aborted
+    transaction, or None. doubled: `before` is the first record, `after` the second. reordered: `before` is the record
+    that came too early, `after` this one.
     """
 
     harm: Harm
@@ -197,9 +197,9 @@ class Anomaly(Struct, frozen=True):
 
 
 class Generation(Struct, frozen=True):
-    """The time from one change of the offsets to the next, as records: from these offsets on, by topic and partition.
+    """The time from one change of the offsets to the next, as records from these offsets on, by topic and partition.
 
-    again are the identities that may come once more in it, None: all. The first generation has none that came before.
+    again are the identities that may be repeated in it, None: all. The first generation repeats none.
     """
 
     starts: Mapping[tuple[str, int], int]
@@ -227,10 +227,10 @@ class RoundVerdict(StrEnum):
 
 
 class RoundResult(Struct, frozen=True, kw_only=True):
-    """What came of one round; delivered counts its records. happened are the fault's acts with their times in ms.
+    """The result of one round; delivered counts its records. happened are the fault's acts with their times in ms.
 
-    aborted are missing source records of a connector that ends its transactions itself, where no list says which
-    records must arrive: it may have aborted them by its own choice.
+    aborted are missing source records of a connector that ends its own transactions, if no list names the records that
+    must arrive: it may have aborted them by choice.
     """
 
     round: Round
@@ -248,7 +248,7 @@ class RoundResult(Struct, frozen=True, kw_only=True):
 
 
 class Support(StrEnum):
-    """What a connector says of exactly-once, or of transaction boundaries, for a config."""
+    """A connector's answer about exactly-once, or about transaction boundaries, for a config."""
 
     SUPPORTED = "supported"
     UNSUPPORTED = "unsupported"
@@ -266,9 +266,9 @@ class ClassFile(Struct, frozen=True):
 
 
 class Claim(Struct, frozen=True, kw_only=True):
-    """What the connector claims for this config, by the worker's own preflight; said are the worker's words.
+    """The connector's claim for this config, by the worker's own preflight; said are the worker's words.
 
-    overridden are methods that matter to exactly-once, with the class of the plugin that has each: exactlyOnceSupport,
+    overridden are methods that matter to exactly-once, with the plugin class that defines each: exactlyOnceSupport,
     canDefineTransactionBoundaries and alterOffsets of the connector, commit and commitRecord of its tasks.
     """
 
@@ -296,7 +296,7 @@ class Versions(NamedTuple):
 
 
 class Certificate(Result, frozen=True, kw_only=True):
-    """The verdict on one connector; as_of is in ms. unsaid are reasons for which it is not certified, nor failed."""
+    """The verdict on one connector; as_of is in ms. unsaid are the reasons for neither a certificate nor a failure."""
 
     as_of: int
     versions: Versions
@@ -328,7 +328,7 @@ class Certificate(Result, frozen=True, kw_only=True):
 
     @property
     def claim_fails(self) -> bool:
-        """Whether there is no claim, and so nothing was tried."""
+        """True if the connector makes no claim, so that nothing was tried."""
         return self.claim.exactly_once in {Support.UNDECLARED, Support.UNSUPPORTED} and not self.rounds
 
     @property
@@ -357,9 +357,9 @@ class Certificate(Result, frozen=True, kw_only=True):
 def fault_kinds(
     names: Sequence[str], brokers: int, workers: int, version: KafkaVersion = FIRST_WITH_ALL
 ) -> tuple[FaultKind, ...]:
-    """The faults of these names, or the default ones, in their order; version is that of the workers.
+    """The faults of these names, or the default ones, in their order; version is the workers' version.
 
-    Raises UsageError for one that is not known, or not possible there.
+    Raises UsageError for an unknown fault, or one that is not possible there.
     """
     known = {each.fault.value: each for each in FAULTS}
     for name in names:

@@ -15,7 +15,7 @@ from eosctl.model.hidden_fields import HiddenFields
 HIDDEN: Final = "[hidden]"
 """Stands for a value that may be a secret."""
 UNREAD: Final = "[unread]"
-"""Stands for a value that was not read; the property's origin says why."""
+"""Replaces a value that was not read; the property's origin gives the reason."""
 REFERENCE: Final = re.compile(r"\$\{([^}:]*):(?:([^}:]*):)?([^}]*)\}")
 """A reference to a config provider in a value: `${provider:path:key}` or `${provider:key}` (KIP-297)."""
 
@@ -68,21 +68,21 @@ _ADDRESS: Final = re.compile(r"(?:.*://)?(?:\[[^\[\]]+\]|[^\[\]]+):([0-9]{1,5})"
 
 
 def is_broker_address(text: str) -> bool:
-    """Whether the text is HOST:PORT, as bootstrap.servers lists them;
+    """True if the text is HOST:PORT, as bootstrap.servers lists them.
 
-    the Java client also takes PROTOCOL://HOST:PORT.
+    The Java client also takes PROTOCOL://HOST:PORT.
     """
     found = _ADDRESS.fullmatch(text)
     return found is not None and 0 < int(found[1]) < 1 << 16
 
 
 class ClientProperties(Struct, frozen=True):
-    """How to reach a cluster and as whom.
+    """The address of a cluster, and the identity to use there.
 
-    bootstrap_servers are `host:port`; properties are the merged Java client properties, each with its origin. named_by
-    says what named the brokers where it was not the user, such as a plan file or a connector's config. also_named are
-    other brokers that the user named, or that the brokers of the user advertise. cluster_id is the cluster that they
-    must be of, None: any.
+    bootstrap_servers are `host:port`. properties are the merged Java client properties, each with its origin. named_by
+    is the source of the brokers' names if the user did not give them, such as a plan file or a connector's config.
+    also_named are other brokers that the user named, or that the user's brokers advertise. cluster_id is the required
+    cluster, None: any.
     """
 
     bootstrap_servers: tuple[str, ...]
@@ -145,9 +145,9 @@ class ClientProperties(Struct, frozen=True):
         return self.named_by is not None and self.principal != ANONYMOUS
 
     def require_named(self) -> None:
-        """Raises Refused where a password, ticket, token or certificate would go to brokers that the user did not name.
+        """Raises Refused if a password, ticket, token or certificate would go to brokers that the user did not name.
 
-        A broker that is connected to may keep what it is shown, so nothing but the user's own words decides who is.
+        A broker may keep a secret that it is shown, so only the user's own words decide which brokers get it.
         """
         if not self.needs_confirmation:
             return

@@ -46,10 +46,10 @@ OTHER: Final = frozenset({ClientRole.WORKER, ClientRole.EOSCTL})
 
 
 class WorkerConfig(Struct, frozen=True):
-    """A worker's properties and where they were given. Their repr shows none: they hold passwords.
+    """A worker's properties and their origin. The repr shows none of them: they hold passwords.
 
-    version is the Kafka that it runs. dedicated says that it is one of a dedicated MirrorMaker, which accepts every
-    override. unread is why it may have settings beside these; None: these are all.
+    version is the worker's Kafka version. dedicated: a worker of a dedicated MirrorMaker, which accepts every override.
+    unread is the reason why it may have other settings; None: these are all.
     """
 
     properties: Mapping[str, Property]
@@ -83,7 +83,7 @@ class WorkerConfig(Struct, frozen=True):
 
     @property
     def phase(self) -> SourceSupport | None:
-        """exactly.once.source.support; Kafka's default where it is not set; None: it may be among those unread."""
+        """exactly.once.source.support, or Kafka's default; None: the setting may be among the unread ones."""
         if SOURCE_SUPPORT not in self.properties:
             return SourceSupport.DISABLED if self.unread is None else None
         return SourceSupport(self.get(SOURCE_SUPPORT).strip().lower())
@@ -118,10 +118,9 @@ def class_name(text: str) -> str:
 class ConnectorConfig(Struct, frozen=True):
     """A connector's config and its task counts.
 
-    task_count and task_count_record are from the config topic, None if it was not read or has none; topics are
-    the output topics that the user named (a trailing `*` means a prefix), beyond those of the config. active_topics are
-    those that Connect saw it use (KIP-558), where they were asked for. connect_cluster is the KafkaConnect that the
-    label of a KafkaConnector names.
+    task_count and task_count_record are from the config topic, None if it was not read or has none. topics are the
+    output topics that the user named beyond the config (a trailing `*` means a prefix). active_topics are those that
+    Connect saw it use (KIP-558), if requested. connect_cluster is the KafkaConnect in the label of a KafkaConnector.
     """
 
     name: str
@@ -165,12 +164,11 @@ class ConnectorConfig(Struct, frozen=True):
 
 
 class ConnectCluster(Struct, frozen=True):
-    """Workers of one group.id (each may have a principal of its own) and the connectors that they run.
+    """Workers of one group.id (each may have its own principal) and their connectors.
 
-    certificates are subjects that are known by another way than the certificate itself, by the value of
-    ssl.keystore.certificate.chain. resource is the name of the KafkaConnect or KafkaMirrorMaker2 that describes it.
-    others are the names of source connectors that it runs beside `connectors` and that were not requested; all_known
-    says whether those two are all its connectors.
+    certificates are subjects known from elsewhere than the certificate, by the value of ssl.keystore.certificate.chain.
+    resource is the name of the KafkaConnect or KafkaMirrorMaker2. others are further source connectors of the cluster
+    that were not requested. all_known: `connectors` and `others` are all its connectors.
     """
 
     workers: tuple[WorkerConfig, ...]
@@ -203,7 +201,7 @@ KINDS: Final[Mapping[ClientRole, str]] = {
     ClientRole.MIRROR_TARGET_ADMIN: ADMIN,
     ClientRole.MIRROR_TARGET_CONSUMER: CONSUMER,
 }
-"""Which of Kafka's three clients each role is; its name is also the prefix of its settings."""
+"""The kind of Kafka client of each role; its name is also the prefix of its settings."""
 
 DEFAULTS: Final[Mapping[str, Mapping[str, str]]] = {
     ADMIN: {"retry.backoff.ms": "100", "retry.backoff.max.ms": "1000", "security.protocol": "PLAINTEXT"},
@@ -226,8 +224,8 @@ SINCE: Final[Mapping[str, KafkaVersion]] = {"retry.backoff.max.ms": KafkaVersion
 class ClientConfig(Struct, frozen=True):
     """The configuration of one client, for a role of a connector (or of none): properties with their origin.
 
-    version is the worker's. unread is why the worker's own settings are not known (None: they are); then properties
-    holds only what no worker setting can change.
+    version is the worker's. unread is the reason why the worker's own settings are unknown (None: they are known); then
+    properties holds only settings that no worker setting can change.
     """
 
     role: ClientRole
@@ -241,10 +239,10 @@ class ClientConfig(Struct, frozen=True):
         return None if found is None else found.value
 
     def setting(self, key: str) -> str | Skipped:
-        """The value of `key` that is in force, given or by default.
+        """The effective value of `key`, given or by default.
 
-        Skipped where it is hidden or a reference that only the worker resolves, where the worker's settings decide
-        and are not known, and for a key that this version has not, or without a known default.
+        Skipped if it is hidden, if it is a reference that only the worker resolves, if unknown worker settings decide,
+        if this version has no such key, or if the default is unknown.
         """
         if self.version < SINCE.get(key, self.version):
             return Skipped(f"clients of Kafka {self.version} do not know {key}")
@@ -262,7 +260,7 @@ class ClientConfig(Struct, frozen=True):
         return value if isinstance(value, Skipped) else known_number(key, Property(value, self.origin(key)))
 
     def origin(self, key: str) -> str:
-        """Where `key` was given; the key itself where it has its default."""
+        """The place that sets `key`; the key itself if it has its default."""
         found = self.properties.get(key)
         return key if found is None else found.origin
 
@@ -278,7 +276,7 @@ class ClientConfig(Struct, frozen=True):
 
 
 def known_value(key: str, found: Property) -> str | Skipped:
-    """The value as Kafka parses it, without blanks around it; Skipped where it is not what the worker sees."""
+    """The value as Kafka parses it, without blanks around it; Skipped if the worker sees another value."""
     if found.value == HIDDEN:
         return Skipped(f"the value of {found.origin or key} is hidden")
     if REFERENCE.search(found.value):

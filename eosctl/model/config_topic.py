@@ -56,9 +56,9 @@ PRIVILEGED_KINDS = frozenset(
 class Disposition(StrEnum):
     """A worker's treatment of a value it cannot use.
 
-    unreadable: not JSON, logged and passed over; ignored: JSON of the wrong shape, logged and passed over;
-    poison: the record handler throws, and the rest of the records of that poll are lost to the worker (KafkaBasedLog);
-    fatal: the handler throws what the poll loop does not catch, so the worker fails to start.
+    unreadable: not JSON, logged and skipped. ignored: JSON of the wrong shape, logged and skipped. poison: the record
+    handler throws, and the worker loses the other records of that poll (KafkaBasedLog). fatal: the poll loop does not
+    catch the exception, so the worker fails to start.
     """
 
     UNREADABLE = "unreadable"
@@ -68,7 +68,7 @@ class Disposition(StrEnum):
 
 
 class Origin(NamedTuple):
-    """Where a record lies and who wrote it how: the fields of model.records.Record without key and value."""
+    """The place and the writer of a record: the fields of model.records.Record without key and value."""
 
     offset: int
     timestamp: int
@@ -197,7 +197,7 @@ class LoggerLevelRecord(NamedTuple):
 
 
 class InvalidKeyRecord(NamedTuple):
-    """A key that is none of the above, as text; workers log it and go on."""
+    """A key of no known kind, as text; workers log it and continue."""
 
     origin: Origin
     key: str
@@ -208,7 +208,8 @@ class InvalidKeyRecord(NamedTuple):
 
 
 class MalformedRecord(NamedTuple):
-    """A value (or a null key) that a worker cannot use, what it does then, and why; no part of the value is kept."""
+    """A value (or a null key) that a worker cannot use, the worker's reaction, and the reason; no part of the value is
+    kept."""
 
     origin: Origin
     key_kind: RecordKind
@@ -237,7 +238,7 @@ ConfigRecord = (
 
 
 SHOWN = 20
-"""Of each kind of trouble at most this many examples are kept, however many there are."""
+"""The most examples that are kept of each kind of trouble."""
 
 
 class InvalidKeys(Struct, frozen=True):
@@ -248,7 +249,7 @@ class InvalidKeys(Struct, frozen=True):
 
 
 class MalformedKey(Struct, frozen=True):
-    """Malformed records under one key: how many, where the last one lies, what a worker does with it and why."""
+    """Malformed records under one key: their number, the last one's place, the worker's reaction and the reason."""
 
     key: str | None
     kind: RecordKind
@@ -260,10 +261,11 @@ class MalformedKey(Struct, frozen=True):
 
 
 class PrivilegedWrites(Struct, frozen=True):
-    """Records that only a leader writes, by whether they were written in transactions.
+    """Records that only a leader writes, counted by transactional and non-transactional writes.
 
-    plain_after counts the plain ones that follow a transactional one; first_plain_after and last_plain_after are their
-    bounds. last_transactional is the offset of the last transactional one, last_is_plain what the very last one is.
+    plain_after counts the non-transactional ones after a transactional one; first_plain_after and last_plain_after are
+    their bounds. last_transactional is the offset of the last transactional one. last_is_plain: the last of all is
+    non-transactional.
     """
 
     transactional: int = 0
@@ -278,8 +280,8 @@ class PrivilegedWrites(Struct, frozen=True):
 class Interleaving(Struct, frozen=True):
     """A leader's producer that wrote again after another producer had taken over.
 
-    `earlier` wrote at earlier_offset and again at offset, though `later` had written at later_offset in between;
-    count is how often that happened in the topic, this being the first time.
+    `earlier` wrote at earlier_offset and again at offset, although `later` had written at later_offset in between.
+    count is the number of such cases in the topic; this is the first.
     """
 
     earlier: ProducerIdAndEpoch
@@ -309,14 +311,14 @@ class ConfigTopicCensus(Struct, frozen=True):
 
     @property
     def is_config_topic(self) -> bool:
-        """Whether the topic may be a config topic: it is empty, or a record has a key that Connect knows."""
+        """True if the topic may be a config topic: it is empty, or a record has a key that Connect knows."""
         return not self.records or self.valid_keys > 0
 
 
 class TimelineEntry(Struct, frozen=True):
-    """One record: where it lies, what it says, and its effect; connector is None for records about none.
+    """One record: its place, its meaning and its effect; connector is None for records about none.
 
-    pending_fencing and inconsistent are the connector's state after the record, None where there is no connector.
+    pending_fencing and inconsistent are the connector's state after the record, None without a connector.
     """
 
     origin: Origin

@@ -25,10 +25,10 @@ class TaskStates(NamedTuple):
 
 
 class ExactlyOnce(NamedTuple):
-    """What the workers and the connector say of exactly-once, and whether it is in effect: yes, no, partly, unknown.
+    """The workers' and the connector's settings for exactly-once, and their effect: yes, no, partly, unknown.
 
-    worker is enabled, not enabled or mixed. boundary is transaction.boundary; interval_ms and timeout_ms are None where
-    they do not apply or no one states them. why explains `effective`.
+    worker is enabled, not enabled or mixed. boundary is transaction.boundary. interval_ms and timeout_ms are None if
+    they do not apply or are unknown. why explains `effective`.
     """
 
     worker: str | Skipped
@@ -41,8 +41,8 @@ class ExactlyOnce(NamedTuple):
 
 
 class DescribedId(NamedTuple):
-    """A transactional ID of a task: state None where its coordinator does not know the ID; open_ms of an open
-    transaction; last_commit_ms in ms since the epoch, None where no commit is left in the transaction log."""
+    """A transactional ID of a task. state is None if its coordinator does not know the ID. open_ms is the age of an
+    open transaction. last_commit_ms is in ms since the epoch, None without a commit in the transaction log."""
 
     transactional_id: str
     state: str | Skipped | None
@@ -67,11 +67,10 @@ class LastCommit(NamedTuple):
 class DescribedConnector(Result, frozen=True, kw_only=True):
     """The answer of `connector show`.
 
-    state is what the workers report, Skipped where no worker was queried or answered, None where they do not know the
-    connector; words say it in one sentence. Where no worker answers and the status topic has state and tasks,
-    written_ms is when the newest of these records was written: they may have changed since. others are the findings
-    about the cluster that are not the connector's. outputs are the partitions that a source writes to, or that a
-    sink's group reads.
+    state is the workers' report, Skipped if no worker was queried or answered, None if they do not know the connector;
+    words say it in one sentence. Without an answer from a worker, state and tasks come from the status topic:
+    written_ms is the time of its newest record, and they may have changed since. others are the findings about the
+    cluster rather than the connector. outputs are the partitions that a source writes to, or that a sink's group reads.
     """
 
     name: str
@@ -136,9 +135,9 @@ class ListedConnector(NamedTuple):
 
 
 class ListedConnectors(Result, frozen=True, kw_only=True):
-    """The connectors of a Connect cluster, by name: those of the config topic and those that the workers report.
+    """The connectors of a Connect cluster, by name, from the config topic and from the workers.
 
-    unanswered is None where workers report the states, otherwise why none does.
+    unanswered is None if workers report the states, otherwise the reason why none does.
     """
 
     as_of: int

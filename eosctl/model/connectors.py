@@ -34,7 +34,7 @@ class SchemaHistory(Struct, frozen=True):
 
 
 def schema_history(config: Properties) -> SchemaHistory | None:
-    """Where this config keeps a schema history; None where it names no topic."""
+    """The place of the config's schema history; None if it names no topic."""
     for prefix in HISTORIES:
         topic, servers = (config.get(f"{prefix}{each}") for each in ("topic", "bootstrap.servers"))
         if topic is not None:
@@ -49,7 +49,7 @@ def keeps_history_in_a_file(config: Properties) -> bool:
 
 
 def needs_history(config: Properties) -> bool:
-    """Whether a task with an offset fails without its schema history: Debezium's classes, unless they rebuild it."""
+    """True if a task with an offset fails without its schema history: Debezium's classes, unless they rebuild it."""
     named = str(config.get("connector.class", ""))
     keeps = any(named.endswith(f"{each}Connector") for each in HISTORY_KEEPERS)
     return "debezium" in named and keeps and str(config.get("snapshot.mode", "")) not in REBUILDING
@@ -70,7 +70,7 @@ class TargetState(StrEnum):
 
 
 class ConnectorType(StrEnum):
-    """Which way a connector moves records; only sources have producers to fence."""
+    """The direction in which a connector moves records; only sources have producers to fence."""
 
     SOURCE = "source"
     SINK = "sink"
@@ -97,14 +97,14 @@ class SessionKey(Struct, frozen=True):
 class ConnectorState(Struct, frozen=True):
     """A worker's state of one connector name after it has read the config topic.
 
-    config is None when the connector is unknown (deleted, or only leftovers of it remain). task_count is None before
-    any applied task commit. task_configs are the committed ones, by task number; deferred are those still waiting for
-    a commit (None: none was ever written since the connector was created, which differs from an empty map when the
-    generation is counted). generation counts applied sets of task configs from 0 and lives in the worker's memory only.
-    missing_tasks are the task numbers that the last, incomplete commit lacked. The offsets belong to the last
-    record of each kind that was applied; unclaimed_commit_offset is the last task commit ignored because the
-    connector's config was unknown when it was read (KAFKA-16838). commit_timestamp is the time of the record at
-    commit_offset, in ms since the epoch.
+    config is None if the connector is unknown (deleted, or only leftovers remain). task_count is None before any
+    applied task commit. task_configs are the committed ones, by task number. deferred are those that wait for a commit;
+    None: none was written since the connector was created, which differs from an empty map when the generation is
+    counted. generation counts applied sets of task configs from 0, in the worker's memory only. missing_tasks are the
+    task numbers that the last, incomplete commit did not have. The offsets are those of the last applied record of each
+    kind. unclaimed_commit_offset is the last task commit that the worker ignored because it did not know the
+    connector's config yet (KAFKA-16838). commit_timestamp is the time of the record at commit_offset, in ms since the
+    epoch.
     """
 
     name: str
@@ -138,9 +138,9 @@ class ConnectorState(Struct, frozen=True):
 class ClusterConfigState(Struct, frozen=True):
     """The config topic as one reader has applied it.
 
-    offset is one past the last record that could be read as JSON, -1 if there was none. states holds every connector
-    name that a record said something about, known or not. blocked_at is the offset of the first record of an open
-    transaction that a read_committed reader waits for, otherwise None; held_back counts the records from there on.
+    offset is one past the last record that is JSON, -1 if there was none. states holds every connector name in the
+    records, known or not. blocked_at is the offset of the first record of an open transaction at which a read_committed
+    reader waits, otherwise None; held_back counts the records from there on.
     """
 
     reader: Reader

@@ -1,6 +1,7 @@
-"""Events that a source connector writes as several records, and what the records of a topic show of them.
+"""Events that a source connector writes as several records, and their traces in the records of a topic.
 
-All states merge with those of the next range of the partition. Offsets are of one partition, which the StateRow names.
+A state merges with the state of the next range of its partition. Offsets belong to the partition that the StateRow
+names.
 """
 
 from enum import IntEnum
@@ -11,7 +12,7 @@ KEPT_OPEN: Final = 1_000
 
 
 class EventRole(IntEnum):
-    """What a record is to its event.
+    """The role of a record in its event.
 
     RETURNS is no record of the event: it writes a key again that events of this start have left.
     """
@@ -23,7 +24,7 @@ class EventRole(IntEnum):
 
 
 class EventPart(NamedTuple):
-    """What one record says of its event: the event leads from the key `start` to the key `goal`, as canonical text."""
+    """The part of an event in one record: the event leads from the key `start` to the key `goal`, as canonical text."""
 
     role: EventRole
     start: str
@@ -74,9 +75,9 @@ class FirstRecord(NamedTuple):
 class EventWriter(NamedTuple):
     """The committed records of one producer ID in one partition.
 
-    unfinished is a deletion that nothing follows yet. tombstones counts deletions with a tombstone behind them,
-    bare_deletions those without one that are followed by a record of the same epoch, followed are those that are
-    followed by a record of another epoch. unreadable counts parts of events whose keys cannot be compared.
+    unfinished is a deletion without a later record. tombstones counts deletions with a tombstone after them.
+    bare_deletions counts those without one before a record of the same epoch, followed those before a record of another
+    epoch. unreadable counts parts of events whose keys cannot be compared.
     """
 
     producer_id: int
@@ -121,7 +122,7 @@ class TopicEvents(NamedTuple):
 
 
 class EventSummary(NamedTuple):
-    """What the buckets of events show together; events has the earliest unfinished ones of each topic."""
+    """The conclusions from all buckets of events; events has the earliest unfinished ones of each topic."""
 
     topics: tuple[TopicEvents, ...] = ()
     events: tuple[OpenEvent, ...] = ()

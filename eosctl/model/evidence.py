@@ -50,7 +50,7 @@ class WorkerEvidence(Struct, frozen=True):
 class Preflight(Struct, frozen=True):
     """The workers' validation messages for a source connector with exactly-once required; none if it supports it.
 
-    One worker of each set of versions of its plugin was asked (KIP-891).
+    One worker for each set of plugin versions was queried (KIP-891).
     """
 
     by_worker: Mapping[str, tuple[str, ...] | Skipped]
@@ -69,9 +69,9 @@ class Preflight(Struct, frozen=True):
 
 
 class InternalTopic(Struct, frozen=True):
-    """One of the workers' topics: what it is for (config, offsets or status) and its settings.
+    """One of the workers' topics: its role (config, offsets or status) and its settings.
 
-    is_another: its first records were read, and none has a key that Connect gives it; only of the status topic.
+    is_another: none of its first records has a key of Connect; only for the status topic.
     """
 
     role: str
@@ -92,7 +92,7 @@ class TransactionLog(Struct, frozen=True):
 
 
 Topics = Mapping[str, TopicFacts | Skipped | None]
-"""Topics by name; None: there is none."""
+"""Topics by name; None: the topic does not exist."""
 Outputs = Mapping[str, tuple[str, ...] | Skipped]
 """The topics that each connector writes to, by its name."""
 
@@ -197,7 +197,7 @@ class Evidence(Struct, frozen=True):
 
     @property
     def worker_releases(self) -> tuple[Release, ...] | None:
-        """The versions of the workers; None where one did not answer or names none, or none did."""
+        """The versions of the workers; None if a worker did not answer or names no version, or without any worker."""
         found = tuple(Release(version, version.next_patch) for version in self.versions)
         return None if self.silent or not found or len(found) < len(self.answering) else found
 
@@ -240,9 +240,9 @@ class Evidence(Struct, frozen=True):
 
 
 def declared_support(properties: Properties) -> SourceSupport | None:
-    """The phase that a worker's properties file asks for; None where the value is none that a worker accepts.
+    """The phase in a worker's properties file; None if a worker refuses the value.
 
-    A dedicated MirrorMaker's has one for each of its clusters: None.
+    A dedicated MirrorMaker's file has one phase for each of its clusters: None.
     """
     if "clusters" in properties:
         return None

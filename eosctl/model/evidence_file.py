@@ -1,4 +1,4 @@
-"""A file that shows what an audit read and concluded, and what checking it showed."""
+"""A file with the ranges and conclusions of an audit, and the result of checking it."""
 
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ class EvidencedTopic(NamedTuple):
 
 
 class EvidencedCluster(NamedTuple):
-    """What was read of one cluster; cluster_id None: log directories were read."""
+    """The ranges read in one cluster; cluster_id None: log directories were read."""
 
     cluster_id: str | None
     topics: tuple[EvidencedTopic, ...]
@@ -24,10 +24,10 @@ class EvidencedCluster(NamedTuple):
 
 
 class EvidenceFile(Struct, frozen=True):
-    """What was read, how, and the whole answer, as `-o json` prints it.
+    """The ranges, the way they were read, and the whole answer, as `-o json` prints it.
 
-    of is the command; as_of in ms since the epoch. signer is the fingerprint of the key that signs the file, None: it
-    is not signed.
+    of is the command. as_of is in ms since the epoch. signer is the fingerprint of the key that signs the file, None:
+    it is not signed.
     """
 
     of: str
@@ -40,10 +40,10 @@ class EvidenceFile(Struct, frozen=True):
 
 
 class RangeState(StrEnum):
-    """What reading a range again showed.
+    """The result of reading a range again.
 
-    same: the same bytes; differs: others; compacted: others, of a topic that is compacted; purged: its beginning, or
-    all of it, is deleted; unread: it was not read again.
+    same: the same bytes. differs: other bytes. compacted: other bytes, in a compacted topic. purged: its beginning, or
+    all of it, was deleted. unread: it was not read again.
     """
 
     SAME = "same"
@@ -54,7 +54,7 @@ class RangeState(StrEnum):
 
 
 class CheckedRange(NamedTuple):
-    """A range with its state; reason says what of it is gone, or why it was not read."""
+    """A range with its state; reason names the deleted part, or why it was not read."""
 
     cluster_id: str | None
     digest: RangeDigest
@@ -72,9 +72,9 @@ class EvidenceVerdict(StrEnum):
 
 
 class VerifiedEvidence(FoundResult, frozen=True, kw_only=True):
-    """The file at `path`, None where it is none; signer and its trust are None where it has no valid signature.
+    """The file at `path`, None if it is no evidence file; signer and its trust are None without a valid signature.
 
-    is_known_signer: the key is one of those given, None: none was given. read_again is whether a cluster was asked.
+    is_known_signer: the key is one of the given ones, None: none was given. read_again: a cluster was queried.
     """
 
     path: str
@@ -86,7 +86,7 @@ class VerifiedEvidence(FoundResult, frozen=True, kw_only=True):
 
     @property
     def gone(self) -> tuple[CheckedRange, ...]:
-        """Ranges of which nothing can be said any more."""
+        """Ranges that cannot be checked any more."""
         unclear = {RangeState.PURGED, RangeState.COMPACTED}
         return tuple(each for each in self.ranges if each.state in unclear)
 

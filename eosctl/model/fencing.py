@@ -12,11 +12,11 @@ from eosctl.model.transactions import NO_OWNER, Ownership, TransactionDescriptio
 
 
 class FencingRequest(Struct, frozen=True):
-    """Which producers the user wants fenced, and how far eosctl may go.
+    """The producers to fence, and the permissions of the request.
 
-    transactional_ids were named one by one; connectors and prefixes stand for the IDs found under them.
-    create_missing lets fencing create IDs that their coordinator does not know; force lets it fence running tasks.
-    transaction_timeout_ms is the transaction timeout to leave behind with each ID, None for the usual one.
+    transactional_ids were named one by one; connectors and prefixes stand for the IDs found under them. create_missing
+    lets fencing create IDs that their coordinator does not know; force lets it fence running tasks.
+    transaction_timeout_ms is the transaction timeout to store with each ID, None for the usual one.
     """
 
     transactional_ids: tuple[str, ...] = ()
@@ -74,10 +74,10 @@ class Objection(Struct, frozen=True):
 
 
 class FencingPlan(Struct, frozen=True):
-    """The steps of fencing. With any objection none may be carried out.
+    """The steps of fencing. An objection forbids all of them.
 
-    transaction_timeout_ms travels in every InitProducerId: the coordinator stores it as the ID's transaction timeout
-    until the next producer initialises, and must not exceed the broker's transaction.max.timeout.ms (KAFKA-16047).
+    transaction_timeout_ms is part of every InitProducerId: the coordinator stores it as the ID's transaction timeout
+    until the next producer initializes. It must not exceed the broker's transaction.max.timeout.ms (KAFKA-16047).
     """
 
     steps: tuple[FenceStep, ...]
@@ -94,7 +94,7 @@ class FenceOutcome(StrEnum):
 
 
 class FenceError(Struct, frozen=True):
-    """Why one ID was not fenced: Kafka's error name (or a cause of eosctl's own), and what it means here."""
+    """Why one ID was not fenced: Kafka's error name (or eosctl's own cause), and its meaning here."""
 
     name: str
     message: str
@@ -158,8 +158,8 @@ class PlannedFencing(Result, frozen=True, kw_only=True):
 class Proof(Struct, frozen=True):
     """The state of one fenced ID afterwards.
 
-    open is whether a transaction is ongoing now; moved whether producer ID or epoch differ from before;
-    refusal is the error the coordinator gave the old producer (None: it was not asked; "" : it was not refused).
+    open: a transaction is ongoing now. moved: producer ID or epoch differ from before. refusal is the coordinator's
+    error for the old producer (None: not tried; "": it was not refused).
     """
 
     transactional_id: str

@@ -57,7 +57,8 @@ class ShareGroup(Struct, frozen=True):
 
     @property
     def reads_uncommitted(self) -> bool:
-        """Whether it is known to read records of open and aborted transactions; it then waits for no transaction."""
+        """True if the group is known to read records of open and aborted transactions; then it waits for no
+        transaction."""
         return self.isolation == "read_uncommitted"
 
 
@@ -94,7 +95,7 @@ class ConnectGroup(Struct, frozen=True):
     leader_url: str | None = None
 
     def objection(self, *, workers_answer: bool) -> str | None:
-        """Why it is no group of workers, or not of those that answer (EOS020); None where it may be."""
+        """Why it is no group of workers, or not the group of the workers that answer (EOS020); None if it may be."""
         if self.protocol_type != CONNECT_PROTOCOL and (self.members or self.protocol_type):
             return f"the group is one of {self.protocol_type or 'unknown'} clients, not of Connect workers"
         if self.members or not workers_answer:

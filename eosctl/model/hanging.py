@@ -27,10 +27,10 @@ from eosctl.model.transactions import (
 
 
 class TransactionalIdAccess(Struct, frozen=True):
-    """Whether brokers show every transactional ID to this principal: they leave the others out silently.
+    """How far brokers show transactional IDs to this principal: they omit hidden ones silently.
 
-    denied are the IDs and prefixes tried that were refused; none were where it may Describe all that could be tried.
-    unknown says what could not be ruled out, None where nothing is left.
+    denied are the tested IDs and prefixes that were refused; empty if the principal may Describe all of them. unknown
+    names what could not be ruled out, or None.
     """
 
     denied: tuple[str, ...]
@@ -81,10 +81,10 @@ class Advice(StrEnum):
 
 
 class OpenTransaction(Struct, frozen=True):
-    """A transaction that is open in one partition, with what its coordinator knows of the producer ID.
+    """An open transaction in one partition, with its coordinator's state of the producer ID.
 
-    transactional_id is None where no coordinator lists the producer ID; description is None where the coordinator
-    does not know the ID.
+    transactional_id is None if no coordinator lists the producer ID; description is None if the coordinator does not
+    know the ID.
     """
 
     active: ActiveProducer
@@ -106,9 +106,10 @@ class OpenTransaction(Struct, frozen=True):
 
     @property
     def timeout_at_ms(self) -> int | None:
-        """When its transaction timeout passes, and its coordinator aborts it; None where it does not, or is not known.
+        """When its transaction timeout passes and its coordinator aborts it; None if there is no timeout, or it is
+        unknown.
 
-        In ms since the epoch, by the coordinator's clock. Only an ongoing transaction that is not of two-phase commit
+        In ms since the epoch, by the coordinator's clock. Only an ongoing transaction without two-phase commit
         (KIP-939) has a timeout.
         """
         described = self.description
@@ -118,7 +119,7 @@ class OpenTransaction(Struct, frozen=True):
 
     @property
     def reason(self) -> HangingReason | None:
-        """Why it hangs, by rules 2 to 5 of eosctl.analysis.hanging; None where it is in progress."""
+        """Why it hangs, by rules 2 to 5 of eosctl.analysis.hanging; None if it is in progress."""
         if self.transactional_id is None:
             return HangingReason.NO_TRANSACTIONAL_ID
         if self.description is None:
@@ -146,11 +147,11 @@ class UnknownAge(Struct, frozen=True):
 
 
 class WaitingGroup(Struct, frozen=True):
-    """A group whose committed offset, of a share group its start offset, lies at or before the last stable offset.
+    """A group whose committed offset (or start offset of a share group) is at or before the last stable offset.
 
-    lag counts the offsets from its committed offset to the high watermark. Whether members of a consumer group read
-    committed cannot be seen from outside: one that reads uncommitted is not held back. A share group that does is not
-    among them. protocol_type is that of the listed group.
+    lag counts the offsets from its committed offset to the high watermark. Brokers do not show whether a consumer group
+    reads committed; one that reads uncommitted is not held back. Share groups that read uncommitted are left out.
+    protocol_type is as listed.
     """
 
     group_id: str
@@ -164,10 +165,10 @@ class WaitingGroup(Struct, frozen=True):
 
 
 class PendingCommit(Struct, frozen=True):
-    """Offsets of a group that a transaction commits, not yet decided; it lies in `__consumer_offsets` (KIP-447).
+    """Offsets of a group in an undecided transaction; the record is in `__consumer_offsets` (KIP-447).
 
-    A member of the group that reads committed asks for stable offsets and gets UNSTABLE_OFFSET_COMMIT for these
-    partitions until the transaction ends: it does not begin to read them.
+    A read_committed member of the group requests stable offsets and gets UNSTABLE_OFFSET_COMMIT for these partitions
+    until the transaction ends: it does not start to read them.
     """
 
     group_id: str
@@ -177,9 +178,9 @@ class PendingCommit(Struct, frozen=True):
 class HeldBack(Struct, frozen=True):
     """The effect of an open transaction on read_committed consumers of its partition.
 
-    holds_lso is whether it is the one that the last stable offset stands at: another one may begin before it.
-    connect says which parts of a Connect cluster wait, in words. commits are the offset commits that it holds up; none
-    outside `__consumer_offsets`.
+    holds_lso: the last stable offset is at its beginning; otherwise another transaction begins earlier. connect names
+    the waiting parts of a Connect cluster. commits are the offset commits that it delays; empty outside
+    `__consumer_offsets`.
     """
 
     offsets: PartitionOffsets | Skipped
@@ -210,11 +211,11 @@ def waiting_groups(
 class HangingTransactions(Result, frozen=True, kw_only=True):
     """The result of a search for hanging transactions; as_of is in ms since the epoch.
 
-    verdicts are those on transactions that are old enough, held_back what each keeps from readers; undecided those that
-    cannot be judged because of undecided_reasons; undated those that hang if they are as old as that, which clock, the
-    cluster's (None: it was not needed), leaves open; owners the owners of transactional IDs. searched counts
-    partitions, not_searched are those that no leader answers for. young are the open transactions that are younger than
-    the longest timeout: whether their coordinators know them was not asked.
+    verdicts cover the transactions that are old enough; held_back has their effects on consumers. undecided cannot be
+    judged because of undecided_reasons. undated hang if they are old enough, which the clocks leave open; clock is the
+    cluster's (None: not needed). owners are the owners of transactional IDs. searched counts partitions; not_searched
+    are those without an answer from a leader. young are open transactions younger than the longest timeout; their
+    coordinators were not queried.
     """
 
     as_of: int
@@ -255,9 +256,9 @@ class HangingTransactions(Result, frozen=True, kw_only=True):
 
 
 class JoinedTransactions(Struct, frozen=True):
-    """Open transactions with what coordinators know; undecided are those that a coordinator without answer might know.
+    """Open transactions with the coordinators' answers; undecided are those that a silent coordinator might know.
 
-    reasons say which coordinators did not answer, where it matters.
+    reasons name the silent coordinators, if they matter.
     """
 
     transactions: tuple[OpenTransaction, ...]
@@ -289,11 +290,11 @@ def join_open_transactions(
 def join_answers(
     candidates: Collection[ActiveProducer], listed: ListedTransactions, described: Mapping[str, Described]
 ) -> JoinedTransactions:
-    """Producers with an open transaction, joined with the IDs listed for them and the descriptions of these.
+    """Joins producers with an open transaction with their listed IDs and the descriptions of these.
 
-    A broker that does not list its IDs, and a partition of the transaction log without leader, hide theirs: a producer
-    that no broker lists is undecided then, and so is one whose coordinator does not answer. Raises NotAuthorized where
-    an ID may not be described.
+    A broker that does not list its IDs hides them, and so does a leaderless partition of the transaction log. A
+    producer that no broker lists is then undecided, and so is one whose coordinator does not answer. Raises
+    NotAuthorized if an ID may not be described.
     """
     ids = {each.producer.producer_id for each in candidates}
     names = transactional_ids_by_producer(listed.transactions)
@@ -321,9 +322,8 @@ def join_answers(
 class PartitionStability(Struct, frozen=True):
     """One partition's offsets, and the open transactions between last stable offset and high watermark.
 
-    holders are those that begin at the last stable offset, or the earliest where none begins exactly there (a log may
-    be compacted); since_ms is the timestamp of the first batch at or after the last stable offset, None where nothing
-    is held back.
+    holders begin at the last stable offset; if none does (a log may be compacted), the earliest ones. since_ms is the
+    timestamp of the first batch at or after the last stable offset, None if nothing is held back.
     """
 
     offsets: PartitionOffsets
@@ -350,16 +350,16 @@ class GroupReading(Struct, frozen=True):
         return None if isinstance(self.committed, Skipped) else self.committed.get(place)
 
     def is_held_back(self, offsets: PartitionOffsets) -> bool:
-        """Whether it may be kept from records there; a group that committed beyond the last stable offset is not."""
+        """True if the group may wait for records; a group that committed beyond the last stable offset does not."""
         committed = self.at(offsets.topic_partition)
         return offsets.held_back > 0 and committed is not None and committed <= offsets.last_stable_offset
 
 
 class LastStableOffsets(Result, frozen=True, kw_only=True):
-    """Partitions with what holds their last stable offsets back; as_of is in ms since the epoch.
+    """Partitions with the transactions that hold back their last stable offsets; as_of is in ms since the epoch.
 
-    free counts the partitions that nothing is held back in, not_searched are those that no leader answers for; owners
-    belong to transactional IDs; group is the requested one.
+    free counts the other partitions; not_searched are those without an answer from a leader. owners belong to
+    transactional IDs; group is the requested one.
     """
 
     as_of: int
@@ -380,11 +380,11 @@ NO_LEADER: Final = -1
 
 
 class PartitionProducers(Struct, frozen=True):
-    """One partition: its leader, and what the leader reported.
+    """One partition, its leader, and the leader's report.
 
-    leader is NO_LEADER and offsets None where there was none that answered. since_ms is the timestamp of the first
-    batch at or after the last stable offset, None where nothing is held back. waiting are the groups that may wait
-    there, commits the offset commits of its open transactions by producer ID.
+    leader is NO_LEADER and offsets None if no leader answered. since_ms is the timestamp of the first batch at or after
+    the last stable offset, None if nothing is held back. waiting are the groups that may wait there; commits are the
+    offset commits of its open transactions by producer ID.
     """
 
     topic_partition: TopicPartition
@@ -397,10 +397,10 @@ class PartitionProducers(Struct, frozen=True):
 
 
 class ProducersFacts(Struct, frozen=True):
-    """All partitions that could be seen, whether all transactional IDs could, and the cluster's groups.
+    """All visible partitions, the visibility of transactional IDs, and the cluster's groups.
 
-    Producers were asked before the coordinators and again afterwards: an open transaction that was gone by then is not
-    among them.
+    Leaders were queried before the coordinators and again afterwards: an open transaction that ended in between is left
+    out.
     """
 
     partitions: Mapping[TopicPartition, PartitionProducers]

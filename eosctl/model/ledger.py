@@ -1,7 +1,7 @@
 """The state of an audit between its runs: cursors, the ranges that were read or lost, carried state, and reports.
 
-A job is an audit that goes on: one Kafka cluster, one set of topics, one run after the other. Its ledger accounts for
-every settled offset once: it was read by one run, or a gap says why it was not read.
+A job is a continued audit: one Kafka cluster, one set of topics, one run after the other. Its ledger accounts for every
+settled offset once: one run read it, or a gap gives the reason why none did.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,9 +20,9 @@ STATE_VERSION: Final = 3
 
 
 class Cursor(NamedTuple):
-    """How far a job has come in one partition: `offset` is the first that no run has accounted for.
+    """The progress of a job in one partition: `offset` is the first offset that no run has accounted for.
 
-    topic_id identifies the topic that it has read (KIP-516), None where the broker reports none.
+    topic_id identifies the topic that the job read (KIP-516), None if the broker reports none.
     """
 
     topic: str
@@ -38,10 +38,10 @@ class Cursor(NamedTuple):
 class LedgerRangeKind(StrEnum):
     """The fate of a range's offsets.
 
-    read: one run read them. expired: the log start had passed them before a run came. recreated: the topic was deleted
-    and created again, what lay behind the cursor went with it (start and end are where the cursor stood, the end of the
-    old log is not known). truncated: the log ended before the cursor (an unclean leader election lost committed
-    records), so these offsets are given to other records, and the cursor goes back.
+    read: one run read them. expired: the log start passed them before a run came. recreated: the topic was deleted and
+    created again, and the offsets after the cursor are lost (start and end are the cursor; the end of the old log is
+    unknown). truncated: the log ended before the cursor because an unclean leader election lost committed records;
+    other records get these offsets, and the cursor moves back.
     """
 
     READ = "read"
@@ -51,9 +51,10 @@ class LedgerRangeKind(StrEnum):
 
 
 class LedgerRange(NamedTuple):
-    """Offsets [start, end) of one partition of the topic with this ID, and what became of them.
+    """Offsets [start, end) of one partition of the topic with this ID, and their fate.
 
-    records are data records, aborted ones among them; control_records are markers; all 0 unless they were read.
+    records counts data records including aborted ones; control_records counts markers; all are 0 unless the range was
+    read.
     """
 
     topic: str
@@ -105,7 +106,7 @@ class Advance(Struct, frozen=True):
 
 
 def _next_start(each: LedgerRange, place: int | None) -> int | None:
-    """Where the next range begins, None for anywhere."""
+    """The start of the next range, None for anywhere."""
     where = f"{each.topic}-{each.partition} [{each.start}, {each.end}) {each.kind}"
     match each.kind:
         case LedgerRangeKind.RECREATED:
@@ -123,9 +124,9 @@ def _next_start(each: LedgerRange, place: int | None) -> int | None:
 
 
 class JobState(Struct, frozen=True):
-    """How far a job has come: its last run (number 0: none yet) and its cursors. A run is planned from one of these.
+    """The progress of a job: its last run (number 0: none yet) and its cursors. A run is planned from it.
 
-    cluster_id is the Kafka cluster's; None where the brokers report none.
+    cluster_id is the Kafka cluster's; None if the brokers report none.
     """
 
     job: str
@@ -142,11 +143,11 @@ class CarriedBucket(NamedTuple):
 
 
 class LedgerRun(Struct, frozen=True):
-    """All that one run puts into the ledger, in one transaction.
+    """All that one run writes to the ledger, in one transaction.
 
-    run_id names it for ever and nowhere else; state is what it was planned from; as_of is the plan's, in ms. verdict
-    and findings (how many) summarise the report, which is JSON. carried is the whole state that the next run goes on
-    from, of all kinds and buckets: it takes the place of what was there. It is gone through once.
+    run_id is unique to the run. state is the basis of its plan; as_of is the plan's, in ms. verdict and findings (a
+    count) summarize the report, which is JSON. carried is the whole state for the next run, of all kinds and buckets;
+    it replaces the previous state and is iterated once.
     """
 
     run_id: str

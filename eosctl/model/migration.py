@@ -1,4 +1,4 @@
-"""Moving a connector's offsets: the request, and what was read for it."""
+"""The request to move a connector's offsets, and the facts that were read for it."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -16,8 +16,8 @@ from eosctl.model.workers import LiveOwners
 class KeptHistory(Struct, frozen=True):
     """The schema history topic of a connector whose offsets are written; topic None: a file of the worker.
 
-    cluster_id is the Kafka cluster that the topic is in; records how many the topic holds; is_copied whether the
-    topic of this name in the target of a move begins with the same records; is_needed whether its tasks fail without.
+    cluster_id is the topic's Kafka cluster; records counts the topic's records. is_copied: the topic of this name in
+    the target of a move begins with the same records. is_needed: the connector's tasks fail without it.
     """
 
     topic: str | None
@@ -36,9 +36,9 @@ class MergeRule(StrEnum):
 class Move(Struct, frozen=True):
     """One connector's offsets from a topic of the source side to a topic of the target side, perhaps under a new name.
 
-    setting is the connector's offsets.storage.topic afterwards, former_setting the present one:
-    None is none. unchanged: it stays as it is. assumed: the user did not name the source topic of a
-    connector that does not exist; named: the user did.
+    setting is the connector's offsets.storage.topic afterwards, former_setting the present one; None: not set.
+    unchanged: the setting stays. named: the user named the source topic of a connector that does not exist; assumed:
+    the user did not.
     """
 
     connector: str
@@ -64,11 +64,11 @@ class Move(Struct, frozen=True):
 class MigrationRequest(Struct, frozen=True):
     """A request to move offsets.
 
-    Group IDs name the Connect clusters; partitions and replication_factor are for target topics that do not exist yet.
+    Group IDs name the Connect clusters. partitions and replication_factor are for target topics that do not exist yet.
     replication_factor None copies the factor of the source offsets topic, which Connect made with the workers'
     offset.storage.replication.factor; -1 is the broker's default. just_stopped are connectors that this command has
-    stopped. stays: the other Kafka cluster is the one that the connector produces to; it remains in its Connect
-    cluster. force: its producers' IDs are fenced although a task of another connector has them.
+    stopped. stays: the connector remains in its Connect cluster and produces to the other Kafka cluster. force: fence
+    the IDs of its producers although a task of another connector has them.
     """
 
     moves: tuple[Move, ...]
@@ -115,13 +115,13 @@ class ConnectClusters(Struct, frozen=True):
 class MigrationFacts(Struct, frozen=True):
     """The facts for a move. Connectors, topics and offsets are by side and name.
 
-    offsets lack the topics that do not exist; fenced_ids are the transactional IDs of the connectors' tasks on each
-    side that coordinators know, live_owners who has IDs now; a connector whose state is not known is Skipped. answers
-    is what the source's workers say of a STOPPED connector (GET /connectors/C/offsets), Skipped where they fail;
-    without those that they cannot report (before 3.5). source_workers: the address of one was given. target_brokers
-    counts the live brokers of the target; None: not known. worker_version is the oldest of the source's workers.
-    source is the state of the system that the connector reads; None: not requested. histories are the schema histories
-    of the connectors that go to another Kafka cluster, Skipped where one was not read.
+    offsets omit topics that do not exist. fenced_ids are the transactional IDs of the connectors' tasks that
+    coordinators know, by side; live_owners are the present owners of IDs. A connector with an unknown state is Skipped.
+    answers are the source workers' offsets of a STOPPED connector (GET /connectors/C/offsets), Skipped if they fail;
+    workers before 3.5 report none. source_workers: the user gave the address of one. target_brokers counts the live
+    brokers of the target; None: unknown. worker_version is the oldest of the source's workers. source is the state of
+    the system that the connector reads; None: not requested. histories are the schema histories of connectors that move
+    to another Kafka cluster, Skipped if unread.
     """
 
     as_of: int

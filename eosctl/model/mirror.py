@@ -17,10 +17,10 @@ NO_TIME: Final = -1
 
 
 class Compared(StrEnum):
-    """Which parts of a record its digest is made of.
+    """The parts of a record in its digest.
 
-    The weaker ones are used where no record is equal by the stronger one: what they leave out was changed on the way,
-    as by message.timestamp.type=LogAppendTime or by a header.converter that is no ByteArrayConverter.
+    A weaker one is used if no record is equal by the stronger one: the omitted parts were changed on the way, as by
+    message.timestamp.type=LogAppendTime or by a header.converter other than ByteArrayConverter.
     """
 
     WHOLE = "key, value, headers and timestamp"
@@ -45,10 +45,10 @@ class Translated(NamedTuple):
 
 
 class PartitionPair(Struct, frozen=True):
-    """One partition on both sides, with the bounds that were read before a byte was.
+    """One partition on both sides, with the bounds that were read before any record.
 
-    position is the source offset of the last record that the mirror committed to the worker's offsets topic, None: it
-    has committed none; Skipped: it was not read. checkpoints are the latest of each consumer group.
+    position is the source offset of the last record that the mirror committed to the worker's offsets topic, None: no
+    commit; Skipped: unread. checkpoints are the latest of each consumer group.
     """
 
     topics: TopicPair
@@ -67,11 +67,11 @@ class PartitionPair(Struct, frozen=True):
 
 
 class Stretch(NamedTuple):
-    """Records that follow each other on one side and are not so on the other.
+    """Consecutive records of one side that are not consecutive on the other side.
 
-    source_start and source_end are offsets of the source [start, end), target_start and target_end of the target;
-    both ends are the same where the side has none of them: they are then the place where the records would be. records
-    counts them; timestamp (ms; NO_TIME: none) belongs to the batch with the first of them.
+    source_start and source_end are offsets of the source [start, end), target_start and target_end of the target. If a
+    side has none of the records, both ends are the place where they would be. records counts them. timestamp (ms;
+    NO_TIME: none) belongs to the batch of the first one.
     """
 
     source_start: int
@@ -92,14 +92,13 @@ class Damage(NamedTuple):
 class Alignment(Struct, frozen=True):
     """The result of comparing one pair of partitions.
 
-    first and last are the first and the last pair of equal records, in order (source offset, target offset); matched
-    counts the source records that the target holds, repeats not included. head is what the source holds before the
-    first equal record, lead what the target holds before it, lag what the source holds behind the last.
-    gaps: committed source records that the target does not hold behind the first equal one; late: records that the
-    target holds behind a record that follows them in the source; repeats: held another time; aborted: records of
-    aborted or undecided source transactions that the target holds; unknown: target records that equal no source record.
-    aborted_in_target counts records of aborted transactions there, which read_committed consumers do not see.
-    continued is the pair of offsets from which on this run compared, where an earlier one had come so far.
+    first and last are the first and the last pair of equal records, in order (source offset, target offset). matched
+    counts the source records in the target, without repeats. head are source records before the first equal one, lead
+    the target's; lag are source records after the last equal one. gaps: committed source records that the target does
+    not have after the first equal one. late: target records after one that follows them in the source. repeats: target
+    records that came before. aborted: target records from aborted or undecided source transactions. unknown: target
+    records that equal no source record. aborted_in_target counts the target's records of aborted transactions, which
+    read_committed consumers skip. continued is the pair of offsets at which this run continued an earlier one.
     translated are the checkpoints that could be compared. source_records counts the source's committed records.
     """
 
@@ -148,9 +147,9 @@ class MirroredTopic(Struct, frozen=True):
 class MirrorPlan(Struct, frozen=True):
     """All that an audit of a mirror will read, resolved once. as_of is in ms since the epoch.
 
-    isolation is the isolation.level of the mirror's consumer where it is known: with read_uncommitted records of
-    aborted source transactions are mirrored as everything else. unpaired are partitions that one side only has.
-    offsets_topics are those from which the mirror's source offsets were read.
+    isolation is the isolation.level of the mirror's consumer, if known: with read_uncommitted it mirrors aborted
+    records too. unpaired are partitions of only one side. offsets_topics are the topics with the mirror's source
+    offsets.
     """
 
     as_of: int
@@ -195,9 +194,8 @@ class MirrorReport(JudgedResult, FoundResult, frozen=True, kw_only=True):
         return (each.verdict for each in self.pairs)
 
 
-# How far the comparison of one mirrored pair of partitions has come: what a later run needs to go on there.
-#
-# It is the state at a pair of offsets before which nothing was decided by the end of either side.
+# The progress of the comparison of one mirrored pair of partitions, from which a later run continues. || It is the
+# state at a pair of offsets before which the end of neither side decided anything.
 
 
 class Counts(NamedTuple):
@@ -258,13 +256,13 @@ class EqualPiece(NamedTuple):
 
 
 class Kept(Struct, frozen=True):
-    """Both cursors, and all that was found before them.
+    """Both cursors, and all findings before them.
 
-    A place counts the committed records of a side from the first one on. source_next and target_next are offsets, of
-    the record that is expected and of the first one of the target that is not explained; the places are theirs. waiting
-    counts records behind that one that were looked at. From the source offset `context` on context_records lie before
-    the source's cursor: those in which repeated and late records are looked for. last is the last pair of equal
-    records, aborted_taken are the source offsets of aborted records that the target was seen to hold.
+    A place counts the committed records of a side from the first one on. source_next and target_next are offsets: of
+    the expected record, and of the first unexplained target record; source and target places belong to them. waiting
+    counts later target records that were looked at. From the source offset `context` on, context_records lie before the
+    source's cursor; repeated and late records are searched there. last is the last pair of equal records. aborted_taken
+    are the source offsets of aborted records that were found in the target.
     """
 
     source_next: int
@@ -295,7 +293,7 @@ class MirrorProgress(Struct, frozen=True):
 
 
 class Again(NamedTuple):
-    """Why everything is compared again. hides: records may be gone since the last run that no run compared."""
+    """Why everything is compared again. hides: records that no run compared may be gone."""
 
     why: str
     hides: bool = False

@@ -17,14 +17,14 @@ _TOPIC_NAME: Final = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}", re.ASCII)
 
 
 class Side(StrEnum):
-    """Which of a plan's Kafka clusters and Connect clusters is meant; both are the same where nothing moves away."""
+    """One of a plan's Kafka clusters and Connect clusters; both are the same if nothing moves to another one."""
 
     SOURCE = "source"
     TARGET = "target"
 
     @property
     def suffix(self) -> str:
-        """What a plan's words say behind a name."""
+        """The words of a plan after a name on this side."""
         return " (target)" if self is Side.TARGET else ""
 
 
@@ -57,7 +57,7 @@ class ProducerIdAndEpoch(Struct, frozen=True, order=True):
 
 
 def is_topic_name(name: str) -> bool:
-    """Whether a topic may have this name (Topic.validate); there is none of another one, and brokers refuse to look."""
+    """True if a topic may have this name (Topic.validate); brokers refuse a request for any other."""
     return _TOPIC_NAME.fullmatch(name) is not None
 
 
@@ -109,7 +109,7 @@ def did_you_mean(wanted: str, known: Iterable[str], otherwise: str) -> str: ...
 @overload
 def did_you_mean(wanted: str, known: Iterable[str], otherwise: None = None) -> str | None: ...
 def did_you_mean(wanted: str, known: Iterable[str], otherwise: str | None = None) -> str | None:
-    """The question after the known name that is spelled most like `wanted`; `otherwise` where none is alike."""
+    """A question with the known name most similar to `wanted`; `otherwise` if none is similar."""
     by_lower = {name.lower(): name for name in sorted(known)[:MOST_NAMES]}
     found = get_close_matches(wanted.lower(), by_lower, 1)
     return f"did you mean {by_lower[found[0]]}?" if found else otherwise

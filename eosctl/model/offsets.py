@@ -1,7 +1,7 @@
-"""Source offsets as they lie in an offsets topic: keys, values, and the latest record of each key.
+"""Source offsets in an offsets topic: keys, values, and the latest record of each key.
 
-The raw bytes of a key are its identity, as they are for a worker (KafkaOffsetBackingStore keeps a map keyed by bytes):
-two texts of the same JSON are two keys.
+The raw bytes of a key are its identity, as for a worker (KafkaOffsetBackingStore keeps a map keyed by bytes): two texts
+of the same JSON are two keys.
 """
 
 from collections.abc import Iterator, Mapping
@@ -48,7 +48,7 @@ class MalformedValue(Struct, frozen=True):
 
 
 class KeyRecords(NamedTuple):
-    """The records of one topic partition under one raw key: its last record in each transaction state, and how many.
+    """The records of one topic partition under one raw key: the last record in each transaction state, and counts.
 
     records counts all of them in every state, tombstones those without a value.
     """
@@ -118,9 +118,9 @@ class SourceSupport(StrEnum):
 
 
 class KnownPhase(StrEnum):
-    """How workers are set, as far as it is known.
+    """The workers' phase, if known.
 
-    `not enabled` is disabled or preparing: a worker that is asked says only whether it is enabled.
+    `not enabled` is disabled or preparing: a worker's answer shows only whether it is enabled.
     """
 
     DISABLED = "disabled"
@@ -167,9 +167,9 @@ class OffsetStore(Struct, frozen=True):
 class OffsetStores(Struct, frozen=True):
     """The stores of one connector; at least one of the two exists.
 
-    worker_global is the store that all connectors share, connector_specific the one that is read with the connector's
-    own clients, whatever topic it is in; written_to is where a task's offsets go first. words say which row of Kafka's
-    rule applies. sent_to are the bootstrap.servers that the producer has instead of the worker's; Skipped: not known.
+    All connectors share worker_global. The connector's own clients read connector_specific, in any topic. written_to is
+    the first target of a task's offsets. words name the row of Kafka's rule that applies. sent_to are the
+    bootstrap.servers of the producer if they differ from the worker's; Skipped: unknown.
     """
 
     worker_global: OffsetStore | None
@@ -180,7 +180,7 @@ class OffsetStores(Struct, frozen=True):
 
     @property
     def both(self) -> bool:
-        """Whether there are two: then an offset may be shadowed (EOS080), and KIP-618 promises a fallback."""
+        """True if there are two stores: then an offset may be shadowed (EOS080), and KIP-618 promises a fallback."""
         return self.worker_global is not None and self.connector_specific is not None
 
     @property
@@ -215,11 +215,11 @@ class ByPhase(NamedTuple):
 class MergedOffset(NamedTuple):
     """One key of one connector, in every store.
 
-    worker_global and connector_specific are what lies in the worker's topic and in the connector's own: the record that
-    the store's reader sees, or the last one that it does not see. kafka_effective is the offset that a task starts
-    from, kip618_effective the one that KIP-618 promises; None: from nothing; Skipped: not known, and why. by_phase is
-    None where exactly.once.source.support makes no difference to it. position is what the offset that a task starts
-    from says in its connector's own terms; None where those are not known.
+    worker_global and connector_specific are the records in the worker's topic and in the connector's own: the record
+    that the store's reader sees, or the last one that it does not see. kafka_effective is the offset from which a task
+    starts, kip618_effective the one that KIP-618 promises; None: from nothing; Skipped: unknown, with the reason.
+    by_phase is None if exactly.once.source.support makes no difference. position is the task's start offset in its
+    connector's own terms; None if these are unknown.
     """
 
     key: OffsetKey
@@ -234,7 +234,7 @@ class MergedOffset(NamedTuple):
 
     @property
     def live(self) -> bool:
-        """Whether any store holds more than a tombstone: a value, or something that could not be read."""
+        """True if a store holds more than a tombstone: a value, or an unreadable record."""
         for each in (self.worker_global, self.connector_specific):
             if each is not None and (isinstance(each, Skipped) or each.value is not None):
                 return True
@@ -256,10 +256,10 @@ class ConnectorOffsets(Struct, frozen=True):
 class OffsetsReport(Result, frozen=True):
     """The answer of `offsets show`: offsets as of as_of (ms since the epoch), by the settings of the workers.
 
-    topics are those that were to be read: None for one that does not exist. absent are connectors asked for that
-    neither exist nor have offsets. skipped says what could not be read or checked and why. what_if is the topic that
-    the connectors were taken to name, where the user asked what would be then. is_offsets_topic is False where that
-    topic or the workers' has records and no key of an offsets topic: the one finding is about it.
+    topics are the requested ones, None for one that does not exist. absent are requested connectors that neither exist
+    nor have offsets. skipped names each unread or unchecked fact with its reason. what_if is the assumed offsets topic
+    if the user asked about another one. is_offsets_topic False: that topic or the workers' has records but no key of an
+    offsets topic; then the only finding is about it.
     """
 
     connectors: tuple[ConnectorOffsets, ...]
@@ -313,7 +313,7 @@ class Order(StrEnum):
 
 
 class Served(StrEnum):
-    """Whether a source still has what follows a position: all of it, not what follows at once, or none."""
+    """Whether a source still has the changes after a position: all, not the next ones, or none."""
 
     SERVED = "served"
     LEFT_BEHIND = "left-behind"
@@ -379,9 +379,9 @@ class Change(StrEnum):
 class OffsetChange(Struct, frozen=True):
     """One offset that differs, with its value on both sides (None: none there).
 
-    position_a and position_b say it in the connector's own terms, order where B lies seen from A, and rewind what it
-    means to go back; None where the kind of source is not known. source_a and source_b are what the source says of
-    them, where it was asked.
+    position_a and position_b are in the connector's own terms. order is B relative to A, and rewind the meaning of a
+    step back; None if the kind of source is unknown. source_a and source_b are the source's answers about them, if it
+    was queried.
     """
 
     id: OffsetId
@@ -408,10 +408,10 @@ class OffsetsDifference(Result, frozen=True):
 
 
 class ReplicationSlot(Struct, frozen=True):
-    """A row of pg_replication_slots; log sequence numbers as whole numbers, None where there is none.
+    """A row of pg_replication_slots; log sequence numbers are integers, or None.
 
-    active: a client streams from it now. wal_status (from PostgreSQL 13 on) is reserved, extended, unreserved
-    or, where the server has removed log that the slot needs, lost.
+    active: a client streams from it now. wal_status (from PostgreSQL 13 on) is reserved, extended, unreserved, or lost
+    if the server has removed log that the slot needs.
     """
 
     active: bool

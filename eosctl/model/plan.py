@@ -105,16 +105,15 @@ class DeleteConnector(ConnectorStep, frozen=True):
 class AwaitOperator(ConnectorStep, frozen=True):
     """A person applies the changed resource in `file`, Strimzi's operator carries it out, and a worker answers it.
 
-    state is STOPPED (without tasks) or RUNNING (all tasks); settings are the required values of the config; None: the
-    key must be absent. With offsets_topic (of offsets_side) the workers must answer the offsets in it before the file
-    may be applied, as with ResumeConnector. before is what settings were. copied_from names the connector whose
-    resource the file begins from, where the connector is new. undo_file is the resource that leads back: to RUNNING
-    from a step that stops, to STOPPED from the others; None: there is none. Resources may hold secrets, so a plan has
-    only their paths.
+    state is STOPPED (without tasks) or RUNNING (all tasks). settings are the required values of the config; None: the
+    key must be absent. With offsets_topic (of offsets_side) the workers must answer the topic's offsets before the file
+    may be applied, as with ResumeConnector. before holds the former settings. copied_from names the connector whose
+    resource is the template of a new connector. undo_file is the resource for the way back: to RUNNING from a step that
+    stops, to STOPPED from the others; None: there is none. Resources may hold secrets, so a plan has only their paths.
 
-    changed_file is applied instead of `file` where the config has the settings `changed`. An operator changes the
-    config first and the state then (AbstractConnectOperator.maybeCreateOrUpdateConnector), at its next reconciliation
-    where the second request fails: a resource that did both would let the connector run with the other offsets topic.
+    changed_file replaces `file` if the config has the settings `changed`. An operator changes the config first and the
+    state then (AbstractConnectOperator.maybeCreateOrUpdateConnector). If its second request fails, the state changes at
+    the next reconciliation: a resource with both changes would let the connector run with the other offsets topic.
     """
 
     file: str
@@ -143,8 +142,8 @@ class AwaitOperator(ConnectorStep, frozen=True):
 class AbortTransaction(StepBase, frozen=True):
     """WriteTxnMarkers: one ABORT marker for the producer into the partition (KIP-664), where its transaction is open.
 
-    It begins at start_offset. The marker passes the coordinator by, so it is for transactions that hang; forced ones
-    are aborted although their coordinator knows them. coordinator_epoch 0 stands for one that is not known.
+    The transaction begins at start_offset. The marker bypasses the coordinator, so it is for hanging transactions; a
+    forced one aborts a transaction that its coordinator knows. coordinator_epoch 0 stands for an unknown one.
     """
 
     side: Side
@@ -252,9 +251,9 @@ class CreateTopic(StepBase, frozen=True):
 
 
 class OffsetsWrite(Struct, frozen=True):
-    """One record to write: raw key and value (None: a tombstone) and partition; before is the value it replaces.
+    """One record to write: raw key and value (None: a tombstone) and partition; before is the replaced value.
 
-    before None stands for a tombstone as well as for no record: a worker takes them alike.
+    before None stands for a tombstone or for no record: a worker treats both alike.
     """
 
     partition: int
@@ -266,8 +265,8 @@ class OffsetsWrite(Struct, frozen=True):
 class WriteOffsets(StepBase, frozen=True):
     """All records of one connector in one transaction, under the transactional ID of its task 0.
 
-    The transaction leads from before to after; before_values is what an undo leads back to. All three are digests of
-    codecs.offsets_digest. The next producer that initialises the ID fences this one, so only one of two writers
+    The transaction leads from before to after; an undo restores before_values. All three are digests of
+    codecs.offsets_digest. The next producer that initializes the ID fences this one, so only one of two writers
     commits.
     """
 
@@ -310,10 +309,10 @@ class VerifyOffsets(StepBase, frozen=True):
 
 
 class SetConnectorConfig(ConnectorStep, frozen=True):
-    """PUT /connectors/C/config with changes made to the config it has now; a change to None takes the setting away.
+    """PUT /connectors/C/config with changes to its present config; a change to None removes the setting.
 
-    before holds what the changed settings are when the plan is made. copied_from names the connector of the source side
-    whose config a new connector starts from; it may hold secrets, and is read when the step is performed.
+    before holds the changed settings at the time of the plan. copied_from names the connector of the source side whose
+    config a new connector copies; it may hold secrets, and is read when the step runs.
     """
 
     changes: Mapping[str, str | None]
@@ -328,9 +327,9 @@ class SetConnectorConfig(ConnectorStep, frozen=True):
 
 
 class ResumeConnector(ConnectorStep, frozen=True):
-    """PUT /connectors/C/resume once the workers answer the offsets in the topic, then wait until its tasks run.
+    """PUT /connectors/C/resume when the workers answer the offsets in the topic, then wait until its tasks run.
 
-    The topic is one of offsets_side; None: whatever they answer. Workers before KIP-875 (3.5) do not report them.
+    The topic is one of offsets_side; None: any answer will do. Workers before KIP-875 (3.5) do not report offsets.
     """
 
     offsets_topic: str | None = None
@@ -351,7 +350,7 @@ class CreateAcls(StepBase, frozen=True):
 
 
 class DeleteAcls(StepBase, frozen=True):
-    """DeleteAcls (KIP-140) for exactly these bindings; those that are gone stay gone."""
+    """DeleteAcls (KIP-140) for exactly these bindings; those that are already deleted stay deleted."""
 
     side: Side
     bindings: tuple[AclBinding, ...]
@@ -410,10 +409,9 @@ UNDO: Final = "undo"
 
 
 class Plan(Struct, frozen=True):
-    """Steps in their order. kind says which command made it, as_of (ms since the epoch) when its facts were read;
-    places are where it was made, and where it is applied by default. operated says which of its
-    connectors have an operator; None: not known.
-    """
+    """Steps in their order. kind is the command that made it, as_of (ms since the epoch) the time of its facts. places
+    are the clusters it was made for, and where it is applied by default. operated are its connectors with an operator;
+    None: unknown."""
 
     kind: str
     as_of: int
@@ -511,9 +509,9 @@ def cure(
 ) -> str:
     """The remedy for preconditions that do not hold; words name the plan's clusters on a command line.
 
-    A new plan would be held up by the same open transaction. Its ID was initialised before a plan looks for it, so it
-    is another producer's, or it hangs: a coordinator ended it and forgot a marker, as 4.3.1 does where a partition has
-    no leader just then.
+    The same open transaction would block a new plan. The plan initializes the ID before it looks, so the transaction is
+    another producer's, or it hangs: a coordinator ended it and forgot a marker, as 4.3.1 does if a partition has no
+    leader at that moment.
     """
     preconditions = tuple(preconditions)
     violated = [each for each in preconditions if each.violation(facts) is not None]
@@ -541,7 +539,7 @@ def _cure(violated: Precondition, facts: PlanFacts, plan: Plan | None, words: Se
 
 
 def _gone_on(connector: str, plan: Plan, words: Sequence[str]) -> str | None:
-    """What to do with a connector that has committed offsets since; None: the plan is made again."""
+    """The remedy for a connector that has committed offsets since; None: make the plan again."""
     again = moved_again(plan, words)
     if again is not None:
         return (

@@ -36,11 +36,10 @@ class ApplyOutcome(Struct, frozen=True):
 
 
 class Planned(Result, frozen=True, kw_only=True):
-    """A plan for the source cluster with this ID, what was found on the way, and why it must not be applied, if so.
+    """A plan for the source cluster with this ID, its findings, and its objections.
 
-    checks are its preconditions as they are now, None: not checked. hint says what to do about the objections;
-    warnings are for a plan that was forced. error is why the plan could not be written to its file or checked. digest
-    is its file's.
+    checks are the present state of its preconditions, None: not checked. hint answers the objections. warnings are for
+    a forced plan. error is why the plan could not be written to its file or checked. digest is its file's.
     """
 
     plan: Plan
@@ -67,10 +66,10 @@ class Planned(Result, frozen=True, kw_only=True):
 
 
 class Applied(Result, frozen=True, kw_only=True):
-    """A plan that was applied: what became of each step, its file, the undo file, and the error that it ended with.
+    """An applied plan: the outcome of each step, its file, the undo file, and the final error.
 
-    cluster_id is empty where the cluster no longer answers. finished_by and undone_by are command lines,
-    moved_back_by one that works after the connector has gone on, too; None: there is none.
+    cluster_id is empty if the cluster no longer answers. finished_by and undone_by are command lines; moved_back_by
+    still works after the connector has committed again; None: there is none.
     """
 
     plan: Plan

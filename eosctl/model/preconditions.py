@@ -1,6 +1,7 @@
-"""What must hold before a step of a plan: each precondition in words, and why it does not hold in the facts, if so.
+"""The preconditions of a plan's steps: each in words, and why the facts violate it.
 
-What could not be read does not hold: unknown is not absent. Files and output name a precondition as text.kind_of does.
+An unread fact does not satisfy a precondition: unknown is not absent. Files and output name a precondition as
+text.kind_of does.
 """
 
 from collections.abc import Mapping
@@ -48,10 +49,10 @@ Parts = Mapping[TopicPartition, OpenPart | Skipped]
 
 
 class TransactionNow(Struct, frozen=True):
-    """A transactional ID as its coordinator and the leaders of its transaction's partitions have it now.
+    """A transactional ID at its coordinator and at the leaders of its transaction's partitions.
 
-    state None: its coordinator does not know it. started_ms is when its current or last transaction began, None where
-    there was none. parts are read while it is Ongoing; Skipped where a leader did not answer.
+    state None: its coordinator does not know it. started_ms is when its current or last transaction began, or None.
+    parts are read while it is Ongoing; Skipped if a leader did not answer.
     """
 
     state: TransactionState | None
@@ -80,15 +81,15 @@ class TransactionNow(Struct, frozen=True):
         return cls(description.state, producer, description.start_ms, parts)
 
     def is_committed(self, started_ms: int) -> bool:
-        """Whether the commit of the transaction that began then is decided; its markers may not all be written."""
+        """True if the commit of the transaction that began then is decided; its markers may not all be written."""
         return self.state in COMMITTED and self.started_ms == started_ms
 
 
 def why_moved(name: str, before: Parts, now: Parts) -> str | None:
-    """Why the client of the ID is not known to be gone: its transaction changed, or a part was not read.
+    """Why the client of the ID may still be alive: its transaction changed, or a part was not read.
 
-    A transaction loses no partition while it is Ongoing. A coordinator leaves out those whose topics the principal may
-    not describe (KafkaApis.handleDescribeTransactionsRequest).
+    A transaction loses no partition while it is Ongoing. A coordinator omits topics that the principal may not describe
+    (KafkaApis.handleDescribeTransactionsRequest).
     """
     unread = next((f"{place}: {part.reason}" for place, part in now.items() if isinstance(part, Skipped)), None)
     hidden = min(before.keys() - now.keys(), default=None)
@@ -124,7 +125,7 @@ class OffsetsNow(Struct, frozen=True):
 
 
 class OpenNow(Struct, frozen=True):
-    """What one producer has open in one partition: where it begins, and whether it hangs by KIP-664's rule."""
+    """The open transaction of one producer in one partition: its beginning, and whether it hangs by KIP-664's rule."""
 
     start_offset: int
     hangs: bool | Skipped
@@ -145,7 +146,7 @@ class PlanFacts(Struct, frozen=True):
 
 
 def not_compact(topic: TopicFacts) -> str | None:
-    """Why the topic cannot hold offsets: its cleanup.policy. One that may not be read passes, as it does in Connect."""
+    """Why the topic cannot hold offsets: its cleanup.policy. An unreadable policy passes, as in Connect."""
     policy = topic.setting("cleanup.policy")
     if isinstance(policy, Skipped) or policy == "compact":
         return None
@@ -313,9 +314,9 @@ class NoOpenTransaction(Struct, frozen=True):
 
 
 class TransactionHangs(Struct, frozen=True):
-    """What the producer has open in the partition begins at start_offset and, unless forced, hangs (KIP-664).
+    """The producer's open transaction in the partition begins at start_offset and, unless forced, hangs (KIP-664).
 
-    It holds as well where the producer has nothing open there any more: then there is nothing to abort.
+    It also holds if the producer has nothing open there any more: then there is nothing to abort.
     """
 
     side: Side

@@ -41,10 +41,10 @@ class Initialised(NamedTuple):
 
 
 class Look(Struct, frozen=True):
-    """A record at `offset`, as the partition shows it.
+    """A record at `offset` and the partition's view of it.
 
-    last_stable_offset and high_watermark are by ListOffsets; shown is by a read_committed Fetch; marker is the type of
-    the control record behind it, None where there is none.
+    last_stable_offset and high_watermark come from ListOffsets; shown from a read_committed Fetch. marker is the type
+    of the control record after it, or None.
     """
 
     offset: int
@@ -59,7 +59,7 @@ class Look(Struct, frozen=True):
 
     @property
     def is_ended(self) -> bool:
-        """Whether each of the three, which are asked for one after another, shows that its transaction has ended."""
+        """True if each of the three requests, sent one after another, shows the end of the transaction."""
         return self.is_stable and self.marker is not None and self.shown is not Shown.NOT_RETURNED
 
     @property
@@ -88,13 +88,13 @@ Seen: TypeAlias = T | Refusal | Skipped
 class Observations(Struct, frozen=True, kw_only=True):
     """The brokers' answers.
 
-    stopped says why whatever is NOT_TRIED was not tried. versions are by node ID and API key; features those that are
-    finalized; rights the principal's operations on the cluster. unused describes an ID that was never used.
-    first, long_timeout and repeats are InitProducerId: the first, with the timeout of Connect's fencing, and again.
-    opened is the offset of the first record of an open transaction, which described, listed, producers and open are
-    about. zombie_* is what a fenced producer got: None where it was accepted. unadded is a Produce of a transaction to
-    which the partition was not added; bumped a transaction by KIP-890. marker is what WriteTxnMarkers got, and marked
-    the record that it was about, afterwards.
+    stopped is why the NOT_TRIED ones were not tried. versions are by node ID and API key. features are the finalized
+    ones. rights are the principal's operations on the cluster. unused describes an ID that was never used. first,
+    long_timeout and repeats are InitProducerId: the first request, one with the timeout of Connect's fencing, and a
+    repetition. opened is the offset of the first record of an open transaction, the subject of described, listed,
+    producers and open. zombie_* is the fenced producer's error, None if it was accepted. unadded is a Produce without
+    the partition added to its transaction; bumped is a transaction by KIP-890. marker is the answer to WriteTxnMarkers,
+    and marked its record afterwards.
     """
 
     principal: str = ""
@@ -127,7 +127,7 @@ class Observations(Struct, frozen=True, kw_only=True):
 TIMEOUT_MS: Final = 60_000
 """transaction.timeout.ms of the producers, Kafka's default."""
 FENCING_TIMEOUT_MS: Final = 90_000
-"""What workers of 3.7.1 and later ask for when they fence (KAFKA-16047)."""
+"""The timeout that workers of 3.7.1 and later request when they fence (KAFKA-16047)."""
 
 
 class ProbePlan(Struct, frozen=True):
@@ -163,7 +163,7 @@ class PlannedProbe(Result, frozen=True, kw_only=True):
 
 
 class Verdict(StrEnum):
-    """Whether the cluster does as Kafka does; different: it answers, and neither as Kafka nor the opposite."""
+    """How the cluster compares with Kafka; different: it answers, but neither as Kafka nor the opposite."""
 
     YES = "yes"
     NO = "no"
@@ -179,8 +179,8 @@ class Meaning(NamedTuple):
 class Check(Struct, frozen=True):
     """One question with a stable ID.
 
-    severity is how bad it is where the cluster does otherwise: an error breaks the promise of exactly-once, a warning
-    takes commands away, an info is known of older releases of Kafka too. otherwise is what that means.
+    severity applies if the cluster differs from Kafka: an error breaks the promise of exactly-once, a warning disables
+    commands, and an info also occurs in older releases of Kafka. otherwise is the consequence.
     """
 
     id: str
@@ -191,7 +191,7 @@ class Check(Struct, frozen=True):
 
 
 class ProbeAnswer(Struct, frozen=True):
-    """The verdict on one question with what was seen; cause is why it is unknown, None where it is not."""
+    """The verdict on one question with its evidence; cause is why it is unknown, or None."""
 
     check: Check
     verdict: Verdict
@@ -200,7 +200,7 @@ class ProbeAnswer(Struct, frozen=True):
 
     @property
     def meaning(self) -> Meaning:
-        """What it means; of an unknown one, what it means unless it is as in Kafka."""
+        """The consequence; for an unknown verdict, the consequence unless the cluster does as Kafka."""
         return self.check.yes if self.verdict is Verdict.YES else self.check.otherwise
 
     @property
@@ -219,7 +219,7 @@ class ProbedApi(NamedTuple):
 
     @property
     def is_there(self) -> bool | None:
-        """Whether every broker answers the version that is needed; None where that is not known."""
+        """True if every broker supports the required version; None if unknown."""
         if isinstance(self.versions, Skipped):
             return None
         return self.versions is not None and self.versions.highest >= self.needed

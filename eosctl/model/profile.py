@@ -14,11 +14,11 @@ from eosctl.model.report import Result, Waiver
 class Profile(HiddenFields, frozen=True):
     """One named cluster; `origin` is the file that describes it.
 
-    properties are client properties whose secrets are references. A protected profile takes `--yes` only where it was
-    named on the command line. cluster_id is the Kafka cluster that commands may write to, None: any. worker_configs are
-    workers' properties files, audit_store the URL of the ledger of `eosctl audit`. discover_workers: workers that
-    only the Connect group names are asked with the password or certificate, too. waivers are for findings that were
-    accepted.
+    properties are client properties whose secrets are references. A protected profile takes `--yes` only if the command
+    line names the profile. cluster_id is the Kafka cluster that commands may write to, None: any. worker_configs are
+    workers' properties files; audit_store is the URL of the ledger of `eosctl audit`. discover_workers: also query
+    workers that only the Connect group names, although the profile has a password or certificate. waivers are accepted
+    findings.
     """
 
     hidden: ClassVar = ("properties",)
@@ -51,7 +51,7 @@ class Profile(HiddenFields, frozen=True):
 
 
 class Profiles(Struct, frozen=True):
-    """Profiles by name, the one in use where none is named, and what of a project's file is not used, and why."""
+    """Profiles by name, the one in use by default, and the ignored parts of a project's file with the reasons."""
 
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     current: str | None = None
@@ -68,7 +68,7 @@ class Profiles(Struct, frozen=True):
 
 
 class EffectiveSetting(Struct, frozen=True):
-    """A setting, its value (None: there is none; a secret is hidden already) and where it was given."""
+    """A setting, its value (None: there is none; a secret is hidden already) and its origin."""
 
     setting: Annotated[str, "option or client property"]
     value: Annotated[str | None, "its value"]
@@ -90,7 +90,7 @@ class CheckStep(StrEnum):
 
 
 class CheckOutcome(StrEnum):
-    """How a step ended; steps behind one that failed are not tried."""
+    """How a step ended; steps after a failed one are not tried."""
 
     OK = "ok"
     FAILED = "failed"

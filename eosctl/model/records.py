@@ -22,7 +22,7 @@ class IsolationLevel(StrEnum):
 
 
 class Entry(Protocol):
-    """A record without what its batch knows: a Record, or what the decoder of batches gives."""
+    """A record without the fields of its batch: a Record, or a decoded entry of a batch."""
 
     @property
     def offset(self) -> int:
@@ -48,10 +48,10 @@ class Writer(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One record: its place, its bytes, and who wrote it how. A tuple because topics have millions of them.
+    """One record: its place, its bytes and its writer. A tuple because topics have millions of them.
 
-    offset within its partition; timestamp in ms since the epoch; key and value as bytes or None (a tombstone);
-    transactional is the bit of its batch; producer_id and producer_epoch are -1 where the writer was not idempotent.
+    offset is within its partition; timestamp is in ms since the epoch; key and value are bytes or None (a tombstone);
+    transactional is the bit of its batch; producer_id and producer_epoch are -1 if the writer was not idempotent.
     """
 
     offset: int

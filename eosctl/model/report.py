@@ -110,7 +110,7 @@ class FindingKind(Struct, frozen=True):
     ) -> "Finding":
         """A finding of this kind, with the kind's own severity and fix unless others are given.
 
-        A <topic>, <partition>, <producer-id> or the like in the fix becomes what the evidence, or its first place, has.
+        The evidence, or its first place, replaces <topic>, <partition>, <producer-id> and the like in the fix.
         """
         fix = _filled(cure or self.fix, evidence)
         return Finding(self, severity or self.severity, subject, message, fix, evidence)
@@ -128,8 +128,8 @@ def _filled(fix: str, evidence: Details) -> str:
 class Finding(Struct, frozen=True):
     """One thing worth reporting.
 
-    subject is the connector, topic or transactional ID concerned; message says what was found; cure what to do next;
-    evidence holds the figures behind it, ready for JSON. ValueError where it is worse than its kind can be.
+    subject is the connector, topic or transactional ID concerned. message says what was found, cure what to do next.
+    evidence holds the figures behind it, ready for JSON. Raises ValueError if it is worse than its kind can be.
     """
 
     kind: FindingKind
@@ -153,7 +153,7 @@ class Finding(Struct, frozen=True):
 
     @property
     def is_misnaming(self) -> bool:
-        """Whether it excludes all others; a `leader` in its evidence shows that the name is right all the same."""
+        """True if it excludes all other findings; a `leader` in its evidence proves the name right nevertheless."""
         return self.kind.is_misnaming and "leader" not in self.evidence
 
     def as_usage_error(self) -> UsageError:
@@ -171,11 +171,11 @@ SOURCE_BROKER: Final = "--bootstrap-server <source-broker>"
 
 
 class Triage(Struct, frozen=True):
-    """Which findings the user wants to see, and which of them are to end a command with exit code 1.
+    """The findings to show, and those that end a command with exit code 1.
 
-    shown_from is the least severity that is shown, fail_on the least that fails (None: a warning). waivers belong to
-    the profile in use, today is the day by which they expire. kafka_tools are the options by which Kafka's own tools
-    reach the brokers that were read, quoted for a shell; "": no brokers were named.
+    shown_from is the lowest severity shown; fail_on the lowest that fails (None: a warning). waivers belong to the
+    profile in use; today is the day against which they expire. kafka_tools are the options with which Kafka's own tools
+    reach the brokers, quoted for a shell; "": no brokers were named.
     """
 
     shown_from: Severity = Severity.INFO
@@ -189,7 +189,7 @@ class Triage(Struct, frozen=True):
         return finding.cure.replace(ANY_BROKER, self.kafka_tools) if self.kafka_tools else finding.cure
 
     def waiver_of(self, finding: Finding) -> AppliedWaiver | None:
-        """The waiver for this finding, a valid one before an expired one; None: there is none."""
+        """The waiver for this finding, a valid one before an expired one, or None."""
         words = (finding.id, finding.name)
         found = [each for each in self.waivers if each.covers(words, finding.subject)]
         applied = [AppliedWaiver(each, each.expires < self.today) for each in found]
@@ -204,9 +204,9 @@ class Triage(Struct, frozen=True):
 
 
 class Uncertainty(NamedTuple):
-    """Why it is not known whether there is more: of the kind with this ID, or of any kind (None).
+    """Why there may be more findings: of the kind with this ID, or of any kind (None).
 
-    needed: whether the answer is incomplete for it.
+    needed: the answer is incomplete without them.
     """
 
     kind_id: str | None
@@ -217,7 +217,7 @@ class Uncertainty(NamedTuple):
 class Result(Struct, frozen=True, kw_only=True):
     """The result of an operation. Subclasses add their facts.
 
-    coverage is what was asked of the cluster, and what of it was not read; triage how the user wants findings treated.
+    coverage has the requested facts and the unread ones; triage is how the user wants findings treated.
     """
 
     coverage: Coverage = field(default_factory=Coverage)
@@ -233,7 +233,7 @@ class Result(Struct, frozen=True, kw_only=True):
 
     @property
     def doubts(self) -> tuple[Uncertainty, ...]:
-        """Why findings may have been missed; by default one for each fact that was needed and not read."""
+        """Why findings may have been missed; by default one reason for each required fact that was not read."""
         return unread_doubts(self.coverage)
 
     @property
@@ -242,7 +242,7 @@ class Result(Struct, frozen=True, kw_only=True):
         return {}
 
     def is_new(self, finding: Finding) -> bool | None:
-        """Whether it was not there the last time; None where there is nothing to compare with."""
+        """True if the last run did not have it; None if there is no earlier run."""
         return None
 
     def fails(self, finding: Finding) -> bool:
@@ -254,12 +254,12 @@ class Result(Struct, frozen=True, kw_only=True):
 
     @property
     def failure(self) -> EosctlError | None:
-        """The error that the command ends with once the answer is shown; None where it did what it was asked."""
+        """The error with which the command ends after the answer is shown; None if it succeeded."""
         return next((each.as_usage_error() for each in self.reported if each.is_misnaming), None)
 
     @property
     def complete(self) -> bool:
-        """Whether all that it rests on was read; what the user gave no input for is no part of that."""
+        """True if every required fact was read; a missing input of the user does not count."""
         return not self.coverage.gaps
 
     def covering(self, coverage: Coverage) -> Self:
@@ -306,7 +306,8 @@ INCOMPLETE: Final = "something that the answer needs was not read"
 
 
 class Outcome(StrEnum):
-    """What was found of one kind: failed ends the command with 1; skipped is waived, or was not looked for in all."""
+    """The result for one kind of finding: failed ends the command with 1; skipped is waived, or was not checked
+    completely."""
 
     FAILED = "failed"
     UNKNOWN = "unknown"
@@ -315,10 +316,10 @@ class Outcome(StrEnum):
 
 
 class Reported(NamedTuple):
-    """A finding with what becomes of it.
+    """A finding and its effect on the exit code.
 
-    waiver is the one that keeps it from failing; is_new whether the last run had it not, None where that is not known;
-    file is the file of the command line that it is about, or the first where it names none.
+    waiver keeps it from failing. is_new: the last run did not have it, None if unknown. file is the command line's file
+    that it concerns, or the first one.
     """
 
     finding: Finding
@@ -329,9 +330,9 @@ class Reported(NamedTuple):
 
 
 class Question(Struct, frozen=True):
-    """One kind of finding that was looked for: what was found, and why there may be more.
+    """One kind of finding that was looked for, with its findings, and why there may be more.
 
-    unknown are the reasons for which the answer is incomplete, untold the others.
+    unknown are the reasons that make the answer incomplete, untold the others.
     """
 
     kind: FindingKind
@@ -352,8 +353,8 @@ class Question(Struct, frozen=True):
 class Gate(Struct, frozen=True):
     """The answer of `command`: questions in the order of their IDs.
 
-    lacking is what the whole answer needed and does not rest on, unread what it did without. failure is the error with
-    which the command ended; where it ended without an answer there are no questions.
+    lacking are unread facts that the answer needed, unread the facts that it did without. failure is the error with
+    which the command ended; without an answer there are no questions.
     """
 
     command: str
@@ -369,7 +370,7 @@ class Gate(Struct, frozen=True):
 
 
 def gate_of(command: str, answer: Result) -> Gate:
-    """What a command with this answer has to say to a pipeline; findings that --severity hides only if they fail."""
+    """The command's answer for a pipeline; findings that --severity hides are included only if they fail."""
     doubts = answer.doubts
     general = [each for each in doubts if each.kind_id is None]
     needed = [*(each.reason for each in general if each.needed), *map(str, answer.coverage.gaps)]
@@ -422,10 +423,10 @@ def _without_repeats(reasons: Mapping[str | None, Sequence[str]], kind_id: str) 
 
 
 class ErrorPattern(Struct, frozen=True):
-    """One kind of error; it matches where all its patterns are found, on any line, in any case.
+    """One kind of error; it matches if all its patterns are found, on any line, in any case.
 
-    id is stable; cause says what it means here; commands are what to do next and may name {connector}, {task},
-    {transactional_id}, {topic} and {group}; source is where it comes from.
+    id is stable; cause is the meaning here; commands are the next steps and may name {connector}, {task},
+    {transactional_id}, {topic} and {group}; source is its origin.
     """
 
     id: str
@@ -460,17 +461,17 @@ class Explanation(Struct, frozen=True):
 
 
 class NextStep(NamedTuple):
-    """What to do next: why, and the command."""
+    """The next step: the reason, and the command."""
 
     why: str
     command: str
 
 
 class Explained(Result, frozen=True, kw_only=True):
-    """All that a text shows, the more special first; one that shows nothing ends with exit code 1.
+    """All that a text shows, the most specific first; an unknown text ends with exit code 1.
 
-    near are IDs and names that are spelt much like a word of a text that shows nothing. Of a connector's status state
-    says how it is, has_failed whether there was anything to explain, and steps what to run next.
+    near are IDs and names similar to a word of an unknown text. For a connector's status, state describes it,
+    has_failed says whether there was anything to explain, and steps are the next commands.
     """
 
     text: str

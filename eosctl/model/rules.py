@@ -26,7 +26,7 @@ class Versions(Struct, frozen=True):
     until: KafkaVersion | None = None
 
     def concern(self, evidence: Evidence) -> bool:
-        """Whether one of them may have such a version: any may where one did not answer."""
+        """True if one of them may have such a version: any may, if one did not answer."""
         known = evidence.worker_releases if self.whose is Whose.WORKERS else evidence.known_broker_releases
         return known is None or any(
             (self.since is None or each.before is None or each.before > self.since)
@@ -40,13 +40,13 @@ class Versions(Struct, frozen=True):
 
 
 class Rule(Struct, frozen=True):
-    """One rule: what it finds is of one kind, and nothing else is asked by it.
+    """One rule: its findings are of one kind, and only this rule reports that kind.
 
-    question is what it asks of the evidence; needs names the facts of Evidence without which it cannot tell; check
-    finds, and yields Skipped for what it could not tell although its needs were read. versions bounds the versions of
-    the workers or brokers that it concerns (None: all). blocks names the phases (preparing, enabled, disabled) that a
-    rolling step must not go to while an error of this rule stands. unproven says why no test makes the condition on a
-    real cluster, sees it found, fixes it as printed and sees it gone; None: one does.
+    question is what it checks. needs names the facts of Evidence without which it cannot tell. check yields findings,
+    and Skipped for each part that it could not judge although its needs were read. versions bounds the versions of the
+    workers or brokers concerned (None: all). blocks names the phases (preparing, enabled, disabled) that an error of
+    this rule forbids a rolling step to enter. unproven is why no test makes the condition on a real cluster, finds it,
+    fixes it as printed and sees it gone; None: one does.
     """
 
     kind: FindingKind
@@ -65,7 +65,7 @@ class Rule(Struct, frozen=True):
 class RuleAnswer(Struct, frozen=True):
     """The answer of one rule: findings, and the reasons why it cannot tell (none: it can).
 
-    complete is whether it lacks nothing but what the user gave no input for.
+    complete: it misses nothing but input that the user did not give.
     """
 
     rule: Rule
@@ -111,7 +111,7 @@ class Diagnosis(Result, frozen=True):
 
     @property
     def misnaming(self) -> Finding | None:
-        """The finding that excludes all others; None where all that the user named is what it was taken for."""
+        """The finding that excludes all others; None if every given name is right."""
         return next((each for each in self.reported if each.is_misnaming), None)
 
     @property
@@ -164,11 +164,11 @@ class FeatureLevel(NamedTuple):
 
 
 class UpgradeCheck(Result, frozen=True):
-    """The answer of upgrade-check to the evidence, about a roll of the workers or about a level of a feature.
+    """The answer of upgrade-check, for a roll of the workers or a new level of a feature.
 
-    done says whether every worker is at the target already (None: not known). blockers are findings that stand in the
-    way, warnings those that do not; unknown are the reasons for which the verdict is not known; steps come in the order
-    in which to take them; consequences follow from a step down.
+    done: every worker is already at the target (None: unknown). blockers are findings that forbid the roll, warnings
+    the others. unknown are the reasons for an unknown verdict. steps are in the order in which to take them.
+    consequences follow from a step down.
     """
 
     evidence: Evidence
@@ -190,9 +190,9 @@ class UpgradeCheck(Result, frozen=True):
         return (*self.blockers, *self.warnings)
 
     def fails(self, finding: Finding) -> bool:
-        """Whether it stands in the way of the roll, or fails by the severity that the user named.
+        """True if it forbids the roll, or fails by the severity that the user named.
 
-        Exit code 0 is the permission to restart workers. No waiver gives it.
+        Exit code 0 permits a restart of workers. No waiver gives it.
         """
         return finding in self.blockers or (self.triage.fail_on is not None and self.triage.fails(finding))
 

@@ -12,9 +12,9 @@ State = Mapping[str, Any]
 
 
 class StartedSandbox(Result, frozen=True):
-    """A sandbox that is up; already_up: as it was started before.
+    """A running sandbox; already_up: it ran before.
 
-    other_options are those in which it is not what was asked for, silent the processes that do not answer.
+    other_options are options in which it differs from the request; silent are the processes that do not answer.
     """
 
     state: State
@@ -36,7 +36,7 @@ class StoppedSandbox(Result, frozen=True):
 
 
 class SandboxStatus(Result, frozen=True):
-    """The sandbox of a directory at as_of (ms since the epoch); state None: none is up; ready by process name."""
+    """The sandbox of a directory at as_of (ms since the epoch); state None: none is running; ready by process name."""
 
     as_of: int
     directory: str

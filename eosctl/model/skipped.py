@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Cause(StrEnum):
-    """Why something was not read; MIXED: it was, and the workers do not have it in common, as in a rolling restart."""
+    """Why something was not read; MIXED: it was read, and the workers differ, as in a rolling restart."""
 
     NOT_ASKED = "not-asked"
     MIXED = "mixed"
@@ -72,7 +72,7 @@ def read_or_skip(read: Callable[[], T | Skipped]) -> T | Skipped:
 
 
 class Unread(Struct, frozen=True):
-    """One fact that was asked for and not read: what it is, the reason in words, and the kind of reason.
+    """One requested fact that was not read: its name, the reason in words, and the kind of reason.
 
     needed is False for a fact that only adds to an answer: without it no verdict changes and no row or finding is lost.
     """
@@ -113,10 +113,9 @@ def _by_name(unread: Iterable[Unread]) -> dict[tuple[str, str, Cause], Unread]:
 
 
 def unread_in(what: str, fact: object) -> Iterator[Unread]:
-    """What of a fact was not read: the whole, members of a mapping, or fields of a record and their members.
+    """The unread parts of a fact: the whole, members of a mapping, or fields of a record and their members.
 
-    A record may name its missing parts, as Skipped in `lacking`; one of several in a mapping lacks nothing for being
-    empty.
+    A record may name its missing parts, as Skipped in `lacking`; an empty record in a mapping misses nothing.
     """
     if isinstance(fact, Skipped):
         yield Unread(what, fact.reason, fact.cause)

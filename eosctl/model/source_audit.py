@@ -35,9 +35,10 @@ UNSIGNED: Final = "bigint unsigned"
 
 
 class TableColumn(NamedTuple):
-    """type is the database's name for it; digits those of a second's fraction, or the scale of a decimal (None: any).
+    """A column of a table. type is the database's name for it; digits are the digits of a second's fraction, or the
+    scale of a decimal (None: any).
 
-    key is its place in the primary key, from 1 on; None: it is no part of it.
+    key is its place in the primary key, from 1 on; None: it is not part of it.
     """
 
     name: str
@@ -80,10 +81,10 @@ class Handling(NamedTuple):
 
 
 class SourcePoint(NamedTuple):
-    """What a transaction of the source saw: all that is committed before low, nothing that was written behind high.
+    """The changes that a transaction of the source saw: all that were committed before low, none written after high.
 
-    Positions are whole numbers in the order of the log: PostgreSQL's LSN, or the number of a binary log's file with the
-    place in it. snapshot is PostgreSQL's txid_snapshot, which decides between low and high; None: low is exact.
+    Positions are integers in the order of the log: PostgreSQL's LSN, or the number of a binary log's file and the place
+    in it. snapshot is PostgreSQL's txid_snapshot, which decides between low and high; None: low is exact.
     """
 
     low: int
@@ -92,7 +93,8 @@ class SourcePoint(NamedTuple):
 
 
 class SourcePosition(NamedTuple):
-    """Where a record says its change lies; transaction is PostgreSQL's ID of 32 bits; is_read: a snapshot's record."""
+    """The position of a record's change in the source's log. transaction is PostgreSQL's ID of 32 bits; is_read: a
+    snapshot's record."""
 
     order: int
     transaction: int | None = None
@@ -108,7 +110,7 @@ class RowDifference(StrEnum):
 
 
 class RowSample(NamedTuple):
-    """A key that differs, the columns that do, and its last record in the topic; None: it has none."""
+    """A key that differs, its differing columns, and its last record in the topic; None: it has none."""
 
     key: str
     columns: tuple[str, ...] = ()
@@ -120,12 +122,13 @@ NO_SAMPLES: Final[Mapping[RowDifference, tuple[RowSample, ...]]] = {}
 
 
 class ComparedTable(Struct, frozen=True, kw_only=True):
-    """rows were read of the table, keys live in the topic. counts are keys that differ; undecided may, or may not.
+    """One table's comparison. rows counts the table's rows that were read, keys the topic's live keys. counts are keys
+    that differ; undecided keys may differ.
 
-    ranges are those of the topic that were read.
+    ranges are the topic's ranges that were read.
 
-    sample_of is how many rows the table has where rows are a random sample of them, unseen_at_most how many rows of the
-    table may differ though none of the sample does, with a confidence of 95 %.
+    sample_of is the table's number of rows if a random sample was read. unseen_at_most is how many rows of the table
+    may differ although no row of the sample does, with a confidence of 95 %.
     """
 
     table: CapturedTable

@@ -16,9 +16,9 @@ class StatusKind(StrEnum):
 class StatusRecord(NamedTuple):
     """One record as a worker reads it.
 
-    kind INVALID: a key that workers discard; reason says why, as it does where they discard the value. state None with
-    no reason is a tombstone: workers forget the status (they write DESTROYED so). trace has its secrets masked.
-    topic is the one that a TOPIC record is about; task is None in CONNECTOR and INVALID records.
+    kind INVALID: workers discard the key; reason says why, also if they discard the value. state None without a reason
+    is a tombstone: workers forget the status (they write DESTROYED so). trace has its secrets masked. topic is the
+    subject of a TOPIC record; task is None in CONNECTOR and INVALID records.
     """
 
     record: Record

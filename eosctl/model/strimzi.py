@@ -22,10 +22,10 @@ DEFAULT_REPLICAS: Final = 3
 
 
 class StrimziResource(HiddenFields, frozen=True):
-    """One custom resource and where it stands; its repr does not show the spec, which may hold passwords.
+    """One custom resource and its file; its repr does not show the spec, which may hold passwords.
 
-    generation is the spec's, observed_generation the one that the operator has carried out; None where the
-    resource does not come from a Kubernetes API server.
+    generation is the spec's, observed_generation the one that the operator has carried out; None if the resource does
+    not come from a Kubernetes API server.
     """
 
     hidden: ClassVar = ("spec",)
@@ -73,11 +73,10 @@ STOP_BY_RESOURCE: Final = "set state: stopped in its resource; --stop with --emi
 
 
 class OperatedConnectors(Struct, frozen=True):
-    """Which connectors have an operator: all of them, or those whose resources were given (by name, with their state).
+    """The connectors under an operator: all of them, or those whose resources were given (by name, with their state).
 
-    mirrors are those among them that a KafkaMirrorMaker2 describes, with its name. directory is where changed resources
-    are written, by absolute path; None: not requested. to_cluster is the KafkaConnect that the resources name
-    after a move to another Connect cluster.
+    mirrors are those of a KafkaMirrorMaker2, with its name. directory is the absolute path for changed resources; None:
+    not requested. to_cluster is the KafkaConnect that the resources name after a move to another Connect cluster.
     """
 
     every: bool = False

@@ -9,7 +9,7 @@ SHOWN: Final = 5
 
 
 def pluralize(count: int, one: str, many: str | None = None) -> str:
-    """`1 connector`, `2,000 connectors`; `pluralize(2, "key lies", "keys lie")` where more than a letter changes."""
+    """`1 connector`, `2,000 connectors`; `pluralize(2, "key lies", "keys lie")` if more than a letter changes."""
     noun = one if count == 1 else many or f"{one}s"
     return f"{count:,} {noun}"
 
@@ -50,10 +50,10 @@ def escaped_in_lines(text: str) -> str:
 
 
 def shell_word(word: str) -> str:
-    """The word quoted for any POSIX shell; `"$(printf ...)"` with octal bytes of UTF-8 where it has such a character.
+    """The word quoted for any POSIX shell; `"$(printf ...)"` with octal bytes of UTF-8 if it has such a character.
 
-    `$'...'` would be shorter, and dash takes it for other text. Line feeds at the end, which `$(...)` drops, stand
-    behind it.
+    `$'...'` would be shorter, but dash reads it as other text. Line feeds at the end, which `$(...)` drops, follow the
+    quotation.
     """
     if UNSEEN.search(word) is None:
         return shlex.quote(word)

@@ -1,4 +1,4 @@
-"""What happened to a Connect cluster, by the records of its topics: events, and the partitions that were read."""
+"""The history of a Connect cluster in the records of its topics: events, and the partitions that were read."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -52,11 +52,11 @@ class EventKind(StrEnum):
 
 
 class Clock(StrEnum):
-    """Whose clock gave a record its time.
+    """The clock that gave a record its time.
 
-    create-time: of the client that wrote it (CreateTime); log-append-time: of the broker that led the partition
-    (LogAppendTime); coordinator: of the broker that coordinates the ID or group, or that wrote the marker; local: of
-    the machine that keeps the plan.
+    create-time: the clock of its writer (CreateTime). log-append-time: that of the broker that led the partition
+    (LogAppendTime). coordinator: that of the broker that coordinates the ID or group, or that wrote the marker. local:
+    that of the machine that keeps the plan.
     """
 
     CREATE_TIME = "create-time"
@@ -66,7 +66,8 @@ class Clock(StrEnum):
 
 
 class Actor(NamedTuple):
-    """Who did it, as far as the records say: a worker's address, a transactional ID, a producer; all None: unknown."""
+    """The author of an event, if the records name one: a worker's address, a transactional ID, a producer; all None:
+    unknown."""
 
     worker: str | None = None
     transactional_id: str | None = None
@@ -95,8 +96,8 @@ class Run(NamedTuple):
 class Event(NamedTuple):
     """One event, or a run of equal ones. A tuple because topics have millions of them.
 
-    at is in ms since the epoch by `clock`, -1 where the record has no time. order is the time at which it stands among
-    other events where that is not `at`: its offset shows that the clock of its time disagrees with its neighbours'.
+    at is in ms since the epoch by `clock`, -1 if the record has no time. order is the time by which it is sorted if
+    that is not `at`: its offset shows that its clock disagrees with its neighbours'.
     """
 
     at: int
@@ -123,10 +124,10 @@ class Event(NamedTuple):
 
 
 class ReadPartition(Struct, frozen=True):
-    """A partition that was read: the offsets [start, end), where its log starts, and what lies between.
+    """A partition that was read: the offsets [start, end), its log start, and its contents.
 
-    records counts them, missing the offsets without a record or marker: compaction removed what they held. clocks are
-    those that gave its records their times.
+    records counts the records; missing counts offsets without a record or marker, which compaction removed. clocks gave
+    its records their times.
     """
 
     source: EventSource
@@ -140,12 +141,12 @@ class ReadPartition(Struct, frozen=True):
 
 
 class TimelineFacts(Struct, frozen=True):
-    """The events that were read, in order, and the partitions that they were read from.
+    """The events that were read, in order, and their partitions.
 
-    since is where the period begins (ms since the epoch), None: nowhere. coarse_ms is 0, or the length of the stretches
-    in which events of one kind are one, because there were too many. unread are the topics or partitions that could
-    not be read, and what they no longer have. statuses are the last ones in the status topic, by connector; they are
-    kept in a snapshot for which no worker answered.
+    since is the beginning of the period (ms since the epoch), or None. coarse_ms is 0, or the length of the intervals
+    in which events of one kind were merged because there were too many. unread are unread topics or partitions, and
+    their deleted parts. statuses are the last ones in the status topic, by connector, for a snapshot for which no
+    worker answered.
     """
 
     since: int | None

@@ -19,7 +19,7 @@ def rfc3339(timestamp_ms: int) -> str:
 
 
 def lasting(duration_ms: float) -> str:
-    """A duration in ms in the largest unit of which there are two at least (`90 s`, `3.5 h`, `12 d`), or in ms."""
+    """A duration in ms in the largest unit of which it has at least two (`90 s`, `3.5 h`, `12 d`), or in ms."""
     for unit, name in _UNITS:
         if duration_ms >= 2 * unit:
             count = duration_ms / unit

@@ -26,10 +26,10 @@ class PartitionOffsets(Struct, frozen=True):
 
 
 class TopicFacts(Struct, frozen=True):
-    """A topic as the cluster describes it; settings are its effective configs, Skipped where they could not be read.
+    """A topic as the cluster describes it; settings are its effective configs, Skipped if unread.
 
-    in_sync is the number of replicas in sync of the partition that has fewest; None where it is not known. leaderless
-    are the partitions that have no leader.
+    in_sync is the lowest number of in-sync replicas of its partitions, None if unknown. leaderless are the partitions
+    without a leader.
     """
 
     name: str
@@ -52,7 +52,7 @@ class TopicFacts(Struct, frozen=True):
 
     @property
     def shortage(self) -> str | Skipped | None:
-        """Why a write with acks=all is refused in a partition: too few replicas in sync, or too few at all."""
+        """Why a write with acks=all is refused in a partition: too few replicas in sync, or too few in all."""
         minimum, there = self.min_isr, self.replication_factor if self.in_sync is None else self.in_sync
         if isinstance(minimum, Skipped):
             return minimum
@@ -62,9 +62,9 @@ class TopicFacts(Struct, frozen=True):
 
 
 class TopicDescription(Struct, frozen=True):
-    """A topic with its ID (KIP-516; None where it has none, or it is not known) and those settings that were asked for.
+    """A topic with its ID (KIP-516; None if it has none, or it is unknown) and the requested settings.
 
-    settings are Skipped where they could not be read.
+    settings are Skipped if they could not be read.
     """
 
     name: str
@@ -83,10 +83,10 @@ class RecordsDigest(NamedTuple):
 class MirroredPartition(NamedTuple):
     """A source partition of a MirrorSource connector.
 
-    position is the offset of the last record that was mirrored, committed_ms (since the epoch) when the worker wrote it
-    to its offsets topic. bounds are the source's. written_ms is when the batch at position was written, None: it
-    is gone, or may be another one (compaction); next_ms when the first batch behind it was, None: there is none.
-    retention_ms and retention_bytes are the topic's, below 0 where they delete nothing.
+    position is the offset of the last mirrored record; committed_ms (since the epoch) is when the worker wrote it to
+    its offsets topic. bounds are the source's. written_ms is when the batch at position was written, None: it is gone,
+    or may be another one (compaction). next_ms is when the batch after it was written, None: there is none.
+    retention_ms and retention_bytes are the topic's, negative if they delete nothing.
     """
 
     connector: str

@@ -56,10 +56,10 @@ class NoRecord(Struct, frozen=True):
 
 
 class TracedRecord(Struct, frozen=True):
-    """A record and who wrote it. producer is None where the writer was not idempotent.
+    """A record and its writer. producer is None if the writer was not idempotent.
 
-    state is Skipped where the end of its transaction was not found within the limit. visible is whether it lies below
-    the last stable offset, so that who reads committed has passed it.
+    state is Skipped if the end of its transaction was not found within the limit. visible: it lies below the last
+    stable offset, so read_committed consumers have passed it.
     """
 
     topic_partition: TopicPartition
@@ -74,9 +74,9 @@ class TracedRecord(Struct, frozen=True):
 class Found(StrEnum):
     """How the extent of a transaction in a partition is known.
 
-    whole: its first and last batch lie there; first-deleted: the log starts behind its first batch, or may;
-    first-unknown: what lies before was not read, by the limit; by-time: of several transactions of one epoch the one
-    that ended nearest; none: no record of it was found.
+    whole: its first and last batch are there. first-deleted: the log starts after its first batch, or may.
+    first-unknown: earlier records were not read, by the limit. by-time: of several transactions of one epoch, the one
+    that ended nearest. none: no record of it was found.
     """
 
     WHOLE = "whole"
@@ -87,9 +87,9 @@ class Found(StrEnum):
 
 
 class Extent(Struct, frozen=True):
-    """A transaction in one partition: its first and last offset, its marker and how that is known.
+    """A transaction in one partition: its first and last offset, its marker and how these are known.
 
-    marker is None where there is none (yet), or where it was not found.
+    marker is None if there is none (yet), or if it was not found.
     """
 
     topic_partition: TopicPartition
@@ -100,9 +100,9 @@ class Extent(Struct, frozen=True):
 
 
 class CommittedOffset(Struct, frozen=True):
-    """One offset that the transaction holds: of a source partition, or of a group in a partition.
+    """One offset in the transaction: of a source partition, or of a group in a partition.
 
-    holder is the connector, or the group; of is the source partition as JSON, or the topic and partition; value is the
+    holder is the connector, or the group. of is the source partition as JSON, or the topic and partition. value is the
     source offset as JSON, or the offset; None for a tombstone.
     """
 
@@ -115,10 +115,10 @@ class CommittedOffset(Struct, frozen=True):
 
 
 class LoggedTransaction(Struct, frozen=True):
-    """One transaction as the transaction log has it: whose, when it began (None: not logged any more), its partitions.
+    """One transaction in the transaction log: its ID, its beginning (None: not logged any more), its partitions.
 
     decided_ms is when its end was decided, completed_ms when all markers were written, by the coordinator's clock; None
-    before that. certain: it is this transaction, and not another of its producer that ended about then.
+    before that. certain: it cannot be another transaction of its producer that ended about then.
     """
 
     transactional_id: str
@@ -150,12 +150,12 @@ class OpenTransaction(NamedTuple):
 
 
 class ProducerState(Struct, frozen=True):
-    """A partition's transactions by what its broker keeps beside the segments; Skipped where that is not known.
+    """A partition's transactions by the broker's files beside the segments; Skipped if unknown.
 
-    aborted are those of the transaction indexes from the log start on; unindexed have an abort marker and are in no
-    index, so that a broker with these files sends their records to consumers that read committed. opened are open at
-    the end of the log, by the last producer snapshot, taken before snapshot_offset, and the segments behind it; by all
-    segments where that is None.
+    aborted are those of the transaction indexes from the log start on. unindexed have an abort marker and are in no
+    index: a broker with these files sends their records to read_committed consumers. opened are open at the end of the
+    log, by the last producer snapshot, taken before snapshot_offset, and the later segments; by all segments if that is
+    None.
     """
 
     topic_partition: TopicPartition
@@ -166,12 +166,12 @@ class ProducerState(Struct, frozen=True):
 
 
 class Trace(Result, frozen=True, kw_only=True):
-    """One record, its transaction, and all that this touched.
+    """One record, its transaction, and everything that the transaction touched.
 
-    transactional_id is None where the holder of the producer ID is unknown. logged is the transaction in the
-    transaction log, Skipped with the reason where that does not have it: then the partitions are those where its
-    producer is known. extents are the partitions that were read, unread the others. producer_state is of the record's
-    partition, None where a cluster was asked.
+    transactional_id is None if the holder of the producer ID is unknown. logged is the transaction in the transaction
+    log, Skipped with the reason if it is not there: then the partitions are those that know its producer. extents are
+    the partitions that were read, unread the others. producer_state is for the record's partition, None if a cluster
+    was queried.
     """
 
     as_of: int

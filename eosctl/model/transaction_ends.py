@@ -10,7 +10,7 @@ from eosctl.model.workers import LiveOwners
 
 
 class CommitRequest(Struct, frozen=True):
-    """Which ID to commit, in the name of which producer as its owner kept it, and how long to watch its client (s)."""
+    """The ID to commit, the producer that its owner kept, and how long to watch its client (s)."""
 
     transactional_id: str
     producer: ProducerIdAndEpoch
@@ -20,7 +20,7 @@ class CommitRequest(Struct, frozen=True):
 class CommitFacts(Struct, frozen=True):
     """An ID before its commit: at its coordinator, last in the transaction log, and twice in its partitions.
 
-    before and after are what the leaders answered watch_s apart; both empty unless it is Ongoing under that producer.
+    before and after are the leaders' answers watch_s apart; both are empty unless it is Ongoing under that producer.
     """
 
     as_of: int

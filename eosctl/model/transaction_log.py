@@ -26,11 +26,11 @@ class CommitDay(NamedTuple):
 
 
 class CommitHistory(Struct, frozen=True):
-    """The commits of one transactional ID, as far as they are known; times are in ms since the epoch.
+    """The known commits of one transactional ID; times are in ms since the epoch.
 
-    first_ms is the first commit and last_ms the last; claimed_ms is when a producer last initialized the ID
-    (InitProducerId), None where that is not known. days are those on which an interval ended, the oldest first; an
-    interval in which a producer initialized the ID is not counted: the task was started meanwhile.
+    first_ms is the first commit and last_ms the last. claimed_ms is when a producer last initialized the ID
+    (InitProducerId), or None. days are those on which an interval ended, the oldest first; intervals in which a
+    producer initialized the ID do not count, because the task was started meanwhile.
     """
 
     first_ms: int
@@ -44,7 +44,7 @@ class CommitHistory(Struct, frozen=True):
 
     @property
     def longest_ms(self) -> int:
-        """The longest of them in ms; 0 where none is known."""
+        """The longest interval in ms; 0 if none is known."""
         return max((each.longest_ms for each in self.days), default=0)
 
     @property
@@ -62,13 +62,13 @@ REASONS_SHOWN: Final = 10
 
 
 class TransactionLogValue(Struct, frozen=True):
-    """The state of one transactional ID as it was logged.
+    """The logged state of one transactional ID.
 
-    version is the record's (0, or 1 from transaction.version 1 on); last_update_ms and start_ms are in ms since the
-    epoch, start_ms -1 before the first transaction and stale once one is complete; partitions is None in Empty. The
-    other fields are from version 1: -1 and 0 where the record does not carry them. next_producer_id is the
-    producer ID that follows one whose epochs are used up; client_transaction_version is the transaction.version that
-    the client of this transaction used; next_producer_epoch belongs to two-phase commit (KIP-939).
+    version is the record's (0, or 1 from transaction.version 1 on). last_update_ms and start_ms are in ms since the
+    epoch; start_ms is -1 before the first transaction and stale once one is complete. partitions is None in Empty. The
+    other fields are from version 1: -1 and 0 if the record does not carry them. next_producer_id follows one whose
+    epochs are used up. client_transaction_version is the transaction.version of the transaction's client.
+    next_producer_epoch belongs to two-phase commit (KIP-939).
     """
 
     version: int
@@ -97,7 +97,7 @@ class TransactionLogRecord(Struct, frozen=True):
 class NewerLogRecord(Struct, frozen=True):
     """A record whose key or value has a version that this eosctl does not know; brokers skip it with a warning.
 
-    version is that of the value where the key could be read, which names transactional_id; otherwise that of the key.
+    version is the value's if the key, which names transactional_id, could be read; otherwise the key's.
     """
 
     partition: int
@@ -114,11 +114,11 @@ LogRecord = TransactionLogRecord | NewerLogRecord
 
 
 class TransactionLogFacts(Struct, frozen=True):
-    """The transaction log as a snapshot keeps it: of each ID the last records, in the order of reading.
+    """The transaction log in a snapshot: the last records of each ID, in the order of reading.
 
-    leaders maps a partition to the node that coordinates its IDs (-1: none); expiration_ms is
-    transactional.id.expiration.ms; read is how many records the log held, of which records may keep fewer; unread says
-    of partitions why they could not be read.
+    leaders maps a partition to the node that coordinates its IDs (-1: none). expiration_ms is
+    transactional.id.expiration.ms. read counts the log's records; records may keep fewer. unread gives the reasons for
+    unread partitions.
     """
 
     leaders: Mapping[int, int]
@@ -149,16 +149,16 @@ class LogReading(Struct, frozen=True):
     cluster_id: str | None = None
 
     def ends_for(self, transactional_ids: Iterable[str]) -> Mapping[int, LogEnd]:
-        """Where a reading about these IDs begins: nowhere in the middle where one of them is new."""
+        """Where a reading about these IDs begins: at the log start if one of them is new."""
         return self.ends if self.ids.issuperset(transactional_ids) else {}
 
 
 class TransactionLogRecords(Struct, frozen=True):
     """The transaction log as a reader gives it. records are a stream that can be read once, in the order of reading.
 
-    leaders, expiration_ms and unread are as in TransactionLogFacts; left_out counts records that the log held and
-    that are not among these. ends are where the partitions end; continues is whether the records are only those after
-    the ends of an earlier reading, and every one of them.
+    leaders, expiration_ms and unread are as in TransactionLogFacts. left_out counts records of the log that are not in
+    the stream. ends are the ends of the partitions. continues: the records are exactly those after the ends of an
+    earlier reading.
     """
 
     leaders: Mapping[int, int]
@@ -183,10 +183,10 @@ class LoggedId(Struct, frozen=True):
 
 
 class FoldedLog(Struct, frozen=True):
-    """All IDs by name, how many records were read, and the skipped records of newer versions.
+    """All IDs by name, the number of records read, and the skipped records of newer versions.
 
-    unknown are the IDs whose last record is one of the latter: their state is not that of an earlier record. broken are
-    the records that no coordinator writes behind the one before them of the same ID, the last one of each ID.
+    unknown are the IDs whose last record has a newer version: an earlier record does not show their state. broken are
+    records that no coordinator writes after the previous one of the same ID, the last one of each ID.
     """
 
     ids: Mapping[str, LoggedId]
@@ -202,10 +202,10 @@ class HistoryEntry(Struct, frozen=True):
 
 
 class LogAnswer(Result, frozen=True, kw_only=True):
-    """What the two answers about the transaction log have in common; as_of is in ms since the epoch.
+    """The common fields of the two answers about the transaction log; as_of is in ms since the epoch.
 
-    unread says of partitions why they could not be read; notes say what makes the answer less certain. absent are IDs
-    that were asked for and of which a log that was read as far as they need has no record.
+    unread gives the reasons for unread partitions; notes say what makes the answer less certain. absent are requested
+    IDs without a record in a completely read log.
     """
 
     as_of: int
@@ -260,11 +260,11 @@ class TransactionalIdHolder(NamedTuple):
 
 
 class LoggedTransaction(NamedTuple):
-    """A transaction that its coordinator decided to commit or to abort, as PrepareCommit or PrepareAbort shows.
+    """A transaction that its coordinator decided to commit or to abort, by PrepareCommit or PrepareAbort.
 
     producer_epoch is the epoch at the start of the producer's session; offset is the record's offset in the log.
-    decided_ms and completed_ms are the coordinator's times, the second once all markers were written, None until then.
-    partitions are all that were added to it, whether anything was written there or not.
+    decided_ms and completed_ms are the coordinator's times; completed_ms is None until all markers are written.
+    partitions are all that were added to it, with or without records.
     """
 
     producer_id: int
@@ -277,9 +277,9 @@ class LoggedTransaction(NamedTuple):
 
 
 class TransactionLogHistory(Struct, frozen=True):
-    """holders of the producer IDs that were asked for, as far as the log goes back; transactions in their order.
+    """The holders of requested producer IDs, as far back as the log goes, and transactions in their order.
 
-    Of a session there are all transactions or none: compaction removes the oldest records first.
+    The log has all transactions of a session or none: compaction removes the oldest records first.
     """
 
     holders: tuple[TransactionalIdHolder, ...] = ()

@@ -15,12 +15,11 @@ from eosctl.model.text import pluralize
 
 
 class ActiveProducer(Struct, frozen=True):
-    """One idempotent producer that wrote to a partition and is not forgotten yet.
+    """One idempotent producer of a partition that the leader still knows.
 
-    last_sequence is the sequence number of its last record (-1: its last batch was a marker); last_timestamp is the
-    timestamp of its last batch in ms, None where there is none; coordinator_epoch belongs to the last marker of its
-    producer ID, None where there is none; transaction_start_offset is where its open transaction begins, None where
-    none is open in this partition.
+    last_sequence is the sequence number of its last record (-1: its last batch was a marker). last_timestamp is the
+    timestamp of its last batch in ms, or None. coordinator_epoch belongs to the last marker of its producer ID, or
+    None. transaction_start_offset is where its open transaction in this partition begins, or None.
     """
 
     topic_partition: TopicPartition
@@ -77,9 +76,9 @@ OPEN_STATES: Final = frozenset(map(TransactionState, ("Ongoing", "PrepareCommit"
 class TransactionDescription(Struct, frozen=True):
     """The coordinator's answer about one transactional ID (DescribeTransactions).
 
-    timeout_ms is the transaction timeout its producer asked for; start_ms is the start of the ongoing transaction,
-    or None (a coordinator keeps a stale start in Complete* states); partitions belong to the open transaction,
-    in Prepare* states those that still lack their marker.
+    timeout_ms is the transaction timeout that its producer requested. start_ms is the start of the ongoing transaction,
+    or None (a coordinator keeps a stale start in Complete* states). partitions belong to the open transaction; in
+    Prepare* states they are those without their marker.
     """
 
     transactional_id: str
@@ -92,15 +91,15 @@ class TransactionDescription(Struct, frozen=True):
 
     @property
     def is_two_phase(self) -> bool:
-        """Whether no timeout ends its transactions, as TransactionMetadata.isDistributedTwoPhaseCommitTxn has it.
+        """True if no timeout ends its transactions (TransactionMetadata.isDistributedTwoPhaseCommitTxn).
 
-        Brokers before 4.1 know no two-phase commit: they abort one of this timeout after 24.8 days.
+        Brokers before 4.1 have no two-phase commit: they abort a transaction with this timeout after 24.8 days.
         """
         return self.timeout_ms == NO_TIMEOUT_MS
 
     @property
     def is_hidden(self) -> bool:
-        """Whether its partitions are kept from who asked: coordinators leave out topics without Describe (KIP-664).
+        """True if its partitions are hidden from the principal: coordinators omit topics without Describe (KIP-664).
 
         An ongoing transaction has at least one.
         """
@@ -112,7 +111,7 @@ Descriptions = Mapping[str, TransactionDescription | Skipped]
 
 
 def why_undescribed(descriptions: Descriptions) -> Skipped | None:
-    """One reason for all IDs of which no coordinator gave a description; None where there are none."""
+    """One reason for all IDs that no coordinator described; None if there are none."""
     skipped = [each for each in descriptions.values() if isinstance(each, Skipped)]
     if not skipped:
         return None
@@ -123,11 +122,11 @@ def why_undescribed(descriptions: Descriptions) -> Skipped | None:
 
 
 Described = TransactionDescription | EosctlError | None
-"""One ID's description; None where its coordinator does not know the ID; otherwise why there is no description."""
+"""One ID's description; None if its coordinator does not know the ID; otherwise the error."""
 
 
 class TransactionListing(NamedTuple):
-    """One transactional ID as ListTransactions shows it: producer ID, state, and the coordinator that said so."""
+    """One transactional ID in ListTransactions: producer ID, state, and the coordinator that listed it."""
 
     transactional_id: str
     producer_id: int
@@ -138,8 +137,8 @@ class TransactionListing(NamedTuple):
 class ListedTransactions(Struct, frozen=True):
     """The transactional IDs that coordinators list, and why others may be missing.
 
-    unanswered are the brokers that did not list theirs, with the reason; unlisted says in words why IDs may be missing:
-    those brokers, and partitions of the transaction log that have no leader. leaderless are these partitions.
+    unanswered are the brokers that did not list theirs, with the reason. unlisted gives the reasons for missing IDs:
+    those brokers, and leaderless partitions of the transaction log. leaderless are these partitions.
     """
 
     transactions: tuple[TransactionListing, ...]
@@ -172,9 +171,10 @@ Owner = LeaderOwner | TaskOwner
 
 
 class Ownership(Struct, frozen=True):
-    """Who uses a transactional ID: owners by known group IDs and connectors (several: ambiguous), and shapes as hints.
+    """The users of a transactional ID: owners by known group IDs and connectors (several: ambiguous), and shapes as
+    hints.
 
-    Shapes are looked at only where no owner is known.
+    Shapes count only without a known owner.
     """
 
     owners: tuple[Owner, ...]
@@ -210,7 +210,7 @@ class UndescribedId(Struct, frozen=True):
 
 
 class Selection(Struct, frozen=True):
-    """Which IDs to list; nothing set keeps all. pattern is a regular expression that the whole ID must match.
+    """The IDs to list; an empty selection keeps all. pattern is a regular expression for the whole ID.
 
     owner keeps IDs whose owner or shape, in words, contains that text; connector and group names are the usual ones.
     """
@@ -226,7 +226,7 @@ class Selection(Struct, frozen=True):
         return self.pattern is None or self.pattern.fullmatch(listing.transactional_id) is not None
 
     def keeps(self, listed: ListedTransaction) -> bool:
-        """Whether the ID is wanted, now that it is described."""
+        """True if the described ID is requested."""
         long_enough = self.longer_than_ms is None or (listed.running_ms or 0) > self.longer_than_ms
         owned = self.owner is None or _belongs(listed.ownership, self.owner)
         return long_enough and owned
@@ -244,7 +244,7 @@ def _belongs(ownership: Ownership, wanted: str) -> bool:
 
 
 class HiddenIds(Struct, frozen=True):
-    """Whether brokers may keep IDs from this principal, how many, and what could not be ruled out (None: nothing)."""
+    """Whether brokers may hide IDs from this principal, how many, and what could not be ruled out (None: nothing)."""
 
     may_see_all: bool
     count: int | Skipped
@@ -252,10 +252,10 @@ class HiddenIds(Struct, frozen=True):
 
 
 class TransactionList(Result, frozen=True, kw_only=True):
-    """The transactional IDs that a selection keeps, those with the oldest open transaction first.
+    """The transactional IDs of a selection, those with the oldest open transaction first.
 
-    as_of is in ms since the epoch. unanswered are brokers that did not list their IDs, missing the reasons why IDs may
-    be missing or are not described; notes say what makes the answer less certain.
+    as_of is in ms since the epoch. unanswered are brokers that did not list their IDs. missing gives the reasons why
+    IDs may be missing or are not described. notes say what makes the answer less certain.
     """
 
     as_of: int

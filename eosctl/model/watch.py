@@ -38,8 +38,8 @@ class Alert(Struct, frozen=True):
     """A condition that needs attention: the metric with these labels meets the condition for `lasting`, in Prometheus'
     terms.
 
-    metric_seen is what the condition is about: the value by default, or another expression with {} for the series.
-    commands are three to run then, with `<profile>`, `<connector>` and the like for the alert's labels.
+    metric_seen is the compared value: by default the metric, or another expression with {} for the series. commands are
+    three to run then, with `<profile>`, `<connector>` and the like for the alert's labels.
     """
 
     name: str
@@ -134,7 +134,7 @@ class Answers(Struct, frozen=True):
 
     @property
     def unread(self) -> Iterator[tuple[str, Unread]]:
-        """What these answers need and was not read, each with the command that needs it."""
+        """The unread facts that these answers need, each with its command."""
         for command, answer in self.by_command.items():
             if isinstance(answer, Skipped) and answer.cause.is_gap:
                 yield command, Unread("the whole answer", answer.reason, answer.cause)
@@ -151,9 +151,9 @@ def _lacking(answer: Result) -> tuple[Unread, ...]:
 
 
 class Cycle(Struct, frozen=True):
-    """How a cycle went: times in ms since the epoch, requests by the kind of peer that they went to.
+    """The course of a cycle: times in ms since the epoch, requests by the kind of peer.
 
-    last_success is the end of the last cycle that read all it asked for, None where there was none.
+    last_success is the end of the last cycle that read everything, or None.
     """
 
     as_of: int
@@ -166,10 +166,10 @@ NO_CYCLE_IN_TIME: Final = Unread("a cycle that ended in time", "no cycle ended f
 
 
 class Observation(Result, frozen=True, kw_only=True):
-    """What one cycle found, as samples; the coverage names the missing parts of each command.
+    """The findings of one cycle, as samples; the coverage names the missing parts of each command.
 
-    profile is the name of the cluster's profile, empty where it has none. when_stale are the samples that stay true
-    when the others have become too old. log is the reading of the transaction log that the next cycle continues.
+    profile is the name of the cluster's profile, or empty. when_stale are the samples that remain true after the others
+    have expired. log is the reading of the transaction log that the next cycle continues.
     """
 
     profile: str
@@ -199,11 +199,11 @@ class Emitted(StrEnum):
 
 
 class WatchFile(Result, frozen=True, kw_only=True):
-    """What a file to install is made of.
+    """The contents of a file to install.
 
-    rows make up the dashboard; each_cluster is a metric that every cluster has after every cycle. profiles are
-    those that are watched, address is where metrics are served, every_s the seconds between the beginnings of two
-    cycles; program is where eosctl lies.
+    rows make up the dashboard. each_cluster is a metric that every cluster has after every cycle. profiles are the
+    watched ones. address is where metrics are served. every_s is the interval between the beginnings of two cycles.
+    program is the path of eosctl.
     """
 
     kind: Emitted

@@ -22,7 +22,7 @@ def task_numbers(count: int, connector: str) -> range:
 
 
 def whole_number(text: str, what: str) -> int:
-    """The setting as a number; Undecodable with `what` if it is none."""
+    """The setting as an integer; raises Undecodable with `what` if it is none."""
     number = whole(text)
     if number is None:
         shown = text if len(text) <= SHOWN else f"{text[:SHOWN]}…"

@@ -20,10 +20,9 @@ class WorkerFacts(Struct, frozen=True):
 
 
 class TaskStatus(Struct, frozen=True):
-    """State (RUNNING, FAILED, PAUSED, UNASSIGNED, …) of one task and the worker that runs it.
+    """State (RUNNING, FAILED, PAUSED, UNASSIGNED, …) of one task and its worker.
 
-    cause is the last cause that the trace of a FAILED task names, None where it names none; trace is the trace itself
-    without its stack frames.
+    cause is the last cause in the trace of a FAILED task, or None. trace is the trace without its stack frames.
     """
 
     task: int
@@ -52,9 +51,9 @@ class ConnectorStatus(Struct, frozen=True):
 
     @property
     def producing_tasks(self) -> tuple[int, ...]:
-        """Indexes of the tasks that may have a producer: those that run, and those that are PAUSED.
+        """Indexes of the tasks that may have a producer: RUNNING and PAUSED ones.
 
-        These keep theirs, unless they were started while PAUSED: then they have none before they are resumed.
+        A PAUSED task keeps its producer, unless it was started while PAUSED: then it has none before it is resumed.
         """
         return tuple(sorted(status.task for status in self.tasks if status.state in {"RUNNING", "PAUSED"}))
 
@@ -154,11 +153,11 @@ class FoundWorkers(Struct, frozen=True):
 
 
 def workers_to_ask(group: ConnectGroup, named: Collection[str], trust: WorkerTrust) -> Mapping[str, Skipped | None]:
-    """The members of the group that are not among the named workers: None for one to ask, or why it is not asked.
+    """The members of the group that are not among the named workers: None for one to query, or the reason not to.
 
-    The address of a member is the claim of any client that may join the group. So a member is asked without a password
-    or certificate. Where the user has one, a member is asked only if the user opted in. By its member ID where it has
-    no address.
+    The address of a member is the claim of any client that may join the group. So eosctl sends it no password or
+    certificate, and if the user has one, queries it only if the user opted in. A member without an address is named by
+    its member ID.
     """
     known = {host_port(url) for url in named}
     found: dict[str, Skipped | None] = {}
@@ -205,7 +204,7 @@ Stem = tuple[str, int]
 
 
 class LiveOwner(Struct, frozen=True):
-    """A task of a Connect group (None: its leader) and the member that has it; state is "" where REST was not asked."""
+    """A task of a Connect group (None: its leader) and its member; state is "" if REST was not queried."""
 
     group_id: str
     task: ConnectorTaskId | None
@@ -221,10 +220,10 @@ class LiveOwner(Struct, frozen=True):
 
 
 class LiveOwners(Struct, frozen=True):
-    """The live owners of transactional IDs; unknown says of which groups it is not known what they own, and why.
+    """The live owners of transactional IDs; unknown gives the reasons for groups whose IDs are unknown.
 
-    connectors are those of which members have tasks, with or without a producer, by group; a group with members and no
-    tasks is there, too.
+    connectors are those whose tasks members have, with or without a producer, by group; a group with members but no
+    tasks is included.
     """
 
     tasks: Mapping[Stem, tuple[LiveOwner, ...]] = field(default_factory=dict)
@@ -236,9 +235,9 @@ class LiveOwners(Struct, frozen=True):
     def of(
         cls, groups: Groups, own_group: str | None = None, connectors: Mapping[str, ConnectorStatus] | None = None
     ) -> Self:
-        """From groups that were described; connectors are own_group's by REST, None where it was not asked.
+        """Builds the owners from described groups; connectors are own_group's by REST, None if it was not queried.
 
-        The own group's tasks are known by REST where the group is not.
+        REST shows the own group's tasks if the group itself is unknown.
         """
         known = connectors or {}
         found: dict[Stem, list[LiveOwner]] = {}
