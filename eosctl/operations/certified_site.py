@@ -29,7 +29,6 @@ from eosctl.sources.connect_rest import read_connector, validated_values
 
 GROUP: Final = "certify"
 CONNECTOR: Final = "certified"
-ID_PREFIX: Final = f"{GROUP}-{CONNECTOR}-"
 PATIENCE_S: Final = 180.0
 REQUEST_S: Final = 20.0
 LOOK_S: Final = 0.2
@@ -60,12 +59,18 @@ class SiteSpec(Struct, frozen=True, kw_only=True):
 class CertifiedSite:
     """The sandbox with one connector, asked over whichever worker answers."""
 
-    def __init__(self, sandbox: ProxiedSandbox, directory: Path, plugins: Sequence[Path]) -> None:
-        self.sandbox, self.directory = sandbox, directory
-        self._plugins = plugins
+    def __init__(
+        self, sandbox: ProxiedSandbox, directory: Path, plugins: Sequence[Path], connector: str = CONNECTOR
+    ) -> None:
+        self.sandbox, self.directory, self.plugins, self.connector = sandbox, directory, plugins, connector
         self.workers = list(range(1, sandbox.spec.workers + 1))
         self.frozen: set[int] = set()
         self._clients: dict[int, RestClient] = {}
+
+    @property
+    def id_prefix(self) -> str:
+        """The transactional IDs of its tasks, without the task's number."""
+        return f"{GROUP}-{self.connector}-"
 
     @property
     def living(self) -> list[int]:
@@ -99,13 +104,13 @@ class CertifiedSite:
 
     def request(self, method: str, what: str, body: Mapping[str, Any] | None = None) -> object:
         """The answer to a request about the connector."""
-        return self.ask(method, f"{connector_path(CONNECTOR)}{what}", body)
+        return self.ask(method, f"{connector_path(self.connector)}{what}", body)
 
     def status(self) -> ConnectorStatus | None:
         """The connector's; None while no worker answers."""
         for number in self.living:
             with suppress(EosctlError):
-                return read_connector(self._client(number), CONNECTOR)
+                return read_connector(self._client(number), self.connector)
         return None
 
     def task_workers(self) -> dict[int, int]:
@@ -123,8 +128,8 @@ class CertifiedSite:
         """The topics that the connector has written to, as its workers keep them."""
         with suppress(EosctlError):
             found = self.request("GET", "/topics")
-            if isinstance(found, Mapping) and CONNECTOR in found:
-                return tuple(found[CONNECTOR].get("topics", ()))
+            if isinstance(found, Mapping) and self.connector in found:
+                return tuple(found[self.connector].get("topics", ()))
         return ()
 
     def offsets(self) -> Sequence[Mapping[str, Any]]:
@@ -151,7 +156,7 @@ class CertifiedSite:
             if failed and time.monotonic() - at > 3:
                 at, restarts = time.monotonic(), restarts + len(failed)
                 with suppress(EosctlError):
-                    self.ask("POST", f"{connector_path(CONNECTOR)}/restart?includeTasks=true&onlyFailed=true")
+                    self.ask("POST", f"{connector_path(self.connector)}/restart?includeTasks=true&onlyFailed=true")
             deadline.pause_or_raise(LOOK_S, f"the connector's tasks do not run: {_states(status)}")
 
     def await_stopped(self) -> None:
@@ -179,7 +184,7 @@ class CertifiedSite:
             transaction_boundaries=_support(said.get("transaction.boundary", ())),
             said=(*said.get("exactly.once.support", ()), *said.get("transaction.boundary", ()), *others),
             plugin_version=self._version(name),
-            overridden=overridden(name, PluginClasses(self._plugins)),
+            overridden=overridden(name, PluginClasses(self.plugins)),
         )
 
     def _version(self, name: str) -> str:

@@ -9,7 +9,7 @@ from eosctl.clients.librdkafka import TransactionalProducer
 from eosctl.errors import EosctlError, Refused
 from eosctl.model.certification import Fault, Generation, Round
 from eosctl.model.transactions import TransactionDescription
-from eosctl.operations.certified_site import ID_PREFIX, LOOK_S, PATIENCE_S, CertifiedSite
+from eosctl.operations.certified_site import LOOK_S, PATIENCE_S, CertifiedSite
 from eosctl.operations.certified_source import Source
 from eosctl.operations.session import Session
 from eosctl.sandbox.kafka_proxy import Hold, Moment
@@ -96,7 +96,7 @@ def _kill_at_commit(moment: Moment) -> Callable[[Round, RunningConnector], None]
 
 
 def _held_commit(running: RunningConnector, moment: Moment) -> tuple[str, Hold]:
-    hold = Hold(ID_PREFIX, moment)
+    hold = Hold(running.site.id_prefix, moment)
     running.site.sandbox.set_hold(hold)
     transactional_id = hold.wait(COMMIT_S)
     running.site.sandbox.set_hold(None)
@@ -201,7 +201,7 @@ def _task_ids(running: RunningConnector) -> list[str]:
     deadline = Deadline(PATIENCE_S)
     while not (tasks := sorted(running.site.task_workers())):
         deadline.pause_or_raise(LOOK_S, "no task runs")
-    return [f"{ID_PREFIX}{task}" for task in tasks]
+    return [f"{running.site.id_prefix}{task}" for task in tasks]
 
 
 def _cut_connections(round_: Round, running: RunningConnector) -> None:

@@ -2,16 +2,26 @@
 
 Each result is a line of build/certificates/results.jsonl; what has its result there is not run again. The table of
 verdicts is printed at the end. The exit code is 1 where a verdict is not the one that the subject must have.
+
+Connectors that write to a topic of their own share brokers and workers with those before: starting these is half of
+what a certificate costs.
 """
 
 import json
+import resource
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
+from eosctl.errors import EosctlError
+from eosctl.operations import certification
+from eosctl.operations.certified_site import CertifiedSite, SiteSpec, open_site
+from eosctl.operations.session_options import Reporter
 from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION
 from tests.commands.conftest import Typed
 from tests.connector_plugin import plugin_path
@@ -78,6 +88,41 @@ class Subject(NamedTuple):
     harm: str | None = None
 
 
+class SharedSite:
+    """The brokers and workers of the certificate before, as long as a certificate wants the same."""
+
+    def __init__(self) -> None:
+        self._open = ExitStack()
+        self._last: tuple[SiteSpec, CertifiedSite] | None = None
+        self._count = 0
+
+    def close(self) -> None:
+        self._last = None
+        self._open.close()
+
+    def open(self, spec: SiteSpec, reporter: Reporter) -> AbstractContextManager[CertifiedSite]:
+        if self._last is None or self._last[0] != spec:
+            self.close()
+            self._last = spec, self._open.enter_context(open_site(spec, reporter))
+        self._count += 1
+        return self._lent(self._last[1], f"certified{self._count}")
+
+    @contextmanager
+    def _lent(self, site: CertifiedSite, connector: str) -> Iterator[CertifiedSite]:
+        """The site with a connector and a directory of its own, so that nothing is left of earlier ones."""
+        directory = site.directory / connector
+        directory.mkdir()
+        lent = CertifiedSite(site.sandbox, directory, site.plugins, connector)
+        lent.revive()
+        try:
+            yield lent
+        except BaseException:
+            self.close()
+            raise
+        with suppress(EosctlError):
+            lent.request("DELETE", "")
+
+
 def _lying(lie: str, verdict: str, harm: str | None, *options: str, **more: str) -> Subject:
     config = {"connector.class": "LyingSource", "tasks.max": "2", "file": FILE, "topic": "out", "lie": lie, **more}
     return Subject(config, ("--plugin", "{liar}", *LANES, *options), verdict, harm)
@@ -100,21 +145,30 @@ SUBJECTS = {
 }  # fmt: skip
 
 
-def run(name: str, seed: int, files: Mapping[str, str], directory: Path) -> dict[str, Any]:
+def run(name: str, seed: int, files: Mapping[str, str], directory: Path, shared: SharedSite) -> dict[str, Any]:
     """The result of one subject under one seed."""
     subject = SUBJECTS[name]
+    own = {"topic": f"{name}-{seed}"} if "topic" in subject.config else {}
     config = directory / f"{name}.json"
-    config.write_text(json.dumps({"name": name, "config": subject.config}))
+    config.write_text(json.dumps({"name": name, "config": {**subject.config, **own}}))
     options = [_filled(each, files) for each in subject.options]
     arguments = ("--config", config, *options, "--seed", seed, "--rounds", ROUNDS, "-o", "json")
-    ran = Typed().run("certify", *arguments)
+    begun = _cpu_s()
+    with patch.object(certification, "open_site", shared.open if own else open_site):
+        ran = Typed().run("certify", *arguments)
     data = json.loads(ran.stdout).get("data", {})
     witness = data.get("witness") or {}
     right = data.get("verdict") == subject.verdict and subject.harm in {None, witness.get("harm")}
     rounds = [f"{each['fault']} {each['verdict']}" for each in data.get("rounds", ())]
     return {"subject": name, "seed": seed, "verdict": data.get("verdict", ran.stderr[-500:]), "right": right,
             "harm": witness.get("harm"), "fault": witness.get("fault"), "rounds": rounds,
-            "reasons": data.get("reasons"), "witness": witness}  # fmt: skip
+            "reasons": data.get("reasons"), "witness": witness, "cpu_s": round(_cpu_s() - begun, 1)}  # fmt: skip
+
+
+def _cpu_s() -> float:
+    """Of this process and of all that it has ended, brokers and workers among them."""
+    spent = (resource.getrusage(each) for each in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in spent)
 
 
 def _filled(option: str, files: Mapping[str, str]) -> str:
@@ -133,17 +187,18 @@ def main(first: str, last: str, *names: str) -> int:
     """Runs these subjects, or all, under the seeds from first to last."""
     KEPT.mkdir(parents=True, exist_ok=True)
     done = {(each["subject"], each["seed"]) for each in kept()}
-    with tempfile.TemporaryDirectory(prefix="eosctl-certificates-") as home:
-        directory = Path(home)
+    with tempfile.TemporaryDirectory(prefix="eosctl-certificates-") as home, ExitStack() as stack:
+        directory, shared = Path(home), SharedSite()
+        stack.callback(shared.close)
         plugin_path(DEFAULT_KAFKA_VERSION, LIAR, directory)
         files = {"liar": str(directory / LIAR.stem)}
         for name, text in (("table", TABLE), ("insert", INSERT), ("new_key", NEW_KEY)):
             (directory / f"{name}.sql").write_text(text)
             files[name] = str(directory / f"{name}.sql")
-        for seed in range(int(first), int(last) + 1):
-            for name in names or SUBJECTS:
+        for name in names or SUBJECTS:
+            for seed in range(int(first), int(last) + 1):
                 if (name, seed) not in done:
-                    result = run(name, seed, files, directory)
+                    result = run(name, seed, files, directory, shared)
                     with (KEPT / "results.jsonl").open("a") as lines:
                         lines.write(f"{json.dumps(result)}\n")
                     sys.stdout.write(f"{seed} {name} {result['verdict']} {'' if result['right'] else 'WRONG'}\n")
