@@ -26,7 +26,7 @@ Plugins: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--plugin",
-        metavar="FILE|DIR|GROUP:ARTIFACT:VERSION",
+        metavar="FILE|DIR|GROUP:ARTIFACT:VERSION[:CLASSIFIER][@TYPE]",
         help="The connector: a jar, a zip or tar.gz, the directory of its jars, or an artifact to fetch. May be "
         "repeated. [default: FileStream and MirrorMaker of the workers]",
         show_default=False,

@@ -75,7 +75,7 @@ SaslUsers: TypeAlias = Annotated[
 Plugins: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="DIR|GROUP:ARTIFACT:VERSION",
+        metavar="DIR|GROUP:ARTIFACT:VERSION[:CLASSIFIER][@TYPE]",
         help="A further plugin of the workers: the directory of its jars, or an artifact to fetch with all it needs. "
         "May be repeated.",
         show_default=False,

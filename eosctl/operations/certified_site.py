@@ -1,6 +1,5 @@
 """The brokers and workers on which a connector is certified, and the connector there."""
 
-import shutil
 import tempfile
 import time
 import zipfile
@@ -23,7 +22,7 @@ from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import ConnectorStatus
 from eosctl.operations.session_options import Reporter
 from eosctl.sandbox.faulty_sandbox import ProxiedSandbox
-from eosctl.sandbox.jars import link_plugins, resolve_jars, resolve_plugin
+from eosctl.sandbox.jars import link_plugins, resolve_jars, resolve_plugin, unpack_plugin
 from eosctl.sandbox.properties import SandboxSpec
 from eosctl.sources.connect_rest import read_connector, validated_values
 
@@ -290,17 +289,7 @@ def _unpacked(plugin: str, directory: Path, narrate: Callable[[str], None]) -> P
         return resolve_plugin(plugin, narrate)
     home = directory / "unpacked" / file.name
     home.mkdir(parents=True)
-    try:
-        if file.suffix == ".jar":
-            shutil.copy(file, home)
-        else:
-            shutil.unpack_archive(file, home, filter=None if file.suffix == ".zip" else "data")
-    except (shutil.ReadError, OSError, ValueError) as error:
-        raise ConfigError(f"--plugin {plugin}: {error}", hint="give a jar, a zip, a tar.gz or a directory") from error
-    jars = sorted({each.parent for each in home.rglob("*.jar")}, key=lambda each: len(each.parts))
-    if not jars:
-        raise ConfigError(f"--plugin {plugin} holds no jar")
-    return jars[0]
+    return unpack_plugin(file, home)
 
 
 def _has_manifest(plugin: Path) -> bool:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import product
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 from xml.sax.saxutils import escape
 
 from eosctl.errors import ConfigError, UsageError, install_command
@@ -27,7 +27,7 @@ from eosctl.sandbox.java import find_java
 
 TAIL_LINES = 15
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_LACKED_BY_MAVEN = re.compile(r"[\w.-]+:([\w.-]+):jar:([\w.-]+)")
+_LACKED_BY_MAVEN = re.compile(r"[\w.-]+:([\w.-]+):(?:jar|zip|tar\.gz):(?:[\w-]+:)?([\w.-]+)")
 _LACKED_BY_IVY = re.compile(r"[\w.-]+#([\w.-]+);([\w.-]+): not found")
 
 
@@ -111,19 +111,55 @@ def retrieve_with_ivy(
     run_resolver([*command, *files, "-confs", "libs", "-retrieve", pattern], "[SUCCESSFUL ]", narrate)
 
 
+class Artifact(NamedTuple):
+    """What is fetched: with a classifier or another extension than jar, it is a bundle that needs nothing beside it."""
+
+    group: str
+    name: str
+    version: str
+    classifier: str = ""
+    extension: str = "jar"
+
+    @property
+    def is_bundle(self) -> bool:
+        return bool(self.classifier) or self.extension != "jar"
+
+
+def artifact_of(coordinate: str) -> Artifact | None:
+    """Of `group:artifact:version[:classifier][@extension]`; None for other text."""
+    found = _COORDINATE.fullmatch(coordinate)
+    return None if found is None else Artifact(**found.groupdict(default=""))._replace(extension=found[5] or "jar")
+
+
+_COORDINATE: Final = re.compile(
+    r"(?P<group>[\w.-]+):(?P<name>[\w.-]+):(?P<version>[\w.-]+)(?::(?P<classifier>[\w.-]+))?"
+    r"(?:@(?P<extension>jar|zip|tar\.gz))?"
+)
+
+
+def _artifacts_of(coordinates: Sequence[str]) -> Iterator[Artifact]:
+    return filter(None, map(artifact_of, coordinates))
+
+
 def ivy_file_of(coordinates: Sequence[str]) -> str:
-    """An Ivy file that depends on each of `coordinates` (`group:artifact:version`): the jar and its runtime scope."""
-    parts = (escape(coordinate).split(":") for coordinate in coordinates)
-    dependencies = "\n".join(
-        f'<dependency org="{group}" name="{artifact}" rev="{version}" conf="libs->master,runtime(*)"/>'
-        for group, artifact, version in parts
-    )
-    return f"""<ivy-module version="2.0"><info organisation="eosctl" module="sandbox"/>
+    """An Ivy file that depends on each of `coordinates`: the jar and its runtime scope, or the bundle alone."""
+    dependencies = "\n".join(map(_dependency_of_ivy, _artifacts_of(coordinates)))
+    return f"""<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
+<info organisation="eosctl" module="sandbox"/>
 <configurations><conf name="libs"/></configurations>
 <dependencies>
 {dependencies}
 </dependencies></ivy-module>
 """
+
+
+def _dependency_of_ivy(each: Artifact) -> str:
+    named = f'<dependency org="{each.group}" name="{each.name}" rev="{each.version}"'
+    if not each.is_bundle:
+        return f'{named} conf="libs->master,runtime(*)"/>'
+    classifier = f' m:classifier="{each.classifier}"' if each.classifier else ""
+    file = f'<artifact name="{each.name}" type="{each.extension}" ext="{each.extension}"{classifier}/>'
+    return f'{named} conf="libs->master" transitive="false">{file}</dependency>'
 
 
 COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
@@ -140,12 +176,8 @@ def copy_with_maven(
 
 
 def pom_of(coordinates: Sequence[str]) -> str:
-    """A pom that depends on each of `coordinates` (`group:artifact:version`)."""
-    parts = (escape(coordinate).split(":") for coordinate in coordinates)
-    dependencies = "\n".join(
-        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version></dependency>"
-        for group, artifact, version in parts
-    )
+    """A pom that depends on each of `coordinates`, as `ivy_file_of` does."""
+    dependencies = "\n".join(map(_dependency_of_maven, _artifacts_of(coordinates)))
     # The xmlns is the name of the format: nothing is fetched from there.
     return f"""<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
 <groupId>eosctl</groupId><artifactId>sandbox</artifactId><version>1</version><packaging>pom</packaging>
@@ -153,6 +185,15 @@ def pom_of(coordinates: Sequence[str]) -> str:
 {dependencies}
 </dependencies></project>
 """
+
+
+def _dependency_of_maven(each: Artifact) -> str:
+    tags = {"groupId": each.group, "artifactId": each.name, "version": each.version}
+    if each.is_bundle:
+        tags |= {"type": each.extension, "classifier": each.classifier}
+    named = "".join(f"<{tag}>{text}</{tag}>" for tag, text in tags.items() if text)
+    nothing_else = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+    return f"<dependency>{named}{nothing_else if each.is_bundle else ''}</dependency>"
 
 
 COORDINATES: Final = "coordinates"
@@ -184,7 +225,7 @@ def replacing(directory: Path, coordinates: Sequence[str]) -> Iterator[Path]:
 
 
 def retrieve_artifacts(coordinates: Sequence[str], into: Path, narrate: Callable[[str], None]) -> None:
-    """Puts the jars of `coordinates` (`group:artifact:version`) and of what they need into `into`.
+    """Puts the jars of `coordinates` (`group:artifact:version`) and of what they need into `into`, or bundles alone.
 
     Raises ConfigError when there is neither Maven nor Ivy, or when something cannot be fetched.
     """
@@ -279,25 +320,23 @@ if __name__ == "__main__":
     _write_locks()
 
 
-_COORDINATE: Final = re.compile(r"[\w.-]+:[\w.-]+:[\w.-]+")
-
-
 def check_plugin(plugin: str) -> None:
-    """Raises UsageError for a plugin that is neither `group:artifact:version` nor a directory."""
-    if _COORDINATE.fullmatch(plugin) is None and not Path(plugin).is_dir():
+    """Raises UsageError for a plugin that is neither an artifact's coordinates nor a directory."""
+    if artifact_of(plugin) is None and not Path(plugin).is_dir():
         raise UsageError(
             f"plugin {plugin!r} is no directory",
-            hint="name the directory with the plugin's jars, or its coordinates GROUP:ARTIFACT:VERSION",
+            hint="name the directory with the plugin's jars, or its coordinates "
+            "GROUP:ARTIFACT:VERSION[:CLASSIFIER][@jar|zip|tar.gz]",
         )
 
 
 def resolve_plugin(plugin: str, narrate: Callable[[str], None]) -> Path:
-    """The directory with the plugin's jars; an artifact is fetched into the cache once.
+    """The directory with the plugin's jars; an artifact is fetched into the cache once, and unpacked if it is packed.
 
-    Raises what `check_plugin` and `retrieve_artifacts` raise.
+    Raises what `check_plugin`, `retrieve_artifacts` and `unpack_plugin` raise.
     """
     check_plugin(plugin)
-    if _COORDINATE.fullmatch(plugin) is None:
+    if artifact_of(plugin) is None:
         return Path(plugin).resolve()
     directory = cache_directory() / "plugins" / plugin.replace(":", "-")
     with exclusive(directory.with_name(f"{directory.name}.lock")):
@@ -305,7 +344,34 @@ def resolve_plugin(plugin: str, narrate: Callable[[str], None]) -> Path:
             narrate(f"fetching {plugin} (once)")
             with replacing(directory, (plugin,)) as staging:
                 retrieve_artifacts((plugin,), staging, narrate)
-    return directory
+                for file in [*staging.glob("*.zip"), *staging.glob("*.tar.gz")]:
+                    unpack_plugin(file, staging)
+                    file.unlink()
+    return _with_jars(directory) or directory
+
+
+def unpack_plugin(file: Path, home: Path) -> Path:
+    """Puts a jar, or the content of an archive, into `home`; the directory there that has its jars.
+
+    Raises ConfigError for another file, or one without a jar.
+    """
+    try:
+        if file.suffix == ".jar":
+            shutil.copy(file, home)
+        else:
+            shutil.unpack_archive(file, home, filter=None if file.suffix == ".zip" else "data")
+    except (shutil.ReadError, OSError, ValueError) as error:
+        raise ConfigError(f"plugin {file}: {error}", hint="give a jar, a zip, a tar.gz or a directory") from error
+    if (found := _with_jars(home)) is None:
+        raise ConfigError(f"plugin {file} holds no jar")
+    return found
+
+
+def _with_jars(directory: Path) -> Path | None:
+    """The directory in it, or itself, that has jars and is the least deep."""
+    return min(
+        (each.parent for each in directory.rglob("*.jar")), key=lambda each: (len(each.parts), each), default=None
+    )
 
 
 def link_plugins(home: Path, plugins: Sequence[Path]) -> None:

@@ -16,6 +16,7 @@ from eosctl.sandbox.jars import (
     PLUGINS,
     TESTED_KAFKA_VERSIONS,
     JarSet,
+    artifact_of,
     ivy_file_of,
     locked_jars,
     parse_kafka_version,
@@ -24,10 +25,12 @@ from eosctl.sandbox.jars import (
     resolve_jars,
     root_coordinates,
     run_resolver,
+    unpack_plugin,
 )
 from eosctl.sandbox.java import compile_java, find_java
 
 HELLO = "public class Hello { public static void main(String[] a) { System.out.println(%s); } }"
+MAVEN = "{http://maven.apache.org/POM/4.0.0}"
 VERSION_OF_CLIENTS = "org.apache.kafka.common.utils.AppInfoParser.getVersion()"
 
 
@@ -42,10 +45,54 @@ def test_maven_and_ivy_are_asked_for_the_same():
     asked = root_coordinates(parse_kafka_version("4.3.1"))
     pom = ElementTree.fromstring(pom_of(asked))
     ivy = ElementTree.fromstring(ivy_file_of(asked))
-    names = "{http://maven.apache.org/POM/4.0.0}"
-    of_pom = [":".join(str(part.text) for part in node) for node in pom.iter(f"{names}dependency")]
+    of_pom = [":".join(str(part.text) for part in node) for node in pom.iter(f"{MAVEN}dependency")]
     of_ivy = [":".join(node.attrib[key] for key in ("org", "name", "rev")) for node in ivy.iter("dependency")]
     assert of_pom == of_ivy == list(asked)
+
+
+def test_a_bundle_is_asked_for_alone_by_its_classifier_and_type():
+    [pom] = ElementTree.fromstring(pom_of(["a.b:c:1:plugin@tar.gz"])).iter(f"{MAVEN}dependency")
+    asked = {part.tag.removeprefix(MAVEN): part.text for part in pom if part.text}
+    assert asked == {"groupId": "a.b", "artifactId": "c", "version": "1", "type": "tar.gz", "classifier": "plugin"}
+    assert [part.text for each in pom.iter(f"{MAVEN}exclusion") for part in each] == ["*", "*"]
+    [ivy] = ElementTree.fromstring(ivy_file_of(["a.b:c:1:plugin@tar.gz"])).iter("dependency")
+    assert (ivy.attrib["transitive"], ivy[0].attrib["ext"]) == ("false", "tar.gz")
+    assert ivy[0].attrib["{http://ant.apache.org/ivy/maven}classifier"] == "plugin"
+
+
+@pytest.mark.parametrize(
+    ("coordinate", "artifact"),
+    [
+        ("g:a:1", ("g", "a", "1", "", "jar")),
+        ("g:a:1:all", ("g", "a", "1", "all", "jar")),
+        ("g:a:1@zip", ("g", "a", "1", "", "zip")),
+        ("g:a:1:plugin@tar.gz", ("g", "a", "1", "plugin", "tar.gz")),
+        ("g:a", None),
+        ("g:a:1@exe", None),
+        ("./plugin", None),
+    ],
+)
+def test_coordinates_have_a_classifier_and_a_type(coordinate, artifact):
+    assert artifact_of(coordinate) == artifact
+
+
+def test_the_directory_of_an_unpacked_plugin_is_the_one_with_its_jars(tmp_path):
+    (tmp_path / "packed/name-1/lib").mkdir(parents=True)
+    (tmp_path / "packed/name-1/lib/connector.jar").touch()
+    (tmp_path / "packed/name-1/manifest.json").touch()
+    for form in ("zip", "gztar"):
+        home = tmp_path / form
+        home.mkdir()
+        file = Path(shutil.make_archive(str(tmp_path / f"plugin-{form}"), form, tmp_path / "packed"))
+        assert unpack_plugin(file, home) == home / "name-1/lib"
+
+
+def test_an_archive_without_a_jar_is_no_plugin(tmp_path):
+    (tmp_path / "packed").mkdir()
+    file = Path(shutil.make_archive(str(tmp_path / "plugin"), "zip", tmp_path / "packed"))
+    (tmp_path / "home").mkdir()
+    with pytest.raises(ConfigError, match=r"plugin\.zip holds no jar"):
+        unpack_plugin(file, tmp_path / "home")
 
 
 @pytest.fixture

@@ -273,7 +273,7 @@ def test_each_plugin_is_a_directory_of_its_own_on_the_workers_path(tmp_path: Pat
     assert found == {"1-jars": tmp_path / "b/jars", "2-jars": tmp_path / "a/jars"}
 
 
-@pytest.mark.parametrize("plugin", ["no/such/directory", "group:artifact", "a:b:c:d"])
+@pytest.mark.parametrize("plugin", ["no/such/directory", "group:artifact", "a:b:c:d:e", "a:b:c@exe"])
 def test_what_is_neither_a_directory_nor_an_artifact_is_refused_before_anything_starts(plugin: str):
     with pytest.raises(UsageError, match="is no directory"):
         SandboxSpec(plugins=(plugin,))
