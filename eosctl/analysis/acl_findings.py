@@ -1,6 +1,5 @@
-"""What is wrong with Connect clusters before any ACL is looked at: names that collide, overrides that are refused,
-topics that no config names, clients without an owner.
-"""
+"""Faults of Connect clusters before any ACL is compared: names that collide, overrides that Connect refuses, topics
+that no config names, clients without an owner."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -31,7 +31,7 @@ _Place = tuple[ResourcePattern, str]
 
 
 class Decision(NamedTuple):
-    """Whether it is allowed, and the binding that decided; None for super users and for the default."""
+    """The decision, and the binding that decided; None for super users and for the default."""
 
     allowed: bool
     by: AclBinding | None = None
@@ -62,7 +62,7 @@ class Authorizer:
                 self._by_place[place] = (binding,)
             if pattern.pattern_type is PatternType.PREFIXED:
                 lengths[pattern.resource_type].add(len(pattern.name))
-        for place in alike:  # so that of several that allow the same one is named, whatever order they came in
+        for place in alike:  # so that the same one of several allowing bindings is named, in any order
             self._by_place[place] = tuple(sorted(self._by_place[place]))
         self._prefix_lengths = {each: sorted(found) for each, found in lengths.items()}
         self._touched = {pattern for pattern, _ in self._by_place} if allow_everyone_if_no_acl_found else set()

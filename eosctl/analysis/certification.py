@@ -1,4 +1,4 @@
-"""Judges the records that read_committed consumers got against what the source has.
+"""Judges the records of read_committed consumers against the source.
 
 1. A source record that no consumer got is lost. One that came more often than the source has it is doubled.
 2. Within one source partition and one output partition, records come in the order of the source. The first time that a
@@ -50,7 +50,7 @@ def _first_of(names: Iterable[str], chain: Sequence[ClassFile]) -> dict[str, str
 
 
 class Expected(NamedTuple):
-    """What the source has. is_ordered: in its order, which holds within each source partition."""
+    """The source's records. is_ordered: in their order, which holds within each source partition."""
 
     identities: Sequence[str]
     is_ordered: bool
@@ -63,7 +63,7 @@ def judge(
     *,
     knows_lanes: bool = True,
 ) -> Judgement:
-    """Everything that is wrong with the records; what is missing is lost, if the source has been read to its end.
+    """Every fault of the records; missing ones are lost, if the source has been read to its end.
 
     knows_lanes: the source partition of each record is known. Otherwise no order is judged.
     """
@@ -142,7 +142,7 @@ def _reordered(parts: Sequence[Sequence[Delivered]], order: Mapping[str, int]) -
 def _skipped(
     parts: Sequence[Sequence[Delivered]], generations: Sequence[Generation], expected: Expected
 ) -> frozenset[str]:
-    """Identities behind the first one that came again in a generation, and that did not come again themselves."""
+    """Identities after the first repeated one in a generation that were not repeated themselves."""
     if not expected.is_ordered:
         return frozenset()
     found: set[str] = set()
@@ -190,7 +190,7 @@ def unlike_truth(delivered: Sequence[Delivered], expected: Expected | None) -> s
 
 
 def new_anomalies(judgement: Judgement, known: Iterable[Anomaly]) -> tuple[Anomaly, ...]:
-    """Those that were not known; a lost record is the same whatever its neighbours are by now."""
+    """The anomalies that were not known; a lost record stays the same when its neighbours change."""
     keys = {_key(each) for each in known}
     return tuple(each for each in judgement.anomalies if _key(each) not in keys)
 

@@ -16,8 +16,8 @@
    sasl.jaas.config, sasl.mechanism and security.protocol; None; Allowlist, those of
    connector.client.config.override.allowlist. A connector with others is refused when it is created.
 
-Not among them is what the worker learns while it runs: metrics.context.connect.kafka.cluster.id, and the client.id
-that MirrorMaker's connectors make of their roles.
+Settings that the worker learns while it runs are not included: metrics.context.connect.kafka.cluster.id, and the
+client.id that MirrorMaker's connectors make of their roles.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -84,7 +84,7 @@ _CLIENT_ID: Final = {
     ClientRole.SINK_ADMIN: "connector-dlq-adminclient-",
 }
 DEFAULT_SERVERS: Final = "localhost:9092"
-"""Of workers of Kafka 3; those of 4.3 do not start without bootstrap.servers."""
+"""The default of Kafka 3 workers; those of 4.3 do not start without bootstrap.servers."""
 METRICS: Final = "metrics.context."
 _NUMBERS: Final = {
     "max.in.flight.requests.per.connection": (1, 5),

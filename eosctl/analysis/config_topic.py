@@ -110,7 +110,7 @@ def of_a_config_topic(records: Iterable[ConfigRecord]) -> Iterator[ConfigRecord]
 
 @dataclass(slots=True)
 class _Connector:
-    """The state of one name so far; the fields are those of ConnectorState, in its order."""
+    """The present state of one name; the fields are those of ConnectorState, in its order."""
 
     config: Properties | None = None
     target_state: TargetState | None = None

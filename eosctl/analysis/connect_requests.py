@@ -1,8 +1,8 @@
-"""Requests and commands, as fixes print them: they can be pasted whatever the connector's name is.
+"""Requests and commands for fixes: they can be pasted with any connector name.
 
-A restart of a connector with its tasks (`/restart?includeTasks=true`, KIP-745) is no fix here. The leader writes such
-a request down without initializing its ID again where that expired or was fenced: it refuses the request and,
-from then on, every change, until the worker is restarted. Kafka keeps no record of a restart of one task.
+A restart of a connector with its tasks (`/restart?includeTasks=true`, KIP-745) is no fix here. The leader writes such a
+request without initializing its ID again after it expired or was fenced: it refuses the request and, from then on,
+every change, until the worker is restarted. Kafka keeps no record of a restart of one task.
 """
 
 import re
@@ -72,10 +72,10 @@ _WITH_A_BODY: Final = ("/config", "/offsets")
 
 
 class CommandLine(Struct, frozen=True):
-    """How the clusters at hand are named on a command line that is printed.
+    """The names of the present clusters on a printed command line.
 
-    options are those of eosctl, `rest` is the address of a worker ("" where none is known) and rest_user the user that
-    it wants to see; kafka_tools are the options of Kafka's own tools.
+    options are eosctl's. `rest` is the address of a worker ("" if unknown) and rest_user the user for it. kafka_tools
+    are the options of Kafka's own tools.
     """
 
     options: tuple[str, ...] = ()
@@ -97,9 +97,9 @@ class CommandLine(Struct, frozen=True):
         return f"curl -sS {user}{verb}{shlex.quote(self.rest + path)}"
 
     def commands(self, text: str, connector: str) -> tuple[str, ...]:
-        """The commands that a fix or an explanation of the connector names, if all can be run as they stand.
+        """The commands in a connector's fix or explanation, if all can be run as printed.
 
-        None where one cannot: the others alone may do harm.
+        None if one cannot: the others alone may do harm.
         """
         found: list[tuple[int, str]] = []
         if text.startswith("eosctl "):
@@ -120,7 +120,7 @@ class CommandLine(Struct, frozen=True):
 
 
 _PLACEHOLDER: Final = re.compile(r"<[^<>]*>|…|(?:ID|FILE|CONNECTOR|TASK|TOPIC|GROUP|NAME|CONSUMER-GROUP|HOST:PORT)")
-"""What stands in a command for a name that is not known."""
+"""The placeholder of an unknown name in a command."""
 
 
 def _has_placeholder(command: str, connector: str) -> bool:

@@ -110,10 +110,10 @@ def inspected_of(evidence: Evidence, name: str) -> InspectedConnector | Skipped 
 
 
 def last_statuses(records: Iterable[StatusRecord]) -> Mapping[str, tuple[StatusRecord, ...]]:
-    """The records of the status topic that workers answer from: the last of a connector, then those of its tasks.
+    """The records of the status topic from which workers answer: the last one of a connector, then those of its tasks.
 
-    Per key as KafkaStatusBackingStore keeps them: a record that it discards changes nothing, a tombstone removes.
-    Without a connector that has no status of its own: workers answer 404 then.
+    For each key as KafkaStatusBackingStore keeps them: a record that it discards changes nothing, a tombstone removes.
+    A connector without its own status is left out: workers answer 404 then.
     """
     of_status, last = {StatusKind.CONNECTOR, StatusKind.TASK}, dict[str, dict[int | None, StatusRecord]]()
     for each in records:
@@ -142,7 +142,7 @@ def type_of(
 
 
 def state_of(status: ConnectorStatus) -> str:
-    """The worst of its own state and those of its tasks."""
+    """The worst of its own state and its tasks' states."""
     states = {status.state, *(each.state for each in status.tasks)}
     if status.state in AT_REST and FAILED not in states:
         return status.state
@@ -177,7 +177,7 @@ def _words(
     inspected: InspectedConnector | Skipped | None,
     written: WrittenStatus | None,
 ) -> str:
-    """Its state in a sentence, with the causes of what FAILED."""
+    """Its state in a sentence, with the causes of FAILED parts."""
     if isinstance(status, Skipped) and written is not None:
         ago = lasting(max(0, _cluster_now(evidence) - written.at_ms))
         return (
@@ -218,7 +218,7 @@ def _state_words(status: ConnectorStatus) -> str:
 
 
 def _causes(status: ConnectorStatus) -> tuple[str, ...]:
-    """What FAILED and why: the connector itself first, then each cause of tasks with their numbers."""
+    """The FAILED parts and their causes: the connector itself first, then each cause of tasks with their numbers."""
     said = []
     if status.state == FAILED:
         said.append(f"the connector failed on {status.worker_id}: {_innermost(status.trace) or 'no trace is reported'}")
@@ -237,7 +237,7 @@ def _innermost(trace: str | None) -> str | None:
 
 
 def exactly_once(evidence: Evidence, name: str) -> ExactlyOnce:
-    """What is in effect: workers, what the connector answers to the preflight check, boundary and timeout."""
+    """The effective support: workers, the connector's answer to the preflight check, boundary and timeout."""
     config = connector_config(evidence, name)
     enabled, others, unknown = probes(evidence)
     boundary = (config.get("transaction.boundary") or "poll").lower()
@@ -295,7 +295,7 @@ def _is_of(evidence: Evidence, transactional_id: str, name: str) -> bool:
 
 
 def _transactional_ids(evidence: Evidence, name: str) -> tuple[DescribedId, ...] | Skipped:
-    """Those that coordinators know, and those that the transaction log alone has."""
+    """The IDs that coordinators know, and those that only the transaction log has."""
     if servers_elsewhere(evidence, name) is not None:
         return ELSEWHERE
     known, commits = evidence.transactions, evidence.commits
@@ -391,7 +391,8 @@ def _failed(name: str, status: ConnectorStatus) -> Finding:
 
 
 def is_about(finding: Finding, evidence: Evidence, name: str) -> bool:
-    """Whether a finding is the connector's own: it, one of its IDs, or a topic of its own is the subject."""
+    """True if the finding is the connector's own: its subject is the connector, one of its IDs, or one of its own
+    topics."""
     subject, outputs = finding.subject, {} if isinstance(evidence.outputs, Skipped) else evidence.outputs
     written = outputs.get(name, ())
     topics = set() if isinstance(written, Skipped) else set(written)
@@ -406,7 +407,7 @@ def is_about(finding: Finding, evidence: Evidence, name: str) -> bool:
     )
 
 
-# What to do next: from its state, then from the fixes of what was found.
+# The next steps: from its state, then from the fixes of its findings.
 
 
 def _with_steps(described: DescribedConnector, line: CommandLine) -> DescribedConnector:
@@ -438,7 +439,7 @@ def _by_state(described: DescribedConnector, line: CommandLine) -> Iterator[Next
             yield from _request(why, line.curl("PUT", f"{path}/resume"))
 
 
-# What the traces of a connector mean.
+# The meaning of a connector's traces.
 
 
 MOST_COMMANDS: Final = 2
@@ -457,7 +458,7 @@ PURPOSES: Final = {
 
 
 def explain_status(status: ConnectorStatus, group_id: str | None, line: CommandLine) -> Explained:
-    """What the traces of its FAILED tasks, and its own, mean, and the two or three commands to run."""
+    """The meaning of its own and its FAILED tasks' traces, and the two or three commands to run."""
     failed = [each for each in status.tasks if each.state == FAILED]
     traces = {-1: status.trace} if status.state == FAILED else {}
     traces |= {each.task: each.trace or each.cause for each in failed}
@@ -497,7 +498,7 @@ def _explained_steps(
 
 
 def _restarts(name: str, failed: Sequence[int], line: CommandLine, *, itself: bool) -> Iterator[NextStep]:
-    """The requests that start again what is FAILED, once its cause is gone."""
+    """The requests that restart the FAILED parts after the cause is gone."""
     path = connector_path(name)
     if itself:
         yield from _request(

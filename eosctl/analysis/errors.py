@@ -546,7 +546,7 @@ _TOPIC: Final = (
 )
 _ROLES: Final = (_TASK, _TRANSACTIONAL_ID, _TOPIC)
 OVERTAKEN: Final = frozenset({"newer-task-configs", "task-revoked"})
-"""What a task is FAILED with that is being started again, with newer configs or on another worker."""
+"""Reasons for a FAILED task that Connect starts again by itself, with newer configs or on another worker."""
 
 
 def explain_error(
@@ -555,9 +555,9 @@ def explain_error(
     profile: str | None = None,
     known: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Explanation, ...]:
-    """Every known error that the text shows, with the names it shows; none where it shows none.
+    """Every known error in the text, with the names that the text shows; empty for an unknown text.
 
-    group_id and profile stand in its commands, where they are given; known are names that the text need not show.
+    group_id and profile are used in its commands, if given; known are names that the text need not show.
     """
     names = {**names_in(text), **known}
     if group_id is not None:

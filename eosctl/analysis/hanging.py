@@ -119,7 +119,7 @@ def still_open(verdicts: Sequence[Verdict], producers: Iterable[ActiveProducer])
 
 
 def holders(offsets: PartitionOffsets, transactions: Iterable[OpenTransaction]) -> tuple[OpenTransaction, ...]:
-    """The open transactions of the partition that begin first; none where nothing is held back."""
+    """The open transactions of the partition that begin first; empty if nothing is held back."""
     if offsets.held_back <= 0:
         return ()
     here = [each for each in transactions if each.topic_partition == offsets.topic_partition]

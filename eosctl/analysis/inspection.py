@@ -67,9 +67,9 @@ class _Case(Struct, frozen=True):
 def connector_findings(
     connector: InspectedConnector, cluster_has_records: bool, version: KafkaVersion, as_of: int = 0
 ) -> Iterator[Finding]:
-    """All that is found about one connector, with the fixes for workers of this version.
+    """All findings about one connector, with the fixes for workers of this version.
 
-    cluster_has_records shows whether any task count record exists at all. as_of is in ms since the epoch, 0 if unknown.
+    cluster_has_records: there is any task count record. as_of is in ms since the epoch, 0 if unknown.
     """
     case = _Case(connector, cluster_has_records, version, as_of)
     for rule in _RULES:
@@ -484,9 +484,10 @@ NOT_ASKED = not_asked("not asked")
 
 
 class ReportedConnectors(Struct, frozen=True):
-    """What Connect REST says: types is name to "source" or "sink", running_tasks name to number of RUNNING tasks.
+    """The answer of Connect REST: types maps a name to "source" or "sink", running_tasks to its number of RUNNING
+    tasks.
 
-    A name missing from running_tasks has none. as_of is the time of reading in ms since the epoch, 0 if it is unknown.
+    A name missing from running_tasks has none. as_of is the time of reading in ms since the epoch, 0 if unknown.
     """
 
     types: Mapping[str, str] | Skipped = NOT_ASKED

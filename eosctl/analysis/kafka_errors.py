@@ -1,7 +1,7 @@
-"""Kafka's own error classes, and Connect's: what can be said of each without knowing where it came from.
+"""Kafka's own error classes, and Connect's: the meaning of each regardless of its origin.
 
 The codes, names and classes are those of Errors in kafka-clients, on which 3.3.2, 4.3.1 and 4.4.0 agree; the classes
-without a code are those of the same package and of Connect's. A test holds all of it against Kafka's jars.
+without a code are those of the same package and of Connect's. A test compares all of it with Kafka's jars.
 """
 
 import re
@@ -194,8 +194,8 @@ BadRequestException
 ConnectRestException
 """,
 }
-"""By package, a line for each class: code and name in the protocol, if it has them, class, whether to try again, and
-behind a colon how its default messages begin, one for each wording that a release has."""
+"""By package, a line for each class: code and name in the protocol, if it has them; class; whether to retry; and
+after a colon the beginnings of its default messages, one for each wording of a release."""
 _WRAPPERS: Final = frozenset({"ApiException", "ConnectException", "ConnectRestException", "RetriableException"})
 """Classes that say nothing beside the one that they wrap."""
 _NAME: Final = re.compile(r"[\w.$]*\w")
@@ -220,7 +220,7 @@ class KafkaError(Struct, frozen=True):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What a log calls it."""
+        """Its names in a log."""
         return (self.id,) if self.name is None else (self.id, self.name)
 
 
@@ -238,7 +238,7 @@ KAFKA_ERRORS: Final = tuple(_errors())
 
 
 def explain_classes(text: str, recognised: tuple[ErrorPattern, ...]) -> tuple[Explanation, ...]:
-    """Each of Kafka's errors that the text shows by class, name or message, less those of the recognised patterns."""
+    """Each of Kafka's errors that the text shows by class, name or message, except those of the recognized patterns."""
     names, lower = set(_NAME.findall(text)), text.casefold()
     shown = [
         each
@@ -251,7 +251,7 @@ def explain_classes(text: str, recognised: tuple[ErrorPattern, ...]) -> tuple[Ex
 
 
 def is_general(explained: Explanation) -> bool:
-    """Whether nothing is known of the error but its class, which alone says nothing of the cause."""
+    """True if only the class of the error is known, which does not show the cause."""
     return any(each.code is None and each.id == explained.id for each in KAFKA_ERRORS)
 
 
@@ -262,7 +262,8 @@ _REACTIONS: Final = {
     (True, True): "the connector, a converter, a transform or Connect threw it, and Connect tries again",
     (True, False): "the connector, a converter, a transform or Connect threw it, and the task ends with it",
 }
-"""What clients that get an error do, and Connect where it or a plugin throws one; the second says whether to retry."""
+"""The reactions of clients that get an error, and of Connect if it or a plugin throws one; the second says whether
+to retry."""
 
 
 def _explanation(error: KafkaError) -> Explanation:

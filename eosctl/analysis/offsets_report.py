@@ -68,10 +68,10 @@ def topic_findings(
     version: KafkaVersion,
     committed: bool,
 ) -> Iterator[Finding]:
-    """All that is found about one offsets topic; records and keys are its records and its keys by raw key.
+    """All findings about one offsets topic; records and keys are its records and its keys by raw key.
 
-    as_of (ms since the epoch) distinguishes a transaction in progress from one that stays open; committed is whether
-    a client reads the topic with read_committed, and so waits for one.
+    as_of (ms since the epoch) distinguishes a transaction in progress from one that stays open. committed: a client
+    reads the topic with read_committed, and so waits for it.
     """
     subject = str(place)
     other = not_an_offsets_topic(subject, records, keys)
@@ -136,7 +136,7 @@ def _open_transactions(subject: str, topic: OffsetsTopic, as_of: int, committed:
 
 
 SENTINEL: Final = '{"migrated":true}'
-"""What the draft wrote under `["connector"]` when the offsets of a connector had been copied to its own topic."""
+"""The value that KIP-618's draft wrote under `["connector"]` after copying a connector's offsets to its own topic."""
 
 
 def _malformed_keys(subject: str, records: ByKey, keys: Keys, version: KafkaVersion) -> Iterator[Finding]:
@@ -579,12 +579,12 @@ class OffsetsReading(Struct, frozen=True):
 
 
 class Connectors(Struct, frozen=True):
-    """The connectors of a Connect cluster: configs by name of those that exist (Skipped: not known), sinks left out.
+    """The connectors of a Connect cluster: configs by name of the existing ones (Skipped: unknown), without sinks.
 
-    former are the last configs of those that were deleted, as far as they are known: there their offsets are.
-    unconfigured is the config to assume for any other that does not exist, or whose config is not known: usually empty,
-    Skipped where that would be a guess. named are all offsets topics that the configs of a connector ever named, for
-    every connector that the config topic mentions; empty where it was not read.
+    former are the last known configs of deleted ones, which name the topic of their offsets. unconfigured is the config
+    to assume for any other that does not exist, or whose config is unknown: usually empty, Skipped if that would be a
+    guess. named are all offsets topics that a connector's configs ever named, for every connector in the config topic;
+    empty if it was not read.
     """
 
     configs: Configs | Skipped
@@ -593,9 +593,9 @@ class Connectors(Struct, frozen=True):
     named: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def stores(self, worker: WorkerSettings) -> Callable[[str], Stores]:
-        """Where these workers keep the offsets of each connector, by its name.
+        """The stores of each connector with these workers, by its name.
 
-        Of all its settings few decide, and are mostly unset: what they say together is decided once.
+        Few settings decide, and most are unset: each combination is decided once.
         """
         decided: dict[str, Stores] = {}
 

@@ -95,7 +95,7 @@ def output_topics(connector: ConnectorConfig) -> tuple[ResourcePattern, ...]:
 
 
 def named_or_told(connector: ConnectorConfig) -> tuple[ResourcePattern, ...]:
-    """Patterns that the user named, otherwise those that the config shows; empty where it shows none."""
+    """Patterns that the user named, otherwise those in the config; empty if it shows none."""
     if connector.topics:
         return tuple(map(named_pattern, connector.topics))
     if renames_topics(connector) or has_own_policy(connector):

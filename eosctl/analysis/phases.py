@@ -1,9 +1,9 @@
-"""In which phase of exactly.once.source.support workers are, and how that is known: the one place where it is decided.
+"""The workers' phase of exactly.once.source.support, and its origin: the one place that decides it.
 
-1. A worker that is asked says whether it is enabled and nothing else: one that is not is disabled or preparing
+1. A worker's answer says only whether it is enabled: otherwise it is disabled or preparing
    (DistributedHerder.validateSourceConnectorExactlyOnceSupport).
 2. Its properties file says with which of the three it starts; one that does not set it, with Kafka's default.
-3. Where neither is known the phase is not known. It is never taken to be the default.
+3. Without both the phase is unknown. It is never assumed to be the default.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -54,7 +54,7 @@ def possible_phases(workers: Workers) -> tuple[SourceSupport, ...]:
 
 
 def in_force(cluster: ConnectCluster, workers: Workers) -> ConnectCluster | Skipped:
-    """The same with a worker for each phase that its workers are in; Skipped where that is not known.
+    """The cluster with one worker for each phase of its workers; Skipped if the phase is unknown.
 
     1. Files say it of their workers. Where none of them says enabled and a worker answers that it is, it is both.
     2. Without files each worker's answer. Beside one that is enabled another is preparing at least (KIP-618 allows

@@ -14,9 +14,9 @@ from eosctl.model.times import rfc3339
 class PositionReader(Struct, frozen=True):
     """One kind of source.
 
-    needs are the members that every offset of it has, partition those that its source partition has (none: any).
-    describe says the position in a few words, compare where the second position lies seen from the first one, and
-    rewind what it means to give the connector an earlier position. What `needs` names is there, of any type.
+    needs are the members that every offset of it has, partition those of its source partition (none: any). describe
+    says the position in a few words. compare is the second position relative to the first. rewind is the effect of an
+    earlier position. The members of `needs` are there, of any type.
     """
 
     source: str
@@ -202,7 +202,7 @@ def _place(offset: SourceOffset) -> object:
 
 
 def _within(offset: SourceOffset) -> tuple[object, object]:
-    """How much of the transaction that begins there was read."""
+    """The part of the transaction that was read from that position."""
     return offset.get("event", 0), offset.get("row", 0)
 
 

@@ -1,8 +1,8 @@
-"""Judges a probe's observations: does the cluster behave as Kafka, and with which consequence.
+"""Judges a probe's observations: does the cluster behave like Kafka, and what follows if not?
 
-1. What was not answered is unknown, with the reason. It is never no.
+1. A missing answer is unknown, with the reason. It is never no.
 2. An API that ApiVersions does not offer, or a request that is refused where Kafka accepts it, is no.
-3. What is answered, but neither as Kafka answers nor the opposite, is different.
+3. An answer that is neither Kafka's nor the opposite is different.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -59,7 +59,7 @@ MOST_RUNNING: Final = 1 << 24
 
 
 class TopicRecord(NamedTuple):
-    """What a record says of a row: its key as in `key_text`, its values (None: deleted), and where its change lies."""
+    """A record's statement about a row: its key as in `key_text`, its values (None: deleted), and its position."""
 
     key: str
     row: Mapping[str, object] | None
@@ -277,7 +277,7 @@ def key_text(table: CapturedTable, row: Mapping[str, object], handling: Handling
 
 
 def joined_key(texts: Sequence[str | bool | None]) -> str | None:
-    """The texts of a key's values as one; None where one of them is no text."""
+    """The texts of a key's values as one; None if one of them is no text."""
     if not texts or not all(isinstance(each, str) for each in texts):
         return None
     return str(texts[0]) if len(texts) == 1 else json.dumps(texts, ensure_ascii=False)
@@ -383,10 +383,10 @@ def binlog_order(file: str, place: int) -> int | None:
 
 
 def is_seen(position: SourcePosition, point: SourcePoint) -> bool:
-    """Whether the transaction at the point saw this change.
+    """True if the transaction at the point saw this change.
 
-    A snapshot's record holds what was committed before its position. Of other records PostgreSQL's own rule decides:
-    a transaction is seen if its ID is below the snapshot's xmax and not among those that ran.
+    A snapshot's record holds the changes that were committed before its position. For other records PostgreSQL's own
+    rule decides: a transaction is seen if its ID is below the snapshot's xmax and not among those that ran.
     """
     if position.is_read:
         return position.order <= point.low
@@ -427,7 +427,7 @@ WORDS: Final = {
 
 
 def unseen_at_most(sample: int, rows: int) -> int:
-    """How many of the rows may differ though none of a random sample does, with a confidence of 95 %."""
+    """The most rows that may differ although no row of a random sample does, with a confidence of 95 %."""
     if sample >= rows or sample <= 0:
         return 0 if sample >= rows else rows
     return min(rows - sample, int((1 - (1 - CONFIDENCE) ** (1 / sample)) * rows))

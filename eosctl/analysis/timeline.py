@@ -42,7 +42,7 @@ class Events:
         self.coarse_ms = 0
 
     def add(self, event: Event, lane: Hashable = None, alike: Hashable = None) -> None:
-        """Take in the next event of its lane; it joins the run before it if that is `alike`. None: it joins none."""
+        """Adds the next event of its lane; it joins the previous run if that is `alike`. None: it joins none."""
         before = self._open.pop(lane, None) if lane is not None else None
         if before is not None:
             if alike is not None and before[0] == alike and follows(before[1], event):
@@ -105,7 +105,7 @@ def _coarse(events: Iterable[Event], stretch_ms: int) -> list[Event]:
 
 
 class Leadership(Struct, frozen=True):
-    """The worker that led the group from each time on (ms since the epoch, rising); None: none, or it is not known."""
+    """The worker that led the group from each time on (ms since the epoch, rising); None: none, or unknown."""
 
     times: tuple[int, ...] = ()
     workers: tuple[str | None, ...] = ()
@@ -147,7 +147,7 @@ _WITHIN: Final = frozenset({EventSource.CONFIG, EventSource.OFFSETS})
 
 
 def within_bounds(events: Iterable[Event], bounds: Bounds) -> Iterator[Event]:
-    """The same; the ones whose clock disagrees with the coordinator's stand at the nearest time that is possible."""
+    """The same events; an event whose clock disagrees with the coordinator's is placed at the nearest possible time."""
     for event in events:
         allowed = None if event.actor.producer is None else bounds.get(event.actor.producer)
         if event.source in _WITHIN and allowed is not None and event.at >= 0:
@@ -187,7 +187,7 @@ def _dated(events: list[Event]) -> Iterator[Event]:
 
 
 def _rising(times: list[int]) -> list[bool]:
-    """Which of the times belong to the longest subsequence that never falls; a time below 0 belongs to none."""
+    """True for each time in the longest subsequence that never falls; a time below 0 is in none."""
     tails: list[int] = []
     tail_at: list[int] = []
     before: list[int] = []

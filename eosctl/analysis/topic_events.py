@@ -53,9 +53,9 @@ _TROUBLE: Final = frozenset({Effect.POISON, Effect.FATAL, Effect.UNREADABLE, Eff
 
 
 def config_events(records: Iterable[ConfigRecord], place: TopicPartition, events: Events) -> Iterator[ConfigRecord]:
-    """Adds an event for each record that changes something, and gives the records back as they come.
+    """Adds an event for each record that changes something, and passes the records on.
 
-    Task configs wait for their commit, which is the event; the ones that nothing commits are events of their own.
+    Task configs wait for their commit, which is the event; uncommitted ones are events of their own.
     """
     replay = ConfigTopicReplay(Reader(NEWEST))
     configs: dict[str, Properties | None] = {}
@@ -189,16 +189,16 @@ def trace_words(trace: str) -> str:
 
 MOST_BOUNDS: Final = 10_000
 LEADERS_OWN: Final = frozenset({EventKind.TRANSACTION_COMMITTED, EventKind.TRANSACTION_BEGUN})
-"""Of the leader's ID these are no events of a connector: the config topic has what it wrote."""
+"""Events of the leader's ID that are no events of a connector: the config topic has its records."""
 PREPARED: Final = frozenset({TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT})
 COMPLETE: Final = frozenset({TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT})
 
 
 class _Past(Struct):
-    """What is known of one transactional ID so far; forgotten: its last record is a tombstone.
+    """The known past of one transactional ID; forgotten: its last record is a tombstone.
 
     initialized waits for the record that shows whether that producer wrote; began and decided are records of the
-    transaction that has not ended.
+    current transaction.
     """
 
     last: TransactionLogValue | None = None
@@ -211,11 +211,11 @@ class _Past(Struct):
 class TransactionEvents:
     """Adds the events of transactional IDs, record by record, in the order of offsets within a partition.
 
-    wanted are the connectors whose IDs have events (none: all). IDs that no member of the Connect group can have are
-    others (None: the group is not known). By producer ID, holders become its transactional ID, owners its task,
-    sessions the times at which it was initialized, and ends its transactions: the time of the record times two, plus
-    one for a commit. written are the partitions that the wanted IDs wrote to, bounds when a producer may have written
-    (of the last MOST_BOUNDS producers). Times are in ms since the epoch.
+    wanted are the connectors whose IDs have events (none: all). others are IDs that no member of the Connect group can
+    have (None: the group is unknown). By producer ID, holders has its transactional ID, owners its task, sessions the
+    times of its initializations, and ends its transactions: the time of the record times two, plus one for a commit.
+    written are the partitions that the wanted IDs wrote to. bounds is when a producer may have written (of the last
+    MOST_BOUNDS producers). Times are in ms since the epoch.
     """
 
     def __init__(
@@ -242,7 +242,7 @@ class TransactionEvents:
                 self.newer += 1
 
     def finish(self) -> None:
-        """What waits for a record that does not come: open transactions, producers that wrote nothing."""
+        """Adds events that waited for a record that did not come: open transactions, producers that wrote nothing."""
         for name, past in self._past.items():
             self._settle(name, past, wrote=False)
             if past.began is not None and past.began.value is not None:
@@ -295,7 +295,7 @@ class TransactionEvents:
             self.written.update(value.partitions or ())
 
     def _task(self, name: str) -> ConnectorTaskId | None:
-        """The task of a wanted connector whose ID it is; None where it is of none, or of several."""
+        """The wanted connector's task with this ID; None if there is none, or several."""
         tasks = [each.task for each in self._names.owners(name) if isinstance(each, TaskOwner)]
         ours = [each for each in tasks if not self._wanted or each.connector in self._wanted]
         return ours[0] if len(ours) == 1 else None
@@ -362,7 +362,7 @@ class TransactionEvents:
     def _event(
         self, name: str, record: TransactionLogRecord, kind: EventKind, what: str, severity: Severity
     ) -> Event | None:
-        """None for an ID of no connector that is wanted. The config topic has what the leader commits."""
+        """None for an ID of no wanted connector. The config topic has the leader's commits."""
         owners = self._names.owners(name)
         is_leader = any(isinstance(each, LeaderOwner) for each in owners)
         if not owners and self._stem is not None and not name.startswith(self._stem):
@@ -410,7 +410,7 @@ MOVES_SHOWN: Final = 5
 
 
 class GroupRecord(NamedTuple):
-    """A generation as it was logged, None for a tombstone; at is in ms since the epoch."""
+    """A logged generation, None for a tombstone; at is in ms since the epoch."""
 
     offset: int
     at: int
@@ -522,7 +522,7 @@ class Halts:
         self._changes: dict[str, list[tuple[int, bool]]] = {}
         self.ends: dict[str, list[int]] = {}
         self.whole = True
-        """Whether the config topic has every record that was ever written to it."""
+        """True if the config topic still has every record that was ever written to it."""
 
     def note(self, record: ConfigRecord) -> None:
         """Take in the next record of the config topic."""
@@ -540,7 +540,7 @@ class Halts:
             self._changes.setdefault(name, []).append((record.origin.timestamp, is_halted))
 
     def since(self, connector: str, at: int) -> int | None:
-        """Since when it was halted at that time; None where it was not, or where that is not known."""
+        """The time since when it was halted then; None if it was not, or if that is unknown."""
         changes = self._changes.get(connector, [])
         number = bisect_right(changes, (at, True))
         if number == 0:
@@ -548,11 +548,11 @@ class Halts:
         return changes[number - 1][0] if changes[number - 1][1] else None
 
     def altered(self, write: OffsetsWrite, sessions: Mapping[int, list[int]]) -> bool:
-        """Whether the offsets were changed by another client than the connector's tasks.
+        """True if another client than the connector's tasks changed the offsets.
 
-        Workers refuse to alter offsets unless the connector is stopped, and then use a producer of their own
-        (Worker.alterSourceConnectorOffsets). A task that stops may commit a last time: with the producer that it had,
-        and before it ended. sessions are the times at which each producer ID was initialized.
+        Workers refuse to alter offsets unless the connector is stopped, and then use another producer
+        (Worker.alterSourceConnectorOffsets). A stopping task may commit a last time: with its own producer, and before
+        it ended. sessions are the times at which each producer ID was initialized.
         """
         since = self.since(write.connector, write.at)
         if since is None:
@@ -596,7 +596,7 @@ def offset_events(
 
 
 def session_of(event: Event, sessions: Mapping[int, list[int]]) -> int:
-    """Which session of its producer ID the event belongs to: how many began before it, as far as clocks agree."""
+    """The session of the event's producer ID: the number of earlier ones, as far as clocks agree."""
     producer = event.actor.producer
     begun = [] if producer is None else sessions.get(producer.producer_id, [])
     return bisect_right(begun, event.at + CLOCKS_MS)

@@ -27,7 +27,7 @@ from eosctl.model.transactions import TransactionState
 DECIDED: Final = {TransactionState.PREPARE_COMMIT: True, TransactionState.PREPARE_ABORT: False}
 COMPLETE: Final = frozenset({TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT})
 CLOCKS_MS: Final = 5_000
-"""How far the clocks of two brokers may be apart."""
+"""The assumed largest difference between the clocks of two brokers."""
 
 
 class Piece(Struct, frozen=True):
@@ -79,11 +79,11 @@ def nearest(
     ending: Ending | None,
     logged: LoggedTransaction | None = None,
 ) -> tuple[Piece, bool] | None:
-    """The piece of the same transaction in another partition, and whether it is certain; None where there is none.
+    """The piece of the same transaction in another partition, and whether it is certain; None if there is none.
 
     ending is its marker in the partition of the record; None: it is open. logged is the transaction in the log, if that
-    has this partition in it. Without it no more is known than that they ended together, as two do that follow each
-    other: that is never certain.
+    has this partition in it. Without it both only ended together, as consecutive transactions may: that is never
+    certain.
     """
     if ending is None:
         opened = [each for each in found if each.marker is None and each.producer_epoch == producer.producer_epoch]
@@ -119,8 +119,8 @@ def _apart_ms(piece: Piece, ending: Ending) -> int:
 class _Past:
     """The log's records of one ID up to a record: complete since when, and the possible transactions.
 
-    Compaction keeps the last record of an ID in what is cleaned, and all in what is not. So what is later than the
-    first record that is left is there, and so is all of a session whose beginning (Empty) is.
+    Compaction keeps the last record of an ID in the cleaned part, and all records after it. So every record after the
+    first remaining one is there, and a session whose beginning (Empty) is there is complete.
     """
 
     since_ms: int
@@ -136,9 +136,8 @@ def logged_transaction(
 ) -> tuple[str | None, LoggedTransaction | Skipped]:
     """The holder of the producer ID, and the producer's transaction with `place` that ended so.
 
-    ending None: it is in progress. It is certain where it has an epoch of its own, or no other one ended within
-    CLOCKS_MS; by the time alone it is not. Skipped where the log does not have it (any more), or has several that may
-    be it.
+    ending None: it is in progress. It is certain if it has its own epoch, or if no other one ended within CLOCKS_MS; by
+    the time alone it is not. Skipped if the log does not have it (any more), or has several candidates.
     """
     past: dict[str, _Past] = {}
     for record in records:

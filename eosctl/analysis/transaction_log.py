@@ -1,4 +1,4 @@
-"""The transaction log folded: the last state of every ID, its history, and what is going to happen to it.
+"""The transaction log folded: the last state of every ID, its history, and its future.
 
 1. The last record of an ID in its partition is its state; a tombstone means that the coordinator forgot it.
 2. An ID belongs into partition abs(hash) modulo the number of partitions. One found elsewhere is lost to its
@@ -104,10 +104,10 @@ def last_values(
     unread: Mapping[int, Skipped],
     before: Mapping[str, TransactionLogValue] | None = None,
 ) -> dict[str, TransactionLogValue | Skipped]:
-    """The last state of each of these IDs that the log holds.
+    """The last logged state of each of these IDs.
 
-    The log has so many partitions; the IDs of those that could not be read are Skipped. before are the states that an
-    earlier reading found, which this one continues.
+    partitions is the log's number of partitions; the IDs of unread ones are Skipped. before are the states of an
+    earlier reading, which this one continues.
     """
     last = {**(before or {}), **{name: each.value for name, each in folded.ids.items()}}
     logged = ((name, last[name]) for name in transactional_ids if name in last)
@@ -259,7 +259,7 @@ def _of_newer_kafka(record: NewerLogRecord) -> str:
 
 
 def history(records: Iterable[LogRecord]) -> Iterator[HistoryEntry]:
-    """Every record with what it says, given the one before it of the same ID; in the order of reading.
+    """Every record with its meaning after the previous one of the same ID; in the order of reading.
 
     Compaction keeps the last record of each ID only, so a history may begin anywhere.
     """
@@ -351,10 +351,10 @@ LEAST_MS: Final = 60_000
 
 
 class Quietness(NamedTuple):
-    """How long nothing was committed (silent_ms), beside the longest interval of the history.
+    """The time without a commit (silent_ms), and the longest interval of the history.
 
-    ratio is the one divided by the other, None where the history is too short. quiet is whether that is more than the
-    history allows; whole whether the history reaches back a week.
+    ratio is their quotient, None if the history is too short. quiet: it is more than the history allows. whole: the
+    history reaches back a week.
     """
 
     silent_ms: int

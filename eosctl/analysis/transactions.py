@@ -53,9 +53,9 @@ _VAGUE: Final[tuple[tuple[re.Pattern[str], Words], ...]] = (
 
 
 def shapes_of(transactional_id: str, groups: Mapping[str, ListedGroup] = MappingProxyType({})) -> tuple[str, ...]:
-    """Shapes of the ID, in words: one that is rare by chance alone, or all of them; empty if it has none.
+    """Shapes of the ID, in words: only the one that is rare by chance, or all of them; empty if it has none.
 
-    A Streams application is named with its group among groups, whose ID is its application.id.
+    groups name a Streams application by its group, whose ID is its application.id.
     """
     matched = [(words, match) for shape, words in _TELLING if (match := shape.fullmatch(transactional_id))]
     telling = [f"{words(match)}{_group_of(match, groups)}" for words, match in matched]
@@ -144,7 +144,7 @@ def _listed(
 
 
 def running_ms(description: TransactionDescription | None, as_of: int) -> int | None:
-    """How long a transaction has been open; None where none is. Clocks may differ: never below 0."""
+    """How long a transaction has been open; None without one. Clocks may differ: never below 0."""
     if description is None or description.start_ms is None:
         return None
     return max(0, as_of - description.start_ms)

@@ -43,9 +43,9 @@ NEXT_UP: Final = {Phase.ENABLED: Phase.PREPARING, Phase.DISABLED: Phase.PREPARIN
 
 
 def check_upgrade(evidence: Evidence, target: Phase, coverage: Coverage = NOTHING) -> UpgradeCheck:
-    """The verdict on a rolling step towards `target`, with the reasons and what to do next.
+    """The verdict on a rolling step towards `target`, with the reasons and the next steps.
 
-    coverage is that of the evidence: what it lacks is no yes.
+    coverage is the evidence's: a missing fact permits no yes.
     """
     workers = tuple(worker_phases(evidence.workers, evidence.worker_files))
     diagnosis = diagnose(_at(evidence, target), [rule for rule in RULES if target in rule.blocks])

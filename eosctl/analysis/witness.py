@@ -19,7 +19,7 @@ from eosctl.model.times import rfc3339
 Place = Mapping[str, Any]
 """A place of a finding's evidence: topic, partition, offsets, and what else its kind knows."""
 SHOWN: Final = re.compile(r"(?P<topic>[\w.-]+)-(?P<partition>\d+)@(?P<offset>\d+): (?P<value>.*)", re.DOTALL)
-"""What `key_judgement.shown` writes of an offset that was written."""
+"""The text that `key_judgement.shown` writes for an offset."""
 HELD: Final = re.compile(r" \(the topic held (?P<what>.*) before\)$", re.DOTALL)
 OWNED: Final = re.compile(r"producer ID (-?\d+) at offset (\d+)(?: and again at offset (\d+))?")
 MOST_PRINTED: Final = 10

@@ -91,7 +91,7 @@ def _partly_denied(planned: Iterable[PlannedBinding], existing: Iterable[AclBind
 
 
 def _hurts(denial: AclBinding, wanted: AclBinding) -> bool:
-    """Whether the denial takes away some of what is wanted, or Describe on it, but not all of what is wanted."""
+    """True if the denial covers part of the wanted binding, or Describe on it, but not all of it."""
     if denial.principal not in (wanted.principal, EVERY_PRINCIPAL) or not denial.pattern.overlaps(wanted.pattern):
         return False
     if denial.operation in (wanted.operation, Operation.ALL):
@@ -117,7 +117,7 @@ def _extras(
 def _others(
     request: AclRequest, planned: Iterable[PlannedBinding], existing: Iterable[AclBinding], authorizer: Authorizer
 ) -> Iterator[OtherWriter]:
-    """One for each ACL, with the first resource that it is found for; one that a denial stands against is none."""
+    """One for each ACL, with the first resource concerned; an ACL with a denial against it is left out."""
     config_topics = {worker.config_topic for cluster in request.clusters for worker in cluster.workers}
     guarded: dict[ResourcePattern, set[str]] = {}
     for each in planned:
@@ -151,7 +151,7 @@ class _Kinds:
             self._topics |= {name for name in own if name is not None}
 
     def why(self, binding: AclBinding) -> str | None:
-        """Why the binding is of the plan's kind; None where it is not."""
+        """Why the binding is of the plan's kind; None if it is not."""
         pattern = binding.pattern
         match pattern.resource_type:
             case ResourceType.GROUP if pattern.name == self._group_id:
@@ -196,7 +196,7 @@ def plan_acl_changes(
     *,
     prune: bool,
 ) -> Plan:
-    """The steps that make the cluster's ACLs what the plan says; none where they are."""
+    """The steps that make the cluster's ACLs match the plan; empty if they do."""
     here = ClusterIs(Side.SOURCE, cluster_id)
     added = [
         each.planned.binding for each in difference.compared if each.status is BindingStatus.MISSING and each.by is None

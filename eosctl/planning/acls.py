@@ -1,4 +1,4 @@
-"""The ACLs of whole Connect clusters: needs of all clients, each binding once, and what was found on the way.
+"""The ACLs of whole Connect clusters: the needs of all clients, each binding once, and the findings.
 
 1. Every worker's own needs, then those of its connectors: sources, sinks, MirrorMaker 2's, Debezium's, then
    eosctl's own.
@@ -320,7 +320,7 @@ ABORT_WITH_ALTER: Final = KafkaVersion(3, 8)
 
 
 def plan_eosctl(planner: Planner) -> Iterator[Need]:
-    """The needs of eosctl beside one worker; none where its principal was not named."""
+    """The needs of eosctl besides one worker; empty if its principal was not named."""
     if (ClientRole.EOSCTL, None) not in planner.request.principals:
         return
     client = planner.book.client(ClientConfig(ClientRole.EOSCTL, None, planner.worker.properties))
@@ -356,7 +356,7 @@ def plan_eosctl(planner: Planner) -> Iterator[Need]:
 
 
 def _beside(planner: Planner, client: Client, connector: ConnectorConfig) -> Iterator[Need]:
-    """What eosctl needs for one source connector, in the cluster that the connector writes to."""
+    """The needs of eosctl for one source connector, in the cluster that the connector writes to."""
     there = replace(client, cluster=planner.client(connector, ClientRole.PRODUCER).cluster)
     name = connector_offsets_topic(planner.worker, connector, exactly_once=planner.exactly_once)
     if name is not None:
@@ -367,7 +367,7 @@ def _beside(planner: Planner, client: Client, connector: ConnectorConfig) -> Ite
 
 
 def _auditing(client: Client, connector: ConnectorConfig) -> Iterator[Need]:
-    """What the connector wrote, as far as its config names the topics."""
+    """The connector's output, as far as its config names the topics."""
     for pattern in output_topics(connector):
         yield client.needs(
             Operation.READ,
@@ -491,7 +491,7 @@ def _is_reference(need: Need) -> bool:
 
 
 def _is_possible(need: Need) -> bool:
-    """Whether there may be the topic that a connector needs (Topic.validate); findings name those that cannot run."""
+    """True if a connector's topic has a legal name (Topic.validate); findings name connectors that cannot run."""
     pattern = need.binding.pattern
     if pattern.resource_type is not ResourceType.TOPIC or pattern.is_wildcard or need.reason.connector is None:
         return True

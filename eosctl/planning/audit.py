@@ -1,4 +1,5 @@
-"""The ranges of an audit: from where each partition is resumed to its last stable offset, cut; and the tail behind it.
+"""The ranges of an audit, cut: from the resume point of each partition to its last stable offset; and the tail behind
+it.
 
 A range may begin and end inside a batch: the reader gives a batch to the range in which its last offset lies.
 """
@@ -27,9 +28,9 @@ from eosctl.model.skipped import Skipped
 
 
 class Resumption(Struct, frozen=True):
-    """Where to go on in one partition: at `start`, after the gaps, which have to be recorded.
+    """The resume point of one partition: `start`, after the gaps, which must be recorded.
 
-    before is the cursor as it stands; ends: the partition is no more.
+    before is the cursor's present state; ends: the partition no longer exists.
     """
 
     topic: str
@@ -46,17 +47,17 @@ class Resumption(Struct, frozen=True):
 
     @property
     def is_recreated(self) -> bool:
-        """Whether it is another topic now: state carried from the old one says nothing of it."""
+        """True if the topic is another one now: state carried from the old one does not apply."""
         return any(gap.kind is LedgerRangeKind.RECREATED for gap in self.gaps)
 
 
 def resume(
     cursors: Mapping[TopicPartition, Cursor], topics: Iterable[AuditedTopic], bounds: Iterable[PartitionBounds]
 ) -> tuple[Resumption, ...]:
-    """One for each partition of `bounds`, and one for each that ends, in order of topic and partition.
+    """One for each partition of `bounds`, and one for each ended partition, in order of topic and partition.
 
-    Of bounds, log start and high watermark are looked at. Cursors of topics that are not named stay as they are, and
-    so do those of partitions that could not be read.
+    Only log start and high watermark of bounds count. Cursors of other topics stay, and so do those of unread
+    partitions.
     """
     ids = {topic.name: topic.topic_id for topic in topics}
     found = {TopicPartition(each.topic, each.partition): each for each in bounds}
@@ -99,9 +100,9 @@ def _recreated(cursor: Cursor) -> LedgerRange:
 
 
 def advance(resumption: Resumption, end: int, evidence: RangeEvidence | None = None) -> Advance:
-    """What the run does to this cursor: its gaps, and [start, end), which must be settled and was read by the run.
+    """The run's effect on this cursor: its gaps, and [start, end), which must be settled and read by the run.
 
-    `evidence` counts the records of that range; end is start where there was nothing to read.
+    `evidence` counts the records of that range; end is start if there was nothing to read.
     """
     if resumption.ends:
         return Advance(resumption.before, None, resumption.gaps)
@@ -120,9 +121,9 @@ def advance(resumption: Resumption, end: int, evidence: RangeEvidence | None = N
 def newly_read(
     evidence: Iterable[RangeEvidence], earlier: Iterable[CommittedRange], resumptions: Iterable[Resumption]
 ) -> dict[TopicPartition, RangeEvidence]:
-    """What this run alone read of each partition: the evidence of all runs together, less what `earlier` ones counted.
+    """The part of each partition that this run read: the evidence of all runs, minus the counts of `earlier` ones.
 
-    Of the counts only those that a ledger keeps are given. A topic that was created again has nothing earlier.
+    Only the counts that a ledger keeps are given. A topic that was created again has no earlier counts.
     """
     recreated = {each.topic_partition for each in resumptions if each.is_recreated}
     counted: dict[TopicPartition, tuple[int, int, int]] = {}
@@ -150,9 +151,9 @@ def advances(
     evidence: Iterable[RangeEvidence],
     earlier: Iterable[CommittedRange],
 ) -> Iterator[Advance]:
-    """What the run does to each cursor: its partition was read for good up to its end, if it has one.
+    """The run's effect on each cursor: its partition was read completely up to its end, if it has one.
 
-    evidence is that of all runs together, of which earlier ones committed `earlier`.
+    evidence is all runs' together; `earlier` is the committed part of earlier ones.
     """
     read = newly_read(evidence, earlier, resumptions)
     for each in resumptions:
@@ -204,7 +205,7 @@ def _ranges(bounds: PartitionBounds, start: int, size: int) -> Iterator[OffsetRa
 
 
 def _lost(gaps: Iterable[LedgerRange]) -> dict[str, Skipped]:
-    """What earlier runs read and is no longer so: verdicts can no longer rest on it."""
+    """Ranges that earlier runs read and that have changed since: verdicts can no longer rest on them."""
     words = {
         LedgerRangeKind.RECREATED: "was deleted and created again since the last run",
         LedgerRangeKind.TRUNCATED: "was cut at offset {start} after it had been read up to {end}",

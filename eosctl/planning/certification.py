@@ -15,8 +15,8 @@ CHANCES: Final = 8
 def schedule(seed: int, rounds: int, kinds: Sequence[FaultKind], boundaries: Sequence[str | None]) -> tuple[Round, ...]:
     """Round 0 without a fault, and `rounds` rounds with faults.
 
-    All faults come once before one comes again. Those that a certificate needs come first, in an order by the seed; if
-    there are fewer rounds, each begins with a needed fault that has not come yet. The boundaries take turns.
+    All faults come once before one is repeated. The faults that a certificate needs come first, in an order by the
+    seed; with fewer rounds, each begins with a needed fault that has not come yet. The boundaries take turns.
     """
     deck = _deck(seed, kinds)
     turns = _shuffled(f"{seed}/boundaries", boundaries)

@@ -56,7 +56,7 @@ class Client(Struct, frozen=True):
 
 
 class PrincipalBook:
-    """Principals of clients: named ones first, then those in their properties. Gathers those that neither names."""
+    """Principals of clients: named ones first, then those in their properties. Collects clients without either."""
 
     def __init__(self, request: AclRequest, subject_of: SubjectOf) -> None:
         self._request = request
@@ -109,7 +109,7 @@ def _who(role: ClientRole, connector: str | None) -> str:
 
 
 class Planner(Struct, frozen=True):
-    """What the rules of one worker work with."""
+    """The inputs of one worker's rules."""
 
     request: AclRequest
     worker: WorkerConfig
@@ -141,7 +141,7 @@ class Planner(Struct, frozen=True):
         return self.book.client(connector_client(self.worker, connector, role, exactly_once=self.exactly_once))
 
     def exists(self, client: Client, topic: str) -> bool | None:
-        """Whether the topic exists where this client looks for it; None where that is not known."""
+        """True if the topic exists in this client's cluster; None if unknown."""
         here = self.request.here
         return self.request.topics_known.get(topic) if here is None or same_cluster(client.cluster, here) else None
 
@@ -472,7 +472,7 @@ def plan_sink(planner: Planner, connector: ConnectorConfig) -> Iterator[Need]:
 
 
 def input_topics(connector: ConnectorConfig) -> Iterator[ResourcePattern]:
-    """Patterns of the topics that a sink reads: those that somebody named, otherwise those of its config."""
+    """Patterns of the topics that a sink reads: the named ones, otherwise the config's."""
     if connector.topics:
         yield from map(named_pattern, connector.topics)
         return
@@ -529,7 +529,7 @@ def _offsets_api(admin: Client, connector: ConnectorConfig, group_id: str) -> It
 
 
 def plan_debezium(planner: Planner, connector: ConnectorConfig) -> Iterator[Need]:
-    """The needs of one Debezium connector's consumer of signals; none where it has none."""
+    """The needs of one Debezium connector's consumer of signals; empty if it has none."""
     name = signals_topic(connector)
     if name is None:
         return

@@ -1,4 +1,4 @@
-"""Which producers to fence, whether that may be done now, and whether it worked.
+"""The producers to fence, whether fencing is allowed now, and whether it worked.
 
 1. A transactional ID that the user wrote is taken as it is.
 2. A connector stands for its tasks 0 to N-1, where N is the larger of the last task count record and the last task
@@ -13,7 +13,7 @@
 6. IDs with an open transaction on a partition without a leader are refused without force. Up to 4.2 the coordinator
    waits for the leader; 4.3 ends the transaction without that partition's marker, and it hangs there for good.
 
-Did it work? What came back, and what the coordinators say afterwards, is held against what was meant.
+Did it work? The answers, and the coordinators' state afterwards, are compared with the intention.
 
 1. No fenced ID may have a transaction in progress (Ongoing, PrepareCommit, PrepareAbort), unless its producer ID or
    epoch moved on again: then a new producer has initialised since, and the open transaction is its own.
@@ -118,7 +118,7 @@ def select_candidates(
 ) -> tuple[Candidate, ...]:
     """The IDs that the request stands for, each once, named ones first, the rest in order.
 
-    task_counts maps each connector to the number of tasks it may have had; known_ids are those that coordinators list.
+    task_counts maps each connector to the most tasks that it may have had; known_ids are those that coordinators list.
     """
     connectors = set(task_counts) if request.all_connectors else set(request.connectors)
     derived = {

@@ -1,9 +1,8 @@
-"""Plans of connectors that run: what is copied, or written over, is what is found once they are stopped.
+"""Plans for running connectors: the offsets to copy or overwrite are read once the connectors are stopped.
 
-A running connector moves on, so the offsets in a plan of it are old before its review. What is reviewed is
-the rest: which topics, which names, which steps, and the offsets of a file that is restored. So the plan stops the
-connector first, then has a step that reads its offsets again, and `apply` goes on with a plan of what was found. That
-differs in the offsets that were found and their digests alone.
+A running connector moves on, so the offsets in its plan are stale before the review. The review covers the rest:
+topics, names, steps, and the offsets of a file to restore. So the plan stops the connector first, then has a step that
+reads its offsets again, and `apply` continues with a plan of these. It differs only in the offsets and their digests.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,7 +30,7 @@ Place = tuple[Side, str, str]
 """Side, topic and connector."""
 
 Found = Mapping[Place, Sequence[Entry]]
-"""What topics hold of connectors now."""
+"""The present records of topics for connectors."""
 
 
 def reading_again(plan: Plan) -> Plan | None:
@@ -49,7 +48,7 @@ def reading_again(plan: Plan) -> Plan | None:
 
 
 def is_read_again(plan: Plan) -> bool:
-    """Whether the plan's offsets are those that are found once its connectors are stopped."""
+    """True if the plan's offsets are read again once its connectors are stopped."""
     return any(isinstance(each.step, ReadAgain) for each in plan.steps)
 
 
@@ -61,9 +60,9 @@ def places_read(plan: Plan) -> tuple[Place, ...]:
 
 
 def with_found(plan: Plan, found: Found, as_of: int) -> Plan:
-    """The plan with what was found in the place of what was planned.
+    """The plan with the found offsets in place of the planned ones.
 
-    Raises Refused where both places differ, and where the offsets of a file do not fit what was found.
+    Raises Refused if both places differ, and if the offsets of a file do not fit the found ones.
     """
     merged: dict[Place, Merged] = {}
     steps: list[PlannedStep] = []
@@ -74,7 +73,8 @@ def with_found(plan: Plan, found: Found, as_of: int) -> Plan:
         if isinstance(step, WriteOffsets) and (move is not None or _is_in_place(step)):
             each = _restored(step, planned, found) if move is None else _merged(move, planned, found)
             merged[_place(step)] = each
-            # A restore that has nothing to write is done; a move has to keep what was read unchanged in any case.
+            # A restore without anything to write is done; a move must keep the offsets that it read unchanged in any
+            # case.
             is_written = each.writes or step.side is Side.TARGET
             steps += [_write(step, planned, move, found, each)] if is_written else []
         elif isinstance(step, VerifyOffsets) and _place(step) in merged:
@@ -118,7 +118,7 @@ def _rewritten_keys(wanted: Iterable[bytes], held: Sequence[Entry]) -> Iterator[
 
 
 def _new_differences(step: WriteOffsets, held: Sequence[Entry]) -> Iterator[str]:
-    """What speaks against an offset of the file now and did not when the plan was made, or was forced then."""
+    """Objections to an offset of the file that are new since the plan was made or forced."""
     now = {key.raw: records.committed.value for key, records in held if records.committed is not None}
     for write in step.records:
         if not list(_differences(step.connector, write.key, write.before, write.value)):
@@ -150,7 +150,7 @@ def _write(step: WriteOffsets, planned: PlannedStep, move: Move | None, found: F
 
 
 def _move(planned: PlannedStep) -> Move | None:
-    """Where a step copies offsets from; None for one that writes others."""
+    """The source of the offsets that a step copies; None for a step that writes others."""
     step = planned.step
     if not isinstance(step, WriteOffsets) or step.side is not Side.TARGET:
         return None
@@ -163,7 +163,7 @@ def _move(planned: PlannedStep) -> Move | None:
 
 
 def _is_in_place(step: WriteOffsets) -> bool:
-    """Whether the offsets of a file are written over those of the connector: a move writes to the target."""
+    """True if the offsets of a file overwrite the connector's: a move writes to the target."""
     return step.side is Side.SOURCE
 
 

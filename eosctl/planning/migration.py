@@ -97,7 +97,7 @@ SHOWN = 200
 
 
 class Merged(Struct, frozen=True):
-    """Records to write, the digest of the connector's offsets in the target afterwards, and what was found."""
+    """Records to write, the digest of the connector's offsets in the target afterwards, and the findings."""
 
     writes: tuple[OffsetsWrite, ...]
     after: str
@@ -111,7 +111,8 @@ Held = dict[bytes, list[KeyRecords]]
 def merge_offsets(
     move: Move, source: Iterable[Entry], target: Iterable[Entry], partitions: int, rule: MergeRule
 ) -> Merged:
-    """What brings the offsets of `source` into a target of so many partitions that holds `target` already."""
+    """The records that bring the offsets of `source` into a target with this many partitions that holds `target`
+    already."""
     held, wanted = _held(target), _held(source)
     findings: list[Finding] = []
     writes: list[OffsetsWrite] = []
@@ -275,7 +276,7 @@ def contradictions(request: MigrationRequest, facts: MigrationFacts) -> Iterator
 
 
 def contradiction(answer: Sequence[ConnectorOffset], entries: Iterable[Entry], *, nulls: bool = True) -> str | None:
-    """What the answer has otherwise than the topic, in words; None: nothing. nulls: a null answer is none.
+    """The first difference between the answer and the topic, in words, or None. nulls: a null answer is no difference.
 
     Without nulls every live offset that workers can find must be answered.
     """
@@ -351,7 +352,7 @@ def _plain(offset: SourceOffset) -> str:
     return json.dumps(exact, sort_keys=True, ensure_ascii=False)
 
 
-# What is worth knowing about a migration before it is applied, and what speaks against it.
+# Findings about a migration before it is applied, and the objections to it.
 
 
 def find_all(
@@ -443,7 +444,7 @@ def _unknown_targets(request: MigrationRequest, facts: MigrationFacts) -> Iterat
 
 
 def _existing_targets(request: MigrationRequest, facts: MigrationFacts) -> Iterator[Finding]:
-    """A new name that stands for a connector already: only its offsets become those of the old one."""
+    """A new name that already belongs to a connector: only its offsets are replaced by the old one's."""
     for move in request.moves:
         now = facts.connectors.get((request.new_side, move.new_name))
         if (move.renamed or request.elsewhere) and isinstance(now, ConnectorFacts) and now.state is not None:
@@ -462,9 +463,8 @@ def objections(
     needed: Iterable[ConnectorStopped | NoLiveOwner],
     findings: Iterable[Finding],
 ) -> Iterator[tuple[str, str]]:
-    """Why nothing may be written, each with what to do about it. needed are connectors that have to be stopped, and IDs
-    that no other client may have.
-    """
+    """Why nothing may be written, each with the remedy. needed are connectors to stop, and IDs that no other client
+    may have."""
     plan_facts = PlanFacts(connectors=facts.connectors, live_owners=facts.live_owners)
     for precondition in needed:
         reason = precondition.violation(plan_facts)
@@ -554,9 +554,9 @@ def _missing_configs(request: MigrationRequest, facts: MigrationFacts) -> Iterat
 
 
 def unused_ids(request: MigrationRequest, facts: MigrationFacts) -> tuple[NoLiveOwner, ...]:
-    """For each side the IDs that a move fences, and those of task 0 that it writes offsets with.
+    """For each side the IDs that a move fences, and the IDs of task 0 with which it writes offsets.
 
-    Connectors that move are STOPPED in their own group by other preconditions, unless the new group's are not known.
+    Other preconditions stop moving connectors in their own group, unless the new group's connectors are unknown.
     """
     if request.force:
         return ()
@@ -617,7 +617,7 @@ class _Planner:
         return merge_offsets(move, self._source(move), self._target(move), self._partitions(move), self._request.merge)
 
     def is_empty(self, move: Move) -> bool:
-        """Whether the source topic holds nothing of the connector."""
+        """True if the source topic holds nothing of the connector."""
         return not any(records.committed is not None for _, records in self._source(move))
 
     def _exists(self, side: Side, connector: str) -> bool:
@@ -625,7 +625,7 @@ class _Planner:
         return isinstance(now, ConnectorFacts) and now.state is not None
 
     def stopped(self) -> tuple[ConnectorStopped, ...]:
-        """The connectors that have to be stopped; those of a Connect cluster that cannot be seen are left out."""
+        """The connectors to stop; those of an invisible Connect cluster are left out."""
         wanted = [ConnectorStopped(Side.SOURCE, move.connector) for move in self._request.moves]
         side = self._request.new_side
         wanted += [

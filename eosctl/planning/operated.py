@@ -73,7 +73,7 @@ def _new_connectors(plan: Plan) -> Names:
 
 
 def objections(plan: Plan, operated: OperatedConnectors) -> Iterator[tuple[str, str]]:
-    """What of a plan the operator would revert, or cannot do, each with what to do about it."""
+    """The parts of a plan that the operator would revert, or cannot do, each with the remedy."""
     new = _new_connectors(plan)
     for each in plan.steps:
         step = each.step
@@ -101,7 +101,7 @@ def _known(step: OverRest, new: Names) -> str:
 
 
 def _objection(step: OverRest, known: str, operated: OperatedConnectors) -> Iterator[tuple[str, str]]:
-    """Why this step cannot be done; known is the name under which the connector has its resource now."""
+    """Why this step cannot be done; known is the connector's present resource name."""
     name = step.connector
     moved = step.side is Side.TARGET
     if isinstance(step, CreateConnector | DeleteConnector):
@@ -203,7 +203,7 @@ def _await(
 
 
 def in_terms_of_resources(plan: Plan) -> Plan:
-    """The plan; what it leaves to people is said in terms of resources where a connector has an operator."""
+    """The plan, with the steps for people in terms of resources if a connector has an operator."""
     operated = plan.operated
     return plan if operated is None else replace(plan, steps=tuple(_worded(each, operated) for each in plan.steps))
 
@@ -215,7 +215,7 @@ def _worded(planned: PlannedStep, operated: OperatedConnectors) -> PlannedStep:
     return replace(planned, step=ManualStep(step.by_resource))
 
 
-# What plans leave to people: over REST, and in terms of its resource where an operator runs the connector.
+# Steps that plans leave to people: over REST, or in terms of its resource if an operator runs the connector.
 
 
 def resumed_by_hand(what: str, connector: str, why: str = "", *, known_as: str | None = None) -> ManualStep:

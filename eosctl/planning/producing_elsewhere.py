@@ -25,7 +25,7 @@ SETTING = "producer.override.bootstrap.servers"
 
 
 def find_clusters(request: MigrationRequest, facts: MigrationFacts) -> Iterator[Finding]:
-    """What is wrong, or not known, about the clusters that each move reads and writes."""
+    """Wrong or unknown facts about the clusters that each move reads and writes."""
     for move in request.moves:
         producer = facts.clusters.producers.get(move.connector)
         if isinstance(producer, Skipped):
@@ -49,7 +49,7 @@ def _among_the_workers(move: Move, facts: MigrationFacts) -> Iterator[Finding]:
                 "give the brokers of the workers' cluster with -b; for a deleted connector that produced to "
                 "another cluster, also give --offsets-topic"
             ),
-            # Where one that was deleted produced to is not known any more: the user says it with -b and the topic.
+            # The producer's cluster of a deleted connector is unknown: the user names it with -b and the topic.
             severity=Severity.WARNING if gone and move.named else Severity.ERROR,
         )
 

@@ -123,7 +123,7 @@ def objections_to(
     entries: Mapping[str, Sequence[Entry]],
     wanted: Mapping[bytes, bytes | None],
 ) -> Iterator[tuple[str, str]]:
-    """Why it must not be created, each with what to do. entries are by topic, wanted the values by raw key."""
+    """Why it must not be created, each with the remedy. entries are by topic, wanted the values by raw key."""
     now = facts.connectors[Side.SOURCE, new.name]
     if isinstance(now, Skipped):
         yield f"whether connector {new.name} exists is unknown: {now.reason}", "ask a worker: --connect-url"
@@ -158,7 +158,7 @@ def objections_to(
 
 
 def _left(held: Iterable[Entry], wanted: Mapping[bytes, bytes | None]) -> int:
-    """How many live source partitions there are otherwise than wanted."""
+    """The number of live source partitions that differ from the wanted ones."""
     live = {key.raw: records.committed.value for key, records in held if records.committed is not None}
     return sum(1 for raw, value in live.items() if value is not None and wanted.get(raw) != value)
 
@@ -191,7 +191,7 @@ NOTHING: Final = "nothing: the source has what follows"
 
 
 def find_positions(connector: str, offsets: Iterable[ConnectorOffset], source: SourceRead | None) -> Iterator[Finding]:
-    """What there is to say of each offset whose kind of source is known."""
+    """The findings about each offset of a known kind of source."""
     said: set[str] = set()
     for each in offsets:
         reader = None if each.offset is None else position_reader(each.partition, each.offset)
@@ -220,9 +220,9 @@ def _held_against(connector: str, each: ConnectorOffset, source: SourceRead) -> 
 def find_differences(
     connector: str, partition: SourcePartition, before: SourceOffset, after: SourceOffset, *, force: bool
 ) -> Iterator[Finding]:
-    """What is odd about an offset that takes the place of another one of the same source partition.
+    """Suspicious differences between an offset and its replacement for the same source partition.
 
-    force: the user wants it as it is.
+    force: the user wants it nevertheless.
     """
     place = json.dumps(dict(partition), ensure_ascii=False)
     if (odd := _shape(partition, before, after)) is not None:
@@ -237,7 +237,7 @@ def find_differences(
 
 
 def _shape(partition: SourcePartition, before: SourceOffset, after: SourceOffset) -> tuple[str, bool] | None:
-    """What is unlike before, and whether the connector needs that; None where nothing is.
+    """The difference in form, and whether the connector needs the missing part; None without a difference.
 
     Of an unknown kind of source all members are needed.
     """
@@ -262,7 +262,7 @@ def _typed(value: object) -> str:
 
 
 def unknown_source(source: SourceRead | None) -> Iterator[tuple[str, str]]:
-    """Why that is not known, with what to do."""
+    """Why the source's state is unknown, with the remedy."""
     reason = None if source is None else source.unknown
     if reason is not None:
         yield (
@@ -276,13 +276,12 @@ CREATING_KIND: Final = "offsets.create-connector"
 
 
 class RestoreRequest(Struct, frozen=True):
-    """The offsets that the connector must have. topics are its stores, the one written last at the end.
+    """The offsets that the connector must have. topics are its stores, the last one is written last.
 
-    own_topic says that the last of them is the connector's, named that the user named it; force is as with a move.
-    new: the connector is created with the plan.
-    create_keys: source partitions that no key stands for are to be written, with their members as in the file where
-    the connector's order is not known.
-    kept: the plan is for later. A connector that runs moves on until then, so every offset of the file is written.
+    own_topic: the last one is connector-specific. named: the user named it. force is as with a move. new: the plan
+    creates the connector. create_keys: also write source partitions without a key, with their members as in the file if
+    the connector's order is unknown. kept: the plan is for later. A running connector moves on until then, so every
+    offset of the file is written.
     """
 
     connector: str
@@ -406,7 +405,7 @@ class _Planner:
             self.findings.append(finding)
 
     def differences(self) -> Iterator[Finding]:
-        """What is odd about offsets that take the place of others; what the connector's own topic has counts first."""
+        """Suspicious differences of offsets that replace others; the connector's own topic counts first."""
         for raw, value in self._wanted.items():
             key, after = decode_offsets_key(raw), decode_offsets_value(value)
             held = (
@@ -417,7 +416,7 @@ class _Planner:
             before = next((each for each in held if isinstance(each, Mapping)), None)
             if before is not None and isinstance(after, Mapping) and isinstance(key, OffsetKey):
                 connector = self._request.connector
-                # What a connector of that name left behind is written over only where the user says so.
+                # Leftovers of a former connector of that name are overwritten only if the user agrees.
                 force = self._request.force or self._request.new is not None
                 yield from find_differences(connector, key.partition or {}, before, after, force=force)
 
@@ -462,7 +461,7 @@ class _Planner:
             )
 
     def objections(self) -> Iterator[tuple[str, str]]:
-        """Why nothing may be written, each with what to do."""
+        """Why nothing may be written, each with the remedy."""
         # One that is to be created has no tasks to stop: where it exists, that is the objection.
         reason = self._not_stopped() if self._request.new is None else None
         if reason is not None and not (self._request.stop and isinstance(self._now, ConnectorFacts)):
@@ -482,7 +481,7 @@ class _Planner:
                 yield objection, "an offsets topic has to exist and to be compact"
 
     def _is_made(self, topic: str) -> bool:
-        """Whether the plan creates the topic: the own one of a connector that it creates."""
+        """True if the plan creates the topic: the own one of a connector that it creates."""
         return self._request.new is not None and self._request.own_topic and topic == self._request.topics[-1]
 
     @property
@@ -591,7 +590,7 @@ def _value(entries: Iterable[Entry], raw: bytes, partition: int) -> bytes | None
 
 
 def _hidden(entries: Iterable[Entry], raw: bytes, partition: int) -> bool:
-    """Whether readers of uncommitted records find another value there, of a transaction that was not committed."""
+    """True if read_uncommitted readers find another value there, of an uncommitted transaction."""
     return any(
         key.raw == raw and records.topic_partition.partition == partition and records.last is not records.committed
         for key, records in entries

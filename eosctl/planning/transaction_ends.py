@@ -125,7 +125,7 @@ def _at_work(request: CommitRequest, facts: CommitFacts) -> Iterator[str]:
 def _ended(
     name: str, producer: ProducerIdAndEpoch, described: TransactionDescription, logged: TransactionLogValue | None
 ) -> str:
-    """What became of the producer's transaction, where the ID's last one is certainly its own."""
+    """The end of the producer's transaction, if the ID's last one is certainly its own."""
     state, at = described.state, "" if logged is None else f" since {rfc3339(logged.last_update_ms)}"
     holder = f"{name} is {state.value} as {described.producer}{at}"
     last = f"the last transaction of producer {producer} is"
@@ -140,10 +140,10 @@ def _ended(
 
 
 def _is_last_of(producer: ProducerIdAndEpoch, described: TransactionDescription, logged: TransactionLogValue) -> bool:
-    """Whether the ID's last transaction was certainly this producer's.
+    """True if the ID's last transaction was certainly this producer's.
 
-    Up to transaction.version 1 the ID keeps the epoch of the transaction; an abort by the coordinator raises it, but an
-    ID that was initialised again has that epoch too. From 2 on each end raises it; what follows epoch 32766 is 0 of the
+    Up to transaction.version 1 the ID keeps the epoch of the transaction. An abort by the coordinator raises it, but an
+    ID that was initialized again has that epoch too. From 2 on each end raises it; epoch 32766 is followed by 0 of the
     next producer ID, and the log has the previous one (KIP-890).
     """
     held = described.producer

@@ -51,7 +51,7 @@ S = TypeVar("S", bound=Step)
 
 
 def undo_plan(plan: Plan) -> Plan:
-    """What leads back from where `plan` leads to; undoing that leads forth again."""
+    """The way back from the result of `plan`; undoing it leads forward again."""
     steps = (
         *(PlannedStep(StopConnector(step.side, step.connector), kept) for step, kept in _of(plan, ResumeConnector)),
         *_stopped_again(plan),

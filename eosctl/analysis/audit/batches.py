@@ -56,7 +56,7 @@ class Header(Protocol):
 
     @property
     def record_count(self) -> int:
-        """How many records are left in it."""
+        """The number of records left in it."""
 
     @property
     def is_transactional(self) -> bool:
@@ -84,7 +84,7 @@ class Marker(Protocol):
 
 
 Decode = Callable[[bytes], object]
-"""JSON bytes to a value; raises ValueError for what is none."""
+"""JSON bytes to a value; raises ValueError for bytes that are no JSON."""
 
 Entries = Iterable[Entry]
 
@@ -134,7 +134,7 @@ _ADVANCES: Final = {
 
 
 def compare_offsets(before: object, after: object, key: bytes | None, decode: Decode) -> Advance:
-    """How `after` relates to `before`, both decoded values of one raw key; UNCLEAR where one is no object."""
+    """The order of `after` relative to `before`, both decoded values of one raw key; UNCLEAR if one is no object."""
     if type(before) is not dict or type(after) is not dict:
         return Advance.UNCLEAR
     kind = debezium_reader(after)
@@ -156,7 +156,7 @@ def compare_offsets(before: object, after: object, key: bytes | None, decode: De
 
 
 def is_back(change: Change, key: bytes | None, decode: Decode) -> bool:
-    """Whether the later write is a setback; never from or to a tombstone, nor where a value cannot be decoded."""
+    """True if the later write is a setback; never from or to a tombstone, nor if a value cannot be decoded."""
     before, after = change.before.value, change.after.value
     if before is None or after is None or before == after:
         return False

@@ -1,12 +1,12 @@
 """From the summaries to the report: findings, and a verdict per connector.
 
-1. broken: something was found that exactly-once rules out, with its place.
+1. broken: a finding with its place that exactly-once rules out.
 2. cannot-tell: nothing of that kind, but evidence is missing (unreadable, deleted, unclear), or the connector never
    committed offsets in a transaction, so that exactly-once was not in force.
 3. altered: neither, and source offsets were changed while the connector was stopped, so that its topics have repeated
-   or missing records. Kafka kept its promise, and readers have to know.
-4. held: otherwise, even if others write to its topics. Compacted and expired records cannot be judged: the
-   verdict says from when on it holds.
+   or missing records. Kafka kept its promise, but readers must know.
+4. held: otherwise, even if other producers write to its topics. Compacted and expired records cannot be judged: the
+   verdict names the time from which it holds.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,11 +1,11 @@
-"""Findings of events that are not whole, and what a verdict covers.
+"""Findings of incomplete events, and the coverage of a verdict.
 
-1. An event whose closing record is missing is not whole once its producer has gone on: a later committed record of it
-   lies in the same partition, or one that is younger by SLACK_MS in another.
-2. Connectors write an event's records one behind the other. So one that a stop or a crash has cut is the last one of
-   its session. Where one is missing in the middle of a session, or several in one, something between the connector and
-   the topic left records out: a transformation, a setting, a tolerated error.
-3. What compaction removed, or retention deleted, may be the missing record: only younger events are judged.
+1. An event whose closing record is missing is incomplete once its producer has continued: a later committed record of
+   it lies in the same partition, or one that is younger by SLACK_MS in another.
+2. Connectors write an event's records one after the other. So an event that a stop or a crash has cut is the last one
+   of its session. If an event in the middle of a session is incomplete, or several in one session, something between
+   the connector and the topic left records out: a transformation, a setting, a tolerated error.
+3. Compaction or retention may have removed the missing record: only younger events are judged.
 4. A deletion needs a tombstone where the topic's other deletions have one. Where one in the middle of a session has
    none, tombstones are off, or were.
 """
@@ -35,7 +35,7 @@ NO_GRAMMAR: Final = (
 
 
 class VerdictCoverage(NamedTuple):
-    """What a verdict rests on, and what it says nothing of, in words."""
+    """The basis of a verdict, and the subjects that it excludes, in words."""
 
     covers: tuple[str, ...]
     not_covered: tuple[str, ...]
@@ -103,7 +103,7 @@ def _finding(topic: AuditedTopic, places: Sequence[dict[str, object]], words: st
 
 
 class _Judgement:
-    """What the whole audit shows of each topic and producer."""
+    """The whole audit's view of each topic and producer."""
 
     def __init__(self, evidence: AuditSummaries) -> None:
         self._evidence = evidence
@@ -128,7 +128,7 @@ class _Judgement:
         return cut, [each for each in gone_on if each not in set(cut)]
 
     def unjudged(self, topic: AuditedTopic) -> str | None:
-        """Why no event of the topic is judged; None if all that are young enough are."""
+        """Why no event of the topic is judged; None if all sufficiently young ones are."""
         counts = self._counts.get(topic.name)
         unreadable = sum(each.unreadable for each in self._all_writers(topic.name))
         if topic.kept_back:
@@ -144,7 +144,8 @@ class _Judgement:
         return None
 
     def bare_deletions(self, topic: AuditedTopic, cut: Sequence[OpenEvent]) -> Iterator[dict[str, object]]:
-        """Deletions that a stop has cut from their tombstones (rule 4); those of half changes are reported as such."""
+        """Deletions that a stop has cut from their tombstones (rule 4); those of half changes are reported as half
+        changes."""
         known = {(each.topic, each.partition, each.offset) for each in cut}
         writers = self._all_writers(topic.name)
         followed = [(each, deletion) for each in writers for deletion in each.followed]

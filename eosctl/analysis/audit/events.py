@@ -30,7 +30,8 @@ from eosctl.model.events import (
 from eosctl.model.names import TopicPartition
 
 MOST_FOLLOWED: Final = 1_000
-"""Deletions without tombstones that are kept where no deletion has one: from then on there are none by intention."""
+"""The most deletions without tombstones to keep in a topic without tombstones: beyond this number their absence is
+intended."""
 
 
 class _Writer:
@@ -56,7 +57,7 @@ class EventScan:
         self.items: list[EventItem] = []
 
     def needs_records(self, header: Header) -> bool:
-        """Whether the records of the batch are needed even if none of the grammar's words is in them."""
+        """True if the records of the batch are needed although they hold none of the grammar's words."""
         writer = self._writers.get(header.producer_id)
         return writer is None or writer.unfinished is not None
 
@@ -118,7 +119,7 @@ def _digest(key: bytes | None) -> bytes:
 
 
 def _finish(writer: _Writer, deletion: Deletion, following: FirstRecord) -> None:
-    """What follows a deletion decides on it; where it is written once more, what follows that."""
+    """The record after a deletion decides on it; a repeated deletion is decided by the record after the repetition."""
     writer.unfinished = None
     if following.deletion_of == deletion.key:
         return
@@ -246,7 +247,7 @@ def _closings(places: Items) -> dict[Name, list[_Placed]]:
 
 
 def _left(kept: Iterable[_Placed], settled: Items) -> dict[TopicPartition, tuple[EventItem, ...]]:
-    """What is kept, with the last time that each key of an event came back."""
+    """The items to keep, with the last time that each key of an event came back."""
     left: dict[TopicPartition, list[EventItem]] = {}
     for each in kept:
         left.setdefault(each.place, []).append(each.item)
@@ -306,7 +307,7 @@ def _goes_on(event: EventItem, item: EventItem) -> bool:
 
 
 def _matched(opened: Sequence[_Placed], closed: Sequence[_Placed]) -> tuple[Counter[str], list[_Placed], list[_Placed]]:
-    """How many events are whole by topic, those that are not, and closing records that are left (rules 1 and 3)."""
+    """The number of complete events by topic, the incomplete ones, and the unused closing records (rules 1 and 3)."""
     whole: Counter[str] = Counter()
     mine, theirs = sorted(opened), sorted(closed)
     for same_topic in (True, False):

@@ -68,9 +68,9 @@ ALTERED: Final = frozenset({audit.OFFSETS_ALTERED})
 
 
 class FindingTemplate(NamedTuple):
-    """How a kind is reported by an audit: {n} is how often; {s}, {is}, {was} follow from it.
+    """The words of a kind in an audit: {n} is the count; {s}, {is}, {was} follow from it.
 
-    cure and severity are those of the kind unless an audit has others.
+    cure and severity are the kind's unless the template has its own.
     """
 
     kind: FindingKind
@@ -234,9 +234,9 @@ class ProducerSession(NamedTuple):
 
 
 class AuditSummaries(Struct, frozen=True, dict=True):
-    """Everything that was read, summarised. whole_since: offsets topics are complete from then on (None: not known).
+    """Everything that was read, summarized. whole_since: offsets topics are complete from then on (None: unknown).
 
-    changes are those of source offsets while their connector was stopped.
+    changes are changes of source offsets while their connector was stopped.
     """
 
     plan: AuditPlan
@@ -335,7 +335,7 @@ class AuditSummaries(Struct, frozen=True, dict=True):
             )
 
     def _clock_went_back(self, connector: str) -> int:
-        """The most ms by which a record of the connector is older than one before it; 0 if it was never stopped.
+        """The most ms by which a record of the connector is older than the previous one; 0 if it was never stopped.
 
         Times of the config topic and of offsets topics show what was written while it was stopped.
         """
@@ -394,7 +394,7 @@ def key_findings(evidence: AuditSummaries) -> Iterator[Finding]:
 
 
 REPEATED: Final = "inform the readers of its topics; `data` of the finding has the records of both times"
-"""What to do where records were repeated and none was left out, which could be read still."""
+"""What to do if records were repeated and no readable record was left out."""
 
 
 def change_findings(evidence: AuditSummaries) -> Iterator[Finding]:
@@ -524,12 +524,12 @@ def config_findings(evidence: AuditSummaries) -> Iterator[Finding]:
 
 
 def unfenced_findings(evidence: AuditSummaries) -> Iterator[Finding]:
-    """Producers that began after a commit, where no fencing round kept out the ones before it.
+    """Producers that began after a commit without a fencing round that excluded the earlier ones.
 
     A worker with exactly-once support enabled starts a task only after the leader wrote a task-count record for the
-    last commit. A task of the time before may write until that round is over, and what shows its beginning is its first
-    write: where the round came later, only writes behind it are evidence. Timestamps are those of two writers, so
-    SLACK_MS must lie between.
+    last commit. An earlier task may write until that round is over, and only its first write shows its beginning. If
+    the round came later, only writes after it are evidence. Timestamps are those of two writers, so SLACK_MS must lie
+    between.
     """
     histories = {each.connector: each for each in evidence.config.connectors if each.fenced_ever}
     last_writes = _last_writes(evidence)
@@ -583,7 +583,8 @@ def removed_findings(evidence: AuditSummaries) -> Iterator[Finding]:
 
 
 def orphan_findings(evidence: AuditSummaries) -> Iterator[Finding]:
-    """Offsets of connectors that do not exist here: deleted ones, or those of another group that shares the topic."""
+    """Offsets of connectors that do not exist here: deleted ones, or connectors of another group that shares the
+    topic."""
     if evidence.known is None:
         return
     requested = evidence.connectors() if evidence.plan.selected or evidence.is_partial else None
@@ -657,10 +658,10 @@ def _gaps(log: PartitionLog, evidence: AuditSummaries) -> Iterator[Finding]:
 
 
 def _expired_output(log: PartitionLog, start: int, named: list[str], evidence: AuditSummaries) -> Finding:
-    """Retention deletes whole segments, in time. DeleteRecords cuts inside a batch, too, or what is younger than that;
-    the latter does a retention as well that was shorter for a while.
+    """Retention deletes whole segments, in time. DeleteRecords also cuts inside a batch, or deletes younger records; so
+    does retention that was shorter for a while.
 
-    Of what is gone and was committed with offsets, these show the time.
+    The deleted records that were committed with offsets show the time.
     """
     kept = evidence.topics[log.topic].retention_ms
     since = None if kept is None else -1 if kept < 0 else evidence.plan.as_of - kept

@@ -11,9 +11,10 @@
    heartbeats and checkpoints are always 0, some connectors give many records one offset).
 6. A plain write after the key's first transactional one. Not in the worker's topic beside a connector's own one: there
    the worker writes a plain copy of every offset (see `store_changes`); those are no setbacks either.
-7. A producer that came back within its session after another one had written: a zombie. What came back with another
-   epoch is one only if no session began with an epoch in between (see `sessions`). None is who only went on after a
-   plain write or a setback of another producer, reported separately: none took its source partition over.
+7. A producer that came back within its session after another one had written: a zombie. A producer with another epoch
+   is one only if no session began with an epoch in between (see `sessions`). A producer that only continued after
+   another one's plain write or setback (reported separately) is no zombie: no other task took its source partition
+   over.
 8. No write is a setback against a plain one that rule 6 reports: plain writes do not distinguish two tasks that ran at
    once, of which the one writes an older offset behind the other's. Nor do they show who altered an offset meanwhile.
 9. Writes of the same key in another partition of the topic are held against it, too (see `misplaced_keys`).
@@ -308,7 +309,7 @@ NOTHING_WRONG: Final = Judged((), (), ())
 
 
 class KeyJudgementInputs(NamedTuple):
-    """What keys are judged by: own_topics are offsets topics that are not the worker's, sessions all producers'."""
+    """The inputs for judging keys: own_topics are connector-specific offsets topics, sessions all producers'."""
 
     own_topics: AbstractSet[str]
     sessions: Sessions
@@ -397,7 +398,7 @@ def _is_other_session(change: Change, sessions: Sessions) -> bool:
 
 
 class _OfOne:
-    """Events within one partition; stores are those of the same raw key, where it has several."""
+    """Events within one partition; stores are the stores of the same raw key, if it has several."""
 
     def __init__(self, key: ReadKey, placed: Placed, stores: KeyStores | None, inputs: KeyJudgementInputs) -> None:
         self._key, self._place, self._state = key, placed.place, placed.state
@@ -418,7 +419,7 @@ class _OfOne:
                 yield change
 
     def setbacks_without_place(self) -> int:
-        """Setbacks beyond those whose places are kept; plain ones only if rule 8 holds for all."""
+        """Setbacks beyond those with a kept place; plain ones only if rule 8 holds for all."""
         plain = self._state.plain_setbacks if self._state.first_transactional is None else Regressions()
         return sum(each.total - len(each.places) for each in (self._state.setbacks, plain))
 
@@ -457,7 +458,7 @@ class _OfOne:
             yield self._trouble(KeyAnomalyKind.ZOMBIE, last, before, after)
 
     def plain_writes(self) -> tuple[int, tuple[KeyAnomaly, ...]]:
-        """How many there were after the first one in a transaction, and the first of them."""
+        """The number of plain writes after the first transactional one, and the first of them."""
         first, began, count = self._state.first_plain_after, self._state.first_transactional, self._state.plain_after
         if first is not None and self._stores is not None:
             runs = self._stores.plain_after(self._place)
@@ -650,11 +651,12 @@ def _add_connector(each: Sequence[ConnectorKeys]) -> ConnectorKeys:
 
 Data = tuple[OutputPart, ...]
 HEARTBEATS: Final = "__debezium-heartbeat."
-"""How the names of Debezium's heartbeat topics begin, unless topic.heartbeat.prefix says otherwise."""
+"""The prefix of Debezium's heartbeat topics, unless topic.heartbeat.prefix sets another."""
 
 
 class Circumstances(NamedTuple):
-    """What a suspicion is resolved by: data of transactions, connectors by producer ID, and connectors' histories."""
+    """The facts that resolve a suspicion: data of transactions, connectors by producer ID, and connectors'
+    histories."""
 
     committed: Mapping[OffsetsWrite, Data]
     owners: Mapping[int, tuple[str, ...]]

@@ -1,4 +1,5 @@
-"""The fold over the committed records of an offsets topic partition: one state a key, whatever the number of records.
+"""The fold over the committed records of an offsets topic partition: one state for each key, regardless of the number
+of records.
 
 1. The raw bytes of a key are its identity. Aborted records never get here.
 2. A write after which a number is lower and none is higher than in the write before it is a setback.
@@ -219,7 +220,7 @@ def first_returns(returns: Iterable[ReturnedProducer]) -> tuple[ReturnedProducer
 
 
 def merge_all(into: dict[bytes | None, KeyState], states: Mapping[bytes | None, KeyState], decode: Decode) -> None:
-    """Put the states of a later range into those of the ranges before it."""
+    """Merges the states of a later range into the states of the earlier ranges."""
     for key, state in states.items():
         known = into.get(key)
         into[key] = state if known is None else merge_keys(known, state, decode)
@@ -261,9 +262,9 @@ class PlainShapes:
         self._known: dict[bytes, bytes | None] = {}
 
     def of(self, value: bytes) -> bytes | None:
-        """The shape of a value; None where values of that shape may not be compared by their bytes.
+        """The shape of a value; None if values of that shape cannot be compared by their bytes.
 
-        It is the same object for each of them: one that every record is held against stays in the processor's cache.
+        Equal shapes are one object: the one compared with every record stays in the processor's cache.
         """
         shape = value.translate(ONES)
         if shape in self._known:
@@ -284,9 +285,9 @@ def none_tracked(_: Key) -> bool:
 
 
 class _Last:
-    """Facts of a key's last record that the next one needs; a class of its own keeps them together in memory.
+    """Facts of a key's last record that the next one needs; a separate class keeps them together in memory.
 
-    shape is that of the last value if it is plain; follower is the key that was written next, the last time.
+    shape is the last value's if it is plain; follower is the key that was written next, the last time.
     """
 
     __slots__ = ("entry", "follower", "key", "records", "shape", "value", "writer")
@@ -302,8 +303,8 @@ class _Last:
 class _Slot(_Last):
     """One key while its range is read.
 
-    fields are those of `decoded`, the last value that was decoded. runs are those that ended (None: not tracked), run
-    is the first write of the one that goes on, ahead the records before.
+    fields are those of `decoded`, the last decoded value. runs are the ended ones (None: not tracked). run is the first
+    write of the current one, ahead the records before.
     """
 
     __slots__ = (
@@ -537,7 +538,7 @@ def _keep(places: list[Change], slot: _Slot, entry: Entry, writer: BatchWriter) 
 
 
 def _first_write(entry: Entry, writer: BatchWriter) -> list[int]:
-    """What a KeyWriter says of a producer, with its last offset and epoch at the end."""
+    """The fields of a KeyWriter for a producer, with its last offset and epoch at the end."""
     return [entry.offset, entry.timestamp, writer.producer_epoch, entry.offset, writer.producer_epoch]
 
 

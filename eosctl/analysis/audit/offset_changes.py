@@ -75,8 +75,8 @@ class KeyWrite(NamedTuple):
 class ChangeInputs(NamedTuple):
     """Inputs of the judgement of one connector's writes.
 
-    altering are the sessions, as producer ID and epoch, that began while it was stopped. data gives what the
-    transaction of a write wrote beside it (None: not known). whole: no write is missing before the first one.
+    altering are the sessions, as producer ID and epoch, that began while it was stopped. data is the data in the
+    transaction of a write (None: unknown). whole: no write is missing before the first one.
     """
 
     history: ConnectorHistory
@@ -122,10 +122,10 @@ class _Span(NamedTuple):
 
 
 class _Stop:
-    """Known changes during one stop, with the coverage of each write of both counts (rule 3).
+    """Known changes during one stop, with the coverage of each write by both counts (rule 3).
 
-    known: whether anything is known of the number; before_known: whether the count by the passes before is one; obeyed:
-    whether the source begins where the offset says (rule 6).
+    known: the number is known in part at least. before_known: the count by the previous passes is usable. obeyed: the
+    source begins where the offset says (rule 6).
     """
 
     def __init__(self) -> None:
@@ -170,7 +170,7 @@ class _Order:
         return isinstance(fields, dict) and debezium_reader(fields) is not None
 
     def between(self, low: Position, high: Position) -> RecordCount:
-        """How many records lie between two positions at most: known of offsets of a Kafka topic (rule 4)."""
+        """The most records between two positions: known for offsets of a Kafka topic (rule 4)."""
         was, now = (None if each is None else self._fields(each) for each in (low, high))
         match was, now:
             case {"offset": int(first)}, {"offset": int(last)} if _is_kafka(self._raw):
@@ -191,7 +191,7 @@ def _is_kafka(raw: bytes | None) -> bool:
 def offset_changes(
     connector: str, writes: Mapping[bytes | None, Sequence[KeyWrite]], inputs: ChangeInputs
 ) -> tuple[OffsetsChange, ...]:
-    """Effects of changed offsets of one connector, stop by stop; writes are those of each key, in order."""
+    """Effects of changed offsets of one connector, stop by stop; writes are each key's, in order."""
     stops: dict[int, _Stop] = {}
     for raw, mine in writes.items():
         _Key(raw, inputs, stops).judge(mine)
@@ -262,7 +262,7 @@ class _Key:
     def _follow(
         self, stop: _Stop, now: _Pass, before: Sequence[_Pass], spans: Sequence[_Span]
     ) -> tuple[Position, Position] | None:
-        """Adds what this pass repeats to the stop, and returns what it leaves out."""
+        """Adds this pass's repeats to the stop, and returns the range that it leaves out."""
         if not self._inputs.whole and not spans:
             stop.known = False
         if not spans:
@@ -440,7 +440,7 @@ def _both(one: RecordCount, other: RecordCount) -> RecordCount:
 def add_earlier_changes(now: Sequence[OffsetsChange], earlier: Iterable[OffsetsChange]) -> tuple[OffsetsChange, ...]:
     """Present changes, and those of earlier runs that compaction or retention has removed since.
 
-    A harmless one that is not seen any more came to nothing: the offset was changed once more.
+    A harmless one that has disappeared had no effect: the offset was changed again.
     """
     found = {_place(each): each for each in now}
     for each in earlier:

@@ -54,7 +54,7 @@ class Owners(NamedTuple):
     others: frozenset[int] = frozenset()
 
     def of(self, kind: AnomalyKind, producer_id: int, topic: str) -> tuple[str, ...]:
-        """The connectors of the producer; for data without offsets, those of the topic."""
+        """The connectors of the producer; for data without offsets, the connectors of the topic."""
         users = self.topics.get(topic, ()) if kind in _OF_TOPIC else ()
         return self.producers.get(producer_id) or users
 

@@ -1,9 +1,9 @@
-"""One range, read once: every fold that its topic's role asks for, fed from the same batches.
+"""One range, read once: every fold that its topic's role needs, fed from the same batches.
 
 1. A batch belongs to the range in which its last offset lies, so a batch is never cut; the source sees to that.
 2. Of an output topic the headers are enough. Of an offsets topic the committed records are decoded; records below the
    offset where the audit begins are left out. Of the config topic the records are kept as they are.
-3. A tail range, behind the last stable offset, is read for headers only: what will be committed of it is open.
+3. A tail range, behind the last stable offset, is read for headers only: its transactions are still undecided.
 """
 
 from collections import Counter
@@ -277,7 +277,7 @@ def join_data(before: TransactionItem, after: TransactionItem) -> TransactionIte
 
 
 def extend_items(items: list[TransactionItem], later: Sequence[TransactionItem]) -> None:
-    """Put the items of a later range behind those of the ranges before it."""
+    """Appends the items of a later range to the items of the earlier ranges."""
     if items and later and continues(items[-1], later[0]):
         items[-1] = join_data(items[-1], later[0])
         later = later[1:]

@@ -1,13 +1,12 @@
 """Producer sessions: where a producer ID began again, by the epochs of its batches and markers in all partitions.
 
-1. InitProducerId raises the epoch. Under transaction.version 0 and 1 nothing else does that goes on with the producer:
-   each epoch is a session.
+1. InitProducerId raises the epoch. Under transaction.version 0 and 1 nothing else raises it: each epoch is a session.
 2. Under version 2 (KIP-890) every commit raises it: its marker has the epoch of its data plus one, and the producer
-   goes on with that. So an epoch that a commit raised to, in any partition, is none that begins a session.
+   goes on with that. So an epoch to which a commit in any partition raised it begins no session.
 3. A marker that aborts may be InitProducerId's own, for a transaction that was left open: its epoch proves nothing.
 4. A partition sees some of a producer's transactions only. What looks like a beginning there is one if no partition
    has a commit that raised the epoch to it.
-5. A range knows nothing of what lies before it; the merge compares its first data with what the range before left.
+5. A range knows nothing of earlier ones; the merge compares its first data with the end of the previous range.
 """
 
 from bisect import bisect_right
@@ -49,7 +48,7 @@ class SessionScan:
         self._producers: dict[int, _Producer] = {}
 
     def writer(self, header: Header) -> BatchWriter:
-        """Who wrote a data batch: the same object as long as it is the same."""
+        """The writer of a data batch: the same object as long as it is the same writer."""
         producer_id, epoch, transactional = header.producer_id, header.producer_epoch, header.is_transactional
         producer = self._producer(producer_id)
         if producer.first_epoch is None:
@@ -178,7 +177,7 @@ def raised_epochs(producers: Iterable[ProducerState]) -> Mapping[int, Intervals]
 
 
 def beginnings(producer: ProducerState, raised: Mapping[int, Intervals]) -> Iterator[SessionStart]:
-    """Where sessions began, as far as this partition shows them: its first data counts, too (rule 4)."""
+    """The beginnings of sessions that this partition shows, including its first data (rule 4)."""
     known = raised.get(producer.producer_id, ())
     starts = producer.starts
     if producer.first_epoch is not None:

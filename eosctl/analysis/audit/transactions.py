@@ -110,7 +110,7 @@ def _part(
 
 
 def raises_epochs(parts: Iterable[TransactionPart]) -> bool | None:
-    """Whether the producer's commits raise its epoch (transaction.version 2); None where no commit shows it."""
+    """True if the producer's commits raise its epoch (transaction.version 2); None if no commit shows it."""
     for part in parts:
         if part.committed and part.records:
             return part.marker_epoch == part.producer_epoch + 1

@@ -514,7 +514,7 @@ DISKLESS: Final = FindingKind(
 )
 
 
-# Findings about those who read what the connectors write.
+# Findings about the consumers of the connectors' output.
 
 
 SET_ISOLATION: Final = (

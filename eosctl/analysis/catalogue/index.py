@@ -21,7 +21,7 @@ KINDS: Final = tuple(
 
 
 class Theme(Struct, frozen=True):
-    """What kinds of one range of numbers are about. A new kind takes the next number, never one that was used."""
+    """The subject of the kinds in one range of numbers. A new kind takes the next number, never a used one."""
 
     title: str
     numbers: range

@@ -1,4 +1,4 @@
-"""What the records of a source connector say belongs together: one file for each family of connectors."""
+"""Which records of a source connector belong together: one file for each family of connectors."""
 
 from typing import Final
 
@@ -11,5 +11,5 @@ BY_NAME: Final = {each.name: each for each in GRAMMARS}
 
 
 def grammar_of(connector: ConnectorConfig) -> Grammar | None:
-    """The grammar of its records; None where none is known."""
+    """The grammar of its records; None if none is known."""
     return next((each for each in GRAMMARS if each.is_of(connector)), None)

@@ -31,7 +31,8 @@ class KeysRead(Protocol):
 
 
 class Readers(NamedTuple):
-    """How bytes are read: keys gives None for what it cannot compare, json raises ValueError for what is none."""
+    """How bytes are read: keys returns None for a key that it cannot compare, json raises ValueError for bytes that
+    are no JSON."""
 
     keys: Callable[[bytes | None, bytes | None], KeysRead | None]
     json: Callable[[bytes], object]
@@ -42,12 +43,12 @@ class Unreadable(Exception):  # a record's answer, not an error
 
 
 class Grammar(Struct, frozen=True):
-    """What the records of some connectors say belongs together.
+    """Which records of some connectors belong together.
 
-    source names the classes that decide it. is_of says whether a connector writes so. Batches without any of `words`
-    in their records hold no parts of events and no deletions. part gives what a record is part of, None: it is an event
-    by itself; it raises Unreadable. is_deletion says whether a tombstone should follow. kept_back gives the reasons for
-    which a connector's config leaves out parts of events. covers and beyond say what is judged, and what is not.
+    source names the classes that decide it. is_of is true for a connector that writes so. Batches without any of
+    `words` hold no parts of events and no deletions. part returns a record's event, None if the record is a whole
+    event; it raises Unreadable. is_deletion is true if a tombstone should follow. kept_back gives the reasons why a
+    connector's config leaves out parts of events. covers and beyond name what is judged, and what is not.
     """
 
     name: str

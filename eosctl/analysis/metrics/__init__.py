@@ -1,1 +1,1 @@
-"""What `watch` measures: the table of metrics, and the answers of commands as samples of them."""
+"""The metrics of `watch`: their table, and the answers of commands as samples."""

@@ -1,7 +1,7 @@
-"""The table of metrics: each with what it is, its labels, and the most series that it has of one cluster.
+"""The table of metrics: each with its meaning, its labels, and the most series of one cluster.
 
-A count of 0 is there only where all was read that it needs; a larger one is a lower bound where something was not, and
-eosctl_unread says what. Of a list only the first are series, the worst first; eosctl_series_left_out counts the others.
+A count is 0 only if everything that it needs was read; a larger one is a lower bound if something was not, and
+eosctl_unread names it. A list shows its worst entries as series; eosctl_series_left_out counts the others.
 """
 
 from collections.abc import Iterable, Iterator
@@ -135,7 +135,7 @@ METRICS: Final = (
     *(FINDINGS, FINDINGS_WAIVED, RULE_UNKNOWN, DOCTOR_AS_OF, AUDIT_VERDICT, AUDIT_FINDINGS, AUDIT_AS_OF),
     *(UNREAD_FACTS, UNREAD, READ_AS_OF, CYCLE_AS_OF, CYCLE_DURATION, CYCLE_REQUESTS, LAST_SUCCESS, LEFT_OUT),
 )
-"""In the order in which they are exposed."""
+"""In the order of exposition."""
 
 
 STAT, SERIES, TABLE = PanelKind.STAT, PanelKind.TIME_SERIES, PanelKind.TABLE
@@ -228,7 +228,7 @@ def with_all(rows: Iterable[PanelRow], table: Iterable[Metric]) -> Iterator[Pane
 
 
 ROWS: Final = tuple(with_all(_THEMES, METRICS))
-"""In the order in which they are shown."""
+"""In the order of display."""
 
 
 # The alerts that `watch --emit` writes.

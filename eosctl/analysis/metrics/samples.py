@@ -56,9 +56,10 @@ def connector_samples(diagnosis: Diagnosis) -> Iterator[Sample]:
 
 
 def _pending_fencing(evidence: Evidence, known: Iterable[InspectedConnector]) -> Iterator[Sample]:
-    """Of sources of workers that are all enabled: others fence nothing, and a state says so of every connector.
+    """For sources of workers that are all enabled: other workers fence nothing, and every connector's state would say
+    so.
 
-    One that is stopped has no tasks, and its round comes with the next start.
+    A stopped connector has no tasks, and its round comes with the next start.
     """
     enabled, others, unknown = probes(evidence)
     if not enabled or others or unknown or evidence.silent:

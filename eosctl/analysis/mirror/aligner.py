@@ -1,4 +1,4 @@
-"""Source and target of one pair of partitions, merged: which source record each target record is.
+"""Source and target of one pair of partitions, merged: the source record of each target record.
 
 Both sides are read once, in order. As long as they are equal, nothing but digests is compared. Where they differ, the
 records of the source around the cursor (WINDOW before and behind it) are looked up by digest:
@@ -111,9 +111,8 @@ class AbortedRecords:
         return self._taken.get(digest)
 
 
-# Checkpoints while two sides are compared: which source record lies at a source offset, and which at a target offset.
-#
-# A group that goes on in the target at an offset reads the records from there on. It must not be behind the first
+# The checkpoints while two sides are compared: the source record at a source offset, and at a target offset.  A group
+# that continues in the target at an offset reads the records from there on. This offset must not be after the first
 # source record that the group has not read: then records in between would be skipped. Before it, some are read again.
 
 
@@ -128,7 +127,7 @@ class Marks:
         self._target_places: dict[int, int] = {}
 
     def match(self, source: Buffer, target: Buffer, count: int) -> None:
-        """So many records at both cursors are equal; they are about to be passed."""
+        """This many records at both cursors are equal and will be passed."""
         wanted = self._in_target
         last = target.offset(target.at + count - 1) if wanted else 0
         while wanted and wanted[-1] <= last:
@@ -173,11 +172,11 @@ class Changed(Exception):  # a reason to compare everything, not an error
 
 
 class Aligner:
-    """Compares one pair of partitions. `position` is the last source offset that the mirror says it has copied.
+    """Compares one pair of partitions. `position` is the last source offset that the mirror reports as copied.
 
-    earlier is what an earlier run kept: it is gone on from there (raises Changed where the source around it is another
-    one). equal are runs of records that are known to be equal: where both cursors come to one, it is passed. When the
-    comparison is over, `kept` is what a later run can go on from; on_keep is called when the comparison is there.
+    earlier is the state of an earlier run, which is continued (raises Changed if the source around it is another one).
+    equal are runs of records that are known to be equal: when both cursors reach one, it is passed. After the
+    comparison, `kept` is the state for a later run; on_keep is called when the comparison is there.
     """
 
     def __init__(

@@ -43,9 +43,9 @@ AT_ONCE: Final = 8192
 
 
 class Log(NamedTuple):
-    """One side: how to read it, where it starts, and the offset from which on it is not decided what was committed.
+    """One side: how to read it, its start, and the offset from which on commits are undecided.
 
-    That is ENDLESS where all is decided.
+    That is ENDLESS if everything is decided.
     """
 
     open: OpenBlocks
@@ -54,10 +54,11 @@ class Log(NamedTuple):
 
 
 class Buffer:
-    """A piece of one side around a cursor. Places count records from the first one that was read, whatever was dropped.
+    """A piece of one side around a cursor. Places count records from the first one that was read, including dropped
+    ones.
 
-    at is the place of the cursor, base that of the first record kept, end the one behind the last record read; begin is
-    the offset behind the last record that was dropped. Where records are missing, at least `at_once` are read.
+    at is the place of the cursor, base that of the first kept record, end the one after the last record read. begin is
+    the offset after the last dropped record. If records are missing, at least `at_once` are read.
     """
 
     def __init__(self, blocks: Iterator[Block], start: int = 0, at: int = 0, at_once: int = 1) -> None:
@@ -169,7 +170,7 @@ class Runs:
 
     @property
     def joined(self) -> Stretch | None:
-        """All stretches as one; None where there is none."""
+        """All stretches as one, or None."""
         if not self.stretches:
             return None
         first, last = self.stretches[0], self.stretches[-1]
@@ -178,7 +179,7 @@ class Runs:
     def take(self, offset: int, following: int | None) -> bool:
         """True if a stretch holds this source offset, which is then removed from it.
 
-        following is the offset behind the one that was taken before, if no record lies in between.
+        following is the offset after the previously taken one, if no record lies in between.
         """
         for number, each in enumerate(self.stretches):
             if each.source_start <= offset < each.source_end:
@@ -196,10 +197,10 @@ KINDS: Final = ("head", "lead", "gaps", "late", "repeats", "aborted", "unknown")
 
 
 class Tally:
-    """The first and the last pair of equal records, how many there are, and stretches by kind.
+    """The first and the last pair of equal records, their number, and stretches by kind.
 
-    missing are the places of source records that were passed, with the target offset at which they were not; each may
-    still come late. settled is the source offset from which on it is not decided what was committed.
+    missing are the places of passed source records, with the target offset at which they were missing; each may still
+    come late. settled is the source offset from which on commits are undecided.
     """
 
     def __init__(self, kept: Kept | None, settled: int) -> None:
@@ -355,9 +356,9 @@ class DigestIndex:
         return [place for place in self._places.get(digest, ()) if place >= buffer.base]
 
     def candidates(self, source: Buffer, digest: int, missing: Container[int]) -> list[int]:
-        """The nearest of them: ahead of the cursor, and behind it, first those that are missing.
+        """The nearest of them: ahead of the cursor, and behind it, missing ones first.
 
-        None is farther than the window: what is found does not depend on how much happens to be kept.
+        None is farther than the window: the result does not depend on how many happen to be kept.
         """
         there = [place for place in self.places(source, digest) if -self._window <= place - source.at < self._window]
         ahead = [place for place in there if place >= source.at][:MOST_CANDIDATES]

@@ -42,10 +42,10 @@ OFTENER: Final = (
 
 
 class Circumstances(Struct, frozen=True):
-    """Inputs of the verdict on a pair beside its records.
+    """Inputs of the verdict on a pair besides its records.
 
-    now is in ms since the epoch. position_after is the mirror's offset when the bounds had been read. again says why
-    all was compared though an earlier run had come to some offset (None: it was not so).
+    now is in ms since the epoch. position_after is the mirror's offset after the bounds had been read. again is why
+    everything was compared although an earlier run existed (None: it did not).
     """
 
     now: int
@@ -203,7 +203,7 @@ def _judge_gaps(judged: _Judgement, found: Alignment, topic: MirroredTopic) -> N
 
 
 def _judge_beginning(judged: _Judgement, found: Alignment) -> None:
-    """Target records before the first match come from a lost source; those behind it may be a gap."""
+    """Target records before the first match come from a lost source; later ones may be a gap."""
     begins = judged.pair.source.log_start_offset
     if found.lead is not None:
         what = f"{_total([found.lead])} of the target are before the first record that the source still holds"
@@ -323,7 +323,7 @@ def with_pieces(own: BothCounts, pieces: Sequence[EqualPiece]) -> BothCounts:
 
 
 def counts_at(own: BothCounts, kept: Kept, pieces: Sequence[EqualPiece]) -> BothCounts | None:
-    """Counts up to the place where a later run resumes; None where pieces lie on both sides of it."""
+    """Counts up to the place where a later run resumes; None if pieces lie on both sides of it."""
     passed = [each for each in pieces if each.run.source_last < kept.source_next]
     ahead = [each for each in pieces if each not in passed]
     if any(each.begins[0] < kept.source_next or each.begins[1] < kept.target_next for each in ahead):

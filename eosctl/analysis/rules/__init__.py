@@ -1,1 +1,1 @@
-"""What doctor and upgrade-check ask: one file per theme, put together in `registry`."""
+"""The rules of doctor and upgrade-check: one file for each theme, collected in `registry`."""

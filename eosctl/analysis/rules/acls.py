@@ -1,8 +1,8 @@
-"""Rules about ACLs: what of the plan of `eosctl acl-plan` the cluster does not allow.
+"""Rules about ACLs: the parts of `eosctl acl-plan`'s plan that the cluster does not allow.
 
-The planner knows what each client needs in the phase that the workers are in (`upgrade-check`: will be in), and why;
-what it compared comes here as evidence. Transactional IDs have rules of their own, because their lack shows late: at
-the election of a leader, at the first fencing.
+The planner knows what each client needs in the workers' phase (`upgrade-check`: their next phase), and why; its
+comparison comes here as evidence. Transactional IDs have their own rules, because a missing ACL shows late: at the
+election of a leader, at the first fencing.
 """
 
 import shlex
@@ -33,9 +33,9 @@ FLAGS: Final = {
 
 
 def _missing(evidence: Evidence, concerns: Callable[[PlannedBinding], bool]) -> Iterator[PlannedBinding | Skipped]:
-    """What is required and not allowed, in the phase that each worker is in; Skipped: not compared.
+    """Required bindings that are not allowed, in the phase of each worker; Skipped: not compared.
 
-    Where that phase is not known, what is required in every one that it may be.
+    If a phase is unknown, a binding is required if every possible phase requires it.
     """
     in_force, every = evidence.acl_in_force, evidence.acl_differences
     if isinstance(every, Skipped):

@@ -285,10 +285,10 @@ def _ids_by_owner(evidence: Evidence) -> Mapping[str, Mapping[str, int | None]]:
 
 
 def _speaks_old(value: TransactionLogValue | Skipped | None) -> bool:
-    """Whether its last transaction was of a client below transaction.version 2.
+    """True if its last transaction was of a client below transaction.version 2.
 
-    In Empty a record has the state before the ID was initialized. A coordinator that aborts by itself writes its
-    own version in the place of the client's.
+    A record in Empty has the state before the ID was initialized. A coordinator that aborts by itself writes its own
+    version instead of the client's.
     """
     return (
         isinstance(value, TransactionLogValue)

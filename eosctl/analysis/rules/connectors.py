@@ -131,7 +131,7 @@ def _ignored_in_files(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _kept(evidence: Evidence, connector: str, key: str, role: ClientRole) -> bool:
-    """Whether this override is what the client is handed with exactly-once."""
+    """True if the client gets this override with exactly-once."""
     setting, override = key.partition(".override.")[2], str(evidence.config(connector)[key])
     return any(each.get(setting) == override for each in clients_of(evidence, connector, role, exactly_once=True))
 
@@ -268,7 +268,7 @@ def _dedicated(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _is_alone(evidence: Evidence, clusters: str) -> bool:
-    """Whether the group is one of a dedicated MirrorMaker, `<source>-mm2`, and has one node, which leads itself."""
+    """True if the group is a dedicated MirrorMaker's, `<source>-mm2`, with one node, which leads itself."""
     group, name = evidence.group, str(evidence.group_id)
     ours = name.endswith(MIRROR_GROUP) and name.removesuffix(MIRROR_GROUP) in split_list(clusters)
     return ours and not isinstance(group, Skipped) and len(group.members) == 1
@@ -289,9 +289,9 @@ def _failed(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _explained(connector: str, cause: str) -> str:
-    """What is known of the error that a task failed with, and the command that says more of it.
+    """The explanation of the error that a task failed with, and the command for more of it.
 
-    Of a class that Kafka has no words for, as DataException of any converter, the trace alone says what to remove.
+    For a class without Kafka's own words, such as any converter's DataException, only the trace names the cause.
     """
     words = cause.partition(": ")[0].rpartition(".")[2]
     known = [each for each in explain_error(cause) if not is_general(each)]
@@ -410,7 +410,7 @@ UNCLEAN: Final = "unclean.leader.election.enable"
 
 
 def _written(evidence: Evidence) -> Iterator[tuple[str, list[TopicFacts]] | Skipped]:
-    """Each connector with those of its topics that exist, and why others are not known."""
+    """Each connector with its existing topics, and why others are unknown."""
     outputs = {} if isinstance(evidence.outputs, Skipped) else evidence.outputs
     topics = {} if isinstance(evidence.topics, Skipped) else evidence.topics
     for name, written in outputs.items():
@@ -490,7 +490,7 @@ OUTPUT_RULES: Final = (
 )
 
 
-# Rules about those who read what the connectors write.
+# Rules about the consumers of the connectors' output.
 
 
 SHOWN: Final = 20
@@ -512,7 +512,7 @@ def _uncommitted(evidence: Evidence) -> Iterator[Finding | Skipped]:
 
 
 def _share_groups(evidence: Evidence, names: list[str]) -> Iterator[Finding | Skipped]:
-    """Of those that read topics of source connectors, those that read uncommitted."""
+    """Share groups on topics of source connectors that read uncommitted."""
     shares, outputs = evidence.share_groups, evidence.outputs
     lacking = next((each for each in (shares, outputs) if isinstance(each, Skipped)), None)
     if names and lacking is not None:
@@ -608,9 +608,9 @@ class TaskCommits(NamedTuple):
 
 
 def task_commits(evidence: Evidence) -> Iterator[TaskCommits | Skipped]:
-    """Of each RUNNING task of a source; none where not all workers are enabled: others commit no transactions.
+    """Commits of each RUNNING task of a source; empty unless all workers are enabled: others commit no transactions.
 
-    Skipped for what is not known of one.
+    Skipped for an unknown one.
     """
     group_id, commits, statuses = evidence.group_id, evidence.commits, evidence.statuses
     enabled, others, unknown = probes(evidence)

@@ -1,4 +1,4 @@
-"""The one registry of rules, how they are asked, and which commands report what they find."""
+"""The one registry of rules, how they run, and which commands report their findings."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -45,7 +45,7 @@ _BY_THEME: Final = (
 )
 RULES: Final = tuple(sorted((rule for rules in _BY_THEME for rule in rules), key=lambda rule: rule.id))
 EXPECTED_WHILE_ROLLING: Final = frozenset({"EOS012", "EOS013"})
-"""What upgrade-check does not report, because it is so during every rolling step."""
+"""Rules that upgrade-check does not report, because they hold during every rolling step."""
 
 
 def commands_reporting(kind: FindingKind) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ def commands_reporting(kind: FindingKind) -> tuple[str, ...]:
 
 
 def diagnose(evidence: Evidence, rules: Iterable[Rule] = RULES) -> Diagnosis:
-    """The answer of every rule to this evidence; where something was misnamed, only of the rules that say so."""
+    """The answer of every rule to this evidence; if a name is wrong, only of the rules that say so."""
     misnamings = (ask(rule, evidence) for rule in RULES if rule.kind.is_misnaming)
     wrong = tuple(answer for answer in misnamings if any(each.is_misnaming for each in answer.findings))
     return Diagnosis(evidence, wrong or tuple(ask(rule, evidence) for rule in rules))
@@ -72,7 +72,7 @@ def ask(rule: Rule, evidence: Evidence) -> RuleAnswer:
         return RuleAnswer(rule, (), reasons, not any(skipped.cause.is_gap for _, skipped in missing))
     try:
         said = tuple(rule.check(evidence))
-    except Undecodable as error:  # what somebody wrote cannot be read: the other rules have their answers
+    except Undecodable as error:  # an unreadable value in one file: the other rules have their answers
         return RuleAnswer(rule, (), (error.message,), complete=False)
     unknown = [each for each in said if isinstance(each, Skipped)]
     reasons = tuple(dict.fromkeys(each.reason for each in unknown))
@@ -81,7 +81,7 @@ def ask(rule: Rule, evidence: Evidence) -> RuleAnswer:
 
 
 def explain_finding(word: str) -> tuple[Explanation, ...]:
-    """The kind of finding of this ID, or those of this name, in any case; none where the word is neither."""
+    """The kind of finding with this ID, or those of this name, in any case; empty if the word is neither."""
     return tuple(
         Explanation(
             kind.id,

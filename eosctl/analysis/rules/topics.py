@@ -204,7 +204,7 @@ def _undeletable(evidence: Evidence) -> Iterator[Finding | Skipped]:
 
 
 def _second_store(evidence: Evidence, connector: str, workers_topics: set[str]) -> str | None:
-    """Where a worker that is enabled keeps the connector's offsets beside its own topic; None: nowhere else.
+    """The connector's second store on an enabled worker, besides its own topic; None: there is none.
 
     Other bootstrap.servers of the producer make a second store, too (Worker.offsetStoreForExactlyOnceSourceTask).
     """
@@ -226,7 +226,7 @@ OFFSET_RULES: Final = (
 )
 
 
-# Rules whose findings are those of inspect-config and of `offsets show`, passed on as they are.
+# Rules that pass on the findings of inspect-config and of `offsets show`.
 
 
 CONFIG_TOPIC: Final = "inspection"
@@ -309,10 +309,8 @@ DELEGATED_RULES: Final = (
 )
 
 
-# Rules about the source clusters of MirrorSource connectors: what they delete before it is mirrored.
-#
-# MirrorMaker's consumer has auto.offset.reset=earliest: where its offset is gone it goes on at the log start,
-# silently.
+# Rules about the source clusters of MirrorSource connectors: records that are deleted before they are mirrored.
+# MirrorMaker's consumer has auto.offset.reset=earliest: if its offset is gone it continues at the log start, silently.
 
 
 NEAR: Final = 0.5

@@ -33,7 +33,7 @@ SAME_IN_ALL: Final = (
 DEFAULTS: Final = {PROTOCOL: "sessioned"}
 SERVERS: Final = "bootstrap.servers"
 STANDALONE_OFFSETS: Final = "offset.storage.file.filename"
-"""Where a standalone worker keeps its offsets; it does not start without."""
+"""The setting with the place of a standalone worker's offsets; it does not start without it."""
 
 
 def _silent(evidence: Evidence) -> Iterator[Finding]:
@@ -80,9 +80,9 @@ def _nowhere(evidence: Evidence) -> Iterator[Finding | Skipped]:
 
 
 def probes(evidence: Evidence) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, Skipped]]:
-    """Addresses of the workers that are enabled, of those that are not, and those whose answer is not known.
+    """Addresses of the enabled workers, of the others, and the workers whose answer is unknown.
 
-    Where no worker was queried, that is what is not known: none of them is taken for one that is not enabled.
+    If no worker was queried, that is unknown: none of them counts as not enabled.
     """
     if isinstance(evidence.workers, Skipped):
         return (), (), {"the workers": evidence.workers}
@@ -245,7 +245,7 @@ LEFT: Final = (
     "find in the workers' logs why they left the group (session.timeout.ms, rebalances), and restart a worker that "
     "does not come back. If they have another group.id, give it as --group-id"
 )
-"""What to do where the group had a leader, and its workers answer and are no members of it."""
+"""What to do if the group had a leader, and its workers answer but are no members of it."""
 
 
 def _no_group(evidence: Evidence) -> Iterator[Finding]:
@@ -473,7 +473,7 @@ class FixedBug(NamedTuple):
         return min(fix for fix in self.fixes if fix > version)
 
     def may_concern(self, release: Release) -> bool:
-        """Whether a broker between these bounds may have the bug: its patch release is not known."""
+        """True if a broker between these bounds may have the bug: its patch release is unknown."""
         return release.before is not None and release.before > self.since and release.at_least < max(self.fixes)
 
 
@@ -662,7 +662,7 @@ def _differing_plugins(
 
 
 def _asked(evidence: Evidence) -> Asked | None:
-    """What all connectors ask for, sinks among them; None where that is not known."""
+    """The versions that all connectors request, sinks included; None if unknown."""
     if isinstance(evidence.inspection, Skipped):
         return None
     asked: dict[str, dict[str, list[str]]] = {}
@@ -673,9 +673,9 @@ def _asked(evidence: Evidence) -> Asked | None:
 
 
 def _loaded(worker: WorkerEvidence, plugin: str, asked: str) -> str | None:
-    """The version of the plugin in which this worker runs a connector that asks for this one; None: it has none.
+    """The plugin version in which this worker runs a connector that requests this one; None: it has none.
 
-    Of Kafka's own plugins the newest has the version of the worker, of which another rule speaks: it is "".
+    Of Kafka's own plugins the newest has the version of the worker, which another rule checks: it is "".
     """
     versions = _versions(worker).get(plugin, ())
     is_old = not isinstance(worker.version, Skipped) and worker.version < SEVERAL_PLUGIN_VERSIONS
