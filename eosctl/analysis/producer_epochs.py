@@ -1,0 +1,328 @@
+"""The producers of transactional IDs out of the transaction log: which epochs each had, and what ended them.
+
+1. InitProducerId is logged as Empty, with the next epoch or with epoch 0 of another producer ID. A transaction that is
+   open then, its coordinator first aborts under a raised epoch (PrepareEpochFence, which is never logged itself), and
+   the producer that fences asks again until it gets the epoch after that.
+2. A coordinator aborts a transaction that outlived its timeout under a raised epoch, too. Only the times distinguish
+   them: before its timeout a transaction is aborted by fencing alone; after it, by fencing only where InitProducerId
+   follows within RETRY_MS.
+3. A producer's own abort keeps the epoch with transaction.version 0 and 1. With 2 each end of a transaction raises it,
+   so the abort of a producer that closes looks like one of its coordinator. Which version the producer uses, its
+   Ongoing record says: the record of a coordinator's abort has the version of the brokers.
+4. A producer of version 0 or 1 may raise its own epoch after its own abort (KIP-360), with the same InitProducerId.
+5. A producer that closes writes nothing into the log: one that was closed before looks like one that was fenced while
+   it had nothing open.
+6. The end of a transaction that takes the last epoch under version 2 gives the ID another producer ID, without an
+   InitProducerId: it is the same client.
+7. Compaction removes the oldest records of an ID first, so of a history only the beginning can be missing.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum, auto
+from itertools import groupby, pairwise
+from typing import Final
+
+from msgspec import Struct
+
+from eosctl.analysis.catalogue import transactions as kinds
+from eosctl.model.names import ProducerIdAndEpoch
+from eosctl.model.producer_epochs import EpochEnd, ProducerEpochs
+from eosctl.model.report import Finding, Severity
+from eosctl.model.times import lasting, rfc3339
+from eosctl.model.transaction_log import LogRecord, TransactionLogRecord, TransactionLogValue
+from eosctl.model.transactions import NO_TIMEOUT_MS, TransactionState
+
+RETRY_MS: Final = 5_000
+"""A client that gets CONCURRENT_TRANSACTIONS asks for its epoch again within a second, by default."""
+MOST_KEPT: Final = 1_000
+"""Of each ID the last producers are kept, so that memory is bounded by the number of IDs."""
+OWN_EPOCHS: Final = 2
+"""The transaction.version from which on each transaction has an epoch of its own."""
+KEPT_STATES: Final = frozenset({TransactionState.ONGOING, TransactionState.PREPARE_COMMIT})
+"""States that are logged with the version of the client."""
+COMPLETE: Final = frozenset({TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT})
+
+
+class _Abort(Enum):
+    """Whose abort the last transaction ended with, as far as its records show."""
+
+    OWN = auto()
+    COORDINATOR = auto()
+    EITHER = auto()
+
+
+class _Producer(Struct):
+    """The producer that has the ID now, while its records are read."""
+
+    first: TransactionLogRecord
+    now: TransactionLogValue
+    begun_ms: int | None
+    committed: int = 0
+    aborted: int = 0
+    last_epoch: int = 0
+    version: int | None = None
+    abort: _Abort | None = None
+    overdue: bool = False
+    decided_ms: int = 0
+    completed_ms: int = 0
+
+
+class EpochFold:
+    """Takes in the transaction log record by record, in the order of offsets within a partition."""
+
+    def __init__(self, most: int = MOST_KEPT) -> None:
+        self._most = most
+        self._present: dict[str, _Producer | None] = {}
+        self._ended: dict[str, deque[ProducerEpochs]] = {}
+        self.left_out = 0
+        self.newer = 0
+        """Records of a version that a newer Kafka wrote: what they say of their IDs is missing."""
+
+    def add_all(self, records: Iterable[LogRecord]) -> None:
+        for record in records:
+            if isinstance(record, TransactionLogRecord):
+                self._add(record)
+            else:
+                self.newer += 1
+
+    def found(self) -> dict[str, tuple[ProducerEpochs, ...]]:
+        """The producers of each ID, by the ID's name."""
+        names = sorted(self._present.keys() | self._ended.keys())
+        return {name: (*self._ended.get(name, ()), *_present(self._present.get(name))) for name in names}
+
+    def _add(self, record: TransactionLogRecord) -> None:
+        name, value = record.transactional_id, record.value
+        present = self._present.get(name)
+        if value is None:
+            if present is not None:
+                self._end(_expired(present, record.timestamp))
+            self._present[name] = None
+        elif present is None:
+            self._present[name] = _begun(record, value)
+        elif value.state is TransactionState.EMPTY and value.producer != present.now.producer:
+            self._end(_fenced(present, value))
+            self._present[name] = _begun(record, value)
+        else:
+            _take_in(present, value)
+            if value.producer.producer_id != present.now.producer.producer_id:
+                self._end(_closed(present, value))
+                present = _Producer(record, value, value.last_update_ms, version=present.version)
+                self._present[name] = present
+            else:
+                present.now = value
+
+    def _end(self, ended: ProducerEpochs) -> None:
+        kept = self._ended.setdefault(ended.transactional_id, deque(maxlen=self._most))
+        self.left_out += len(kept) == self._most
+        kept.append(ended)
+
+
+def _begun(record: TransactionLogRecord, value: TransactionLogValue) -> _Producer:
+    is_first = value.state is TransactionState.EMPTY
+    found = _Producer(record, value, value.last_update_ms if is_first else None)
+    _take_in(found, value)
+    return found
+
+
+def _take_in(present: _Producer, value: TransactionLogValue) -> None:
+    """Note what the record says, beside the one before it."""
+    before = present.now
+    if value.state in KEPT_STATES:
+        present.version = value.client_transaction_version if value.version else None
+        present.abort = None
+    elif value.state is TransactionState.PREPARE_ABORT and before.state is not value.state:
+        present.abort = _abort(present, before, value)
+        present.decided_ms = present.completed_ms = value.last_update_ms
+        timeout = value.timeout_ms
+        present.overdue = timeout != NO_TIMEOUT_MS and 0 <= value.start_ms < value.last_update_ms - timeout
+    elif value.state is TransactionState.COMPLETE_COMMIT:
+        present.committed += before.state is not value.state
+    elif value.state is TransactionState.COMPLETE_ABORT:
+        present.aborted += before.state is not value.state
+        present.completed_ms = value.last_update_ms
+    same = value.producer.producer_id == before.producer.producer_id
+    if same and present.abort is not _Abort.COORDINATOR:
+        present.last_epoch = value.producer.producer_epoch
+
+
+def _abort(present: _Producer, before: TransactionLogValue, value: TransactionLogValue) -> _Abort:
+    raised = value.producer.producer_epoch - before.producer.producer_epoch
+    if raised == 0:
+        return _Abort.OWN
+    if raised > 1:  # brokers of 4.0 and 4.1 raise it twice (KAFKA-19367)
+        return _Abort.COORDINATOR
+    of_client = before.client_transaction_version if before.state is TransactionState.ONGOING else present.version or 0
+    return _Abort.EITHER if of_client >= OWN_EPOCHS else _Abort.COORDINATOR
+
+
+def _row(
+    present: _Producer,
+    ended_ms: int | None = None,
+    ended_by: EpochEnd | None = None,
+    by: str | None = None,
+    *,
+    was_open: bool | None = None,
+    certain: bool = True,
+) -> ProducerEpochs:
+    first, now = present.first, present.now
+    producer = now.producer if first.value is None else first.value.producer
+    return ProducerEpochs(
+        transactional_id=first.transactional_id,
+        partition=first.partition,
+        offset=first.offset,
+        producer=producer,
+        last_epoch=present.last_epoch,
+        begun_ms=present.begun_ms,
+        last_ms=now.last_update_ms,
+        committed=present.committed,
+        aborted=present.aborted,
+        timeout_ms=now.timeout_ms,
+        client_version=present.version,
+        ended_ms=ended_ms,
+        ended_by=ended_by,
+        by=by,
+        was_open=was_open,
+        certain=certain,
+    )
+
+
+def _fenced(present: _Producer, by: TransactionLogValue) -> ProducerEpochs:
+    """Ended by this InitProducerId, or before it."""
+    newer, at = f"producer {by.producer}", by.last_update_ms
+    is_soon = at - present.completed_ms <= RETRY_MS
+    match present.abort:
+        case _Abort.COORDINATOR | _Abort.EITHER if present.overdue and not is_soon:
+            return _timed_out(present)
+        case _Abort.COORDINATOR | _Abort.EITHER if present.overdue:
+            words = f"{newer}, or its coordinator before that: its transaction was beyond its timeout"
+            return _row(present, present.decided_ms, EpochEnd.UNKNOWN, words, was_open=True, certain=False)
+        case _Abort.COORDINATOR:
+            words = newer if is_soon else "a producer that did not finish initTransactions"
+            return _row(present, present.decided_ms, EpochEnd.FENCED, words, was_open=True)
+        case _Abort.EITHER if is_soon:
+            words = f"{newer}; its last transaction was aborted by fencing, or shortly before by itself"
+            return _row(present, at, EpochEnd.FENCED, words, certain=False)
+        case _Abort.OWN if is_soon:
+            words = f"{newer}, which may be the same client: after an abort it may raise its epoch (KIP-360)"
+            return _row(present, at, EpochEnd.FENCED, words, was_open=False, certain=False)
+    is_open = present.now.state.is_open
+    words = newer if is_open else f"{newer}; no transaction was open, so it may have been closed before"
+    return _row(present, at, EpochEnd.FENCED, words, was_open=is_open)
+
+
+def _closed(present: _Producer, value: TransactionLogValue) -> ProducerEpochs:
+    """Ended without an InitProducerId (rule 6)."""
+    at = value.last_update_ms
+    if value.state in COMPLETE:
+        by = f"its own end of a transaction, which took the last epoch: the same client is {value.producer} now"
+        return _row(present, at, EpochEnd.CLOSED, by, was_open=False)
+    return _row(
+        present, at, EpochEnd.UNKNOWN, f"no record says how producer {value.producer} got the ID", certain=False
+    )
+
+
+def _timed_out(present: _Producer) -> ProducerEpochs:
+    own = present.abort is _Abort.EITHER
+    words = f"its coordinator, after {present.now.timeout_ms} ms"
+    if own:
+        words += "; or it aborted its transaction itself as late"
+    return _row(present, present.decided_ms, EpochEnd.TIMED_OUT, words, was_open=True, certain=not own)
+
+
+def _expired(present: _Producer, at: int) -> ProducerEpochs:
+    ended = _ended_already(present)
+    if ended is not None:
+        return ended
+    words = f"its coordinator: idle since {rfc3339(present.now.last_update_ms)}"
+    return _row(present, at, EpochEnd.EXPIRED, words, was_open=False)
+
+
+def _ended_already(present: _Producer) -> ProducerEpochs | None:
+    """The producer as ended by its coordinator, or by a fencing that no other producer followed."""
+    if present.abort in {_Abort.COORDINATOR, _Abort.EITHER} and present.overdue:
+        return _timed_out(present)
+    if present.abort is _Abort.COORDINATOR:
+        words = "a producer that did not finish initTransactions"
+        return _row(present, present.decided_ms, EpochEnd.FENCED, words, was_open=True)
+    return None
+
+
+def _present(present: _Producer | None) -> Iterator[ProducerEpochs]:
+    if present is not None:
+        yield _ended_already(present) or _row(present)
+
+
+# Whether two producers take an ID from each other.
+#
+# 1. One that is restarted again and again initializes its ID each time, as two do that fence each other. So epochs that
+#    rise alone are a warning.
+# 2. Each InitProducerId has the transaction timeout of its client, and each transaction its transaction.version. Where
+#    they change back and forth, there are two configurations, and so two clients.
+
+
+REPEATED: Final = 3
+SHORT_MS: Final = 600_000
+"""A producer that had its ID for longer was not fenced by one that runs beside it and that restarts at once."""
+TIMES_SHOWN: Final = 10
+
+
+def contentions(found: Mapping[str, Sequence[ProducerEpochs]]) -> Iterator[Finding]:
+    """A finding for each ID that producers took from each other at least REPEATED times in a row."""
+    for name, producers in found.items():
+        runs = groupby(pairwise(producers), key=lambda pair: _is_taken(pair[0]))
+        rows = [[*(first for first, _ in some), some[-1][1]] for taken, each in runs if taken and (some := list(each))]
+        longest = max(rows, key=len, default=[])
+        if len(longest) > REPEATED:
+            yield _contention(name, longest)
+
+
+def _is_taken(ended: ProducerEpochs) -> bool:
+    """Whether a later producer took the ID soon, and before this one had committed anything or while it was at work."""
+    if ended.ended_by not in {EpochEnd.FENCED, EpochEnd.UNKNOWN} or ended.ended_ms is None:
+        return False
+    soon = ended.begun_ms is not None and ended.ended_ms - ended.begun_ms <= SHORT_MS
+    return soon and (ended.committed == 0 or ended.was_open is not False)
+
+
+def _contention(name: str, producers: Sequence[ProducerEpochs]) -> Finding:
+    settings = [(each.timeout_ms, each.client_version) for each in producers]
+    timeouts = [each.timeout_ms for each in producers]
+    is_two = _alternates(timeouts) or _alternates([each.client_version for each in producers])
+    *_, older, newer = producers
+    times = [each.begun_ms for each in producers if each.begun_ms is not None]
+    message = (
+        f"{len(producers)} producers had it within {lasting(times[-1] - times[0])}, and each was fenced by the next: "
+        f"{_at(older)}, then {_at(newer)}. "
+    )
+    if is_two:
+        first, second = sorted(set(settings), key=str)[:2]
+        message += f"Their settings change back and forth ({_words(first)}; {_words(second)}): two clients have this ID"
+    else:
+        message += "Two clients have this ID, or one is restarted again and again"
+    evidence = {
+        "initialized": [rfc3339(each) for each in times[-TIMES_SHOWN:]],
+        "producers": [str(each.producer) for each in producers[-TIMES_SHOWN:]],
+        "timeouts_ms": timeouts[-TIMES_SHOWN:],
+        "client_transaction_versions": [each.client_version for each in producers[-TIMES_SHOWN:]],
+        "count": len(producers),
+    }
+    return kinds.CONTENDED.finding(name, message, evidence, severity=Severity.ERROR if is_two else Severity.WARNING)
+
+
+def _alternates(values: Sequence[int | None]) -> bool:
+    """Whether two values take turns, so that each comes back; unknown ones are passed over."""
+    known = [value for value in values if value is not None]
+    changes = [value for value, _ in groupby(known)]
+    return len(changes) > REPEATED and len(set(changes)) == 2
+
+
+def _at(producer: ProducerEpochs) -> str:
+    identity: ProducerIdAndEpoch = producer.producer
+    return f"{identity} at {rfc3339(producer.begun_ms or 0)}"
+
+
+def _words(settings: tuple[int, int | None]) -> str:
+    timeout_ms, version = settings
+    of_version = "" if version is None else f", transaction.version {version}"
+    return f"transaction.timeout.ms {timeout_ms}{of_version}"

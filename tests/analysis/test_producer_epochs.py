@@ -1,0 +1,236 @@
+"""Which producers had an ID, and what ended each, by records as brokers of 3.9.2 and 4.3.1 wrote them."""
+
+import pytest
+
+from eosctl.analysis.producer_epochs import RETRY_MS, EpochFold, contentions
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
+from eosctl.model.producer_epochs import EpochEnd, ProducerEpochs
+from eosctl.model.report import Severity
+from eosctl.model.transaction_log import LogRecord, NewerLogRecord, TransactionLogRecord, TransactionLogValue
+from eosctl.model.transactions import TransactionState as State
+
+NOW = 1_790_000_000_000
+TIMEOUT_MS = 60_000
+PLACES = (TopicPartition("t", 0),)
+
+
+class Log:
+    """Records of one ID; each comes a second after the one before it, or when it is told."""
+
+    def __init__(self, name: str = "billing-0", version: int = 1) -> None:
+        self.name, self.version, self.at = name, version, NOW
+        self.records: list[LogRecord] = []
+        self.producer_id = 7
+        self.started = -1
+
+    def add(self, state: State, epoch: int, client: int = 0, after: int = 1000, **more: int) -> "Log":
+        self.at += after
+        if state is State.EMPTY:
+            self.started = -1
+        elif state is State.ONGOING:
+            self.started = self.at
+        self.producer_id = more.get("producer_id", self.producer_id)
+        value = TransactionLogValue(
+            version=self.version,
+            producer=ProducerIdAndEpoch(self.producer_id, epoch),
+            timeout_ms=more.get("timeout_ms", TIMEOUT_MS),
+            state=state,
+            partitions=PLACES if state is State.ONGOING else (),
+            last_update_ms=self.at,
+            start_ms=self.started,
+            client_transaction_version=client,
+        )
+        self.records.append(TransactionLogRecord(0, len(self.records), self.at, self.name, value))
+        return self
+
+    def expire(self, after: int) -> "Log":
+        self.at += after
+        self.records.append(TransactionLogRecord(0, len(self.records), self.at, self.name, None))
+        return self
+
+    def commit(self, epoch: int, client: int = 0) -> "Log":
+        to = epoch + (client >= 2)
+        self.add(State.ONGOING, epoch, client).add(State.PREPARE_COMMIT, to, client)
+        return self.add(State.COMPLETE_COMMIT, to, client)
+
+    def abort(self, epoch: int, to: int, client: int = 0, late: int = 0) -> "Log":
+        return self.add(State.PREPARE_ABORT, to, client, after=late or 1000).add(State.COMPLETE_ABORT, to, client, 5)
+
+
+def epochs(log: Log) -> tuple[ProducerEpochs, ...]:
+    fold = EpochFold()
+    fold.add_all(log.records)
+    return fold.found()[log.name]
+
+
+def ends(log: Log) -> list[tuple[str, EpochEnd | None, bool | None, bool]]:
+    return [
+        (f"{each.producer} to {each.last_epoch}", each.ended_by, each.was_open, each.certain) for each in epochs(log)
+    ]
+
+
+def test_a_producer_that_has_its_id_was_ended_by_nobody():
+    log = Log().add(State.EMPTY, 0).commit(0).commit(0)
+    (found,) = epochs(log)
+    assert (found.ended_by, found.by, found.ended_ms, found.committed) == (None, None, None, 2)
+    assert (found.begun_ms, found.last_ms) == (NOW + 1000, log.at)
+
+
+def test_a_transaction_that_was_open_is_aborted_under_a_raised_epoch_by_the_producer_that_fences():
+    log = Log().add(State.EMPTY, 0).add(State.ONGOING, 0).abort(0, 1, client=2).add(State.EMPTY, 2, after=500)
+    assert ends(log) == [("7/0 to 0", EpochEnd.FENCED, True, True), ("7/2 to 2", None, None, True)]
+    older, newer = epochs(log)
+    assert older.by == "producer 7/2"
+    assert older.ended_ms == newer.begun_ms - 505
+
+
+def test_a_producer_without_an_open_transaction_may_have_been_closed_before():
+    log = Log().add(State.EMPTY, 0).commit(0).add(State.EMPTY, 1)
+    assert ends(log) == [("7/0 to 0", EpochEnd.FENCED, False, True), ("7/1 to 1", None, None, True)]
+    assert epochs(log)[0].by == "producer 7/1; no transaction was open, so it may have been closed before"
+
+
+def test_an_own_abort_of_version_2_looks_like_fencing():
+    log = Log().add(State.EMPTY, 0).add(State.ONGOING, 0, 2).abort(0, 1, client=2).add(State.EMPTY, 2, after=500)
+    assert ends(log)[0] == ("7/0 to 1", EpochEnd.FENCED, None, False)
+
+
+def test_an_own_abort_of_version_2_after_which_the_producer_goes_on_is_its_own():
+    log = Log().add(State.EMPTY, 0).add(State.ONGOING, 0, 2).abort(0, 1, client=2).commit(1, 2)
+    assert ends(log) == [("7/0 to 2", None, None, True)]
+    assert (epochs(log)[0].aborted, epochs(log)[0].committed, epochs(log)[0].client_version) == (1, 1, 2)
+
+
+def test_an_epoch_that_is_raised_twice_by_an_abort_is_fencing_for_certain():
+    log = Log().add(State.EMPTY, 0).add(State.ONGOING, 0, 2).abort(0, 2, client=2).add(State.EMPTY, 3, after=100)
+    assert ends(log)[0] == ("7/0 to 0", EpochEnd.FENCED, True, True)
+
+
+@pytest.mark.parametrize(("client", "certain", "last"), [(0, True, 0), (2, False, 1)])
+def test_a_transaction_beyond_its_timeout_is_aborted_by_its_coordinator(client, certain, last):
+    log = Log().add(State.EMPTY, 0).add(State.ONGOING, 0, client).abort(0, 1, client=2, late=TIMEOUT_MS + 1)
+    assert ends(log) == [(f"7/0 to {last}", EpochEnd.TIMED_OUT, True, certain)]
+    log.add(State.EMPTY, 2, after=RETRY_MS + 1)
+    assert ends(log)[0] == (f"7/0 to {last}", EpochEnd.TIMED_OUT, True, certain)
+
+
+def test_a_transaction_is_not_beyond_its_timeout_at_its_timeout():
+    log = Log().add(State.EMPTY, 0).add(State.ONGOING, 0).abort(0, 1, client=2, late=TIMEOUT_MS)
+    assert ends(log) == [("7/0 to 0", EpochEnd.FENCED, True, True)]
+    assert epochs(log)[0].by == "a producer that did not finish initTransactions"
+
+
+def test_beyond_the_timeout_and_just_before_another_producer_it_may_be_either():
+    log = Log().add(State.EMPTY, 0).add(State.ONGOING, 0).abort(0, 1, client=2, late=TIMEOUT_MS + 1)
+    log.add(State.EMPTY, 2, after=RETRY_MS)
+    assert ends(log)[0] == ("7/0 to 0", EpochEnd.UNKNOWN, True, False)
+
+
+def test_a_producer_of_version_1_may_raise_its_epoch_after_its_own_abort():
+    log = Log().add(State.EMPTY, 0).add(State.ONGOING, 0).abort(0, 0).add(State.EMPTY, 1, after=100)
+    assert ends(log)[0] == ("7/0 to 0", EpochEnd.FENCED, False, False)
+    assert "KIP-360" in (epochs(log)[0].by or "")
+
+
+def test_records_of_version_0_do_not_say_which_protocol_the_client_used():
+    log = Log(version=0).add(State.EMPTY, 0).add(State.ONGOING, 0).abort(0, 1).add(State.EMPTY, 2, after=100)
+    assert ends(log)[0] == ("7/0 to 0", EpochEnd.FENCED, True, True)
+    assert epochs(log)[0].client_version is None
+
+
+def test_a_forgotten_id_ended_with_its_coordinator_and_begins_anew():
+    log = Log().add(State.EMPTY, 0).commit(0).expire(604_800_000).add(State.EMPTY, 0, producer_id=9)
+    assert ends(log) == [("7/0 to 0", EpochEnd.EXPIRED, False, True), ("9/0 to 0", None, None, True)]
+
+
+def test_an_id_that_is_forgotten_after_a_timeout_was_ended_by_the_timeout():
+    log = Log().add(State.EMPTY, 0).add(State.ONGOING, 0).abort(0, 1, client=2, late=TIMEOUT_MS + 1)
+    assert ends(log.expire(604_800_000)) == [("7/0 to 0", EpochEnd.TIMED_OUT, True, True)]
+
+
+def test_the_last_epoch_of_version_2_gives_the_same_client_another_producer_id():
+    log = Log().add(State.EMPTY, 32_765).commit(32_765, 2).add(State.ONGOING, 32_766, 2)
+    log.add(State.PREPARE_COMMIT, 32_767, 2).add(State.COMPLETE_COMMIT, 0, 2, producer_id=8).commit(0, 2)
+    assert ends(log) == [("7/32765 to 32767", EpochEnd.CLOSED, False, True), ("8/0 to 1", None, None, True)]
+    first, second = epochs(log)
+    assert (first.committed, second.committed, second.client_version) == (2, 1, 2)
+
+
+def test_a_history_whose_beginning_was_compacted_has_a_first_producer_of_unknown_begin():
+    log = Log().commit(4).add(State.EMPTY, 5)
+    first, _ = epochs(log)
+    assert (first.begun_ms, first.committed) == (None, 1)
+
+
+def test_a_record_that_is_written_again_is_no_other_producer_and_no_other_transaction():
+    log = Log().add(State.EMPTY, 0).add(State.EMPTY, 0).commit(0).add(State.COMPLETE_COMMIT, 0)
+    assert [each.committed for each in epochs(log)] == [1]
+
+
+def test_of_many_producers_the_last_are_kept():
+    log = Log()
+    for epoch in range(12):
+        log.add(State.EMPTY, epoch)
+    fold = EpochFold(most=5)
+    fold.add_all([*log.records, NewerLogRecord(0, 99, 7)])
+    assert [each.producer.producer_epoch for each in fold.found()[log.name]] == [6, 7, 8, 9, 10, 11]
+    assert (fold.left_out, fold.newer) == (6, 1)
+
+
+# Two producers that take an ID from each other.
+
+
+def contended(log: Log) -> list[tuple[str, Severity]]:
+    return [(each.subject, each.severity) for each in contentions({log.name: epochs(log)})]
+
+
+def test_producers_that_fence_each_other_with_different_settings_are_two_clients():
+    log = Log()
+    for epoch, timeout_ms in enumerate((60_000, 50_000, 60_000, 50_000)):
+        log.add(State.EMPTY, epoch, timeout_ms=timeout_ms)
+    (found,) = contentions({log.name: epochs(log)})
+    assert found.severity is Severity.ERROR
+    assert "7/2 at 2026-09-21T14:13:23.000Z, then 7/3 at 2026-09-21T14:13:24.000Z" in found.message
+    assert found.evidence["timeouts_ms"] == [60_000, 50_000, 60_000, 50_000]
+
+
+def test_producers_of_equal_settings_may_be_one_that_is_restarted():
+    log = Log()
+    for epoch in range(4):
+        log.add(State.EMPTY, epoch)
+    assert contended(log) == [("billing-0", Severity.WARNING)]
+
+
+def test_three_producers_are_too_few():
+    log = Log()
+    for epoch in range(3):
+        log.add(State.EMPTY, epoch)
+    assert contended(log) == []
+
+
+def test_restarts_of_a_producer_that_commits_are_no_contention():
+    log = Log()
+    for epoch in range(6):
+        log.add(State.EMPTY, epoch).commit(epoch)
+    assert contended(log) == []
+
+
+def test_restarts_once_a_day_are_no_contention():
+    log = Log()
+    for epoch in range(6):
+        log.add(State.EMPTY, epoch, after=86_400_000)
+    assert contended(log) == []
+
+
+def test_producers_that_are_fenced_at_work_are_in_contention_though_they_commit():
+    log = Log()
+    for epoch in range(0, 10, 2):
+        log.add(State.EMPTY, epoch).commit(epoch).add(State.ONGOING, epoch).abort(epoch, epoch + 1, client=2)
+    assert contended(log) == [("billing-0", Severity.WARNING)]
+
+
+def test_a_setting_that_was_changed_once_is_no_second_client():
+    log = Log()
+    for epoch, timeout_ms in enumerate((60_000, 60_000, 50_000, 50_000, 50_000)):
+        log.add(State.EMPTY, epoch, timeout_ms=timeout_ms)
+    assert contended(log) == [("billing-0", Severity.WARNING)]
