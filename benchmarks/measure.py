@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from eosctl import __version__
+from eosctl.version import __version__
 
 RESULTS = Path(__file__).parent / "results"
 

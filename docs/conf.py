@@ -5,8 +5,8 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from eosctl import __version__
 from eosctl.render.answers.kinds import KINDS
+from eosctl.version import __version__
 
 project = "eosctl"
 author = "the eosctl project"

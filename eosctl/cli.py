@@ -25,13 +25,13 @@ from typer.exceptions import Exit, TyperException
 from typer.main import get_command, get_group
 from typer.models import CommandInfo
 
-from eosctl import __version__
 from eosctl.errors import EXIT_FINE, Bug, EosctlError, Interrupted, UsageError
 from eosctl.render.console import OutputOptions, Terminal, answer_stream, talk_stream, terminal_of
 from eosctl.render.formats import Output
 from eosctl.shell.help import EosctlCommand, EosctlGroup, heading, in_words
 from eosctl.shell.options import ConsoleHolder
 from eosctl.shell.shared_options import leading_shared
+from eosctl.version import __version__
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter

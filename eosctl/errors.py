@@ -5,6 +5,7 @@
     ├── ConfigError       2  a profile, properties or input file is wrong
     │   └── NotInstalled  2  a package of an extra is not installed
     ├── OtherCluster      3  brokers or a worker of another Kafka cluster answer than before
+    ├── Incomplete        3  a program required a complete answer, and part of its evidence was not read
     ├── Unreachable       4  a broker or a Connect worker does not answer
     │   ├── TimedOut      4  it answered too late
     │   └── Throttled     4  a quota kept it from answering in time
@@ -81,6 +82,12 @@ def install_command(extra: str) -> str:
 
 class OtherCluster(EosctlError):
     """Who answers is of another Kafka cluster than who answered before; names the address and both IDs."""
+
+    exit_code = EXIT_INCOMPLETE
+
+
+class Incomplete(EosctlError):
+    """A program required a complete answer, and part of its evidence was not read; names that part."""
 
     exit_code = EXIT_INCOMPLETE
 

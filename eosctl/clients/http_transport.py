@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 import httpcore
 import httpx
 
-from eosctl import __version__
 from eosctl.clients.deadline import done_by
+from eosctl.version import __version__
 
 DEADLINE: Final = "deadline"
 MAX_BYTES: Final = "max_bytes"

@@ -18,11 +18,11 @@ from kafka.protocol.frame import KafkaBytes
 from kafka.protocol.metadata import ApiVersionsResponse
 from kafka.protocol.parser import KafkaProtocol
 
-from eosctl import __version__
 from eosctl.clients import kerberos, oauthbearer, tls
 from eosctl.clients.deadline import done_by
 from eosctl.errors import ConfigError
 from eosctl.model.client_properties import ClientProperties, is_broker_address
+from eosctl.version import __version__
 
 # Large answers straight from the socket into their frame: kafka-python (3.0.12) would copy every byte five times.
 #

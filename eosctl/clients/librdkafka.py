@@ -8,7 +8,6 @@ from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
 
-from eosctl import __version__
 from eosctl.clients.errors import UNKNOWN_TOPIC_OR_PARTITION, librdkafka_error
 from eosctl.clients.leaders import ANSWER_S, await_brokers
 from eosctl.clients.messages import topics_metadata
@@ -18,6 +17,7 @@ from eosctl.codecs.tls import TLS_1_2, decode_tls_limits
 from eosctl.errors import ConfigError, EosctlError, Refused, TimedOut, Unsupported
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.text import pluralize
+from eosctl.version import __version__
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Producer

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
-from eosctl import __version__
 from eosctl.model.acls import OPERATION_CODES, PATTERN_CODES, PERMISSION_CODES, RESOURCE_CODES, AclBinding, ResourceType
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.records import IsolationLevel
+from eosctl.version import __version__
 
 Response = Any
 """A decoded answer: kafka-python's response class, whose attributes are the protocol's fields in snake_case."""

@@ -22,10 +22,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from eosctl import __version__
 from eosctl.errors import NotInstalled, UsageError
 from eosctl.exporter.exporter import PROFILE, printable
 from eosctl.model.watch import Metric, Observation, Sample
+from eosctl.version import __version__
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.metrics.export import MetricsData, NumberDataPoint

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import Final, TypeVar
 
-from eosctl import __version__
 from eosctl.errors import StaleRange, UsageError
 from eosctl.ledger.ledger import Ledger, open_ledger
 from eosctl.model.audit import AuditReport, StateKind, StateRow
@@ -16,6 +15,7 @@ from eosctl.model.ledger import Advance, CarriedBucket, JobStatus, JobSummary, L
 from eosctl.model.mirror import MirrorReport
 from eosctl.operations.session import Session
 from eosctl.sources.config_providers import look_up
+from eosctl.version import __version__
 
 ATTEMPTS: Final = 10
 FAILPOINT: Final = "EOSCTL_FAILPOINT"

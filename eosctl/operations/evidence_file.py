@@ -7,7 +7,6 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from eosctl import __version__
 from eosctl.analysis.catalogue.audit import EVIDENCE_ALTERED, EVIDENCE_DIFFERS
 from eosctl.analysis.catalogue.index import kinds_of_command
 from eosctl.atomic_write import atomic_file, write_atomic_file
@@ -39,6 +38,7 @@ from eosctl.operations.audit_topics import SETTINGS, with_settings
 from eosctl.operations.session import Session
 from eosctl.sources.audit_log import OpenSource
 from eosctl.sources.cluster_reader import ClusterReader
+from eosctl.version import __version__
 
 SIGNATURE_SUFFIX = ".sig"
 

@@ -44,13 +44,18 @@ def fence(
         _require(planned)
         return fence_and_prove(session, planned)
     agree(session, planned, f"Fence {pluralize(len(planned.plan.steps), 'transactional ID')}?", show)
-    if not session.options.yes:
-        now = read_and_plan(session, request, config_topic)
-        _require(now)
-        if _producers(now) != _producers(planned):
-            raise Refused("the plan changed before you confirmed; nothing was fenced", hint="run the command again")
-        planned = now
-    return fence_and_prove(session, planned)
+    if session.options.yes:
+        return fence_and_prove(session, planned)
+    return fence_as_planned(session, request, planned, config_topic)
+
+
+def fence_as_planned(session: Session, request: FencingRequest, planned: PlannedFencing, config_topic: str) -> Fenced:
+    """Fences what was planned a while ago. Refused where the same request would now end something else."""
+    now = read_and_plan(session, request, config_topic)
+    _require(now)
+    if _producers(now) != _producers(planned):
+        raise Refused("the plan changed before you confirmed; nothing was fenced", hint="run the command again")
+    return fence_and_prove(session, now)
 
 
 def _producers(planned: PlannedFencing) -> Mapping[str, object]:

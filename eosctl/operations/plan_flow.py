@@ -183,17 +183,25 @@ def _kept(console: Reporter, clusters: SourceAndTarget, planned: Planned, path: 
     if planned.objections:
         return planned
     try:
-        if planned.stops:
-            planned = _read_again(planned)
-        keep_plan(planned.plan, path)
+        plan = keep_planned(planned, path).plan
     except EosctlError as error:
         return replace(planned, error=error)
+    if plan is not planned.plan:
+        planned = replace(planned, plan=plan, digest=plan_digest(plan))
     console.narrate(f"plan written to {path}; `{clusters.command('apply', path)}` carries it out")
     return planned
 
 
-def _read_again(planned: Planned) -> Planned:
-    """The plan of a connector that runs, which takes the offsets that are found once it is stopped."""
+def keep_planned(planned: Planned, path: Path | None = None) -> PlanFile:
+    """The plan in its file, as `apply_file` takes it, by default among the user's own plans.
+
+    That of a connector that runs takes the offsets that are found once it is stopped.
+    """
+    plan = _read_again(planned) if planned.stops else planned.plan
+    return keep_plan(plan, path or own_plan_path(plan))
+
+
+def _read_again(planned: Planned) -> Plan:
     plan = reading_again(planned.plan)
     if plan is None:
         raise Refused(
@@ -201,7 +209,7 @@ def _read_again(planned: Planned) -> Planned:
             hint="stop it first (PUT /connectors/NAME/stop, or spec.state of its KafkaConnector) and plan then, or "
             "leave out --plan-file",
         )
-    return replace(planned, plan=plan, digest=plan_digest(plan))
+    return plan
 
 
 def _stop_and_plan_again(session: Session, clusters: SourceAndTarget, make_plan: MakePlan, planned: Planned) -> Planned:

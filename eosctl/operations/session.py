@@ -63,9 +63,16 @@ class Session:
         error: BaseException | None = None,
         traceback: TracebackType | None = None,
     ) -> None:
-        """Raises OtherCluster if it was met and not raised yet; Refused where it prevented a write."""
         if "wire" in self.__dict__:
             self.wire.close()
+        self.conclude(error)
+
+    def conclude(self, error: BaseException | None = None) -> None:
+        """Ends one question: adds to its error the command that grants missing ACLs.
+
+        Raises OtherCluster if it was met and not raised yet; Refused where it prevented a write.
+        """
+        if "wire" in self.__dict__:
             error = error or self.wire.left
         if isinstance(error, NotAuthorized):
             self._say_how_to_grant(error)

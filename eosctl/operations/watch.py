@@ -17,7 +17,6 @@ from typing import Final, Protocol, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from eosctl import __version__
 from eosctl.analysis.metrics.catalogue import ALERTS, CYCLE_AS_OF, METRICS, ROWS
 from eosctl.analysis.metrics.samples import cycle_samples, stale_samples
 from eosctl.codecs.secrets import mask_text
@@ -43,6 +42,7 @@ from eosctl.operations.session_options import Advance, Reporter, SessionOptions
 from eosctl.operations.transactions import list_transactions
 from eosctl.sources.cluster_reader import KeptFacts
 from eosctl.sources.group_belongings import SAMPLE_TOPICS
+from eosctl.version import __version__
 
 T = TypeVar("T")
 LONGEST_TRANSACTION_MS: Final = 15 * 60_000

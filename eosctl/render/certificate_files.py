@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from html import escape
 from typing import Final
 
-from eosctl import __version__
 from eosctl.model.certification import Certificate, RoundResult, RoundVerdict, Witness
 from eosctl.model.times import rfc3339
 from eosctl.render.cells import escape_controls
+from eosctl.version import __version__
 
 STYLE: Final = """
 :root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Any, Final
 
-from eosctl import __version__
 from eosctl.model.report import FindingKind, Gate, Outcome, Question, Reported, Severity
 from eosctl.render.cells import escape_controls
 from eosctl.render.formats import json
+from eosctl.version import __version__
 
 COUNTED: Final = ("failure", "error", "skipped")
 ELEMENTS: Final = {Outcome.FAILED: "failure", Outcome.UNKNOWN: "error", Outcome.SKIPPED: "skipped"}

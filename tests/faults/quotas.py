@@ -22,7 +22,7 @@ def quota(servers: str, **rates: float) -> Iterator[None]:
 def _alter(servers: str, rates: dict[str, float], *, remove: bool) -> None:
     from kafka.protocol.admin.client_quotas import AlterClientQuotasRequest
 
-    from eosctl import __version__
+    from eosctl.version import __version__
 
     entry = AlterClientQuotasRequest.EntryData
     named = entry.EntityData(entity_type="client-id", entity_name=f"{CLIENT_ID}/{__version__}")

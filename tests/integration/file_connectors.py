@@ -71,6 +71,12 @@ class FileConnectors:
         """Returns when the connector's one task runs."""
         wait_for(lambda: self.states(name), lambda states: states == ["RUNNING"], f"the task of {name} to run")
 
+    def stop(self, name: str) -> None:
+        """Stops the connector; returns when it has no tasks."""
+        with RestClient(self.url, DEADLINE_S) as rest:
+            rest.request("PUT", f"/connectors/{name}/stop")
+        wait_for(lambda: self.states(name), lambda states: states == [], f"{name} to stop")
+
     def states(self, name: str) -> list[str]:
         """States of the connector's tasks."""
         with RestClient(self.url, DEADLINE_S) as rest:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from eosctl import __version__
 from eosctl.clients.rest import RestClient
+from eosctl.version import __version__
 from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import FileConnectors
 from tests.integration.watching import watching

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from eosctl import __version__
+from eosctl.version import __version__
 from tests.side_by_side import version_of
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eosctl import __version__
+from eosctl.version import __version__
 from tests.project.sbom import write_bill
 from tests.project.test_distribution import ROOT, build, installed, run, single_file
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from eosctl import __version__
 from eosctl.sandbox.jars import TESTED_KAFKA_VERSIONS, locked_jars
+from eosctl.version import __version__
 from tests.project.test_distribution import LOCK
 
 _PINNED = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)

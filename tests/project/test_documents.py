@@ -8,9 +8,10 @@ from pathlib import Path
 
 import yaml
 
-from eosctl import __version__, cli
+from eosctl import cli
 from eosctl.render import answers
 from eosctl.render.document import Fields, Table
+from eosctl.version import __version__
 from tools.reference import __main__ as reference
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from eosctl import __version__
+from eosctl.version import __version__
 from tests.project import matrix
 
 JUNIT = """<testsuites><testsuite name="pytest" timestamp="2026-01-31T12:00:00.000000+00:00">

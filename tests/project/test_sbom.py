@@ -3,7 +3,7 @@
 import json
 import re
 
-from eosctl import __version__
+from eosctl.version import __version__
 from tests.project.sbom import bill_of_materials, write_bill
 from tests.project.test_distribution import LOCK
 

@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from plotly import graph_objects
 from plotly.offline import get_plotlyjs
 
-from eosctl import __version__
 from eosctl.analysis.catalogue import audit as kinds
 from eosctl.errors import install_command
 from eosctl.model.audit import (
@@ -38,6 +37,7 @@ from eosctl.operations.offset_stores import OffsetsRequest
 from eosctl.operations.session_options import SessionOptions
 from eosctl.render.audit_page import audit_figures, output_ranges, render_audit_page
 from eosctl.render.audit_page.plots import duration_words, in_plot, label, named_words, shown, size_words, words
+from eosctl.version import __version__
 from tests.operations.quiet import Quiet
 from tests.render.audit_reports import AS_OF, HOSTILE_NAMES, build_report, large_report, reports, rich_report
 

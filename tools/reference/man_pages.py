@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from eosctl import __version__
 from eosctl.shell.command_tree import CommandHelp, Parameter, page_name, shown
+from eosctl.version import __version__
 
 
 def man_page(command: CommandHelp, notice: str) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-from eosctl import __version__
 from eosctl.errors import NotInstalled
 from eosctl.model.audit import WORST_FIRST, AuditPlan, AuditReport, TopicRole
 from eosctl.model.report import Finding
@@ -37,6 +36,7 @@ from eosctl.render.audit_page.plots import (
     timeline_figure,
     transaction_figures,
 )
+from eosctl.version import __version__
 
 if TYPE_CHECKING:
     from jinja2 import Environment

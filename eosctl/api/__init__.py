@@ -1,0 +1,1 @@
+"""What `import eosctl` gives: the operations for a program, typed and without a terminal."""
