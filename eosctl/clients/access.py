@@ -13,16 +13,16 @@ T = TypeVar("T")
 
 
 class ClusterAccess(Struct, frozen=True):
-    """What is written with: a wire to the brokers, and the workers' REST addresses (none: REST is not used)."""
+    """The means of writing: a wire to the brokers, and the workers' REST addresses (none: REST is not used)."""
 
     wire: Wire
     connect_urls: tuple[str, ...]
     timeout_s: float
 
     def librdkafka_properties(self) -> ClientProperties:
-        """Who librdkafka is, at brokers that are all of one cluster; raises OtherCluster.
+        """The properties for librdkafka, whose brokers must all be of one cluster; raises OtherCluster.
 
-        It connects to the addresses that brokers advertise, and asks there for no cluster ID before it writes.
+        It connects to the addresses that brokers advertise, and checks no cluster ID there before it writes.
         """
         self.wire.require_one_cluster()
         return self.wire.properties

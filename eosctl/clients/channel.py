@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kafka.net.connection import KafkaConnection
 
 
-# What an answer of a broker must be before anything is made of it: the schema's, of possible values, and complete.
+# Checks of a broker's answer before it is used: it follows the schema, has possible values, and is complete.
 #
 # 1. A field is null only where the schema of the answer's version allows that. kafka-python decodes null everywhere.
 # 2. No number is below the protocol's -1 for "none"; ports, and indexes of partitions, are not below 0.
@@ -46,7 +46,7 @@ NULL_STANDS_FOR_ZERO: Final = frozenset({"uuid", "bitfield"})
 
 
 class _Check(NamedTuple):
-    """How one field is held against its schema. least is None where it is no number, inner None where no struct."""
+    """How one field is compared with its schema. least is None if it is no number, inner None if it is no struct."""
 
     name: str
     nullable: bool
@@ -185,11 +185,11 @@ ASKED: Final[Mapping[str, tuple[Names, Names]]] = {
     "CreateAcls": (_count("creations"), _count("results")),
     "DeleteAcls": (_count("filters"), _count("filter_results")),
 }
-"""By request: the names in its fields, and those in the answer to it, which are the same ones."""
+"""By request: the names in its fields, and those in its answer, which must be the same."""
 
 
 def _incomplete_topic(request: Request, response: Response) -> str | None:
-    """Which topic of a Metadata lacks a partition; one with an error code may have none."""
+    """A topic of a Metadata with a missing partition; one with an error code may have none."""
     for topic in response.topics if request.name == "Metadata" else ():
         indexes = sorted(part.partition_index for part in topic.partitions)
         if not topic.error_code and indexes != list(range(len(indexes) or 1)):
@@ -224,7 +224,7 @@ QUOTA_HINT: Final = (
     "--entity-type clients`"
 )
 GRACE_S: Final = 0.1
-"""How long after its deadline a request may take to fail by itself."""
+"""The time after its deadline in which a request may fail by itself."""
 
 
 class ApiVersions(NamedTuple):
@@ -233,13 +233,16 @@ class ApiVersions(NamedTuple):
 
 
 class Callbacks:
-    """What kafka-python calls while a wire polls. It logs what a callback raises, and nothing would be answered."""
+    """Callbacks for kafka-python while a wire polls.
+
+    It only logs a callback's exception, and then nothing would be answered.
+    """
 
     def __init__(self) -> None:
         self._raised: list[Exception] = []
 
     def held(self, act: Callable[..., object]) -> Callable[..., None]:
-        """The same callback; what it raises is raised by `require_none_failed`."""
+        """The same callback; `require_none_failed` raises its exception."""
 
         def call(*given: object) -> None:
             try:
@@ -313,10 +316,10 @@ class Channel(Struct, frozen=True):
         return TimedOut(f"{self.peer.address} accepted the connection but did not answer in time")
 
     def send(self, request: Request, deadline: float, done: Done) -> None:
-        """Send `request`; `done` gets the response, or the error in its place, exactly once.
+        """Send `request`; `done` gets the response, or the error, exactly once.
 
-        While the broker has muted the connection the request waits. One that it answered without what was asked for,
-        because of a quota, is sent again; Throttled where neither can end before the deadline.
+        While the broker has muted the connection the request waits. An answer cut by a quota is requested again;
+        Throttled if neither can end before the deadline.
         """
         if self.muted_s:
             self._send_later(request, deadline, done)
@@ -359,7 +362,7 @@ class Channel(Struct, frozen=True):
 
 
 def _is_put_off(request: Request, response: Response) -> bool:
-    """Whether this is the answer to a Fetch that exceeds a quota: no topic in it, and how long the broker mutes."""
+    """True for the answer to a Fetch that exceeds a quota: no topic in it, and the time for which the broker mutes."""
     return request.name == "Fetch" and response.throttle_time_ms > 0 and response.responses == []
 
 

@@ -136,7 +136,7 @@ def _describe(properties: ClientProperties, timeout_s: float, *, authorized: boo
             admin.poll(0.1)
         return asked.result(0)
     except KafkaException as error:
-        # The answer only says that time ran out; the reason is logged beside it.
+        # The answer only says that time ran out; the reason is in the log.
         if reasons:
             raise _from_log(reasons[-1], properties) from error
         what = {"operation": "DescribeCluster", "resource": ",".join(properties.bootstrap_servers)}

@@ -1,4 +1,4 @@
-"""The time that a wait for something in the cluster may take: it is asked again and again until then."""
+"""The time limit of a wait for something in the cluster, which is polled until then."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Deadline:
-    """Now and so many seconds; since is when they began, where that is not now (time.monotonic)."""
+    """Now and this many seconds later; since is the beginning, if that is not now (time.monotonic)."""
 
     def __init__(self, timeout_s: float, since: float | None = None) -> None:
         self._timeout_s = timeout_s
@@ -32,9 +32,9 @@ class Deadline:
 
 
 def done_by(end: float, ask: Callable[[], T]) -> T:
-    """What `ask` gives or raises. TimeoutError at `end` (time.monotonic); it is abandoned then.
+    """The result of `ask`, or its exception. TimeoutError at `end` (time.monotonic); `ask` is abandoned then.
 
-    For what takes no timeout: the system looks up a host's name for 5 s at each name server, and twice.
+    For calls without a timeout: the system looks up a host's name for 5 s at each name server, and twice.
     """
     found: Future[T] = Future()
 

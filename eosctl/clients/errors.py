@@ -1,4 +1,4 @@
-"""What the errors of the Kafka clients and of httpx mean to the user: one table per library."""
+"""The meaning of the Kafka clients' and httpx's errors for the user: one table for each library."""
 
 import os
 import re
@@ -132,7 +132,7 @@ _GROUPS: Final[Mapping[Kind, tuple[int, ...]]] = {
     ),
     UsageError: (3, 12, 17, 24, 28, 36, 37, 38, 39, 69, 91, 92, 105, 128),
     ConfigError: (33, 34, 40, 50, 54, 57, 61, 62, 63, 64, 66, 67, 93, 104),
-    # 4, 11 and 42 blame the request. Whether rightly, eosctl cannot know: the broker may be the one that is wrong.
+    # 4, 11 and 42 blame the request. eosctl cannot know whether that is right: the broker may be wrong.
     Unsupported: (4, 11, 35, 42, 43, 73, 76, 112, 114, 115),
     Undecodable: (2, 87, 97),
     Refused: (
@@ -193,7 +193,7 @@ KAFKA_PYTHON_NAMES: Final[Mapping[str, Kind]] = {
     "IllegalStateError": Bug,
     "TooManyInFlightRequests": Bug,
 }
-"""kafka-python's own exceptions by class name; a subclass means what its base means."""
+"""kafka-python's own exceptions by class name; a subclass means the same as its base."""
 
 HTTPX_NAMES: Final[Mapping[str, Kind]] = {
     "TimeoutException": TimedOut,
@@ -206,7 +206,7 @@ HTTPX_NAMES: Final[Mapping[str, Kind]] = {
     "StreamError": Bug,
     "CookieConflict": Bug,
 }
-"""httpx's exceptions by class name; a subclass means what its base means."""
+"""httpx's exceptions by class name; a subclass means the same as its base."""
 
 
 class Peer(Struct, frozen=True):
@@ -216,7 +216,7 @@ class Peer(Struct, frozen=True):
 
 
 def kind_of(error: type[BaseException], names: Mapping[str, Kind]) -> Kind | None:
-    """The entry of the nearest class of `error` that `names` has, protocol codes first; None where there is none."""
+    """The entry of the nearest class of `error` in `names`, protocol codes first, or None."""
     code = getattr(error, "errno", None)
     if isinstance(code, int) and code in PROTOCOL_CODES:
         return PROTOCOL_CODES[code]
@@ -224,7 +224,7 @@ def kind_of(error: type[BaseException], names: Mapping[str, Kind]) -> Kind | Non
 
 
 def protocol_error(code: int, *, principal: str, operation: str, resource: str) -> EosctlError:
-    """What error code `code` means as the answer to `operation` on `resource`, such as Read on Topic orders."""
+    """The meaning of error code `code` as the answer to `operation` on `resource`, such as Read on Topic orders."""
     kind = PROTOCOL_CODES.get(code, Unsupported)
     if kind is NotAuthorized:
         return NotAuthorized(principal=principal, operation=operation, resource=resource)
@@ -240,7 +240,7 @@ def plain_reason(reason: str) -> str:
 
 
 def connection_error(error: BaseException, peer: Peer) -> EosctlError:
-    """What kafka-python's exception on the connection to `peer` means; an EosctlError is already that."""
+    """The meaning of kafka-python's exception on the connection to `peer`; an EosctlError is returned unchanged."""
     if isinstance(error, EosctlError):
         return error
     # kafka-python's str() puts its class names in front; the cause is the innermost argument.

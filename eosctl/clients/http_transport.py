@@ -1,8 +1,8 @@
 """HTTP exchanges that end: one deadline for the whole of each, and a limit to its answer.
 
-httpx bounds each read from a socket, and a peer that drips its answer byte by byte is read from for ever. Here a
+httpx bounds each read from a socket, so a peer that drips its answer byte by byte would be read for ever. Here a
 request has the end of its time in `extensions["deadline"]` (time.monotonic()), and each step of it gets the remaining
-time until then; `extensions["max_bytes"]` holds for the body of each answer, redirects included.
+time until then; `extensions["max_bytes"]` limits the body of each answer, redirects included.
 """
 
 import socket
@@ -23,7 +23,7 @@ MAX_BYTES: Final = "max_bytes"
 LOCATION: Final = "location"
 USER_AGENT: Final = f"eosctl/{__version__}"
 SLICE: Final = 1 << 14
-"""How much is written at a time: a peer that reads slowly is noticed in between."""
+"""The size of one write, so that a slow reader is noticed in between."""
 
 
 class TooLarge(Exception):
@@ -42,10 +42,10 @@ class HttpAnswer(NamedTuple):
 
 
 def exchange(http: httpx.Client, request: httpx.Request, deadline: float, max_bytes: int) -> HttpAnswer:
-    """The answer to the request, read whole until `deadline`.
+    """The answer to the request, read completely until `deadline`.
 
-    It is not decompressed: nothing is asked for compressed. A redirect is an answer; it is not followed. Raises
-    TooLarge, NotConnected, and what httpx raises.
+    It is not decompressed: eosctl requests no compression. A redirect is an answer; it is not followed. Raises
+    TooLarge, NotConnected, and httpx's exceptions.
     """
     request.extensions |= {DEADLINE: deadline, MAX_BYTES: max_bytes}
     request.headers.update({"Accept-Encoding": "identity", "User-Agent": USER_AGENT})
@@ -73,15 +73,15 @@ def url_of(text: str) -> httpx.URL:
 
 @cache
 def public_authorities() -> ssl.SSLContext:
-    """What `verify=True` stands for, read once: each client would read the file of certificates again, for 20 ms."""
+    """The context of `verify=True`, read once: each client would read the file of certificates again, for 20 ms."""
     return httpx.create_ssl_context(trust_env=False)
 
 
 class BoundedTransport(httpx.BaseTransport):
     """httpx's transport over streams that keep to the deadline of a request.
 
-    verify None stands for the public authorities, which are read at the first https. against says why an IP address
-    may not be connected to; it decides on the address of each connection, whatever the host's name led to before.
+    verify None stands for the public authorities, which are read at the first https. against returns why an IP address
+    is forbidden; it decides on the address of each connection, regardless of earlier look-ups of the host's name.
     """
 
     def __init__(self, verify: ssl.SSLContext | None, against: Callable[[str], str | None] = lambda _: None) -> None:
@@ -213,7 +213,7 @@ class _Stream(httpcore.NetworkStream):
 
 
 def _addresses(host: str, port: int, end: float) -> list[str]:
-    """The IP addresses of a host: all of them together get the time once, and what was checked is connected to."""
+    """The IP addresses of a host: all of them share the time, and the connection uses a checked one."""
     try:
         found = done_by(end, lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
     except TimeoutError as error:

@@ -103,7 +103,7 @@ class _Frames:
 
 
 def _is_unseen(frame: LargeFrame) -> bool:
-    """Whether there is no view of the frame: Python forbids changing the length of an array with a view."""
+    """True if there is no view of the frame: Python forbids changing the length of an array with a view."""
     try:
         frame.append(0)
     except BufferError:
@@ -112,9 +112,10 @@ def _is_unseen(frame: LargeFrame) -> bool:
 
 
 def receiver(transport: Any) -> Callable[[], Received]:  # noqa: ANN401  # untyped library
-    """What reads from the transport's socket: bytes for the library's parser, or the error that ended the connection.
+    """The function that reads from the transport's socket: bytes for the library's parser, or the final error of the
+    connection.
 
-    What came before an error is handed on before the error is.
+    Bytes before an error are passed on before the error.
     """
     sock = transport._sock
     frames = _Frames()
@@ -200,7 +201,8 @@ def _fill(sock: Any, frame: LargeFrame) -> None:  # noqa: ANN401  # untyped libr
 
 
 def _wake_at(sock: Any, size: int) -> None:  # noqa: ANN401  # untyped library
-    """Let a poll show the socket once so many bytes are there, AT_ONCE at most: each poll costs as much as 100 kB."""
+    """Let a poll report the socket once this many bytes are there, AT_ONCE at most: each poll costs as much as 100
+    kB."""
     if sys.platform == "linux" and not isinstance(sock, ssl.SSLSocket):
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, min(size, AT_ONCE))
 
@@ -367,7 +369,7 @@ def _token_provider(properties: ClientProperties) -> object:
     from kafka.net.sasl.oauth import AbstractTokenProvider
 
     source = oauthbearer.TokenSource(properties)
-    # A failure to get a token is raised here, as what it is, and not on the connection.
+    # A failed token request is raised here, with its own error, instead of on the connection.
     source.token()
 
     class Provider(AbstractTokenProvider):  # type: ignore[misc]  # the library is untyped

@@ -19,9 +19,9 @@ DEFAULT_SERVICE: Final = "kafka"
 
 
 class KerberosService(str):
-    """The name of the brokers' service, which remembers the client's credentials (None: kinit's).
+    """The name of the brokers' service, with the client's credentials (None: kinit's).
 
-    kafka-python hands this one setting to its mechanism as it is, and none that it does not know.
+    kafka-python passes this one setting to its mechanism unchanged, and no unknown ones.
     """
 
     __slots__ = ("credentials",)

@@ -54,21 +54,19 @@ def _partitions(wire: Wire, topic: Response) -> list[Response]:
     return list(topic.partitions)
 
 
-# Waiting until brokers know what the controller has changed.
-#
-# A controller answers a change of topics or ACLs when it is in the metadata log (KIP-500, KIP-801). Each broker
-# replays that log in its own time, and answers and decides by what it has replayed. The next request may go to any of
-# them.
+# Waiting until brokers know the controller's change.  A controller answers a change of topics or ACLs when it is in the
+# metadata log (KIP-500, KIP-801). Each broker replays that log in its own time, and answers and decides by the replayed
+# part. The next request may go to any of them.
 
 
 POLL_S: Final = 0.05
 ANSWER_S: Final = 3.0
-"""How long one broker may take to answer: one that is gone without a word is waited for no longer."""
+"""The time in which one broker must answer; a silent one is not waited for longer."""
 BEHIND: Final = "the broker has not caught up with its controller: wait, then `eosctl apply` the same plan again"
 
 
 def await_brokers(wire: Wire, lacking: Callable[[int], str | None], *, timeout_s: float) -> None:
-    """Returns once no broker that answers lacks it; lacking(node ID) says what it does, in words. Raises TimedOut."""
+    """Returns once no answering broker misses the change; lacking(node ID) names the missing part. Raises TimedOut."""
     deadline = Deadline(timeout_s)
     for broker in wire.brokers():
         while (what := _lack_of(lacking, broker.node_id)) is not None:

@@ -168,9 +168,9 @@ def _create_client(kind: Callable[[dict[str, Any]], Client], settings: dict[str,
 
 
 def _require_whole(text: str, name: str) -> None:
-    """Raises Refused for a text with a NUL character: librdkafka is written in C, and would take what is before it.
+    """Raises Refused for a text with a NUL character: librdkafka is written in C, and would use the part before it.
 
-    That is another transactional ID, topic or password.
+    That part is another transactional ID, topic or password.
     """
     if "\0" in text:
         raise Refused(f"{name} has a NUL character, and librdkafka would take only the text before it")
@@ -182,7 +182,7 @@ def _settings(properties: ClientProperties, basis: Configuration) -> dict[str, A
         from eosctl.clients.oauthbearer import TokenSource
 
         source = TokenSource(properties)
-        # A failure to get a token is raised here, as what it is, and not on the connection.
+        # A failed token request is raised here, with its own error, instead of on the connection.
         source.token()
 
         def refreshed(_: str) -> tuple[str, float, str, dict[str, str]]:
@@ -252,8 +252,8 @@ class TransactionalProducer:
     def initialise(self) -> None:
         """InitProducerId: fences the former holder and waits until its transaction is aborted or committed.
 
-        Raises OtherCluster where this client's brokers are not of the cluster that its properties name. It is asked
-        again afterwards: a producer of the one cluster has no transaction in the other.
+        Raises OtherCluster if this client's brokers are not of the cluster that its properties name. The cluster is
+        checked again afterwards: a producer of the one cluster has no transaction in the other.
         """
         self._require_cluster()
         self._call("init_transactions", f"TransactionalId {self.transactional_id}")

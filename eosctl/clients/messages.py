@@ -332,7 +332,7 @@ def offset_fetch(group_id: str, partitions: Iterable[TopicPartition] | None) -> 
     """OffsetFetch to the group's coordinator: {error_code, topics[] of {name, partitions[] of {partition_index,
     committed_offset (-1: none), error_code}}}. Needs Describe on the group and on each topic.
 
-    Without partitions it is about all that have one; the coordinator leaves out topics that may not be described.
+    Without partitions it covers all that have an offset; the coordinator omits topics that may not be described.
     """
     from kafka.protocol.consumer.group import OffsetFetchRequest
 
@@ -355,7 +355,7 @@ def describe_groups(group_ids: Iterable[str]) -> Request:
 
 
 def cluster_operations() -> Request:
-    """DescribeCluster (KIP-700): authorized_operations, the codes of what the principal may."""
+    """DescribeCluster (KIP-700): authorized_operations, the codes of the principal's operations."""
     from kafka.protocol.admin.cluster import DescribeClusterRequest
 
     return Request(DescribeClusterRequest, {"include_cluster_authorized_operations": True}, since="2.8")
@@ -491,5 +491,5 @@ T = TypeVar("T")
 
 
 def in_pieces(names: Sequence[T], most: int) -> Iterator[tuple[T, ...]]:
-    """All of them in their order, at most so many in each piece."""
+    """The names in their order, in pieces of at most `most`."""
     return (tuple(names[start : start + most]) for start in range(0, len(names), most))

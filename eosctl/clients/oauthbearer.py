@@ -44,7 +44,7 @@ class Token(HiddenFields, frozen=True):
 
 
 class TokenSource:
-    """Where the token of these properties comes from.
+    """The source of these properties' token.
 
     1. `sasl.oauthbearer.token.endpoint.url=file:///path`: that file holds it.
     2. The same with http(s): a request with the client credentials grant, by `clientId`, `clientSecret` and `scope` of
@@ -159,7 +159,7 @@ def _granted_token(content: bytes, now: float) -> Token:
 
 
 def _parse_token(text: str, otherwise_s: float) -> Token:
-    """The token with what its claims say; one that is no JWT is taken as it is."""
+    """The token with its claims; one that is no JWT is used unchanged."""
     try:
         payload = text.split(".")[1]
         content = base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4))

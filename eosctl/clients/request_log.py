@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Final, NamedTuple
 
 LONG_S: Final = 2.0
-"""How long a request may take before the address that is waited for is named."""
+"""The time after which a long request's address is named."""
 
 
 class _Outstanding(NamedTuple):

@@ -51,7 +51,7 @@ REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 MOST_REDIRECTS: Final = 5
 ACCEPT: Final = {"Accept": "application/json"}
 LEAST_S = 0.1
-"""What a request that is tried again gets, however little of the time is left."""
+"""The least time of a repeated request, even if less is left."""
 SLOW_HINT = "a longer --timeout helps where the worker is only slow"
 REBALANCE_EXPECTED = "Request cannot be completed because a rebalance is expected"
 AMBIGUOUS_HINT = (
@@ -82,21 +82,22 @@ class RestResponse(Struct, frozen=True):
 
     @property
     def is_for_now(self) -> bool:
-        """Whether to ask again: during a rebalance a write is answered 409 and a read 500; beyond a limit, 429."""
+        """True if the request should be repeated: during a rebalance a write is answered 409 and a read 500; beyond
+        a limit, 429."""
         return self.status in {409, 429} or (self.status == 500 and self.message == REBALANCE_EXPECTED)
 
 
 class RestClient:
-    """One worker's REST interface at `url`; a WorkerUrl says as whom.
+    """One worker's REST interface at `url`; a WorkerUrl has the credentials.
 
-    During a rebalance (Connect's own advice), and while something in front of the worker limits requests, a request is
-    tried again until `timeout_s` has passed. That is the time for the whole of an answer, too; its size has a limit.
+    During a rebalance (Connect's own advice), and while a proxy before the worker limits requests, a request is
+    repeated until `timeout_s` has passed. That is the time for the whole of an answer, too; its size has a limit.
 
     A discovered address gets GET requests only, without a body. A redirect is followed for GET, and to the same scheme,
     host and port, never from a discovered address: the user named one address and no other.
 
-    A worker says of which Kafka cluster it is (`GET /`) before the first request, and again before each that is not a
-    GET: OtherCluster where it is another one than before.
+    A worker reports its Kafka cluster (`GET /`) before the first request, and again before each that is not a GET:
+    OtherCluster if it differs from before.
     """
 
     def __init__(self, url: str, timeout_s: float) -> None:
@@ -206,7 +207,7 @@ class RestClient:
         raise Unreachable(f"{self.url} redirected a request {MOST_REDIRECTS} times without an end")
 
     def _onward(self, request: "httpx.Request", answer: "HttpAnswer") -> "httpx.URL | None":
-        """Where the answer redirects a GET to on the same scheme, host and port; None where it is not followed."""
+        """The target of a redirected GET on the same scheme, host and port; None if it is not followed."""
         import httpx
 
         if request.method != "GET" or answer.status not in REDIRECTS or isinstance(self._address, DiscoveredUrl):
@@ -291,9 +292,9 @@ PARALLEL: Final = 8
 
 
 def ask_worker(urls: Sequence[str], timeout_s: float, ask: Callable[[RestClient], T]) -> T:
-    """What `ask` gets from the first of these workers that answers; Refused where no address is known.
+    """The result of `ask` from the first of these workers that answers; Refused without a known address.
 
-    WaitTimedOut is such an answer, so that a wait takes timeout_s and not that for each worker.
+    WaitTimedOut counts as an answer, so that a wait takes timeout_s and not that for each worker.
     """
     if not urls:
         raise Refused("the Connect workers are needed for this", hint="give --connect-url")
@@ -322,9 +323,9 @@ def config_of(rest: RestClient, connector: str) -> dict[str, str | None] | None:
 
 
 def expanded_connectors(rest: RestClient, *kinds: str) -> dict[str, dict[str, Any]]:
-    """`GET /connectors?expand=…`: for each connector what the worker says of it, by kind (info, status).
+    """`GET /connectors?expand=…`: the worker's report on each connector, by kind (info, status).
 
-    A connector whose class is no text makes the worker fail this request for all of them: then they are asked for one
+    A connector whose class is no text makes the worker fail this request for all of them: then they are requested one
     by one, and those that can never run are left out.
     """
     path = "/connectors?" + "&".join(f"expand={kind}" for kind in kinds)

@@ -24,7 +24,7 @@ MAX_ANSWER_BYTES: Final = 32 << 20
 """The connectors of a large cluster, with configs and traces of failed tasks, are some MiB."""
 
 BYTES_A_VALUE: Final = 16
-"""A value takes so much of an answer on average, at least; Python needs some 70 bytes for the smallest object."""
+"""A value takes on average at least this much of an answer; Python needs some 70 bytes for the smallest object."""
 
 MAX_WORDS: Final = 2_000
 MAX_TASK: Final = (1 << 31) - 1
@@ -33,9 +33,9 @@ MAX_TASK: Final = (1 << 31) - 1
 def decode_json(content: bytes, max_bytes: int = MAX_ANSWER_BYTES) -> object:
     """The value in an answer's body.
 
-    Half a surrogate pair, which a worker can have in the trace of a task, is the text of its escape. Raises ValueError
-    for text that is not Unicode, for what load_json refuses, and for a value that would need many
-    times the memory of its text.
+    Half a surrogate pair, which the trace of a task can contain, is kept as the text of its escape. Raises ValueError
+    for text that is not Unicode, for text that load_json refuses, and for a value that would need many times the memory
+    of its text.
     """
     if sum(map(content.count, (b"[", b"{", b","))) > max_bytes // BYTES_A_VALUE:
         raise ValueError(f"it has more than {max_bytes // BYTES_A_VALUE} values")
@@ -100,7 +100,7 @@ def internal_kind(address: str) -> str | None:
     """How the resolved address is internal: "loopback", "link-local" or "special"; None for an ordinary address.
 
     0.0.0.0 and :: lead to this machine as 127.0.0.1 does. IPv6 addresses that stand for an IPv4 address are judged as
-    that one. Private networks (RFC 1918) are ordinary: workers live there. ValueError for other text.
+    that one. Private networks (RFC 1918) are ordinary: workers use them. ValueError for other text.
     """
     found = _embedded_ipv4(ip_address(address.partition("%")[0]))
     if found.is_loopback or found.is_unspecified or (found.version == 4 and int(found) >> 24 == 0):
@@ -133,7 +133,7 @@ _EXPECTED: Final = (
 
 
 class RestIdentity(HiddenFields, frozen=True):
-    """The client properties, whose TLS settings and basic auth REST requests are made with.
+    """The client properties with the TLS settings and basic auth of REST requests.
 
     1. Where any `listeners.https.ssl.*` is given (as in a worker's file), those settings hold alone; otherwise `ssl.*`.
     2. Basic auth comes from the URL, otherwise from `basic.auth.user.info=user:password`.
@@ -177,13 +177,13 @@ class RestIdentity(HiddenFields, frozen=True):
 
 
 class WorkerUrl(str):
-    """The address of a worker, which remembers as whom to ask it.
+    """The address of a worker with its identity.
 
-    As text it is the address without user and password, so wherever an address is shown, stored or compared, there is
-    no secret in it. `properties` are asked for at the first request; max_answer_bytes is the limit of each answer;
-    requests counts those that were sent. named_by says what named the address where it was not the user, such as a plan
-    file: it is shown no credentials before `confirm`. cluster_id is the Kafka cluster that the worker named first, None
-    before: the address leads to no other one.
+    As text it is the address without user and password, so there is no secret in it when it is shown, stored or
+    compared. `properties` are requested at the first request; max_answer_bytes is the limit of each answer; requests
+    counts the sent ones. named_by is the source of the address if the user did not name it, such as a plan file: it
+    gets no credentials before `confirm`. cluster_id is the Kafka cluster that the worker named first, None before: the
+    address leads to no other one.
     """
 
     __slots__ = ("_credentials", "_properties", "cluster_id", "max_answer_bytes", "named_by", "requests")
@@ -203,7 +203,7 @@ class WorkerUrl(str):
         requests: RequestLog | None = None,
         named_by: str | None = None,
     ) -> Self:
-        """The address in `url`, whose `user:password@` is taken out of the text; UsageError where it is none."""
+        """The address in `url`, whose `user:password@` is removed from the text; UsageError if it is none."""
         if isinstance(url, DiscoveredUrl):
             return cast("Self", url)  # it stays one that the user did not name
         found = _ADDRESS.fullmatch(url)
@@ -263,16 +263,16 @@ class WorkerUrl(str):
         return RestIdentity(None if self._properties is None else self._properties(), self._credentials)
 
     def against(self, _address: str) -> str | None:
-        """Why this IP address of the host may not be connected to: the user named the host, so each of them may."""
+        """Never an objection to an IP address: the user named the host."""
         return None
 
 
 class DiscoveredUrl(WorkerUrl):
     """The address of a worker that only the Connect group names: any client that may join the group chooses it.
 
-    So it is asked by GET alone, without a body, a password or a certificate, and no redirect from there is followed
+    So it gets only GET requests, without a body, a password or a certificate, and no redirect from it is followed
     (RestClient refuses). is_here: the brokers are on the loopback address, so the worker may be there, too. Each
-    connection is judged by the IP address that it goes to: other internal addresses are never connected to.
+    connection is judged by its IP address: eosctl never connects to other internal addresses.
     """
 
     __slots__ = ("is_here",)
@@ -283,7 +283,7 @@ class DiscoveredUrl(WorkerUrl):
     def of(
         cls, url: str, properties: Callable[[], ClientProperties], requests: RequestLog | None, *, is_here: bool
     ) -> Self:
-        """The address that a member advertises; UsageError where it is none, or has a user in it."""
+        """The address that a member advertises; UsageError if it is none, or contains a user."""
         if "@" in url:
             raise UsageError("it advertises an address with a user in it")
         made = cls(url, properties, requests=requests)
@@ -297,7 +297,7 @@ class DiscoveredUrl(WorkerUrl):
         return RestIdentity(None if given is None else _without_secrets(given))
 
     def against(self, address: str) -> str | None:
-        """Why this IP address may not be connected to; None where it may."""
+        """Why this IP address is forbidden; None if it is allowed."""
         kind = internal_kind(address)
         if kind == "loopback":
             return None if self.is_here else "a loopback address leads every host to itself"

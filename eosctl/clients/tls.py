@@ -118,7 +118,7 @@ class _Store(Struct, frozen=True):
         return content
 
     def error(self, error: Exception, location: str | None, inline: str) -> EosctlError:
-        """The failure with the property it is about; a library's text is not repeated, it may quote what it read."""
+        """The failure with its property; a library's text is not repeated, because it may quote a secret."""
         if location is None:
             key = f"{self.prefix}{self.name}.{inline}"
             place = f"{key} ({self.properties.origin(key)})"
@@ -249,7 +249,7 @@ def ssl_context(properties: ClientProperties, prefix: str = "ssl.") -> ssl.SSLCo
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     _limit(context, decode_tls_limits(properties, prefix))
     context.check_hostname = verifies_host_names(properties, prefix)
-    # Java trusts whatever certificate is in the truststore; OpenSSL by itself only those that sign themselves.
+    # Java trusts every certificate in the truststore; OpenSSL by itself only self-signed ones.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if stores.trusted is None:
         context.load_default_certs(ssl.Purpose.SERVER_AUTH)
@@ -264,7 +264,7 @@ def ssl_context(properties: ClientProperties, prefix: str = "ssl.") -> ssl.SSLCo
 
 
 def _limit(context: ssl.SSLContext, limits: TlsLimits) -> None:
-    """Suites of TLS 1.3 cannot be chosen before Python 3.15; unenforced_limits says so to the user."""
+    """Suites of TLS 1.3 cannot be chosen before Python 3.15; unenforced_limits warns the user."""
     context.minimum_version, context.maximum_version = (
         ssl.TLSVersion[each.replace(".", "_")] for each in (limits.versions[0], limits.versions[-1])
     )
@@ -273,7 +273,7 @@ def _limit(context: ssl.SSLContext, limits: TlsLimits) -> None:
 
 
 def verifies_host_names(properties: ClientProperties, prefix: str = "ssl.") -> bool:
-    """Whether the name in the peer's certificate has to be the one that was connected to (the default)."""
+    """True if the name in the peer's certificate must be the host of the connection (the default)."""
     return properties.get(f"{prefix}endpoint.identification.algorithm") != ""
 
 
@@ -289,8 +289,8 @@ def _show(context: ssl.SSLContext, certificate: ClientCertificate, prefix: str) 
 def _readable(text: str) -> Iterator[str]:
     """A path from which `text`, which holds a key, can be read.
 
-    The standard library loads a certificate with its key from a path only. Memory that has one keeps the key off the
-    disk; where the system has none it is a file that only this user can read, removed at once.
+    The standard library loads a certificate with its key from a path only. A path in memory keeps the key off the disk.
+    On a system without one it is a file that only this user can read, removed at once.
     """
     if hasattr(os, "memfd_create"):
         number = os.memfd_create("eosctl", os.MFD_CLOEXEC)

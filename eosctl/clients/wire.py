@@ -200,7 +200,7 @@ NodeId = int | str
 
 CONNECT_TIMEOUT_S: Final = 10.0
 ANSWER_S: Final = 3.0
-"""How long one broker may take to say of which cluster it is."""
+"""The time in which one broker must name its cluster."""
 UNWATCHED_S: Final = 1.0
 """A connection left alone for longer may have ended unnoticed: a broker closes idle ones (connections.max.idle.ms)."""
 
@@ -214,11 +214,11 @@ class Broker(NamedTuple):
 class Wire:
     """The brokers of one cluster. Connects at the first request; nothing runs in the background.
 
-    timeout_s bounds every call that is not given a time of its own; no call outlives its time. Raises Refused where
-    credentials would be shown to brokers that the user did not name.
+    timeout_s bounds every call without a time of its own; no call outlives its time. Raises Refused if credentials
+    would be shown to brokers that the user did not name.
 
-    Each connection asks for the cluster's ID before anything else: the first answer decides, or the properties do.
-    Where another one comes, an address leads to another cluster than before, and every call raises OtherCluster.
+    Each connection requests the cluster's ID before anything else: the first answer decides, or the properties do. If
+    another ID comes, an address leads to another cluster than before, and every call raises OtherCluster.
     """
 
     def __init__(
@@ -233,7 +233,7 @@ class Wire:
         self._channels: dict[tuple[NodeId, int], Channel] = {}
         self._identities: dict[tuple[NodeId, int], Pending | None] = {}
         self.left: OtherCluster | None = None
-        """Why nothing is requested any more."""
+        """Why no further request is sent."""
         self._callbacks = Callbacks()
         self._metadata: Response | None = None
         self._polled_at = monotonic()
@@ -267,7 +267,7 @@ class Wire:
 
     @property
     def known_cluster_id(self) -> str | None:
-        """The same without asking; None before the first connection. From here on `properties` name it, too."""
+        """The same without a request; None before the first connection. From here on `properties` name it, too."""
         return self.properties.cluster_id
 
     def ask_cluster_id(self) -> str:
@@ -310,7 +310,7 @@ class Wire:
         return self._open_channel(node_id, monotonic() + self.timeout_s).versions()
 
     def version(self, node_id: int, request: Request) -> int:
-        """The version in which `request` would be sent to broker `node_id`; raises Unsupported where there is none."""
+        """The version in which `request` would be sent to broker `node_id`; raises Unsupported if there is none."""
         return self._open_channel(node_id, monotonic() + self.timeout_s).version(request)
 
     def request(self, node_id: int, request: Request, *, timeout_s: float | None = None) -> Response:
@@ -327,9 +327,9 @@ class Wire:
         return Pending(self._open_channel(node_id, deadline), request, deadline, self.poll)
 
     def request_any(self, request: Request, *, timeout_s: float | None = None) -> Response:
-        """The response of one broker, whichever can be reached, open connections first; each has its share of the time.
+        """The response of any reachable broker, open connections first; each gets its share of the time.
 
-        So a broker that is frozen does not use up what the others need. Where an answer is damaged, the next is asked.
+        So a frozen broker does not use up the others' time. After a damaged answer the next broker is queried.
         """
         deadline = monotonic() + (self.timeout_s if timeout_s is None else timeout_s)
         nodes = [broker.node_id for broker in self.brokers()]
@@ -375,7 +375,7 @@ class Wire:
         return channel if self._is_identified((node_id, lane), channel, deadline) else None
 
     def _is_identified(self, place: tuple[NodeId, int], channel: Channel, deadline: float) -> bool:
-        """Whether the broker said on this connection that it is of this cluster; it is asked at the first call.
+        """True if the broker named this cluster on this connection; the first call requests it.
 
         A bootstrap server states it in its metadata.
         """

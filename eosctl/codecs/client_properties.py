@@ -40,7 +40,7 @@ def no_lookup(provider: str, path: str, key: str) -> str:
 
 
 def resolve_references(properties: Mapping[str, str], lookup: Lookup, *, origin: str) -> dict[str, str]:
-    """The properties with each reference replaced by what `lookup` says; what it gives is not resolved again.
+    """The properties with each reference replaced by `lookup`'s answer, which is not resolved again.
 
     1. `config.providers` names the providers, `config.providers.<name>.class` says what each is.
     2. Names that are not declared there stand for Kafka's own: `file`, `env`, `dir`.
@@ -175,7 +175,7 @@ def client_properties(
     basis: Mapping[str, Property] = MappingProxyType({}),
     lookup: Lookup | None = None,
 ) -> ClientProperties:
-    """The client properties that the command line adds up to; each remembers where it was given.
+    """The client properties of a command line; each remembers its origin.
 
     1. Lowest: `basis`, what a profile says.
     2. Over it: the Java properties text of `--command-config`.
@@ -258,7 +258,7 @@ def _credentials(properties: Mapping[str, Property]) -> SaslCredentials:
     for option in ("username", "password"):
         if option not in options:
             raise ConfigError(f"sasl.jaas.config from {login.origin} has no {option}, which {mechanism} needs")
-        if "\0" in options[option]:  # PLAIN ends each of them with it (RFC 4616)
+        if "\0" in options[option]:  # PLAIN separates them with it (RFC 4616)
             raise ConfigError(f"sasl.jaas.config from {login.origin}: {option} has a NUL character")
     return SaslCredentials(mechanism, options["username"], options["password"])
 
@@ -295,10 +295,10 @@ class Unresolved(Struct, frozen=True):
 def resolve_principal(
     properties: Mapping[str, Property], subject_of: SubjectOf, mapping_rules: str = "DEFAULT"
 ) -> str | Unresolved:
-    """The principal of a client with these properties; subject_of is asked only for a client that shows a certificate.
+    """The principal of a client with these properties; subject_of is called only for a client with a certificate.
 
-    Raises ConfigError for a sasl.jaas.config that does not parse and for mapping rules that do not; the text names
-    where the property was given and never quotes it.
+    Raises ConfigError for a sasl.jaas.config or mapping rules that do not parse; the text names the property's origin
+    and never quotes it.
     """
     given = properties.get("security.protocol")
     if given is not None and given.value == UNREAD:
@@ -352,7 +352,7 @@ def _option(mechanism: str) -> str | None:
 
 
 def _why_unnamed(origin: str, mechanism: str, options: Mapping[str, str], name: str | None) -> str | None:
-    """Why the options do not name the principal; None where they do."""
+    """Why the options do not name the principal; None if they do."""
     if mechanism in WITH_USER_NAME and options.get("tokenauth", "").lower() == "true":
         return f"{origin} has a delegation token, whose owner is the principal"
     if name is None and mechanism == "OAUTHBEARER":

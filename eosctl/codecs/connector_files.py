@@ -95,9 +95,9 @@ def _entry(value: object, origin: str, name: str | None) -> ConnectorConfig:
 
 
 def connector_of(config: Mapping[str, object], origin: str, *, name: str | None = None) -> ConnectorConfig:
-    """The connector with these settings; `name` where they do not have to have one.
+    """The connector with these settings; `name` if they need not have one.
 
-    Raises ConfigError for a setting that is an object or a list, and where there is neither name nor connector.class.
+    Raises ConfigError for a setting that is an object or a list, and if there is neither name nor connector.class.
     """
     settings = dict(_settings(config, origin))
     name = name if name is not None else _required(settings, "name", origin)
@@ -147,7 +147,7 @@ OF_ALL_WORKERS = (
     *("offset.storage", "config.storage", "status.storage", "key.converter", "value.converter", "header.converter"),
     *("task", "worker", "replication.policy", "config.providers"),
 )
-"""What the settings of a worker begin with that are taken without a cluster before them."""
+"""Prefixes of worker settings that also count without a cluster's prefix."""
 POLL_TIMEOUT = "consumer.poll.timeout.ms"
 """The one setting of a connector that looks like one of its consumer."""
 
@@ -166,7 +166,7 @@ def decode_worker_file(text: str, origin: str) -> tuple[ConnectCluster, ...]:
 
 
 def decode_worker_settings(text: str, origin: str) -> Mapping[str, str]:
-    """The settings in a file of a worker, whatever its form; ConfigError where it cannot be read."""
+    """The settings in a worker's file of any form; ConfigError if it cannot be read."""
     if is_resource(text):
         return worker_settings(connect_resource(decode_resources(text, origin), origin))
     return decode_properties(text, origin=origin)
@@ -297,7 +297,8 @@ _DEFAULT_PORT: Final = "8083"
 
 
 def decode_worker_properties(text: str, origin: str) -> Mapping[str, str]:
-    """The settings that decide about exactly-once, where the worker is, and what its connectors' clients inherit.
+    """The settings that decide about exactly-once, the worker's address, and those that its connectors' clients
+    inherit.
 
     All others are left out, and so are client settings that may be secrets.
     """

@@ -1,8 +1,7 @@
 """Evidence files: canonical JSON with its own SHA-256, so that every altered byte shows.
 
 Members are sorted, there are no blanks, and one line feed ends the file: each content has one form only. The digest
-shows what was altered by accident. Against intent only a signature helps: the author of a file can also write its
-digest.
+shows accidental changes. Only a signature shows intended ones: the author of a file can also write its digest.
 """
 
 import json
@@ -27,7 +26,7 @@ def encode_evidence(evidence: EvidenceFile) -> bytes:
 
 
 def decode_evidence(content: bytes) -> EvidenceFile:
-    """Raises Undecodable, with what is wrong, for a file that is not as it was written."""
+    """Raises Undecodable with the fault for a file that is not as it was written."""
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):

@@ -121,7 +121,7 @@ def one_of(forms: Mapping[type, Form]) -> Form:
 
 
 def or_skipped(form: Form, skipped: Form) -> Form:
-    """What `form` writes, which has no member named "skipped", or Skipped."""
+    """The values of `form`, which has no member named "skipped", or Skipped."""
     return Form(
         lambda value: (skipped if type(value) is Skipped else form).encode(value),
         lambda value: (skipped if type(value) is dict and SKIPPED in value else form).decode(value),
@@ -203,7 +203,7 @@ def mapping_of(key_type: object, key: Form, item: Form) -> Form:
 
 
 def enumeration(kind: type[StrEnum]) -> Form:
-    """The value of a member; a value that is not known is read as UNKNOWN where there is such a member."""
+    """The value of a member; an unknown value is read as UNKNOWN if there is such a member."""
     known = {each.value: each for each in kind}
     newer = kind.__members__.get("UNKNOWN")
 
@@ -273,7 +273,7 @@ SCALARS: Final[Mapping[object, Form]] = {
 
 T = TypeVar("T")
 Elsewhere = Mapping[type, Mapping[str, object]]
-"""Fields that are not in the objects of a class, and what stands in them after decoding."""
+"""Fields that are not in the objects of a class, and their values after decoding."""
 
 
 class JsonNoun(Generic[T]):
@@ -297,8 +297,8 @@ class JsonNoun(Generic[T]):
     def decode(self, value: object, place: str, member: str = "") -> T:
         """The inverse of encode.
 
-        `place` says where the value stands, `member` as which member. Raises Undecodable with both and with the path
-        to what is wrong.
+        `place` names where the value stands, `member` its member. Raises Undecodable with both and with the path to the
+        fault.
         """
         try:
             return self._form.decode(value)  # type: ignore[no-any-return]  # the form is that of T

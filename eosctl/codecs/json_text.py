@@ -46,8 +46,8 @@ def is_too_deep(text: str) -> bool:
 def load_json(text: str, *, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None, halves: bool = False) -> Any:  # noqa: ANN401  # any JSON
     """The value in the text of a file; `pairs` makes objects of their members.
 
-    Raises JSONDecodeError for other text, for NaN and numbers that no double holds, for half a surrogate pair unless
-    `halves` are taken, and for nesting or numbers beyond the limits.
+    Raises JSONDecodeError for other text, for NaN and numbers that no double holds, for half a surrogate pair without
+    `halves`, and for nesting or numbers beyond the limits.
     """
     if is_too_deep(text):
         raise json.JSONDecodeError(f"it is nested more than {MOST_NESTED} deep", "", 0)

@@ -79,7 +79,10 @@ SCHEMA: Final[tuple[Step, ...]] = (
             PRIMARY KEY (job, kind, bucket, topic, topic_partition, start_offset))""",
     ),
 )
-"""What makes a schema of version n one of version n + 1, from none (0) on. A step that was released is not changed."""
+"""The statements that upgrade a schema of version n to version n + 1, from none (0) on.
+
+A released step never changes.
+"""
 
 SCHEMA_TABLE: Final = "audit_schema"
 FIRST_OF_ALL: Final = ("CREATE TABLE audit_schema (version BIGINT NOT NULL)", "INSERT INTO audit_schema VALUES (0)")
@@ -233,8 +236,8 @@ def _decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]:  # noqa: ANN401  # any 
 def decode_json(raw: bytes) -> object:
     """A JSON value, as Connect's converter reads it; ValueError for bytes that it refuses, too.
 
-    msgspec reads what nearly all values are, ten times as fast; what it refuses is read by Jackson's rules. So are
-    integers that may not fit into 64 bits: Connect keeps the lowest ones.
+    msgspec reads nearly all values, ten times as fast; the others are read by Jackson's rules. So are integers that may
+    not fit into 64 bits: Connect keeps the lowest ones.
     """
     try:
         return _fast(raw)

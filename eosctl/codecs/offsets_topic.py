@@ -72,9 +72,9 @@ def _fault(value: object) -> str:
 
 
 def decode_offsets_value(raw: bytes | None) -> SourceOffset | MalformedValue | None:
-    """The source offset, None for a tombstone (and for the JSON null), as a worker hands it to the connector.
+    """The source offset as a worker gives it to the connector, None for a tombstone (and for the JSON null).
 
-    Never raises: what a worker cannot hand on (OffsetUtils.validateFormat) is a MalformedValue.
+    Never raises: a value that a worker cannot pass on (OffsetUtils.validateFormat) is a MalformedValue.
     """
     if raw is None:
         return None
@@ -194,9 +194,9 @@ def _decimal(number: float) -> tuple[str, str, int]:
 
 
 def hash_map_order(partition: SourcePartition) -> dict[str, object]:
-    """`partition` in the order of a java.util.HashMap that its members were put into one by one.
+    """`partition` in the order of a java.util.HashMap after its members were inserted one by one.
 
-    That is the order in which workers from 3.6 write a key that came to them over REST (KAFKA-15182).
+    Workers from 3.6 write a key in this order if it came over REST (KAFKA-15182).
     """
     buckets = 16
     while len(partition) > buckets * 3 // 4:

@@ -6,8 +6,8 @@ A plan is one JSON object, indented so that it can be read and compared:
        "kind": "migrate-offsets", "as_of": 1790000000000,
        "steps": [{"step": {"kind": "stop-connector", …}, "preconditions": [{"kind": "cluster-is", …}, …]}, …]}}
 
-1. The digest covers the plan's own JSON without blanks and with its members sorted: an edited plan is refused,
-   because what was shown and agreed to is no longer what it says. It also ties journal and undo file to the plan.
+1. The digest covers the plan's own JSON without blanks and with its members sorted: an edited plan is refused, because
+   it differs from the plan that was shown and agreed to. It also ties journal and undo file to the plan.
 2. The plan is as codecs.json_nouns derives it. Configs of connectors are not in a plan, only changes to them.
 
 A journal has one JSON object per line, each on disk before the next action begins:
@@ -16,7 +16,7 @@ A journal has one JSON object per line, each on disk before the next action begi
     {"step": 3, "event": "begun"}
     {"step": 3, "event": "done", "detail": "4 records in topic orders-offsets"}
 
-A last line without its line end was cut by a crash; what it would have said is not known to have happened.
+A last line without its line end was cut by a crash; its event is not known to have happened.
 """
 
 import json

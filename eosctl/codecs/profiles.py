@@ -48,7 +48,7 @@ def decode_profiles(text: str, origin: str) -> Profiles:
 def with_profile_keys(text: str, name: str, keys: Mapping[str, object], origin: str) -> str:
     """The text with these keys of profile `name`, which is added if it is missing. Other lines do not change.
 
-    Raises ConfigError where what comes of it is no file of profiles, as with a password in a URL.
+    Raises ConfigError if the result is no file of profiles, as with a password in a URL.
     """
     address = next(yaml_text.addresses(text), None)
     if address is None:
@@ -122,7 +122,7 @@ def _profile(name: str, given: object, origin: str) -> Profile:
 
 
 def _list(given: object) -> list[object]:
-    """What may be one value or a list of them, without empty ones."""
+    """A value or a list of values as a list, without empty ones."""
     return [each for each in (given if isinstance(given, list) else [given]) if each]
 
 

@@ -151,19 +151,17 @@ _BY_CODEC: Final = (None, _gunzip, _unsnappy, _unlz4, _unzstd)
 
 
 def unpack(codec: int, packed: memoryview, lead: int, most: int) -> bytearray:
-    """What the packed bytes become, at most `most` bytes, behind `lead` bytes for the caller to fill.
+    """The unpacked bytes, at most `most`, after `lead` bytes for the caller to fill.
 
-    Raises TooLargeError, and what the libraries raise for damaged data. NONE is not packed.
+    Raises TooLargeError, and the libraries' errors for damaged data. NONE is not packed.
     """
     of_codec = _BY_CODEC[codec]
     assert of_codec is not None
     return of_codec(packed, lead, most)
 
 
-# How much memory the records of one batch may take once they are unpacked.
-#
-# `eosctl.batch.max.bytes` among the client properties says so. Beside the bytes it counts RECORD_BYTES for each
-# record: each is an object of a few hundred bytes, whatever it holds.
+# The memory that the unpacked records of one batch may take.  `eosctl.batch.max.bytes` among the client properties sets
+# it. Besides the bytes it counts RECORD_BYTES for each record: each is an object of a few hundred bytes, even if empty.
 
 
 MOST_BYTES: Final = 1 << 26
@@ -325,7 +323,7 @@ def _decoder() -> Any:  # noqa: ANN401  # the library is untyped
 
 
 def has_right_crc(data: Bytes) -> bool:
-    """Whether the CRC of a whole batch matches; it covers all that lies behind it."""
+    """True if the CRC of a whole batch matches; it covers all bytes after it."""
     stated: int = CRC.unpack_from(data, CRC_AT)[0]
     return crc32c()(bytes(memoryview(data)[CRC_AT + CRC.size :])) == stated
 
@@ -353,8 +351,8 @@ def decode_records(
 ) -> list[Record]:
     """The records of a data batch in offset order, all in transaction state `state`.
 
-    Raises Undecodable for a wrong CRC, an unknown codec, data that does not decompress, records that take more memory
-    than they may and records that do not add up; a batch with one bad record gives none.
+    Raises Undecodable for a wrong CRC, an unknown codec, data that does not decompress, records beyond the memory limit
+    and records that do not add up; a batch with one bad record yields none.
     """
     header = batch.header
     transactional, producer_id, epoch = header.is_transactional, header.producer_id, header.producer_epoch
@@ -409,8 +407,8 @@ def decode_marker(
 ) -> EndTransactionMarker | None:
     """The end-transaction marker in a control batch; None for control records of other types. Raises Undecodable.
 
-    None too for a batch without records: the log cleaner leaves one where a marker was the last that its producer
-    wrote, so that the producer's epoch stays known (RETAIN_EMPTY).
+    Also None for a batch without records: the log cleaner keeps one in place of a producer's last marker, so that the
+    producer's epoch stays known (RETAIN_EMPTY).
     """
     header = batch.header
     records = decode_records(batch, check_crc=check_crc, topic_partition=topic_partition)
@@ -459,14 +457,14 @@ MOST_SKIPPED: Final = 1 << 31  # a segment's indexes have 32 bits for an offset
 
 
 def claimed_length(data: Bytes, place: int = 0) -> int:
-    """How many bytes the batch at `place` has by its length field; 0 where that is not there or no batch's."""
+    """The length of the batch at `place` by its length field; 0 if there is none, or no plausible one."""
     there = len(data) - place >= BEFORE_LENGTH_COUNTS
     length = BEFORE_LENGTH_COUNTS + int(LENGTH.unpack_from(data, place + LENGTH_AT)[0]) if there else 0
     return length if length >= SHORTEST_BATCH else 0
 
 
 def begins_batch(data: Bytes, place: int, offset: int) -> bool:
-    """Whether a header that makes sense lies at `place`, of a batch whose offsets are not below `offset`."""
+    """True if a plausible header lies at `place`, of a batch whose offsets are not below `offset`."""
     if len(data) < place + SHORTEST_BATCH:
         return False
     header = BatchHeader._make(HEADER.unpack_from(data, place))
@@ -476,7 +474,8 @@ def begins_batch(data: Bytes, place: int, offset: int) -> bool:
 
 
 def next_batch(data: bytes, place: int, offset: int) -> int | None:
-    """Where behind `place`, whose bytes are no batch, one begins that has no offset below `offset`; None: nowhere.
+    """The place after `place`, whose bytes are no batch, where a batch without offsets below `offset` begins; None:
+    nowhere.
 
     1. Behind as many bytes as the damaged batch claims to have, if what lies there looks like a batch.
     2. Otherwise at the first place where a whole batch lies whose CRC matches.
@@ -497,10 +496,10 @@ def next_batch(data: bytes, place: int, offset: int) -> int | None:
 def decode_shown(
     records: bytes | None, aborted: Iterable[tuple[int, int]], offset: int, producer: ProducerIdAndEpoch
 ) -> Shown:
-    """What a read_committed consumer makes of the record of `producer` at `offset`; the Fetch began there.
+    """What a read_committed consumer gets of the record of `producer` at `offset`; the Fetch began there.
 
-    aborted are the producer ID and first offset of each transaction that the answer names as aborted: a client leaves
-    out what that producer wrote from there up to its marker (KIP-98). Raises Undecodable.
+    aborted are the producer ID and first offset of each transaction that the answer names as aborted: a client skips
+    that producer's records from there up to its marker (KIP-98). Raises Undecodable.
     """
     data = (each.header for each in iter_batches(records or b"") if not each.header.is_control)
     if not any(each.base_offset <= offset <= each.last_offset for each in data):
@@ -510,7 +509,7 @@ def decode_shown(
 
 
 def decode_ending(records: bytes | None, offset: int, producer: ProducerIdAndEpoch) -> str | None:
-    """COMMIT or ABORT, by the first marker of the producer behind `offset`; None where there is none."""
+    """COMMIT or ABORT, by the first marker of the producer after `offset`; None if there is none."""
     for batch in iter_batches(records or b""):
         if batch.header.is_control and batch.header.base_offset > offset:
             marker = decode_marker(batch)

@@ -89,7 +89,8 @@ class Columns(NamedTuple):
 
 
 def _advances() -> Column:
-    """For each two bytes that a record begins with, how long it is with its length; 0: more bytes say so, or none."""
+    """For each two first bytes of a record, its length with the length field; 0: the length has more bytes, or is
+    invalid."""
     pairs = np.arange(1 << 16)
     first, second = pairs & 255, pairs >> 8
     one = np.where(first & 1, 0, (first >> 1) + 1)
@@ -122,9 +123,9 @@ def columns(batches: Sequence[Records], parts: Parts) -> Columns | None:
 
 
 def _begins(data: Column, begins: Column, ends: Column, counts: Column) -> Column | None:
-    """Where each record begins; None where the last one of a batch does not end where the batch does.
+    """The beginning of each record; None if the last record of a batch does not end with the batch.
 
-    Only lengths lead from one record to the next: one step is taken in all batches at a time.
+    Only lengths lead from one record to the next: each step advances in all batches at once.
     """
     pairs = np.ndarray((len(data) - 1,), "<u2", data, strides=(1,))
     order = np.argsort(-counts, kind="stable")
@@ -194,10 +195,10 @@ def _fields(data: Column, begins: Column, owners: Column, batch_ends: Column) ->
 
 
 def _headers(data: Column, bodies: Column, ends: Column) -> Column | None:
-    """Where the headers of each record begin; None where lengths in a body do not add up to its own.
+    """The beginning of each record's headers; None if lengths in a body do not add up to its own.
 
-    Most records are shaped as others are: the body is as long and has the same bytes where the other one has lengths,
-    so all its parts lie at the same places. The rest is decoded.
+    Most records have the shape of another one: the body is as long and has the same bytes in its length fields, so all
+    its parts lie at the same places. The rest is decoded.
     """
     found, lengths, left = np.empty_like(bodies), ends - bodies, np.arange(len(bodies))
     for _ in range(MOST_SHAPES):
@@ -224,9 +225,9 @@ def _headers(data: Column, bodies: Column, ends: Column) -> Column | None:
 
 
 def _shape(body: bytes, places: list[int]) -> int:
-    """Where the headers begin in it; where lengths and counts lie is added to `places`.
+    """The beginning of its headers; the places of lengths and counts are added to `places`.
 
-    Raises IndexError or ValueError where they do not add up or are not as short as they can be.
+    Raises IndexError or ValueError if they do not add up or are not as short as possible.
     """
     headers = _behind(body, _behind(body, 0, places, -1), places, -1)
     count, at = _number(body, headers, places)

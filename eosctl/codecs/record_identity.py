@@ -16,7 +16,7 @@ Header = tuple[str, bytes | None]
 def selected(
     selector: Selector, key: bytes | None, value: bytes | None, headers: Sequence[Header], partition: int
 ) -> str | None:
-    """The text of that part of a record; None where it has none."""
+    """The text of that part of a record, or None."""
     match selector.part:
         case Part.JSON:
             return None if value is None else _of_json(value, selector.names)
@@ -33,7 +33,7 @@ def _text(content: bytes | None) -> str | None:
 
 
 def _of_json(value: bytes, paths: Sequence[str]) -> str | None:
-    """The values at all paths; of an envelope of JsonConverter, in its payload. None where one is absent or null."""
+    """The values at all paths, in the payload of an envelope of JsonConverter. None if one is absent or null."""
     try:
         root = load_json(value.decode())
     except ValueError:

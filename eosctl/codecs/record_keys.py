@@ -58,7 +58,7 @@ def _are_alike(one: object, other: object) -> bool:
 
 
 def _json(raw: bytes) -> Values | None:
-    """The values of a JSON object, or the one value that it is; None for what is no JSON.
+    """The values of a JSON object, or a single JSON value; None for bytes that are no JSON.
 
     SimpleHeaderConverter escapes no control characters.
     """
@@ -116,7 +116,7 @@ def _readings(key: bytes, like: Values) -> Iterator[Values]:
 
 
 def _bodies(key: bytes) -> Iterator[memoryview]:
-    """What lies behind the ID of a schema, of each length; no schema has the ID 0."""
+    """The bytes after a schema ID, for each length of an ID; no schema has the ID 0."""
     view = memoryview(key)
     if key[0] == 0:
         yield from (view[1 + length :] for length in SCHEMA_ID_LENGTHS if any(key[1 : 1 + length]))

@@ -124,8 +124,8 @@ def mask_text(text: str) -> str:
 def mask_url(text: str) -> str:
     """An address as typed, safe to show: a possible user or password is hidden.
 
-    Mistyped, it is no URL: what stands before the last `@` is hidden whatever it is, and so is a port that is no
-    number, with all that follows.
+    A mistyped one is no URL: everything before the last `@` is hidden, and so is a port that is no number, with all
+    that follows.
     """
     scheme = _KNOWN_SCHEME.match(text)
     shown = scheme[0] if scheme is not None else ""
@@ -135,7 +135,7 @@ def mask_url(text: str) -> str:
 
 
 def looks_secret(key: str) -> bool:
-    """Whether the value of `key` may be a secret, by its name."""
+    """True if the value of `key` may be a secret, by its name."""
     return _SECRET.search(key) is not None
 
 

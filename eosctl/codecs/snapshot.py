@@ -67,7 +67,7 @@ LINES: Final[Mapping[type, tuple[str, JsonNoun[Any]]]] = {
     ProducersFacts: ("partition", JsonNoun(PartitionProducers)),
     TimelineFacts: ("event", JsonNoun(Event)),
 }
-"""Sections that are followed by a line for each of their items: the name of such a line and what it holds."""
+"""Sections with a line for each of their items: the name of such a line and its type."""
 
 IN_LINES: Final[Mapping[type, Mapping[str, object]]] = {
     ConfigTopicLog: {"records": ()},
@@ -84,7 +84,7 @@ SECTIONS: Final[Mapping[str, JsonNoun[Any]]] = {
     for name, hint in get_type_hints(Snapshot).items()
     if name not in SnapshotHeader._fields
 }
-"""What the lines of sections hold: the fields of Snapshot, in the order of the file."""
+"""The contents of the section lines: the fields of Snapshot, in the order of the file."""
 
 
 def encode_snapshot(snapshot: Snapshot) -> Iterator[str]:

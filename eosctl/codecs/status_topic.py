@@ -52,7 +52,7 @@ def decode_status_record(record: Record) -> StatusRecord:
 
 
 def _used(key: str) -> tuple[str, str]:
-    """Topic and connector: they are cut by length behind the first colon, whatever stands there."""
+    """Topic and connector, cut by length after the first colon."""
     colon = key.find(":")
     return key[len(TOPIC) : max(0, colon)], key[colon + len(BEFORE_CONNECTOR) :] if colon >= 0 else ""
 

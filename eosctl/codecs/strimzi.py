@@ -135,7 +135,7 @@ def mappings_in(values: Mapping[str, Any], key: str, place: str) -> list[Mapping
 
 
 def text_in(values: Mapping[str, Any], key: str, place: str) -> str | None:
-    """The text at `key`; None where there is none; ConfigError where it is something else."""
+    """The text at `key`; None if there is none; ConfigError for any other value."""
     value = values.get(key)
     if value is not None and not isinstance(value, str):
         raise ConfigError(f"{place}: {key} is {type(value).__name__}, not text", hint="put it in quotes")
@@ -200,7 +200,7 @@ OAUTH_SECRETS: Final = {
     "clientAssertion": ("oauth.client.assertion", "key"),
 }
 CUSTOM_PREFIXES: Final = ("sasl.", "ssl.keystore.")
-"""What `type: custom` may set (KafkaClientAuthenticationCustom.ALLOWED_PREFIXES)."""
+"""The settings that `type: custom` may have (KafkaClientAuthenticationCustom.ALLOWED_PREFIXES)."""
 PROPERTIES: Final = "since Strimzi 0.46 the ConfigMap <name>-connect-config has the worker's properties: give these"
 CHAIN: Final = "ssl.keystore.certificate.chain"
 
@@ -360,7 +360,7 @@ PATTERNS: Final = {
 
 
 def connect_resource(resources: Sequence[StrimziResource], origin: str) -> StrimziResource:
-    """The one KafkaConnect or KafkaMirrorMaker2 of a file; ConfigError where there is none, or there are several."""
+    """The one KafkaConnect or KafkaMirrorMaker2 of a file; ConfigError if there is none, or several."""
     found = [each for each in resources if each.kind in DEFAULTS]
     if len(found) == 1:
         return found[0]
@@ -523,8 +523,8 @@ def _mirror(
 def certificate_subjects(resources: Sequence[StrimziResource]) -> dict[str, str]:
     """The subjects of certificates in Secrets, by the reference to the certificate.
 
-    The User Operator issues the certificate of a KafkaUser that authenticates with tls: CN is the user's name, and the
-    Secret is called as the user, unless the operator was started with a prefix (KafkaUserModel.generateSecret).
+    The User Operator issues the certificate of a KafkaUser that authenticates with tls: CN is the user's name. The
+    Secret has the user's name, unless the operator was started with a prefix (KafkaUserModel.generateSecret).
     """
     users = (each for each in resources if each.kind == KAFKA_USER)
     return {
@@ -553,11 +553,11 @@ OF_THE_SERVER: Final[tuple[tuple[str, ...], ...]] = (
     *(("status",), ("metadata", "uid"), ("metadata", "resourceVersion"), ("metadata", "generation")),
     *(("metadata", "creationTimestamp"), ("metadata", "managedFields"), ("metadata", "selfLink")),
 )
-"""What `kubectl get` prints and `kubectl apply` does not take, or would compare."""
+"""Fields that `kubectl get` prints and `kubectl apply` refuses, or would compare."""
 
 
 class Home(NamedTuple):
-    """Where a connector is described: the resource, the path to its part of it, and its state there."""
+    """The description of a connector: the resource, the path to its part of it, and its state there."""
 
     kind: str
     resource: str
@@ -566,9 +566,9 @@ class Home(NamedTuple):
 
 
 def connector_homes(text: str, origin: str) -> dict[str, Home]:
-    """Where each connector in the text of file `origin` is described, by name.
+    """The description of each connector in the text of file `origin`, by name.
 
-    Its state is running where it is not set. The older `pause: true` is `paused`.
+    Its state is running if it is not set. The older `pause: true` is `paused`.
     """
     return dict(_homes(text, origin))
 
@@ -600,10 +600,10 @@ def changed_connector(
     new_name: str | None = None,
     new_cluster: str | None = None,
 ) -> str:
-    """The resource of connector `name` as a text of its own, changed; its comments stay.
+    """The changed resource of connector `name` as a separate text; its comments stay.
 
-    A setting of None is taken away; new_cluster is the KafkaConnect that its label names then. Raises ConfigError where
-    the text cannot be edited so.
+    A setting of None is removed; new_cluster is the KafkaConnect that its label names then. Raises ConfigError if the
+    text cannot be edited so.
     """
     home = connector_homes(text, name)[name]
     own = resource_text(text, address_of(text, home.kind, home.resource))
@@ -660,9 +660,9 @@ AUTHORIZATION: Final = ("spec", "authorization")
 
 
 def merge_kafka_users(text: str, origin: str, wanted: Mapping[str, Sequence[AclBinding]], cluster: str) -> str:
-    """The text of file `origin` with these bindings, by principal; a KafkaUser that lacks is added at the end.
+    """The text of file `origin` with these bindings, by principal; a missing KafkaUser is added at the end.
 
-    1. Nothing is taken away: neither a rule that nothing needs, nor one that denies.
+    1. Nothing is removed: neither an unnecessary rule, nor one that denies.
     2. A user is found by its name, and must have the principal: CN=NAME for a user with a certificate.
 
     Raises ConfigError for a user of another principal or another authorization, for a rule that denies a needed

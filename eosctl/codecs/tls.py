@@ -1,4 +1,4 @@
-"""What `ssl.protocol`, `ssl.enabled.protocols` and `ssl.cipher.suites` leave of TLS versions and cipher suites."""
+"""The TLS versions and cipher suites that `ssl.protocol`, `ssl.enabled.protocols` and `ssl.cipher.suites` leave."""
 
 import base64
 import hashlib
@@ -16,7 +16,7 @@ from eosctl.model.hidden_fields import HiddenFields
 TLS_1_2: Final = "TLSv1.2"
 TLS_1_3: Final = "TLSv1.3"
 VERSIONS: Final = (TLS_1_2, TLS_1_3)
-"""What can be spoken, oldest first. Older ones are turned off in every Java that Kafka 3.3 or newer is run with."""
+"""The possible versions, oldest first. Every Java of Kafka 3.3 or newer disables older ones."""
 
 _NO_LONGER: Final = frozenset({"SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1"})
 _NEWEST_OF: Final[Mapping[str, tuple[str, ...]]] = {
@@ -49,9 +49,9 @@ SUITES_1_2: Final[Mapping[str, str]] = {
 
 
 class TlsLimits(Struct, frozen=True):
-    """What may be offered: versions (of VERSIONS), and cipher suites by Java's names (None: every usual one).
+    """The limits of an offer: versions (of VERSIONS), and cipher suites by Java's names (None: every usual one).
 
-    origin: where the limit was given, None where there is none.
+    origin is the setting behind the limit, or None.
     """
 
     versions: tuple[str, ...] = VERSIONS
@@ -69,11 +69,12 @@ class TlsLimits(Struct, frozen=True):
 def decode_tls_limits(properties: ClientProperties, prefix: str = "ssl.") -> TlsLimits:
     """The limits that the properties under `prefix` set.
 
-    1. `enabled.protocols` (empty: TLSv1.2,TLSv1.3) lists versions; those that Java itself no longer speaks count not.
-    2. `protocol` takes versions newer than it away: with TLSv1.2 there is no TLSv1.3.
+    1. `enabled.protocols` (empty: TLSv1.2,TLSv1.3) lists versions; those that Java itself no longer speaks do not
+       count.
+    2. `protocol` removes newer versions: with TLSv1.2 there is no TLSv1.3.
     3. `cipher.suites` (empty: all) lists suites; a version none of whose suites is listed is not offered either.
 
-    Raises ConfigError naming property and origin for a name that no Java knows, and where nothing is left to offer.
+    Raises ConfigError naming property and origin for a name that no Java knows, and if nothing is left to offer.
     """
     versions, suites = _versions(properties, prefix), _suites(properties, prefix)
     if suites is not None:
@@ -279,10 +280,10 @@ class PemBlock(HiddenFields, frozen=True):
 
 
 def decode_pem(text: str) -> tuple[PemBlock, ...]:
-    """The blocks of PEM text in order; what stands between blocks is passed over.
+    """The blocks of PEM text in order; text between blocks is skipped.
 
     Line ends within a block may be any blanks, so that it can be a value in a properties file. Raises Undecodable, not
-    quoting the text, where a block is not base64 or is encrypted in OpenSSL's old way (`Proc-Type`).
+    quoting the text, if a block is not base64 or is encrypted in OpenSSL's old way (`Proc-Type`).
     """
     return tuple(_block(match[1], match[2]) for match in _BLOCK.finditer(text))
 

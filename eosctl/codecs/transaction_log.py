@@ -111,7 +111,7 @@ def _tagged(fields: dict[int, bytes], tag: int, form: Struct, default: int) -> i
 
 
 class MessageBytes:
-    """Fields of Kafka's messages, read from front to end; whatever is not there is Undecodable."""
+    """Fields of Kafka's messages, read from front to end; a missing field is Undecodable."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -160,7 +160,7 @@ class MessageBytes:
         raise Undecodable(f"a varint longer than {LONGEST_VARINT} bytes before byte {self._place}")
 
     def count(self, compact: bool) -> int:
-        """How many elements follow, at least a byte each; below 0 for null."""
+        """The number of the following elements, of at least a byte each; negative for null."""
         count = self.varint() - 1 if compact else self.take(INT32)
         if count > len(self._data) - self._place:
             raise Undecodable(f"{count} elements cannot follow in {len(self._data) - self._place} bytes")

@@ -109,10 +109,8 @@ class _NoTime:
 
 
 # Changes to the text of YAML resources that leave all its other bytes as they are: comments, order, quotes, line ends.
-#
-# Libraries that load and dump keep comments and write lists, quotes and long lines in their own way; a user who keeps
-# resources in Git would see more changes than were made. Here the text is cut where the parser says that a value
-# stands.
+# Libraries that load and dump keep comments but rewrite lists, quotes and long lines; a user who keeps resources in Git
+# would see more changes than were made. Here the text is cut where the parser locates a value.
 
 
 Node = Any
@@ -251,7 +249,7 @@ def _dotted(path: Path) -> str:
 
 
 def _is_shared(text: str, node: Node) -> bool:
-    """Whether an alias (`*name`) elsewhere in the file stands for the value, too."""
+    """True if an alias (`*name`) elsewhere in the file stands for the value, too."""
     if "*" not in text:
         return False
     place = (node.id, node.start_mark.index)
@@ -261,7 +259,7 @@ def _is_shared(text: str, node: Node) -> bool:
 
 
 def _references(document: Node) -> Counter[tuple[str, int]]:
-    """How often each value is referred to; what an alias stands for is gone through once."""
+    """The number of references to each value; an aliased value is visited once."""
     found: Counter[tuple[str, int]] = Counter()
     left = [document]
     while left:

@@ -1,7 +1,7 @@
 """The audit itself: one scan, four reductions, one conclusion. Engines only run it.
 
-The transaction log is read only where batches leave open whose transaction one is, or with which offsets it committed;
-transactions are then reduced once more.
+The transaction log is read only if batches leave open which transaction they belong to, or with which offsets it
+committed; then transactions are reduced again.
 """
 
 from collections import deque
@@ -58,9 +58,8 @@ from eosctl.model.skipped import Skipped
 from eosctl.model.transaction_log import LoggedTransaction, TransactionLogHistory
 from eosctl.sources.audit_log import DataBatch, OpenSource
 
-# The rows of one kind and bucket, in order, to what was concluded from them and what the next run has to know.
-#
-# Carried rows are the states of all settled ranges together: one for each partition, as if it had been one range.
+# From the rows of one kind and bucket, in order, to their conclusions and the state for the next run.  Carried rows are
+# the states of all settled ranges together: one for each partition, as if it had been one range.
 
 
 SUMMARY_TOPIC = ""
@@ -88,7 +87,7 @@ class ConfigReduction(Struct, frozen=True):
 
 
 class KeyReduction(Struct, frozen=True):
-    """Gives KeySummary. sessions: epochs with which producer IDs began; worker_topics: those of all connectors."""
+    """Returns a KeySummary. sessions: epochs with which producer IDs began; worker_topics: those of all connectors."""
 
     sessions: Mapping[int, tuple[int, ...]]
     worker_topics: frozenset[str]
@@ -180,7 +179,7 @@ def _reduce_logs(bucket: int, rows: Iterable[StateRow]) -> Reduced:
 
 
 def _merged(logs: Sequence[LogState]) -> LogState | None:
-    """All of them together, neighbours first: one after the other would copy all that was merged for each range."""
+    """All of them merged, neighbours first: merging one after the other would copy everything for each range."""
     while len(logs) > 1:
         pairs = [merge_logs(left, right) for left, right in zip(logs[::2], logs[1::2], strict=False)]
         logs = [*pairs, *logs[2 * len(pairs) :]]
@@ -307,7 +306,7 @@ MOST_WRITES: Final = 200_000
 """Writes of one connector that are looked at: the last ones."""
 
 Committed = Callable[[AuditPlan, Sequence[OffsetsWrite]], Mapping[OffsetsWrite, Data]]
-"""Gives what the transactions of these source offsets wrote beside them, read by this plan where not all is at hand."""
+"""Returns the data in the transactions of these source offsets, read by this plan if not all is at hand."""
 
 
 class _Writes(NamedTuple):
@@ -422,9 +421,9 @@ def _entries(item: DataBatch, start: int) -> Iterator[tuple[bytes | None, Write]
 def _by_key(
     writes: Iterable[tuple[bytes | None, PlacedWrite]], keys: Mapping[bytes | None, ReadKey]
 ) -> tuple[Mapping[bytes | None, Sequence[KeyWrite]], bool]:
-    """Those in transactions, in the order of their time between topics; and whether there are others.
+    """Transactional writes, in the order of their time between topics; and whether there are others.
 
-    Beside a connector's own topic its worker writes plain copies to the worker's: they are no others.
+    A worker's non-transactional copies beside a connector's own topic are not counted as others.
     """
     transactional: dict[bytes | None, dict[TopicPartition, list[KeyWrite]]] = {}
     plain: set[tuple[bytes | None, bytes | None]] = set()
@@ -481,8 +480,8 @@ def run_audit(
 ) -> AuditResult:
     """Run a plan: the report covers the carried ranges and those of the plan as if they were one.
 
-    read_again opens the source of ranges in this process; without it records that were repeated, or left out, because
-    source offsets were changed are not counted.
+    read_again opens the source of ranges in this process; without it records that were repeated or left out by changed
+    source offsets are not counted.
     """
     rows = engine.scan(plan, advance)
     try:

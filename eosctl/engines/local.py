@@ -1,7 +1,7 @@
-"""The local engine: ranges in worker processes of this machine, states in files of a directory that is gone afterwards.
+"""The local engine: ranges in worker processes of this machine, states in files of a temporary directory.
 
-A range's rows lie in one file, bucket after bucket; the driver keeps only where each bucket begins. Small plans are
-run in this process: starting others takes longer.
+A range's rows lie in one file, bucket after bucket; the driver keeps only the beginning of each bucket. Small plans run
+in this process: starting others takes longer.
 """
 
 import multiprocessing
@@ -25,7 +25,7 @@ SMALL: Final = 200_000
 
 
 class _Place(NamedTuple):
-    """Where a row lies."""
+    """The place of a row."""
 
     kind: StateKind
     bucket: int

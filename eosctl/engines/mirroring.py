@@ -41,10 +41,8 @@ from eosctl.model.names import Side
 from eosctl.model.records import first_time
 from eosctl.sources.audit_log import DataBatch, LogSource, OpenSource
 
-# One side of a mirrored pair of partitions as blocks of digests, decoded in runs of batches.
-#
-# A run is as many batches as RUN_BYTES hold once they are unpacked. What is done for all their records at once costs
-# little for each.
+# One side of a mirrored pair of partitions as blocks of digests, decoded in runs of batches.  A run has as many batches
+# as fit unpacked into RUN_BYTES. Work on all their records at once costs little for each.
 
 
 if HAS_COLUMNS := find_spec("numpy") is not None:
@@ -137,7 +135,7 @@ class Seen:
 class SideReading:
     """One side of a pair as blocks of digests, from any offset on.
 
-    counted is what was counted of it already; batches that begin at or behind `end`, or are `apart`, are not counted.
+    counted is the part that is counted already; batches that begin at or after `end`, or are `apart`, are not counted.
     """
 
     def __init__(
@@ -231,17 +229,15 @@ def _times(batches: Sequence[OpenBatch], counts: Sequence[int]) -> "array[int]":
     return times
 
 
-# Both sides of a mirrored pair of partitions, opened to be read.
-#
-# The source's settled range gives what was committed and what was aborted. In the tail behind the last stable offset
-# records of transactions are not decided yet; those outside any transaction are committed. Of the target what
-# read_committed consumers see counts.
+# Both sides of a mirrored pair of partitions, opened for reading.  The source's settled range has committed and aborted
+# records. In the tail behind the last stable offset transactions are undecided; non-transactional records are
+# committed. On the target the records of read_committed consumers count.
 
 
 class BothSides(NamedTuple):
     """How to read the sides, and the topics of each as the reader of ranges needs them.
 
-    window is how many records on either side of a difference are looked at.
+    window is the number of records on either side of a difference to look at.
     """
 
     open_source: OpenSource
@@ -384,8 +380,8 @@ class PairJob(NamedTuple):
 def compare_pair(sides: BothSides, job: PairJob) -> ComparedPair:
     """One pair, by the strictest digest by which records of both sides are equal.
 
-    Where an earlier run's progress is given and nothing it rests on has changed, only what is behind is compared. With
-    numpy batches are decoded as columns; where one cannot be, all is read again and decoded record by record.
+    With an earlier run's progress, whose basis is unchanged, only later records are compared. With numpy batches are
+    decoded as columns; if one cannot be, all is read again and decoded record by record.
     """
     if HAS_COLUMNS:
         with suppress(NoColumns):
@@ -517,10 +513,10 @@ def compare_pairs(
     advance: Advance,
     apart: ComparePieces | None = None,
 ) -> list[ComparedPair]:
-    """All pairs, in their order, in `processes` processes (None: one a CPU).
+    """All pairs, in their order, in `processes` processes (None: one for each CPU).
 
-    A large pair is cut: its pieces are compared first, and what they do not explain is compared by one process then.
-    Where `apart` is given, pieces of all pairs are compared by it.
+    A large pair is cut: its pieces are compared first, and one process compares the records that they do not explain.
+    If `apart` is given, it compares the pieces of all pairs.
     """
     count = processes or os.cpu_count() or 1
     if apart is not None:

@@ -51,7 +51,7 @@ class _Unfinished(Exception):
     """Records of a batch do not add up, and some of them were taken in already."""
 
 
-# The digest of a range's bytes: what an evidence file holds, and what is read again to check it.
+# The digest of a range's bytes: part of an evidence file, and computed again to check it.
 
 
 class RangeDigester:
@@ -83,8 +83,8 @@ def read_digest(plan: AuditPlan, offsets: OffsetRange, source: LogSource) -> Ran
 def scan_range(plan: AuditPlan, offsets: OffsetRange, source: LogSource) -> Iterator[StateRow]:
     """The state rows of one range.
 
-    Records are folded while they are decoded. A batch with one bad record has to give none: where there is such a
-    batch the range is read again, and each batch decoded before it is folded.
+    Records are folded while they are decoded. A batch with one bad record must yield none: if there is such a batch the
+    range is read again, and each batch decoded before it is folded.
     """
     with collecting_rarely():
         try:
@@ -222,8 +222,8 @@ class _Scan:
 
 
 def _tracked(plan: AuditPlan) -> Tracked:
-    """Whether a key is of a connector that has, or had, an offsets topic of its own; all may, where its users are not
-    known."""
+    """True for a key of a connector with its own offsets topic, now or earlier; for all keys if its users are
+    unknown."""
     own = [topic for topic in plan.topics if topic.own]
     if not all(topic.connectors for topic in own):
         return lambda _: True

@@ -1,7 +1,7 @@
-"""Creating and removing ACLs that a plan names. Both can be repeated: finished work is left.
+"""Creating and removing the ACLs of a plan. Both can be repeated: finished work is left.
 
-A broker that has not replayed them yet neither lists them nor decides by them: the next step may need both, so each is
-waited for.
+A broker that has not replayed them yet neither lists them nor decides by them: the next step may need both, so each
+change is awaited.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ SECURITY_DISABLED: Final = 54
 
 
 def perform_create_acls(step: CreateAcls, recheck: Recheck, *, access: ClusterAccess) -> str:
-    """Creates the bindings, and waits until brokers have them; those that exist stay as they are."""
+    """Creates the bindings, and waits until brokers have them; existing ones stay."""
     recheck()
     response = access.wire.request_any(create_acls(step.bindings), timeout_s=access.timeout_s)
     _require(response.results, step.bindings, access.wire)
@@ -31,7 +31,7 @@ def perform_create_acls(step: CreateAcls, recheck: Recheck, *, access: ClusterAc
 
 
 def perform_delete_acls(step: DeleteAcls, recheck: Recheck, *, access: ClusterAccess) -> str:
-    """Removes exactly these bindings, and waits until no broker has any; those that were gone are not counted."""
+    """Removes exactly these bindings, and waits until no broker has any; already deleted ones are not counted."""
     recheck()
     response = access.wire.request_any(delete_acls(step.bindings), timeout_s=access.timeout_s)
     _require(response.filter_results, step.bindings, access.wire)
@@ -45,9 +45,9 @@ def perform_delete_acls(step: DeleteAcls, recheck: Recheck, *, access: ClusterAc
 
 
 def _await(bindings: Sequence[AclBinding], access: ClusterAccess, *, are_there: bool) -> None:
-    """Returns once each broker that answers lists all of the bindings, or none of them; raises TimedOut.
+    """Returns once each answering broker lists all of the bindings, or none of them; raises TimedOut.
 
-    A principal that may change ACLs and not describe them is not made to wait.
+    A principal that may change ACLs but not describe them does not wait.
     """
     done, still = ("created", "does not list them") if are_there else ("removed", "lists them")
 

@@ -6,8 +6,8 @@
 3. `begun` is on disk before a step acts, `done` before the next one begins. Every performer can be repeated: one that
    finds its work done leaves it, so a run that was killed at any point is finished by the next one.
 4. The first step that fails ends the run; those after it are not begun.
-5. What a step did is said as it is, also where the journal cannot be written any more: the next run does that step
-   again, and finds its work done.
+5. A step's result is reported even if the journal can no longer be written: the next run repeats that step, and finds
+   its work done.
 """
 
 import errno
@@ -74,10 +74,10 @@ class Journal:
         self.begun: frozenset[int] = frozenset()
 
     def __enter__(self) -> Self:
-        """Opens it and reads what earlier runs wrote.
+        """Opens it and reads the entries of earlier runs.
 
-        Raises Refused where another eosctl applies the plan now and where something else lies there (rule 1),
-        Undecodable where it is another file, ConfigError where it cannot be opened.
+        Raises Refused if another eosctl applies the plan now or if another object is there (rule 1), Undecodable for
+        another file, ConfigError if it cannot be opened.
         """
         try:
             self._file = _open(self._path)
@@ -168,7 +168,7 @@ def _no_file(path: Path) -> Refused:
 
 
 def _write_whole(file: int, data: bytes, place: int) -> None:
-    """A full disk takes what it has room for, and says so only when asked for more."""
+    """A full disk accepts the bytes that it has room for, and reports the rest only at the next write."""
     while data:
         count = os.pwrite(file, data, place)
         data, place = data[count:], place + count
@@ -203,7 +203,7 @@ Recheck = Callable[[], None]
 """Reads a step's preconditions again and raises Refused where one no longer holds."""
 
 Performer = Callable[[Step, Recheck], str]
-"""Does one step and says what was done; raises an EosctlError where it could not."""
+"""Performs one step and describes the result; raises an EosctlError on failure."""
 
 ReadFacts = Callable[[Sequence[Precondition]], PlanFacts]
 """Reads, now, what these preconditions speak of."""

@@ -104,10 +104,10 @@ TABLES: Final[dict[str, Columns]] = {
 
 
 def export_audit(directory: Path, report: AuditReport) -> tuple[Path, ...]:
-    """Writes one file a table into `directory`, which is made where there is none; returns the files.
+    """Writes one file for each table into `directory`, which is created if missing; returns the files.
 
-    Each file is written whole or not at all, readable by its owner only, and says in its metadata which cluster was
-    audited and when. Raises ConfigError where the extra `report` is not installed or the directory cannot be written.
+    Each file is written whole or not at all, readable by its owner only, and names the audited cluster and the time in
+    its metadata. Raises ConfigError if the extra `report` is not installed or the directory cannot be written.
     """
     try:
         from pyarrow import parquet
@@ -216,23 +216,23 @@ def _text(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-# What spark-submit needs to run an audit.
+# The files with which spark-submit runs an audit.
 
 
 PACKAGE: Final = "eosctl"
 ZIP: Final = "eosctl.zip"
 REQUIREMENTS: Final = "requirements.txt"
 EXECUTORS_NEED: Final = ("pyarrow", "pandas")
-"""What pyspark itself needs beside it; pyspark is there already."""
+"""pyspark's own dependencies; pyspark is there already."""
 STORE_NEEDS: Final = ("psycopg", "psycopg-binary")
-"""What a ledger in PostgreSQL needs, where it is installed here."""
+"""The dependencies of a ledger in PostgreSQL, if installed here."""
 _DATED: Final = (1980, 1, 1, 0, 0, 0)
 
 
 def write_spark_bundle(directory: Path) -> tuple[Path, ...]:
-    """Writes the files, each whole or not at all, into `directory`, which is made; returns them in order of name.
+    """Writes the files, each whole or not at all, into `directory`, which is created; returns them in order of name.
 
-    The zip is the same for the same eosctl. Raises ConfigError where a file cannot be written.
+    The zip is the same for the same eosctl. Raises ConfigError if a file cannot be written.
     """
     make_directory(directory)
     texts = {each.name: each.read_text(encoding="utf-8") for each in _bundled()}

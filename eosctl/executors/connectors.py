@@ -30,13 +30,13 @@ from eosctl.model.versions import INITIAL_STATE, STOPPED_STATE, KafkaVersion
 
 POLL_S: Final = 0.2
 AGAIN_S: Final = 5.0
-"""How long a STOPPED connector may keep tasks before it is stopped again: longer than members take to rebalance."""
+"""The time after which a STOPPED connector with tasks is stopped again: longer than members take to rebalance."""
 ANSWER_S: Final = 20.0
 
 Access = Callable[[Side], ClusterAccess]
 
 ReadEntries = Callable[[Side, str, str], Sequence[Entry]]
-"""What a topic holds of a connector, read now: side, topic, connector."""
+"""A topic's present entries of a connector: side, topic, connector."""
 
 IsRestarted = Callable[[str], bool]
 """Whether Connect itself starts a task again that is FAILED with this trace."""
@@ -45,7 +45,7 @@ IsRestarted = Callable[[str], bool]
 class ResumeChecks(Struct, frozen=True):
     """The checks before a connector is resumed, and of its state afterwards.
 
-    contradiction is what a worker's answer has otherwise than the entries of a topic, in words; None: nothing.
+    contradiction is a worker's first difference from a topic's entries, in words; None: there is none.
     """
 
     read_entries: ReadEntries
@@ -73,12 +73,12 @@ def send_stop(rest: RestClient, connector: str) -> None:
 
 
 def await_stopped(rest: RestClient, connector: str, what: str, timeout_s: float, began: float) -> None:
-    """Waits until it is STOPPED and no task is left.
+    """Waits until it is STOPPED without tasks.
 
-    A task can come back after a stop, and stay: one that was still starting when the worker gave up waiting for its end
-    (task.shutdown.graceful.timeout.ms) writes RUNNING when it has started (WorkerTask.doStart), and ends at once. The
-    leader removes such a status at the end of a rebalance (DistributedHerder.updateDeletedTaskStatus). Each stop begins
-    one, for it writes a commit of no tasks; so it is sent again.
+    A task can come back after a stop, and stay. A task that was still starting when the worker gave up waiting for its
+    end (task.shutdown.graceful.timeout.ms) writes RUNNING after it has started (WorkerTask.doStart), and ends at once.
+    The leader removes such a status at the end of a rebalance (DistributedHerder.updateDeletedTaskStatus). Each stop
+    starts one, because it writes a commit of no tasks; so it is sent again.
     """
     while True:
         is_over = partial(_is_stopped, again_at=time.monotonic() + AGAIN_S)
@@ -206,7 +206,7 @@ def _is_stopped(_: str, state: str, tasks: Tasks, *, again_at: float) -> bool:
 
 
 def is_running(connector: str, state: str, tasks: Tasks, *, is_restarted: IsRestarted) -> bool:
-    """Whether all tasks are RUNNING; Refused where one is FAILED, unless Connect itself starts it again."""
+    """True if all tasks are RUNNING; Refused if one is FAILED, unless Connect itself starts it again."""
     for number, task_state, trace in tasks:
         if task_state == "FAILED" and not is_restarted(trace):
             cause = sanitized(trace.strip().splitlines()[0]) if trace.strip() else "no trace"
@@ -222,9 +222,9 @@ def await_state(
     timeout_s: float,
     began: float | None = None,
 ) -> Tasks:
-    """The connector's tasks as soon as its state is `wanted`; WaitTimedOut names what it was last.
+    """The connector's tasks as soon as its state is `wanted`; WaitTimedOut names its last state.
 
-    began is when the time that it has began (time.monotonic), where that is not now.
+    began is the start of its time (time.monotonic), if that is not now.
     """
     deadline = Deadline(timeout_s, began)
     while True:
@@ -289,9 +289,9 @@ AGAIN: Final = "`eosctl apply` of the same plan continues here; --timeout sets i
 def await_operator(
     step: AwaitOperator, _: Recheck, *, access: ClusterAccess, checks: ResumeChecks, say: Callable[[str], None]
 ) -> str:
-    """Waits until a worker answers the config and the state of the resource; WaitTimedOut says what was not seen.
+    """Waits until a worker answers the config and the state of the resource; WaitTimedOut names the missing part.
 
-    Before a connector may run, workers must answer the offsets in its topic: Refused where they do not.
+    Before a connector may run, workers must answer the offsets in its topic: Refused if they do not.
     """
 
     def wait(rest: RestClient) -> str:

@@ -44,13 +44,13 @@ LONGEST_PAUSE_S: Final = 0.5
 IDS_PER_LOOKUP: Final = 500
 REFRESH_PAUSE_S: Final = 0.5
 ANSWERS_S: Final = 3.0
-"""How long an interrupted run waits for answers to what it has sent."""
+"""How long an interrupted run waits for answers to its requests."""
 
 IN_FLIGHT: Final = 50
 """Requests in flight on one connection: enough to hide the round trip, few enough not to crowd out producers."""
 MOST_LANES: Final = 8
 IDS_PER_LANE: Final = 200
-"""A coordinator answers one request of a connection at a time and waits for replication, so many IDs want several."""
+"""A coordinator answers one request of a connection at a time and waits for replication, so many IDs need several."""
 
 
 class Lookup(NamedTuple):
@@ -66,9 +66,9 @@ Item = Lookup | Fence
 
 @dataclass(slots=True)
 class StepProgress:
-    """How far one step has come: responses received, pauses made, when it began (monotonic seconds), what it became.
+    """The progress of one step: responses received, pauses made, its start (monotonic seconds), its result.
 
-    retriable is the last error code after which it was sent again; lost, whether a request of it got no answer.
+    retriable is the last error code after which it was sent again; lost: a request of it got no answer.
     """
 
     step: FenceStep

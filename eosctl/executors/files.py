@@ -16,7 +16,7 @@ from eosctl.model.names import FORGOTTEN_MS, NOTHING, CachedNames
 
 
 def set_current(path: Path, name: str) -> None:
-    """Write `current: name` into the file, whole or not at all, and leave every other line as it is."""
+    """Write `current: name` into the file, whole or not at all, without changing any other line."""
     line = f"current: {_quote(name)}\n"
     text = _text_of(path)
     found = re.search(r"^current:.*\n?", text, re.MULTILINE)
@@ -24,7 +24,7 @@ def set_current(path: Path, name: str) -> None:
 
 
 def set_profile(path: Path, name: str, keys: Mapping[str, object]) -> None:
-    """Write these keys of profile `name` into the file, whole or not at all, and leave every other line as it is."""
+    """Write these keys of profile `name` into the file, whole or not at all, without changing any other line."""
     _write(path, with_profile_keys(_text_of(path), name, keys, str(path)))
 
 
@@ -80,7 +80,7 @@ NAMES: Final = JsonNoun[CachedNames](CachedNames)
 
 
 def read_cached_names(path: Path) -> CachedNames:
-    """What the file holds, NOTHING where there is none or it cannot be read."""
+    """The names in the file, NOTHING if there is none or it cannot be read."""
     try:
         return decode_cached_names(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError):

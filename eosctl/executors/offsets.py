@@ -49,7 +49,7 @@ def write_offsets(
     timeout_s: float,
     failpoint: Failpoint = no_failpoint,
 ) -> str:
-    """Bring the topic from `step.before` to `step.after`; says what was written."""
+    """Bring the topic from `step.before` to `step.after`; returns a description of the written offsets."""
     if not step.records:
         return _unwritten(step, recheck, read_offsets)
     with TransactionalProducer(

@@ -45,9 +45,9 @@ from eosctl.model.text import pluralize
 
 
 def create_offsets_topic(step: CreateTopic, _: Recheck, *, access: ClusterAccess) -> str:
-    """Creates the topic where it is missing; one that exists was found fit by the step's preconditions.
+    """Creates the topic if it is missing; the step's preconditions have checked an existing one.
 
-    The next steps may ask any broker for it, so each has to know it by then.
+    The next steps may query any broker about it, so all of them must know it.
     """
     created = create_topic(
         access.librdkafka_properties(),
@@ -72,7 +72,7 @@ def performers(
     failpoint: Failpoint = no_failpoint,
     say: Callable[[str], None] = lambda _: None,
 ) -> Mapping[type, Performer]:
-    """The performer of each kind of step, on the clusters that `access` leads to; say is for what a person must do."""
+    """The performer of each kind of step, on the clusters of `access`; say is for instructions to a person."""
 
     def read_offsets(side: Side, topic: str, connector: str) -> OffsetsNow:
         return offsets_now(checks.read_entries(side, topic, connector))

@@ -1,4 +1,4 @@
-"""A probe: what a cluster does with transactions, tried in a scratch topic under a scratch transactional ID.
+"""A probe: how a cluster handles transactions, tried in a scratch topic under a scratch transactional ID.
 
 1. Every question is asked for itself: one that gets no answer is Skipped with the reason, and the next one is asked.
    Where nothing more can be tried, `stopped` says why.
@@ -309,11 +309,11 @@ def _state(name: str) -> TransactionState:
 T = TypeVar("T")
 
 REPEATS: Final = 5
-"""How often InitProducerId is measured beside the first time."""
+"""The number of measured InitProducerId requests besides the first."""
 BUMPING: Final = 2
 """The level of transaction.version from which on every transaction raises the epoch (KIP-890)."""
 GONE_S: Final = 5.0
-"""How long brokers may go on naming a topic that was deleted."""
+"""How long brokers may continue to name a deleted topic."""
 COORDINATOR_FENCED: Final = 52
 """TRANSACTION_COORDINATOR_FENCED: a marker of a lower epoch than the coordinator's."""
 NO_COORDINATOR_EPOCH: Final = Skipped(
@@ -326,9 +326,9 @@ class _StoppedError(Exception):
 
 
 class ProbeOutcome(Struct, frozen=True):
-    """What was seen, whether the user interrupted it, and why the topic may still be there (None: it is not).
+    """The observations, whether the user interrupted it, and why the topic may still be there (None: it is not).
 
-    initialised: whether the transactional ID may be known to a coordinator now.
+    initialised: a coordinator may know the transactional ID now.
     """
 
     observations: Observations
@@ -350,7 +350,7 @@ class ProbeRun:
         self._initialised = False
 
     def run(self) -> ProbeOutcome:
-        """All of it; never raises for what the cluster answered."""
+        """The whole probe; never raises for an answer of the cluster."""
         interrupted, undeleted = False, None
         try:
             self._try_all()
@@ -486,7 +486,7 @@ class ProbeRun:
         return new
 
     def _write_unadded(self, producer: ProducerIdAndEpoch) -> None:
-        """A batch of a transaction that its partition is no part of; what was accepted is aborted."""
+        """A batch of a transaction that does not include its partition; an accepted one is aborted."""
         written = _ask_or_skip(lambda: self._scratch.write(producer))
         self._seen = replace(self._seen, unadded=_accepted(written))
         if isinstance(written, int):
@@ -524,7 +524,7 @@ class ProbeRun:
             scratch.end(producer, commit=False)
 
     def _clean_up(self) -> str | None:
-        """Why the topic may be left; None where it is gone or was never there."""
+        """Why the topic may be left; None if it was deleted or never existed."""
         if not self._created:
             return None
         self._say(f"deleting topic {self._plan.name}")
@@ -541,7 +541,7 @@ class ProbeRun:
         return None if self._is_gone() else "it was deleted, and brokers name it all the same"
 
     def _is_gone(self) -> bool:
-        """Whether brokers name it no longer; where none answers, the controller's word on its deletion counts."""
+        """True if brokers no longer name it; if none answers, the controller's answer to its deletion counts."""
         deadline = Deadline(min(GONE_S, self._access.timeout_s))
         while True:
             try:

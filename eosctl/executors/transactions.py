@@ -1,6 +1,6 @@
-"""Ending a hanging transaction: an ABORT marker written past its coordinator (WriteTxnMarkers, KIP-664).
+"""Ending a hanging transaction: an ABORT marker that bypasses its coordinator (WriteTxnMarkers, KIP-664).
 
-1. The partition's leader is asked what the producer has open. Nothing: done before. From another offset: refused.
+1. The partition's leader reports the producer's open transaction. None: done before. From another offset: refused.
 2. The step's preconditions are read again, then the marker is written, under the producer epoch that the leader has.
 3. Afterwards the leader must not have the transaction open any more, and where the last stable offset stood at its
    start, that must have moved.
@@ -199,10 +199,10 @@ def commit_transaction(
     checks: CommitChecks,
     failpoint: Failpoint = no_failpoint,
 ) -> str:
-    """Commit what the step names, and say where its markers are and how the last stable offsets moved.
+    """Commit the step's transaction, and name its markers and the changes of the last stable offsets.
 
-    Raises Refused where nothing was committed and nothing may be, NotAuthorized naming the missing ACL, TimedOut where
-    the coordinator does not answer or cannot write the markers in time.
+    Raises Refused if nothing was committed and nothing may be, NotAuthorized naming the missing ACL, TimedOut if the
+    coordinator does not answer or cannot write the markers in time.
     """
     run = _Commit(access, step, checks)
     if run.is_committed():
@@ -259,9 +259,9 @@ class _Commit:
             )
 
     def prove(self, before: Mapping[TopicPartition, PartitionOffsets]) -> str:
-        """Where the markers are. They lie behind the high watermark of `before`, otherwise behind the first record.
+        """The places of the markers. They lie after the high watermark of `before`, otherwise after the first record.
 
-        Raises PartlyApplied where a partition has an abort marker or none: then it is not what was asked for.
+        Raises PartlyApplied if a partition has an abort marker or none: then the result is not the requested one.
         """
         starts = {each.topic_partition: each.start_offset for each in self._step.parts if not each.is_empty}
         since = {place: each.high_watermark for place, each in before.items()} or starts
@@ -329,7 +329,7 @@ class _Commit:
             self._deadline.pause_or_raise(PAUSE_S, f"no broker coordinates {name} ({code_name(found.error_code)})")
 
     def _is_ended_meanwhile(self) -> bool:
-        """Rule 3: whether what was sent has ended it; raises Refused where another end has, or it has changed."""
+        """Rule 3: true if the sent request has ended it; raises Refused if it ended otherwise, or has changed."""
         step = self._step
         while (now := self._try_to_look()) is None:
             self._deadline.pause_or_raise(

@@ -56,7 +56,7 @@ class Address(NamedTuple):
         return _is_loopback(str(self.place[0]))
 
     def is_named(self, host: str) -> bool:
-        """Whether the value of a Host header names this address; its port may be that of a tunnel."""
+        """True if the value of a Host header names this address; its port may be a tunnel's."""
         if not self.is_loopback:
             return True
         name, given = _host_of(host), _host_of(self.text)
@@ -161,7 +161,7 @@ def _cut(connection: socket.socket) -> None:
 class _Handler(BaseHTTPRequestHandler):
     server: MetricsServer
     timeout = EXCHANGE_S
-    default_request_version = "HTTP/1.0"  # so that what is no HTTP/1 is answered with a status line, too
+    default_request_version = "HTTP/1.0"  # so that a request that is not HTTP/1 is answered with a status line, too
     server_version, sys_version = "eosctl", ""
 
     def do_GET(self) -> None:
@@ -193,7 +193,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 CONTENT_TYPE: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 PROFILE: Final = "profile"
-"""The label that each series has beside those of its metric."""
+"""The label that each series has besides those of its metric."""
 
 
 class Exposition:

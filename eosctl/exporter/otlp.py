@@ -208,13 +208,13 @@ PATH: Final = "v1/metrics"
 TIMEOUT_S: Final = 10.0
 LONGEST_S: Final = 3600.0
 GRACE_S: Final = 0.5
-"""How much later than its timeout a push is left alone."""
+"""The time after its timeout at which a push is abandoned."""
 
 
 def endpoint_of(url: str) -> str | None:
-    """The URL that metrics are sent to: v1/metrics below the one given, unless it ends so; None: the environment's.
+    """The URL for metrics: v1/metrics below the given one, unless it ends so; None: the environment's.
 
-    Raises UsageError where it is no URL of HTTP.
+    Raises UsageError if it is no URL of HTTP.
     """
     if url == ENVIRONMENT:
         return None
@@ -314,7 +314,7 @@ def _rejected(answer: bytes) -> str | None:
     try:
         partial = ExportMetricsServiceResponse.FromString(answer).partial_success
     except DecodeError:
-        return None  # an answer in another form is a success, too: the status says so
+        return None  # an answer in another form is a success, too: the status shows it
     dropped = partial.rejected_data_points
     return f"the collector rejected {dropped} values: {partial.error_message[:200]!a}" if dropped > 0 else None
 

@@ -133,8 +133,9 @@ PLAN_AGAIN: Final = "plan again"
 
 
 def move_cursors(connection: LedgerConnection, run: LedgerRun, failpoint: Failpoint = no_failpoint) -> None:
-    """Moves the job to its next run and each cursor on, and writes the ranges between; what it finds otherwise than
-    planned raises StaleRange, and the transaction must be rolled back. Order: topic, partition.
+    """Moves the job to its next run, advances each cursor, and writes the ranges between.
+
+    Raises StaleRange for an unexpected state, and the transaction must be rolled back. Order: topic, partition.
     """
     state = run.state
     _move_job(connection, state)
@@ -187,7 +188,7 @@ def _key(job: str, cursor: Cursor) -> tuple[str | int, ...]:
 
 
 def refusal(connection: LedgerConnection, run: LedgerRun) -> Refused:
-    """Why the run could not be committed: read in a transaction of its own, after the run's was rolled back."""
+    """Why the run could not be committed: read in a separate transaction, after the run's was rolled back."""
     state = run.state
     rows = list(connection.rows("SELECT run_number, cluster_id FROM audit_job WHERE job = ?", (state.job,)))
     number, cluster = rows[0] if rows else (0, id_text(state.cluster_id))
@@ -230,10 +231,10 @@ PAUSE_S: Final = 0.2
 
 
 def commit_run(store: LedgerStore, run: LedgerRun, failpoint: Failpoint = no_failpoint) -> Committed:
-    """Puts the run into the ledger, on disk when this returns.
+    """Writes the run to the ledger; it is on disk when this returns.
 
-    Raises StaleRange if the state it was planned from has changed, Refused where the job audits another cluster.
-    After every error nothing of the run is there, unless the error says that this is not known.
+    Raises StaleRange if the state it was planned from has changed, Refused if the job audits another cluster. After
+    every error nothing of the run is there, unless the error says that this is unknown.
     """
     committed = Committed(run.state.job, run.state.run_number + 1, run.run_id)
     with store.connect() as connection:
@@ -481,12 +482,12 @@ def open_ledger(
     timeout_s: float = 10.0,
     failpoint: Failpoint = no_failpoint,
 ) -> Ledger:
-    """The ledger that a store URL names, its tables up to date; `create` makes it where there is none.
+    """The ledger of a store URL, its tables up to date; `create` makes a missing one.
 
     lookup resolves references in the URL to config providers.
 
-    Raises UsageError for a URL that is none or holds a password, ConfigError, Unreachable or NotAuthorized where the
-    store cannot be used, Unsupported where a newer eosctl wrote it.
+    Raises UsageError for an invalid URL or one with a password, ConfigError, Unreachable or NotAuthorized if the store
+    cannot be used, Unsupported if a newer eosctl wrote it.
     """
     store = ledger_store(url, lookup, timeout_s=timeout_s)
     prepare_ledger(store, create=create)

@@ -2,7 +2,7 @@
 reference, or libpq finds it.
 
 1. The transaction begins with an advisory lock on the job: those who write the same job wait for each other, also for
-   one whose client is gone and whose COMMIT is still on its way. The lock only orders them, it decides nothing.
+   one whose client has died and whose COMMIT is still on its way. The lock only orders them, it decides nothing.
 2. READ COMMITTED for writing, REPEATABLE READ for reading, whatever the server's default is; a server that does not
    wait for its disk (synchronous_commit = off) has to, for these transactions.
 3. Nothing depends on the session, so a pooler that gives each transaction another connection may stand between.
@@ -53,7 +53,7 @@ READ: Final = 1
 WRITE: Final = 2
 """As psycopg's Wait and Ready have them."""
 PIECE: Final = 1 << 16
-"""How much is moved at a time; the socket pair holds more."""
+"""The size of one move; the socket pair holds more."""
 
 
 class Late(Exception):
@@ -157,7 +157,7 @@ class Relay:
         return READ * (not self._inward and not self._has_ended) | WRITE * bool(self._outward)
 
     def _pump(self, wanted: int) -> int:
-        """Moves what can be moved now; what libpq can do of what it wants."""
+        """Moves the bytes that can be moved now; returns the wanted events that libpq can act on."""
         self._move_outward()
         self._move_inward()
         return _ready(self._file, wanted, 0)
@@ -191,7 +191,7 @@ class Relay:
 
 
 def _ready(file: int, wanted: int, seconds: float) -> int:
-    """What of it can be done with the file within this time; 0 for nothing. An end or an error is both."""
+    """The wanted events that are possible with the file within this time; 0 for none. An end or an error is both."""
     poll = select.poll()
     poll.register(file, (select.POLLIN if wanted & READ else 0) | (select.POLLOUT if wanted & WRITE else 0))
     events = poll.poll(seconds * 1000)
@@ -536,7 +536,8 @@ _BY_CLASS: Final[Mapping[str, tuple[type[EosctlError], str]]] = {
 
 
 def postgresql_failure(error: "psycopg.Error", store: PostgresqlStore) -> EosctlError:
-    """What an error means to the user, by its SQLSTATE (PostgreSQL's Appendix A); none: the connection is gone."""
+    """The meaning of an error for the user, by its SQLSTATE (PostgreSQL's Appendix A); none: the connection was
+    lost."""
     from psycopg import OperationalError
 
     state, where = error.sqlstate or "", f"{store.what} {store.name}"

@@ -147,7 +147,7 @@ def _patiently(act: Callable[[], T]) -> T:
 
 
 def sqlite_failure(error: sqlite3.Error | OverflowError | UnicodeError, path: str) -> EosctlError:
-    """What SQLite's result code means to the user (sqlite.org/rescode.html: the low byte is the primary code)."""
+    """The meaning of SQLite's result code for the user (sqlite.org/rescode.html: the low byte is the primary code)."""
     code = getattr(error, "sqlite_errorcode", None)
     primary = None if code is None else code & 0xFF
     if primary in _BLOCKED:

@@ -1,7 +1,7 @@
 """The port of a ledger's database. SQLite and PostgreSQL differ only below here.
 
-Statements are written once: `?` stands for a value (so it can stand for nothing else), {blob}, {text} and {now_ms} for
-what each dialect says there. Text is compared by its bytes in both.
+Statements are written once: `?` stands for a value (and nothing else), {blob}, {text} and {now_ms} for the words of
+each dialect. Text is compared by its bytes in both.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -43,7 +43,7 @@ class LedgerConnection(Protocol):
         """
 
     def begin_reading(self) -> None:
-        """Begins a transaction that sees one state of the ledger, whatever others commit meanwhile."""
+        """Begins a transaction that sees one state of the ledger, regardless of other commits meanwhile."""
 
     def change(self, statement: str, rows: Iterable[Sequence[Value]]) -> int:
         """Executes the statement for each row of values; how many rows of the table it changed in all."""
@@ -52,13 +52,13 @@ class LedgerConnection(Protocol):
         """Executes a statement that takes no values: a definition."""
 
     def rows(self, statement: str, values: Sequence[Value] = (), *, streamed: bool = False) -> Iterator[Row]:
-        """What a query gives, a few rows at a time: only those that are held count in memory.
+        """The rows of a query, a few at a time: only the rows held count in memory.
 
-        Streamed rows may be many or large, and used slowly; of others a store gives as many as fit in memory.
+        Streamed rows may be many or large, and used slowly; of others a store returns as many as fit in memory.
         """
 
     def has_table(self, name: str) -> bool:
-        """Whether there is such a table."""
+        """True if there is such a table."""
 
     def commit(self) -> None:
         """Ends the transaction; on disk when this returns. If it raises, the outcome is unknown."""
@@ -72,7 +72,7 @@ class LedgerStore(Protocol):
 
     @property
     def name(self) -> str:
-        """What a person knows it by."""
+        """Its name for a person."""
 
     def connect(self, *, create: bool = False) -> LedgerConnection:
         """A new connection; `create` makes a SQLite file that is not there, otherwise ConfigError."""

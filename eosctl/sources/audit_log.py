@@ -87,9 +87,9 @@ class LenientReader(LogReader):
         return [*self.take_damages(), *self._behind]
 
     def next_served(self) -> int | None:
-        """The first offset behind the position from which on the broker gives records; None: none below the limit.
+        """The first offset after the position from which on the broker returns records; None: none below the limit.
 
-        Asks at distances of 1, 2, 4, ..., and then halves the last step: 40 small requests for a million offsets.
+        Requests distances of 1, 2, 4, ..., and then halves the last step: 40 small requests for a million offsets.
         """
         refused, step = self._position, 1
         while refused < self.limit - 1:
@@ -106,7 +106,7 @@ class LenientReader(LogReader):
         return served
 
     def _serves(self, offset: int) -> bool:
-        """Whether the answer to a Fetch at the offset holds a batch with it or behind it."""
+        """True if the answer to a Fetch at the offset holds a batch with it or after it."""
         probe = LenientReader(self._wire, self.offsets, offset, PROBE_BYTES)
         try:
             for batches, _ in probe:
@@ -314,7 +314,7 @@ class RecordLog(Protocol):
         """Everything in the range, in offset order; batches of a settled range say whether they were aborted."""
 
     def offset_at(self, place: TopicPartition, time_ms: int) -> tuple[int, int] | None:
-        """Offset and timestamp of the first record whose timestamp is that or later; None where there is none."""
+        """Offset and timestamp of the first record with that timestamp or a later one; None if there is none."""
 
 
 class LiveLog:

@@ -1,7 +1,7 @@
 """The one way in which operations read a cluster: live, from a snapshot, or in tests from a dict.
 
-A method returns a fact, or Skipped with the reason where an answer can do without it. It raises an EosctlError where
-the fact is what was asked for. Both are kept: `coverage` says what was asked for and what of it was not read.
+A method returns a fact, or Skipped with the reason if an answer can do without it. It raises an EosctlError if the fact
+is the answer itself. `coverage` keeps both: the requested facts and the unread ones.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from eosctl.sources.audit_log import OpenSource, RecordLog
 
 
-# What can be asked of topics and of the record batches in them: a part of ClusterReader.
+# Requests about topics and their record batches: a part of ClusterReader.
 
 
 ReadTopics = Mapping[str, TopicDescription]
@@ -59,20 +59,20 @@ class TopicReader(Protocol):
         """Keys of the first records in partition 0."""
 
     def records_digest(self, topic: str, most: int | None = None) -> RecordsDigest | Skipped:
-        """That of the first so many committed records (None: of all) in partition 0."""
+        """The digest of the first `most` committed records (None: of all) in partition 0."""
 
     def active_topics(self, connectors: Sequence[str]) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
         """The topics that each connector was seen to use since its last reset (KIP-558)."""
 
     def bounds(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets]:
-        """The offsets of these partitions at one moment: what a transaction wrote that ended below a last stable offset
-        lies below every high watermark.
+        """The offsets of these partitions at one moment: a transaction that ended below a last stable offset lies below
+        every high watermark.
 
         Raises UsageError for a partition that does not exist, TimedOut for one without a leader.
         """
 
     def record_batches(self) -> OpenSource | Skipped:
-        """What opens the record batches of partitions, in this process and in others."""
+        """Opens the record batches of partitions, in this process and in others."""
 
     def timeline(self) -> RecordLog | TimelineFacts | Skipped:
         """The partitions to read events from, or the events that were saved."""
@@ -80,15 +80,15 @@ class TopicReader(Protocol):
 
 Configs = Mapping[str, Mapping[str, object]]
 Wanted = Mapping[str, frozenset[int] | None]
-"""Topic to the partitions wanted of it; None for all."""
+"""Topic to its wanted partitions; None for all."""
 Servers = frozenset[str]
 CommitPlace = tuple[TopicPartition, int, int]
 ALL_TOPICS: Final = "all topics"
-"""What a list of all topics is noted as, where brokers may hide some."""
+"""The name of a list of all topics in the coverage if brokers may hide some."""
 
 
 class ClusterReader(TopicReader, Protocol):
-    """What can be asked of a Kafka cluster and the Connect cluster on it."""
+    """Requests about a Kafka cluster and the Connect cluster on it."""
 
     @property
     def group_id(self) -> str | None:
@@ -96,12 +96,11 @@ class ClusterReader(TopicReader, Protocol):
 
     @property
     def coverage(self) -> Coverage:
-        """What was asked for until now, and what of it was not read."""
+        """The facts requested until now, and the unread ones."""
 
     def adding(self) -> AbstractContextManager[None]:
-        """What is asked for while the block runs only adds to the answer: without it no verdict changes and nothing is
-        left out, so the answer is complete. Not for several threads.
-        """
+        """Facts requested in this block only add to the answer: without them no verdict changes and nothing is left
+        out, so the answer is complete. Not for several threads."""
 
     @property
     def cluster_id(self) -> str | None:
@@ -118,7 +117,7 @@ class ClusterReader(TopicReader, Protocol):
         """The time that facts are judged at, in ms since the epoch."""
 
     def every(self, seconds: float) -> Iterator[None]:
-        """Gives the turn back after each so many seconds; raises UsageError where facts never change."""
+        """Yields at this interval in seconds; raises UsageError if facts never change."""
 
     # -- brokers ------------------------------------------------------------------------------------------------------
 
@@ -132,7 +131,7 @@ class ClusterReader(TopicReader, Protocol):
         """The settings of each live broker that the rules ask for, by node ID."""
 
     def broker_releases(self) -> Mapping[int, Release | Skipped] | Skipped:
-        """What the API versions of each live broker show of its release, by node ID."""
+        """Each live broker's release by its API versions, by node ID."""
 
     def finalized_features(self) -> Mapping[str, int] | Skipped:
         """The level of each feature that the cluster has finalized, by name; one at level 0 is not there."""
@@ -150,7 +149,7 @@ class ClusterReader(TopicReader, Protocol):
         """Every group that may be described, by ID."""
 
     def share_groups(self, group_ids: Collection[str]) -> ShareGroups | Skipped:
-        """How each of these share groups reads, and from where."""
+        """The isolation level and the start offsets of each of these share groups."""
 
     def acls(self, topics: Collection[str]) -> ClusterAcls:
         """The bindings of the cluster, and which of these topics exist."""
@@ -172,12 +171,11 @@ class ClusterReader(TopicReader, Protocol):
         """
 
     def sparing_workers(self) -> AbstractContextManager[None]:
-        """While the block runs, `connect` and `connect_version` are Skipped where no worker answers soon: for answers
-        that can do without, such as those that are wanted because of a worker that is stuck. Not for several threads.
-        """
+        """In this block, `connect` and `connect_version` are Skipped if no worker answers soon: for answers that can
+        do without, such as those about a stuck worker. Not for several threads."""
 
     def connect(self) -> ConnectFacts | Skipped:
-        """What the workers say now. Raises the first error where workers were named and none answers."""
+        """The workers' present answer. Raises the first error if workers were named and none answers."""
 
     def connect_version(self) -> KafkaVersion | Skipped:
         """The version that the workers speak together: the oldest of those that name one."""
@@ -201,7 +199,7 @@ class ClusterReader(TopicReader, Protocol):
         """
 
     def worker_evidence(self) -> Mapping[str, WorkerEvidence | Skipped] | Skipped:
-        """What each worker says of itself, by its address."""
+        """Each worker's report about itself, by its address."""
 
     def connector_statuses(self) -> Mapping[str, ConnectorStatus] | Skipped:
         """Every connector with the states of its tasks, by name."""
@@ -213,10 +211,10 @@ class ClusterReader(TopicReader, Protocol):
         """The digest of the connector's config (codecs.connector_files); None where it does not exist."""
 
     def connector_offsets(self, connectors: Collection[str]) -> Mapping[str, tuple[ConnectorOffset, ...] | Skipped]:
-        """What the workers answer of each connector's offsets, without those that they cannot report (before 3.5)."""
+        """The workers' answer about each connector's offsets, without those that they cannot report (before 3.5)."""
 
     def preflight(self, connectors: Collection[str] | None = None) -> Mapping[str, Preflight] | Skipped:
-        """What each of these source connectors (None: all) says when exactly-once is required of it."""
+        """The answer of each of these source connectors (None: all) when exactly-once is required."""
 
     # -- offsets ------------------------------------------------------------------------------------------------------
 
@@ -230,7 +228,7 @@ class ClusterReader(TopicReader, Protocol):
         """The workers' bootstrap.servers."""
 
     def worker_clients(self) -> Mapping[str, str] | Skipped:
-        """What of the workers' own settings decides where offsets lie and how they are read: WorkerSettings.clients."""
+        """The workers' own settings that decide where offsets lie and how they are read: WorkerSettings.clients."""
 
     def cluster_ids(self, places: Iterable[Servers | None]) -> Mapping[Servers, str | Skipped]:
         """The Kafka cluster behind each of these bootstrap.servers; None is no request.
@@ -251,14 +249,14 @@ class ClusterReader(TopicReader, Protocol):
     def describe(
         self, transactional_ids: Iterable[str], coordinators: Mapping[str, int] | None = None
     ) -> Mapping[str, Described]:
-        """What coordinators know of each ID: None where they do not know it, the error of one that did not answer.
+        """The coordinators' state of each ID: None if they do not know it, the error if one did not answer.
 
-        coordinators are the nodes that listed IDs of them; each is asked for its IDs first.
+        coordinators are the nodes that listed some of the IDs; each gets its IDs first.
         """
 
     @property
     def unknown_id(self) -> str:
-        """What it means that `describe` does not know an ID."""
+        """The meaning of an ID that `describe` does not know."""
 
     def access(self) -> TransactionalIdAccess | Skipped:
         """Whether brokers show every transactional ID to this principal."""
@@ -271,8 +269,8 @@ class ClusterReader(TopicReader, Protocol):
     ) -> TransactionLogRecords:
         """The transaction log, of the partitions that these IDs belong to (none: all). Records can be read once.
 
-        With `after` only the records of these IDs, and only those after the ends of an earlier reading, where the log
-        was neither truncated nor compacted since.
+        With `after` only the records of these IDs, and only those after the ends of an earlier reading, if the log was
+        neither truncated nor compacted since.
         """
 
     def leaderless(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition] | Skipped:
@@ -318,9 +316,8 @@ def read_live_owners(
     own_group: str | None = None,
     besides: str | None = None,
 ) -> LiveOwners:
-    """Who has the IDs now, by the groups that may have them and by the connectors of own_group that REST reports (None:
-    no REST). The group `besides` is not asked about.
-    """
+    """The present owners of the IDs, by the groups that may have them and by the connectors of own_group that REST
+    reports (None: no REST). The group `besides` is left out."""
     wanted = possible_groups(transactional_ids) - {besides}
     groups = reader.connect_groups(wanted) if wanted else {}
     described = dict.fromkeys(wanted, groups) if isinstance(groups, Skipped) else groups
@@ -348,7 +345,7 @@ def require_sources(statuses: Mapping[str, ConnectorStatus] | Skipped, names: It
             )
 
 
-# What readers were asked for and did not read, and what several readers of one session ask once.
+# Facts that readers were asked for and did not read, and facts that several readers of one session share.
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -374,21 +371,21 @@ class KeptFacts:
         self.silent: dict[str, Skipped] = {}
 
     def probes(self, processes: object, kept_s: float) -> dict[str, bool]:
-        """What each of these processes answered by its address, to be added to; later sessions take it as well."""
+        """The answers of each of these processes by address, to be extended; later sessions use them as well."""
         kept = KeptFact({}, Coverage(), monotonic() + kept_s)
         return cast("dict[str, bool]", self.by_question.setdefault(("probes", processes), kept).fact)
 
     def next_session(self) -> None:
-        """Forgets what was only for the session that is over, and what is too old."""
+        """Forgets the facts of the session that is over, and those that are too old."""
         now = monotonic()
         self.silent = {}
         self.by_question = {question: kept for question, kept in self.by_question.items() if kept.until > now}
 
 
 class CoverageLog:
-    """What a reader was asked for, in the order of asking. Readers inherit it; threads may share one.
+    """The facts requested of a reader, in order. Readers inherit it; threads may share one.
 
-    With `kept`, the answers to some questions are those that a reader before had; not for several threads.
+    With `kept`, some facts come from an earlier reader; not for several threads.
     """
 
     def __init__(self, kept: KeptFacts | None = None) -> None:
@@ -396,12 +393,12 @@ class CoverageLog:
 
     @property
     def coverage(self) -> Coverage:
-        """What was asked for until now, and what of it was not read."""
+        """The facts requested until now, and the unread ones."""
         return self._coverage
 
     @contextmanager
     def adding(self) -> Iterator[None]:
-        """What is asked for meanwhile is not needed."""
+        """Facts requested in this block are optional."""
         before, self._needed = self._needed, False
         try:
             yield
@@ -409,7 +406,7 @@ class CoverageLog:
             self._needed = before
 
     def note(self, what: str, fact: object, *, needed: bool = True) -> None:
-        """Keep that `what` was asked for, and what of `fact` is Skipped."""
+        """Keep that `what` was requested, and the Skipped parts of `fact`."""
         with self._lock:
             unread = (
                 each if needed and self._needed else replace(each, needed=False) for each in unread_in(what, fact)
@@ -428,8 +425,8 @@ class CoverageLog:
 def asked(what: str, *, once: bool = False, kept_s: float = 0.0) -> Callable[[F], F]:
     """A reader's method whose answer, or error, is kept in its coverage as `what`; {} is its first argument.
 
-    once: readers that share their facts ask it once, as far as all of the answer was read; with options, each time.
-    Sessions that share them, too, ask again when it was `kept_s` old at the end of the session before.
+    once: readers that share their facts request it once, as far as the answer was complete; with options, each time.
+    Sessions that share them, too, request it again when it was `kept_s` old at the end of the session before.
     """
 
     def decorate(method: F) -> F:
@@ -467,11 +464,11 @@ def asked(what: str, *, once: bool = False, kept_s: float = 0.0) -> Callable[[F]
     return decorate
 
 
-# Which of the partitions that there are somebody asked for.
+# The requested ones of the existing partitions.
 
 
 def wanted_of(leaders: Mapping[TopicPartition, int], wanted: Wanted) -> Mapping[TopicPartition, int]:
-    """Those of the partitions that are wanted; none named: all. UsageError for one that does not exist."""
+    """The wanted partitions; none named: all. UsageError for one that does not exist."""
     for topic, indexes in wanted.items():
         for index in sorted(indexes or ()):
             if TopicPartition(topic, index) not in leaders:

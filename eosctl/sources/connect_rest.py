@@ -162,8 +162,8 @@ def read_active_topics(
 ) -> dict[str, tuple[str, ...] | Skipped]:
     """`GET /connectors/{c}/topics` (KIP-558): the topics that each connector was seen to use since its last reset.
 
-    A connector that is gone meanwhile has none. Skipped where the worker does not say: it answers 403 where topics are
-    not tracked. Raises the last error where no worker answers.
+    A connector that was deleted meanwhile has none. Skipped if the worker answers 403 because topics are not tracked.
+    Raises the last error if no worker answers.
     """
     failure: EosctlError = Unreachable("no Connect worker was given")
     for url in urls:
@@ -269,7 +269,8 @@ PAUSE_S: Final = 0.1
 
 
 def await_end(connector: str, timeout_s: float, worker: RestClient) -> tuple[str, ...]:
-    """Of a connector that does not exist: returns when no task of it is left, or those left when the time is up."""
+    """For a connector that does not exist: returns when no task of it is left, or the remaining ones at the
+    deadline."""
     deadline = Deadline(timeout_s)
     while running := _tasks_left(connector, worker):
         if not deadline.pause(PAUSE_S):
@@ -290,10 +291,10 @@ def _tasks_left(connector: str, worker: RestClient) -> tuple[str, ...]:
 
 
 def probe_source_support(url: str, timeout_s: float) -> bool | Skipped:
-    """Whether this worker has exactly-once enabled, by asking it to validate a connector that requires it.
+    """True if this worker has exactly-once enabled, by validating a connector that requires it.
 
-    It answers that about itself and writes nothing. False stands for `preparing` too, which keeps offsets in the same
-    way. Skipped where it does not answer, or has no source connector.
+    The worker answers about itself and writes nothing. False stands for `preparing` too, which keeps offsets in the
+    same way. Skipped if it does not answer, or has no source connector.
     """
     try:
         with RestClient(url, timeout_s) as rest:
@@ -303,7 +304,7 @@ def probe_source_support(url: str, timeout_s: float) -> bool | Skipped:
 
 
 def common_support(enabled: Mapping[str, bool | Skipped]) -> KnownPhase | Skipped:
-    """What the answers of workers to that are together: Skipped where one gave none, or they differ."""
+    """The workers' common answer: Skipped if one is missing, or if they differ."""
     for each in enabled.values():
         if isinstance(each, Skipped):
             return each
@@ -328,12 +329,12 @@ def _is_enabled(rest: RestClient) -> bool | Skipped:
 
 
 def _probing_config(rest: RestClient, sources: Sequence[str]) -> Mapping[str, str]:
-    """A config of which a worker says whether it has exactly-once enabled, and logs no error.
+    """A config with which a worker shows whether it has exactly-once enabled, and logs no error.
 
-    Asked what it supports, a connector whose config lacks what it requires throws, and the worker logs that with ERROR
-    (DistributedHerder.validateSourceConnectorExactlyOnceSupport). MirrorHeartbeatConnector comes with Kafka and is not
-    asked: it takes the answer of SourceConnector. Elsewhere a connector that exists gives its whole config, which the
-    worker has already. Without one, the first plugin is asked with a config that it may find too short.
+    A connector whose config misses a required setting throws when asked about its support, and the worker logs that
+    with ERROR (DistributedHerder.validateSourceConnectorExactlyOnceSupport). MirrorHeartbeatConnector comes with Kafka
+    and is not asked: it inherits SourceConnector's answer. Otherwise an existing connector's whole config is used,
+    which the worker has already. Without one, the first plugin is validated with a config that may be too short for it.
     """
     required = {"tasks.max": "1", "exactly.once.support": "required"}
     if HEARTBEAT in sources:
@@ -358,11 +359,10 @@ def validated_values(body: object, url: str) -> list[Mapping[str, Any]]:
     return found
 
 
-# What Connect workers say about themselves and about connectors, asked in parallel. Nothing is written.
-#
-# The validate probe: a worker that is asked to validate a connector with `exactly.once.support=required` answers with
-# an error about itself unless its own exactly.once.source.support is enabled (KIP-618). It answers by itself, without
-# the leader. The endpoint by which workers have the leader fence is never called.
+# The workers' reports about themselves and about connectors, requested in parallel. Nothing is written.  The validate
+# probe: a worker that validates a connector with `exactly.once.support=required` answers with an error about itself
+# unless its own exactly.once.source.support is enabled (KIP-618). It answers by itself, without the leader. The
+# endpoint by which workers have the leader fence is never called.
 
 
 PARALLEL: Final = 32
@@ -379,7 +379,7 @@ Plugins = Mapping[str, tuple[str, ...]]
 def read_worker_evidence(
     urls: Sequence[str], timeout_s: float, probed: Mapping[str, bool] = MappingProxyType({})
 ) -> Workers:
-    """Each worker's evidence by its address, or why it gave none; those in `probed` are not probed again."""
+    """Each worker's evidence by its address, or why there is none; those in `probed` are not probed again."""
 
     def attempt(url: str) -> WorkerEvidence | EosctlError:
         try:
@@ -425,11 +425,11 @@ def _plugins(url: str, timeout_s: float) -> Plugins:
 def read_preflight(
     urls: Sequence[str], timeout_s: float, connectors: Collection[str] | None = None
 ) -> Mapping[str, Preflight]:
-    """What each of these source connectors (None: all) says when exactly-once is required of it.
+    """The answer of each of these source connectors (None: all) when exactly-once is required.
 
-    Configs are read from the first worker; they are not kept. Each is validated by one worker of every set of versions
-    of its plugin, these in turn. What a worker says about itself is left out. A connector that is FAILED is not asked:
-    it did not start with its config, and a worker that validates such a config logs an error.
+    Configs are read from the first worker; they are not kept. One worker of every set of versions of its plugin
+    validates each, in turn. A worker's answer about itself is left out. A FAILED connector is skipped: it did not start
+    with its config, and a worker that validates such a config logs an error.
     """
     with RestClient(urls[0], timeout_s) as rest:
         body = expanded_connectors(rest, "info", "status")
@@ -459,7 +459,7 @@ def read_preflight(
 
 
 def _has_failed(entry: Mapping[str, Any]) -> bool:
-    """Whether the connector itself, not a task of it, is FAILED."""
+    """True if the connector itself, not a task of it, is FAILED."""
     status = entry.get("status")
     connector = status.get("connector") if isinstance(status, dict) else None
     return isinstance(connector, dict) and connector.get("state") == "FAILED"

@@ -1,4 +1,4 @@
-"""What a read_committed consumer of a connector's topics gets, from the beginning on."""
+"""The records that a read_committed consumer of a connector's topics gets, from the beginning on."""
 
 from collections.abc import Callable, Iterable
 from time import monotonic

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 PATIENCE_S: Final = 5.0
-"""How long to wait for a discovered worker: it may advertise an address that does not lead there from here."""
+"""How long to wait for a discovered worker: its advertised address may lead nowhere from here."""
 PARALLEL: Final = 32
 
 
 class Connections(Protocol):
-    """What a live cluster is reached with. The wire connects at its first request."""
+    """The connections to a live cluster. The wire connects at its first request."""
 
     @property
     def wire(self) -> Wire:
@@ -49,7 +49,7 @@ class Connections(Protocol):
 
 
 class Discovery:
-    """Asks once for the group, and at each call for its workers. What was found is said once."""
+    """Looks for the group once, and at each call for its workers. A discovery is reported once."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Discovery:
         self._said: set[str] = set()
 
     def group(self) -> str | Skipped | None:
-        """The only Connect group; None where there is none, or no broker to ask. Raises UsageError for several."""
+        """The only Connect group; None if there is none, or no broker to query. Raises UsageError for several."""
         if not self._has_asked:
             self._has_asked, self._group = True, None
             try:
@@ -79,7 +79,7 @@ class Discovery:
         return self._group
 
     def look_again(self) -> None:
-        """A group that was not found is asked for again."""
+        """The next call looks again for a group that was not found."""
         self._has_asked = isinstance(self._group, str)
 
     def _find_group(self) -> str | Skipped | None:

@@ -1,4 +1,4 @@
-"""What belongs to a Connect group where a Kafka cluster has several: internal topics, and named workers.
+"""The internal topics and named workers of a Connect group if a Kafka cluster has several groups.
 
 A worker is of the group in which a member advertises its address; behind a name or a balancer, of the group whose
 members have the tasks that it shows. A worker's group.id and the names of its topics are settings of their own, and no
@@ -45,7 +45,7 @@ SAMPLE_TOPICS: Final = {"config": "connect-configs", "offsets": "connect-offsets
 """The names in Kafka's sample of a worker's file, by role: what is read where nothing gives a name."""
 OPTIONS: Final = {"config": "--config-topic", "offsets": "--worker-offsets-topic", "status": "--status-topic"}
 DEDICATED: Final = "-mm2"
-"""How the group ID of a dedicated MirrorMaker 2 ends; the names of its topics are fixed (MirrorMaker)."""
+"""The suffix of a dedicated MirrorMaker 2's group ID; the names of its topics are fixed (MirrorMaker)."""
 TASK: Final = re.compile(r"-\d+\Z", re.ASCII)
 PATIENCE_S: Final = 5.0
 LAST_OFFSETS: Final = 200
@@ -91,7 +91,8 @@ class GroupBelongings:
         self._right.add((role, topic, group_id))
 
     def strangers(self, urls: Sequence[str], group_id: str, timeout_s: float) -> Mapping[str, Skipped]:
-        """Those of these workers that are members of another Connect group, and why; who does not answer is none."""
+        """Those of these workers that are members of another Connect group, with the reason; a silent worker is not
+        included."""
         others = self._others(group_id)
         groups = _asked(lambda: read_connect_groups(self._wire(), (group_id, *others)), {}) if others else {}
         places = {name: _addresses(each) for name, each in groups.items() if isinstance(each, ConnectGroup)}
@@ -132,14 +133,14 @@ def _begins(role: str, group_id: str) -> str:
 
 
 def _is_of(role: str, transactional_id: str, group_id: str, others: Collection[str]) -> bool:
-    """Whether the group's leader, or one of its tasks, has the ID; False where another group's task may, as a-b-c-0."""
+    """True if the group's leader, or one of its tasks, has the ID; False if another group's task may, as a-b-c-0."""
     if role == "config":
         return transactional_id == _begins(role, group_id)
     return [each for each in (group_id, *others) if transactional_id.startswith(_begins(role, each))] == [group_id]
 
 
 def _is_foreign(role: str, transactional_id: str, group_id: str, others: Collection[str] | None) -> bool:
-    """Whether the leader or a task of one of the others (None: any other group) has the ID, and none of the group."""
+    """True if the leader or a task of one of the others (None: any other group) has the ID, and none of the group."""
     if others is not None:
         return any(_is_of(role, transactional_id, each, (group_id,)) for each in others)
     if role == "config":
@@ -166,7 +167,7 @@ def _remembered(wire: Callable[[], Wire], topic: str) -> frozenset[int]:
 
 
 def _other_groups(wire: Wire, group_id: str) -> tuple[str, ...]:
-    """The other Connect groups without those of dedicated MirrorMakers, whose topics have names of their own."""
+    """The other Connect groups except dedicated MirrorMakers, which have their own names of topics."""
     found = sorted(each.group_id for each in listed_groups(wire).values() if each.is_connect)
     others = [each for each in found if each != group_id]
     mirrors = {

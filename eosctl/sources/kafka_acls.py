@@ -37,10 +37,10 @@ _PERMISSIONS: Final = {code: each for each, code in PERMISSION_CODES.items()}
 
 
 def read_acls(wire: Wire) -> frozenset[AclBinding] | Skipped:
-    """Every binding of the cluster; Skipped where its brokers have no authorizer (SECURITY_DISABLED).
+    """Every binding of the cluster; Skipped if its brokers have no authorizer (SECURITY_DISABLED).
 
-    Raises NotAuthorized without Describe on the cluster, and Unsupported for a binding of a kind that eosctl does not
-    know: what it allows or denies cannot be left out.
+    Raises NotAuthorized without Describe on the cluster, and Unsupported for a binding of an unknown kind: its effect
+    cannot be ignored.
     """
     response = wire.request_any(describe_acls())
     if response.error_code == SECURITY_DISABLED:
@@ -92,7 +92,7 @@ NO_CLUSTER: Final = ClusterAcls(not_asked("no cluster was named with -b"))
 
 
 def broker_addresses(wire: Wire) -> frozenset[str]:
-    """The addresses of the cluster: those it was reached by, and those that its brokers advertise."""
+    """The addresses of the cluster: the bootstrap address, and those that its brokers advertise."""
     advertised = (f"{each.host}:{each.port}" for each in wire.brokers())
     return frozenset((*wire.properties.bootstrap_servers, *advertised))
 
@@ -124,7 +124,7 @@ def _version_of(apis: Mapping[int, ApiVersions]) -> KafkaVersion:
 
 
 def _topics_that_exist(wire: Wire, names: list[str]) -> Mapping[str, bool | Skipped]:
-    """Whether each topic exists; Skipped for one that may not be described."""
+    """True for each existing topic; Skipped for one that may not be described."""
     try:
         return {name: facts is not None for name, facts in topic_facts(wire, names).items()} if names else {}
     except NotAuthorized:

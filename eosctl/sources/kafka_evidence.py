@@ -1,4 +1,7 @@
-"""Settings of brokers, internal topics and the transaction log, for the rules. What may not be read is Skipped."""
+"""Settings of brokers, internal topics and the transaction log, for the rules.
+
+Facts that may not be read are Skipped.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -65,9 +68,9 @@ def read_broker_releases(wire: "Wire") -> Mapping[int, Release | Skipped]:
 
 
 def read_finalized_features(wire: "Wire") -> Mapping[str, int] | Skipped:
-    """The level of each feature that the cluster has finalized (KIP-584), by its name; one at level 0 is not there.
+    """The level of each feature that the cluster has finalized (KIP-584), by its name; one at level 0 is absent.
 
-    All brokers of a cluster follow the same; one broker is asked.
+    All brokers of a cluster follow the same levels; one broker is queried.
     """
     answer = wire.request_any(features())
     if answer.finalized_features_epoch is None or answer.finalized_features_epoch < 0:
@@ -83,7 +86,7 @@ def _release(wire: "Wire", node: int) -> Release:
 
 
 def read_topic(wire: "Wire", name: str) -> TopicFacts | None:
-    """The topic with its settings; None where there is none."""
+    """The topic with its settings, or None."""
     facts = topic_facts(wire, [name])[name]
     if facts is None:
         return None
@@ -105,7 +108,7 @@ def read_internal_topic(wire: "Wire", role: str, name: str) -> InternalTopic:
 
 
 def _has_no_status(wire: "Wire", topic: str) -> bool:
-    """Whether none of the first keys is one of KafkaStatusBackingStore; False where they may not be read."""
+    """True if none of the first keys is one of KafkaStatusBackingStore; False if they may not be read."""
     keys = read_or_skip(lambda: tuple(first_keys(wire, [TopicPartition(topic, 0)])))
     return not isinstance(keys, Skipped) and keys != () and not any((key or b"").startswith(STATUS) for key in keys)
 

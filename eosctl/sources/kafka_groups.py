@@ -94,10 +94,10 @@ def listed_groups(wire: Wire) -> Mapping[str, ListedGroup]:
 
 
 def without_coordinator(wire: Wire) -> Skipped | None:
-    """Why brokers may leave groups out of `listed_groups` for any principal; None where every group has a coordinator.
+    """Why brokers may omit groups from `listed_groups` for any principal; None if every group has a coordinator.
 
-    A coordinator lists the groups of those partitions of `__consumer_offsets` that it leads (GroupCoordinator's
-    `listGroups`), so one without a leader takes its groups out of every list.
+    A coordinator lists the groups of its partitions of `__consumer_offsets` (GroupCoordinator's `listGroups`), so a
+    leaderless partition removes its groups from every list.
     """
     [topic] = wire.request_any(topics_metadata([CONSUMER_OFFSETS])).topics
     if topic.error_code == errors.UNKNOWN_TOPIC_OR_PARTITION:
@@ -246,11 +246,11 @@ def read_connect_group(wire: Wire, group_id: str) -> ConnectGroup:
 
 
 def read_connect_groups(wire: Wire, group_ids: Iterable[str]) -> dict[str, ConnectGroup | Skipped]:
-    """Each of these groups, without members where it does not exist; Skipped where that cannot be known.
+    """Each of these groups, without members if it does not exist; Skipped if that cannot be known.
 
-    Groups that rebalance are waited for, because only stable ones show the tasks of their members. One that may not be
-    described does not exist where the principal may list all groups (Describe on the cluster), each group has a
-    coordinator, and it is not among them.
+    eosctl waits for rebalancing groups, because only stable ones show the tasks of their members. A group that may not
+    be described does not exist if the principal may list all groups (Describe on the cluster), each group has a
+    coordinator, and the list does not have it.
     """
     waiting = sorted(set(group_ids))
     if not waiting or not _has_groups(wire):
@@ -296,7 +296,7 @@ def _readable_groups(
 
 
 def _all_groups(wire: Wire) -> Collection[str] | None:
-    """The Connect groups that there are; None where some may not be listed."""
+    """The existing Connect groups; None if some may not be listed."""
     try:
         if not may_list_all(wire) or without_coordinator(wire):
             return None
@@ -374,7 +374,7 @@ NOT_REPORTED: Final = Skipped(f"the broker does not report {SHARE_ISOLATION}")
 
 
 def read_share_groups(wire: Wire, group_ids: Collection[str]) -> Mapping[str, ShareGroup]:
-    """Each of these groups; what may not be read of one is Skipped."""
+    """Each of these groups; facts that may not be read are Skipped."""
     return {each: ShareGroup(_isolation(wire, each), read_or_skip(partial(_starts, wire, each))) for each in group_ids}
 
 
@@ -389,7 +389,7 @@ def _settings(wire: Wire, group_id: str) -> Mapping[str, str] | Skipped:
 
 
 def _starts(wire: Wire, group_id: str) -> Mapping[TopicPartition, int]:
-    """The start offset of each of its partitions, -1 where there is none yet. Raises what the coordinator refuses."""
+    """The start offset of each of its partitions, -1 if there is none yet. Raises the coordinator's error."""
     from eosctl.clients.share_groups import describe_share_group_offsets
 
     [coordinator] = wire.request_any(find_group_coordinators([group_id])).coordinators
@@ -416,10 +416,10 @@ Place = tuple[TopicPartition, int, int]
 def pending_commits(
     wire: Wire, transactions: Collection[OpenTransaction]
 ) -> dict[Place, tuple[PendingCommit, ...] | Skipped]:
-    """What each of the open transactions in `__consumer_offsets` would commit, by its place.
+    """The offsets that each of the open transactions in `__consumer_offsets` would commit, by its place.
 
-    One Fetch for each, from where it begins: a coordinator writes all offsets of one TxnOffsetCommit in one batch. What
-    follows more than 1 MiB behind is not seen. Needs Read on `__consumer_offsets`.
+    One Fetch for each, from its beginning: a coordinator writes all offsets of one TxnOffsetCommit in one batch.
+    Records more than 1 MiB later are not seen. Needs Read on `__consumer_offsets`.
     """
     wanted = [each for each in transactions if each.topic_partition.topic == CONSUMER_OFFSETS]
     if not wanted:
@@ -476,7 +476,7 @@ NO_TOPICS: Final = Skipped("the broker names no topic: the cluster has no topics
 
 
 def hidden_topics(wire: Wire, listed: Collection[object] | None = None) -> Skipped | None:
-    """Why topics may be missing from the metadata of all; None where none can be. listed are the topics in it."""
+    """Why topics may be missing from the metadata of all; None if none can be. listed are the topics in it."""
     hidden = read_or_skip(lambda: _hidden_topics(wire))
     return NO_TOPICS if hidden is None and listed is not None and not listed else hidden
 
@@ -489,7 +489,7 @@ def _hidden_topics(wire: Wire) -> Skipped | None:
 
 
 def hidden_groups(wire: Wire) -> Skipped | None:
-    """Why groups may be missing from ListGroups; None where none can be."""
+    """Why groups may be missing from ListGroups; None if none can be."""
     return read_or_skip(lambda: _hidden_groups(wire))
 
 
@@ -497,7 +497,7 @@ def _hidden_groups(wire: Wire) -> Skipped | None:
     if may_list_all(wire):
         return without_coordinator(wire)
     probes = probes_of(wire, ResourceType.GROUP, OF_GROUPS, "groups")
-    # A broker that does not coordinate a group says so only to those who may describe it.
+    # A broker that does not coordinate a group says so only to principals that may describe it.
     groups = wire.request_any(describe_groups(probes.names)).groups
     denied = [each.group_id for each in groups if each.error_code == GROUP_AUTHORIZATION_FAILED]
     return _hidden(wire, probes, denied) or without_coordinator(wire)

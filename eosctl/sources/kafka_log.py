@@ -34,7 +34,7 @@ from eosctl.sources.kafka_topics import topic_facts, topic_facts_or_skipped
 
 FETCH_BYTES: Final = 1 << 20
 MOST_BYTES: Final = 1 << 27
-"""No batch is larger: message.max.bytes is less than what a broker's answer may take."""
+"""No batch is larger: message.max.bytes is less than the largest answer of a broker."""
 OFFSET_OUT_OF_RANGE: Final = 1
 FETCH_PAUSE_S: Final = 0.05
 
@@ -96,7 +96,7 @@ class LogReader:
                 pending = self._ask()
             if batches:
                 yield [batch for batch in batches if batch.header.base_offset < self.limit], answer
-                # How long the consumer took is no fault of the broker: a Fetch that ended meanwhile is sent again.
+                # A slow consumer is no fault of the broker: a Fetch that ended meanwhile is sent again.
                 self._stall = Deadline(self._wire.timeout_s)
 
     def _whole_batches(self, records: bytes) -> list[Batch]:
@@ -113,7 +113,7 @@ class LogReader:
         return batches
 
     def _within_log(self, batches: list[Batch], high_watermark: int) -> list[Batch]:
-        """Those below the high watermark; raises Undecodable where the first one claims offsets beyond it, twice.
+        """The batches below the high watermark; raises Undecodable if the first one claims later offsets twice.
 
         A leader notes its high watermark before it reads the records of the answer (Partition.readRecords), so records
         may lie beyond it once.
@@ -143,7 +143,7 @@ class LogReader:
         return iter_batches(records, topic_partition=self.topic_partition, most_bytes=self._most_batch_bytes)
 
     def _ask(self) -> Pending | Unreachable | None:
-        """A Fetch in flight, or why none can be sent; None where nothing is left to ask for."""
+        """A Fetch in flight, or why none can be sent; None if nothing is left to fetch."""
         if self._position >= self.limit:
             return None
         try:
@@ -160,7 +160,7 @@ class LogReader:
         return partition_leaders(self._wire, [self.topic_partition.topic]).get(self.topic_partition, NO_LEADER)
 
     def _take(self, pending: Pending | Unreachable | None) -> Response | None:
-        """The partition's part of the answer; None where it has to be asked again, after a pause."""
+        """The partition's part of the answer; None if it must be requested again, after a pause."""
         assert pending is not None
         try:
             if isinstance(pending, Unreachable):
@@ -187,9 +187,9 @@ class LogReader:
         raise protocol_error(code, principal=self._wire.principal, operation="Read", resource=resource)
 
     def _is_empty(self, answer: Response) -> bool:
-        """Whether nothing is left below the limit (compaction removed it), or the leader has not caught up yet.
+        """True if nothing is left below the limit (compaction removed it), or the leader has not caught up yet.
 
-        One empty answer is none: records that come from tiered storage too late are answered so, too.
+        One empty answer proves nothing: records that come from tiered storage too late look the same.
         """
         stable = self._isolation is IsolationLevel.READ_COMMITTED
         if (answer.last_stable_offset if stable else answer.high_watermark) >= self.limit:
@@ -202,7 +202,7 @@ class LogReader:
 
 
 def are_in_order(batches: Sequence[Batch], position: int) -> bool:
-    """Whether each begins behind the end of the one before, the first one ending at the position or behind it."""
+    """True if each batch begins after the end of the previous one, and the first one ends at the position or later."""
     behind = -1
     for header, *_ in batches:
         if header[0] < behind or header[6] < 0:
@@ -213,7 +213,7 @@ def are_in_order(batches: Sequence[Batch], position: int) -> bool:
 
 PAUSE_S: Final = 0.1
 LEADERLESS_PATIENCE_S: Final = 2.0
-"""How long a partition may be without a leader before it counts as lost: an election takes less."""
+"""How long a partition may be leaderless before it counts as lost: an election takes less."""
 
 
 class _Bound(NamedTuple):
@@ -234,9 +234,9 @@ def partition_offsets(
 ) -> Mapping[TopicPartition, PartitionOffsets]:
     """Log start offset, last stable offset and high watermark of each partition.
 
-    Leaders that moved are looked up again until the time is up. Raises UsageError for a topic or partition that does
-    not exist, NotAuthorized where Describe is missing, TimedOut naming partitions that have no leader, Throttled where
-    a quota leaves no time, Undecodable for offsets that cannot be.
+    Moved leaders are looked up again until the deadline. Raises UsageError for a topic or partition that does not
+    exist, NotAuthorized without Describe, TimedOut naming leaderless partitions, Throttled if a quota leaves no time,
+    Undecodable for impossible offsets.
     """
     patience = wire.timeout_s if timeout_s is None else timeout_s
     wanted = set(partitions)
@@ -409,7 +409,7 @@ def read_batches(
 
 
 def begin_reading(wire: Wire, offsets: PartitionOffsets, leader: int) -> LogReader:
-    """A reading of the whole partition whose first Fetch is in flight; `read_batches` goes on with it."""
+    """A reading of the whole partition whose first Fetch is in flight; `read_batches` continues it."""
     first, stable = offsets.log_start_offset, offsets.last_stable_offset
     reader = LogReader(wire, offsets.topic_partition, first, stable, IsolationLevel.READ_COMMITTED)
     reader.begin(leader)
@@ -497,7 +497,7 @@ def first_keys(wire: Wire, partitions: Iterable[TopicPartition]) -> Iterator[byt
 
 
 def records_digest(wire: Wire, topic_partition: TopicPartition, most: int | None) -> RecordsDigest:
-    """That of the first so many committed records; None: of all."""
+    """The digest of the first `most` committed records; None: of all."""
     found, count = sha256(), 0
     for record in read_log(wire, topic_partition):
         if record.state is RecordState.COMMITTED:
@@ -517,20 +517,20 @@ Progress = Callable[..., AbstractContextManager[Advance]]
 
 
 class Fold(Protocol):
-    """What keeps the last record of each key while a partition is read: analysis.offsets.OffsetsFold."""
+    """Keeps the last record of each key while a partition is read: analysis.offsets.OffsetsFold."""
 
     def add_batch(self, entries: Sequence[Entry], state: RecordState, writer: Writer) -> None:
         """Take in records that follow each other and were written in one state by one writer."""
 
     def result(self, topic_partition: TopicPartition, offsets: PartitionOffsets) -> OffsetsPartition:
-        """What has been folded so far."""
+        """The present result."""
 
 
 NewFold = Callable[[], Fold]
 
 
 def offsets_bounds(wire: Wire, topic: str, partitions: int) -> dict[TopicPartition, PartitionOffsets]:
-    """What bounds the reading of each partition of the topic, in their order."""
+    """The bounds for reading each partition of the topic, in their order."""
     bounds = partition_offsets(wire, [TopicPartition(topic, number) for number in range(partitions)])
     return dict(sorted(bounds.items()))
 
@@ -559,7 +559,7 @@ def read_offsets_partitions(
 
 
 def _folded(wire: Wire, offsets: PartitionOffsets, reader: LogReader, fold: Fold) -> OffsetsPartition:
-    """Of each batch only what outlives it is made a record."""
+    """Makes records only of the parts of a batch that outlive it."""
     place = offsets.topic_partition
     for part in read_batches(wire, place, offsets=offsets, begun=reader):
         header = part.batch.header
@@ -572,7 +572,7 @@ def _folded(wire: Wire, offsets: PartitionOffsets, reader: LogReader, fold: Fold
 
 
 def read_offsets_topic(wire: Wire, topic: str, new_fold: NewFold, progress: Progress) -> OffsetsTopic | None:
-    """The topic's partitions, each folded as it is read; None where there is no such topic."""
+    """The topic's partitions, each folded while it is read; None if there is no such topic."""
     facts = topic_facts(wire, [topic])[topic]
     if facts is None:
         return None

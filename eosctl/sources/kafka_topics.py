@@ -1,4 +1,4 @@
-"""What brokers say about topics, about their configs and about their own."""
+"""The brokers' answers about topics, about their configs and about their own."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -22,14 +22,14 @@ MAX_TRANSACTION_TIMEOUT: Final = "transaction.max.timeout.ms"
 NO_TOPIC_ID: Final = UUID(int=0)
 NOT_AUTHORIZED: Final = frozenset({29, 31})
 BROKER_PATIENCE_S: Final = 3.0
-"""How long one broker may take to answer with its configs: what they are good for can be done without them."""
+"""The time in which one broker must answer with its configs: the answer can do without them."""
 
 
 def topic_facts(wire: Wire, topics: Iterable[str] | None = None) -> Mapping[str, TopicFacts | None]:
     """Partitions and replication factor of each of `topics` (None: all that Describe allows), without settings.
 
-    None for a topic that does not exist; brokers are not asked for a name that no topic can have. Raises NotAuthorized
-    where Describe on a named topic is missing.
+    None for a topic that does not exist; a name that no topic can have is not requested. Raises NotAuthorized if
+    Describe on a named topic is missing.
     """
     if topics is None:
         return {topic.name: _facts(wire, topic) for topic in wire.request_any(topics_metadata(None)).topics}

@@ -91,13 +91,12 @@ def describe_transactional_ids(
     *,
     timeout_s: float | None = None,
 ) -> Mapping[str, Described]:
-    """What the coordinators know of each ID, in the order given; all coordinators are asked at once.
+    """The coordinators' state of each ID, in the order given; all coordinators are queried at once.
 
-    coordinators are the nodes that listed IDs of them: FindCoordinator is sent only for the other IDs, and for those
-    that moved.
-    A missing Describe on one TransactionalId is that ID's NotAuthorized; coordinators that are loading or moving are
-    asked again until the time is up, then the ID's value is TimedOut. An ID whose partition of the transaction log has
-    no leader is Unreachable after LEADERLESS_PATIENCE_S. Nothing is raised for single IDs.
+    coordinators are the nodes that listed some of the IDs: FindCoordinator is sent only for the other IDs, and for
+    moved ones. A missing Describe on one TransactionalId is that ID's NotAuthorized. A coordinator that is loading or
+    moving is queried again until the deadline, then the ID's value is TimedOut. An ID of a leaderless partition of the
+    transaction log is Unreachable after LEADERLESS_PATIENCE_S. Nothing is raised for single IDs.
     """
     run = _Describing(wire, list(dict.fromkeys(transactional_ids)), timeout_s)
     return run.result(coordinators or {})
@@ -243,7 +242,7 @@ class TransactionListings(Struct, frozen=True):
 
 
 def _unlisted(listings: TransactionListings, lost: tuple[int, ...] | Skipped) -> tuple[str, ...]:
-    """Why IDs may be missing from the listings: brokers that did not answer, partitions of the log without leader."""
+    """Why IDs may be missing from the listings: brokers that did not answer, leaderless partitions of the log."""
     silent = (
         f"broker {node_id} did not list its transactional IDs: {error.message}"
         for node_id, error in listings.unanswered.items()
@@ -326,7 +325,7 @@ FIRST_CHARACTERS: Final = string.digits + string.ascii_letters + string.punctuat
 
 
 def transactional_id_access(wire: Wire) -> TransactionalIdAccess:
-    """Whether Describe on every transactional ID is granted, as far as can be seen. Raises Unsupported before 3.0."""
+    """How far Describe on every transactional ID is granted. Raises Unsupported before 3.0."""
     probes = probes_of(wire, ResourceType.TRANSACTIONAL_ID, FIRST_CHARACTERS, "transactional IDs")
     denied: list[str] = []
     names = list(probes.names)
@@ -424,7 +423,10 @@ def answering_producers(
 def _ask(
     wire: Wire, leaders: Mapping[TopicPartition, int], remaining: float, found: list[ActiveProducer]
 ) -> tuple[set[TopicPartition], set[TopicPartition]]:
-    """Ask once; what was found is appended. The partitions that were answered for, and those that never will be."""
+    """One round of requests, which appends its producers to found.
+
+    The partitions that were answered, and those that never will be.
+    """
     led: dict[int, list[TopicPartition]] = {}
     for partition, leader in leaders.items():
         if leader != NO_LEADER:
@@ -479,7 +481,7 @@ KEY_OF_ANY_ID: Final = KEY_VERSION.to_bytes(2, "big")
 
 
 class LogOffsets(NamedTuple):
-    """Offsets of partitions of the log, those without records left out; unread: why others could not be asked."""
+    """Offsets of partitions of the log, without empty ones; unread: why others could not be read."""
 
     offsets: tuple[PartitionOffsets, ...]
     unread: Mapping[int, Skipped]
@@ -511,7 +513,7 @@ def read_transaction_log(
 
 
 def _is_wanted(record: Record, keys: Collection[bytes]) -> bool:
-    """Whether it has one of these keys (none: any), or one of a version that a newer Kafka wrote."""
+    """True for one of these keys (none: any), or for a key version of a newer Kafka."""
     key = record.key or b""
     return not keys or key in keys or key[: len(KEY_OF_ANY_ID)] != KEY_OF_ANY_ID
 
@@ -566,7 +568,7 @@ def read_following(
 def count_transactional_ids(wire: Wire) -> int:
     """How many IDs the log holds now, visible to the principal or not. Needs Read on the topic.
 
-    Raises Unreachable where no leader answers for a partition of it.
+    Raises Unreachable if no leader answers for a partition of it.
     """
     offsets, unread = transaction_log_offsets(wire, transaction_log_leaders(wire))
     for skipped in unread.values():
@@ -581,9 +583,9 @@ def count_transactional_ids(wire: Wire) -> int:
 def read_markers(
     wire: Wire, step: "CommitTransaction", since: Mapping[TopicPartition, int]
 ) -> Mapping[TopicPartition, EndTransactionMarker | Skipped | None]:
-    """The first end-transaction marker of the step's producer at or behind each of these offsets; None: there is none.
+    """The first end-transaction marker of the step's producer at or after each of these offsets; None: there is none.
 
-    Needs Read on the topics; what could not be read is Skipped.
+    Needs Read on the topics; unread partitions are Skipped.
     """
     return {place: read_or_skip(partial(_marker, wire, step, place, start)) for place, start in since.items()}
 

@@ -73,7 +73,7 @@ NO_BROKERS: Final = not_asked("no -b/--bootstrap-server was given")
 NO_WORKERS: Final = not_asked("no --connect-url was given")
 SOON_S: Final = 5.0
 PROBED_S: Final = 600.0
-"""For how long later sessions take what a worker said of itself, while the group has the same members."""
+"""How long later sessions keep a worker's report about itself, while the group has the same members."""
 
 
 F = TypeVar("F")
@@ -94,11 +94,11 @@ NO_TIME = Skipped("its leader did not answer with a batch", Cause.UNREACHABLE)
 
 
 class LiveCluster(CoverageLog):
-    """Asks the brokers and workers again at each question.
+    """Queries the brokers and workers again for each fact.
 
-    `progress` shows how far long reads have come; `new_fold` makes what a partition of an offsets topic is folded with;
-    `discovery` finds group and workers that the user did not name (None: no search); `kept` are facts that other
-    readers share with it; connect_urls are other workers than those of the connections; named_topics are the roles
+    `progress` shows the progress of long reads. `new_fold` makes the fold for a partition of an offsets topic.
+    `discovery` finds group and workers that the user did not name (None: no search). `kept` are facts that other
+    readers share with it. connect_urls are other workers than those of the connections. named_topics are the roles
     (config, offsets, status) whose topic was named for this group.
     """
 
@@ -153,9 +153,9 @@ class LiveCluster(CoverageLog):
 
     @cached_property
     def _probed(self) -> dict[str, bool]:
-        """What workers answered to the validate probe: no reader asks one twice, nor do readers that share facts.
+        """The workers' answers to the validate probe: no reader probes one twice, nor do readers that share facts.
 
-        A worker that is set otherwise was started again, and is another member of its group then.
+        A worker with other settings was restarted, and is then another member of its group.
         """
         if self._kept is None:
             return {}
@@ -167,7 +167,7 @@ class LiveCluster(CoverageLog):
 
     @cached_property
     def _strangers(self) -> Mapping[str, Skipped]:
-        """Named workers of other Connect groups: none of them is asked."""
+        """Named workers of other Connect groups, which are not queried."""
         if not self._given or not self._connections.client_properties.bootstrap_servers:
             return {}
         with self.adding():
@@ -202,12 +202,12 @@ class LiveCluster(CoverageLog):
 
     @property
     def _speakers(self) -> tuple[str, ...]:
-        """Who is asked in turn what all workers know."""
+        """The workers to query in turn for a fact that all of them know."""
         return self._named or self._answering
 
     @property
     def _nobody(self) -> Skipped:
-        """Why there is no worker to ask: none was named, or none answered before."""
+        """Why there is no worker to query: none was named, or none answered before."""
         return next(iter((self._silent or self._strangers).values()), NO_WORKERS)
 
     def _with_silent(self, workers: Mapping[str, F | Skipped]) -> Mapping[str, F | Skipped]:
@@ -227,7 +227,7 @@ class LiveCluster(CoverageLog):
             self._timeout_s, self._are_spared = before
 
     def _of_workers(self, ask: Callable[[Sequence[str], float], F]) -> F | Skipped:
-        """What they answer; Skipped where there is none to ask, and where all are silent and spared."""
+        """Their answer; Skipped if there is none to query, and if all are silent and spared."""
         urls = self._answering
         if not urls:
             return self._nobody
@@ -367,7 +367,7 @@ class LiveCluster(CoverageLog):
 
     @asked("records of topic {0}")
     def records_digest(self, topic: str, most: int | None = None) -> RecordsDigest | Skipped:
-        """Of the records that there are when the reading begins."""
+        """Of the records at the beginning of the reading."""
         return kafka_log.records_digest(self._connections.wire, TopicPartition(topic, 0), most)
 
     @asked("active topics of connector", once=True, kept_s=ACTIVE_TOPICS_KEPT_S)
@@ -398,7 +398,7 @@ class LiveCluster(CoverageLog):
         return LiveLog(self._wire)
 
     def clock(self) -> ClusterClock | Skipped:
-        """By one request; it is no gap where it fails, for what needs it says so."""
+        """By one request; its failure is no gap, because the facts that need it report it."""
         return read_or_skip(lambda: kafka_evidence.read_clock(self._wire, self._connections.now))
 
     @asked("broker releases")
@@ -418,7 +418,7 @@ class LiveCluster(CoverageLog):
 
     @asked("partitions")
     def partitions(self, wanted: Wanted, broker: int | None = None) -> Mapping[TopicPartition, int]:
-        """Internal topics are among them. Brokers leave out what may not be described."""
+        """Internal topics are included. Brokers omit topics that may not be described."""
         wire = self._wire
         topics = kafka_topics.listed_topics(wire, wanted)
         if not wanted:
@@ -493,7 +493,7 @@ class LiveCluster(CoverageLog):
 
     @property
     def group_id(self) -> str | None:
-        """As it was named, otherwise the only one; what is in the way of finding it is kept in the coverage."""
+        """The named group, otherwise the only one; the coverage keeps the obstacle to finding it."""
         if self._group_id is not None or self._discovery is None:
             return self._group_id
         try:
@@ -512,9 +512,9 @@ class LiveCluster(CoverageLog):
         return None if isinstance(group, Skipped) else frozenset(each.member_id for each in group.members) or None
 
     def connect_group(self, group_id: str) -> ConnectGroup | Skipped:
-        """As its coordinator describes it. The coverage names the group that may be meant, where there is no such.
+        """The group as its coordinator describes it. The coverage suggests a group if there is no such.
 
-        DescribeGroups knows no group of a newer protocol (KIP-848, KIP-932, KIP-1071): ListGroups says what it is.
+        DescribeGroups knows no group of a newer protocol (KIP-848, KIP-932, KIP-1071): ListGroups shows its type.
         """
         found = read_or_skip(lambda: kafka_groups.read_connect_group(self._wire, group_id))
         if not isinstance(found, ConnectGroup) or not found.lacking:

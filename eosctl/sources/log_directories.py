@@ -133,10 +133,10 @@ def partition_of_segment(path: Path) -> TopicPartition | None:
 class SegmentBatches:
     """The batches of one segment file in offset order, and its damage, read once; memory does not grow with it.
 
-    begins is the offset up to which earlier segments reach, ends the first one of the next segment, None for the last;
-    most_batch_bytes is how much memory the records of one batch may take.
-    next_offset is the offset behind what was read. cut_bytes is how many bytes at the end of the last segment are no
-    whole batch, and cut_reason why (0 and empty until the end is reached).
+    begins is the offset up to which earlier segments reach, ends the first one of the next segment, None for the last.
+    most_batch_bytes is the memory limit for the records of one batch. next_offset is the offset after the last one
+    read. cut_bytes counts the bytes at the end of the last segment that are no whole batch, with cut_reason (0 and
+    empty until the end is reached).
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class SegmentBatches:
             place = behind
 
     def _is_next(self, batch: Batch) -> bool:
-        """Whether it goes on from the batches before; raises Undecodable for one that cannot be where it is."""
+        """True if it continues the batches before; raises Undecodable for an impossible one."""
         if not has_right_crc(batch.data):
             raise Undecodable(WRONG_CRC)
         first, behind = batch.header.base_offset, batch.header.next_offset
@@ -201,9 +201,9 @@ class SegmentBatches:
         return not following.strip(ZERO) or begins_batch(following, 0, self.next_offset)
 
     def _next_batch(self, file: BinaryIO, place: int) -> int | None:
-        """Where behind damaged bytes the next batch begins; None: nowhere in this file.
+        """The place after damaged bytes where the next batch begins; None: nowhere in this file.
 
-        Windows overlap by half. So a batch that is longer than half a chunk is found behind a right length only.
+        Windows overlap by half. So a batch longer than half a chunk is found only by a correct length.
         """
         length = claimed_length(_read(file, place, HEADER.size))
         if length and begins_batch(_read(file, place + length, HEADER.size), 0, self.next_offset):
@@ -280,10 +280,10 @@ TOPIC_ID: Final = re.compile(r"^topic_id:\s*(\S+)$", re.MULTILINE)
 
 
 class PartitionSegments(Struct, frozen=True):
-    """The segments of one partition, and what their markers say.
+    """The segments of one partition, and the facts from their markers.
 
-    cut_bytes is how many bytes at the end of the last one are no whole batch, cleaned whether it was ever compacted;
-    most_batch_bytes is how much memory the records of one batch may take.
+    cut_bytes counts the bytes at the end of the last one that are no whole batch. cleaned: it was compacted.
+    most_batch_bytes is the memory limit for the records of one batch.
     """
 
     topic_partition: TopicPartition
@@ -491,7 +491,7 @@ def read_producer_state(segments: PartitionSegments) -> ProducerState:
 
 
 def _or_unknown(read: Callable[[], T | Skipped]) -> T | Skipped:
-    """What another version of a file holds is not known; damage is an error."""
+    """Another version of a file makes its content unknown; damage is an error."""
     try:
         return read()
     except Unsupported as error:
@@ -590,7 +590,7 @@ class OpenSegments(Struct, frozen=True):
 
 
 class SegmentLog:
-    """Partitions whose segments lie under log directories. Each is gone through once for its bounds."""
+    """Partitions whose segments lie under log directories. Each is scanned once for its bounds."""
 
     def __init__(self, directories: Sequence[Path], most_batch_bytes: int) -> None:
         self._directories, self._most = directories, most_batch_bytes

@@ -1,4 +1,4 @@
-"""Where profiles are kept: the user's file."""
+"""The user's file of profiles."""
 
 import os
 import stat
@@ -84,8 +84,8 @@ def _is_file(path: Path) -> bool:
 def read_trusted_profiles(path: Path, record: Path) -> Profiles:
     """The profiles of a project's file that the user trusts by `record`.
 
-    Nothing in the file is decoded before it is known to be what the user trusted. Raises Refused where it is not, or
-    where another user can change it.
+    Nothing in the file is decoded before its trust is checked. Raises Refused if it is not trusted, or if another user
+    can change it.
     """
     trusted = read_trust(record)
     content = _read_own_file(path)

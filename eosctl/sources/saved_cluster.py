@@ -85,7 +85,7 @@ def in_producers(fact: Callable[[ProducersFacts], T]) -> Callable[[Snapshot], T 
 
 
 def in_connect(fact: Callable[[ConnectFacts], T]) -> Callable[[Snapshot], T | Skipped]:
-    """The same of what its workers said."""
+    """The same fact in the workers' saved report."""
     return lambda it: it.connect if isinstance(it.connect, Skipped) else fact(it.connect)
 
 
@@ -294,7 +294,7 @@ class SavedCluster(CoverageLog):
         """None is asked."""
 
     def config_topic(self, topic: str, *, principals: bool = False) -> ConfigTopicLog:
-        """The one that was saved, whatever its name. Coverage keeps why it was not read then."""
+        """The saved one, regardless of its name. Coverage keeps why it was not read then."""
         self.note("the config topic", self.snapshot.config_topic)
         return section_of(self.snapshot.config_topic, "config topic")
 
@@ -386,7 +386,7 @@ class SavedCluster(CoverageLog):
 
     @asked("leaders of open partitions")
     def leaderless(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition] | Skipped:
-        """Of those that were open when the snapshot was saved."""
+        """For partitions of transactions that were open when the snapshot was saved."""
         known = self._evidence if isinstance(self._evidence, Skipped) else self._evidence.leaderless
         return known if isinstance(known, Skipped) else known & frozenset(partitions)
 
@@ -435,7 +435,7 @@ class SavedCluster(CoverageLog):
         return {place: each.waiting for place, each in self._at(offsets).items()}
 
     def committed_offsets(self, group_id: str) -> Mapping[TopicPartition, int]:
-        """Raises UsageError: it has those only that lie where something is held back."""
+        """Raises UsageError: it has only those that lie where something is held back."""
         raise UsageError(f"a snapshot does not hold all offsets that group {group_id} committed: ask the cluster")
 
     @asked("pending offset commits in")
@@ -474,9 +474,9 @@ NOT_LIVE: Final = not_asked("records were read from a file")
 
 
 def read_records_file(path: Path, group_id: str | None, connect: ConnectFacts | Skipped) -> Snapshot:
-    """The records in `path`, a stream that can be read once, beside what the workers report.
+    """The records in `path`, a stream that can be read once, besides the workers' report.
 
-    as_of is 0: unknown. Errors that name the file and the line are raised by the stream.
+    as_of is 0: unknown. The stream raises errors that name the file and the line.
     """
     log = ConfigTopicLog(path.name, NOT_LIVE, NOT_LIVE, _records(path))
     return Snapshot(0, NOT_LIVE, group_id, log, NOT_LIVE, connect)

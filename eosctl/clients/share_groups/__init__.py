@@ -1,6 +1,6 @@
 """Requests about share groups (KIP-932), which kafka-python does not know. Imported where one is sent.
 
-The messages stand beside this file as schemas in the form of Kafka's own.
+The messages are schemas beside this file in the form of Kafka's own.
 """
 
 import sys
