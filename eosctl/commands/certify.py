@@ -154,6 +154,15 @@ WorkerSettings: TypeAlias = Annotated[
 ]
 Brokers: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, max=3, help="Brokers.")]
 Workers: TypeAlias = Annotated[int, typer.Option(metavar="N", min=1, max=3, help="Connect workers.")]
+State: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="A small file system of its own in which the connector keeps state, ${certify:state} in its config; "
+        "fill-disk fills it.",
+        show_default=False,
+    ),
+]
 ExactlyOnce: TypeAlias = Annotated[
     str, typer.Option(metavar="disabled|preparing|enabled", help="The workers' exactly.once.source.support.")
 ]
@@ -193,6 +202,7 @@ def certify(
     workers: Workers = 2,
     exactly_once: ExactlyOnce = "enabled",
     worker_config: WorkerSettings = None,
+    state: State = None,
     keep_going: KeepGoing = False,
     undeclared: Undeclared = False,
     report: Report = None,
@@ -215,7 +225,7 @@ def certify(
     chosen = randbelow(MOST_SEEDS) if seed is None else seed
     site = SiteSpec(
         plugins=tuple(plugin or ()), kafka_version=kafka_version, connect_version=connect_version, brokers=brokers,
-        workers=workers, exactly_once=exactly_once, postgres=postgres,
+        workers=workers, exactly_once=exactly_once, postgres=postgres, state=None if state is None else state.resolve(),
         worker_config=settings_of("--worker-config", worker_config),
     )  # fmt: skip
     source = SourceOptions(

@@ -68,10 +68,14 @@ class Fault(StrEnum):
     EXPIRE_IDS = "expire-ids"
     ALTER_OFFSETS = "alter-offsets"
     RESET_OFFSETS = "reset-offsets"
+    FILL_DISK = "fill-disk"
 
 
 class FaultKind(NamedTuple):
-    """A fault, what it does, and whether no connector is certified without it."""
+    """A fault, what it does, and whether no connector is certified without it.
+
+    of_state: it needs a connector whose state has a file system of its own.
+    """
 
     fault: Fault
     what: str
@@ -81,6 +85,7 @@ class FaultKind(NamedTuple):
     since: KafkaVersion = KafkaVersion(3, 3)
     brokers: int = 1
     workers: int = 1
+    of_state: bool = False
 
 
 FAULTS: Final = (
@@ -117,7 +122,12 @@ FAULTS: Final = (
         since=KafkaVersion(3, 6),
     ),
     FaultKind(
-        Fault.MOVE_COORDINATOR, "stop the broker that coordinates a task's transactions", transactional=True, brokers=2
+        Fault.MOVE_COORDINATOR, "stop the broker that coordinates a task's transactions", transactional=True, brokers=3
+    ),
+    FaultKind(
+        Fault.FILL_DISK,
+        "fill the file system of the connector's state, free it, and restart the connector",
+        of_state=True,
     ),
     FaultKind(
         Fault.RESET_OFFSETS,
@@ -355,11 +365,17 @@ class Certificate(Result, frozen=True, kw_only=True):
 
 
 def fault_kinds(
-    names: Sequence[str], brokers: int, workers: int, version: KafkaVersion = FIRST_WITH_ALL
+    names: Sequence[str],
+    brokers: int,
+    workers: int,
+    version: KafkaVersion = FIRST_WITH_ALL,
+    *,
+    has_state: bool = False,
 ) -> tuple[FaultKind, ...]:
     """The faults of these names, or the default ones, in their order; version is the workers' version.
 
-    Raises UsageError for an unknown fault, or one that is not possible there.
+    has_state: the connector's state has a file system of its own. Raises UsageError for an unknown fault, or one that
+    is not possible there.
     """
     known = {each.fault.value: each for each in FAULTS}
     for name in names:
@@ -368,11 +384,20 @@ def fault_kinds(
         if known[name].brokers > brokers or known[name].workers > workers:
             needs = f"--brokers {known[name].brokers} --workers {known[name].workers}"
             raise UsageError(f"--faults {name} needs more processes", hint=f"give {needs}")
+        if known[name].of_state and not has_state:
+            raise UsageError(
+                f"--faults {name} needs the connector's state", hint="give --state DIR, a small file system of its own"
+            )
         if version < known[name].since:
             raise UsageError(
                 f"--faults {name}: workers of {version} cannot do that", hint=f"it needs {known[name].since}"
             )
     possible = (
-        each for each in FAULTS if each.brokers <= brokers and each.workers <= workers and each.since <= version
+        each
+        for each in FAULTS
+        if each.brokers <= brokers
+        and each.workers <= workers
+        and each.since <= version
+        and (has_state or not each.of_state)
     )
     return tuple(each for each in possible if (each.fault.value in names if names else each.is_default))

@@ -18,7 +18,7 @@ from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.codecs.connector_files import decode_connector
 from eosctl.codecs.record_identity import selected
 from eosctl.errors import ConfigError, EosctlError, Refused, TimedOut, Undecodable, UsageError
-from eosctl.files import CONNECTOR_CONFIG, read_text
+from eosctl.files import CERTIFIED_CONFIG, read_text
 from eosctl.model.certification import (
     FAULTS,
     Anomaly,
@@ -86,7 +86,8 @@ class CertifyRequest(Struct, frozen=True, kw_only=True):
 def certify(request: CertifyRequest, reporter: Reporter) -> Certificate:
     """The verdict on the connector, from rounds that it ran on brokers and workers of its own."""
     version = KafkaVersion.parse(request.site.connect_version or request.site.kafka_version)
-    kinds = fault_kinds(request.faults, request.site.brokers, request.site.workers, version)
+    has_state = request.site.state is not None
+    kinds = fault_kinds(request.faults, request.site.brokers, request.site.workers, version, has_state=has_state)
     written = _connector_file(request.config)
     source = request.source
     with open_site(request.site, reporter) as site:
@@ -114,7 +115,7 @@ def certify(request: CertifyRequest, reporter: Reporter) -> Certificate:
 
 
 def _connector_file(file: Path) -> Mapping[str, str]:
-    return decode_connector(read_text(file, CONNECTOR_CONFIG), str(file), name=CONNECTOR)
+    return decode_connector(read_text(file, CERTIFIED_CONFIG), str(file), name=CONNECTOR)
 
 
 def _filling(site: CertifiedSite, source: SourceOptions) -> Callable[[str], str]:
@@ -125,6 +126,7 @@ def _filling(site: CertifiedSite, source: SourceOptions) -> Callable[[str], str]
     values = {
         "bootstrap.servers": site.sandbox.bootstrap_servers,
         "directory": str(site.directory),
+        "state": str(site.state or ""),
         "source.host": url.hostname or "",
         "source.port": str(url.port or ""),
         "source.user": unquote(url.username or ""),
@@ -214,6 +216,7 @@ class _Certification:
         hooks = [f"{owner}.{name}" for name, owner in self._claim.overridden.items() if name in HOOKS]
         if hooks:
             notes.append(f"{', '.join(hooks)}: Kafka Connect calls it after the commit, so no state may rest on it.")
+        notes += [f"Offsets are not deterministic: {each}." for each in sorted(self._running.unsteady_offsets)]
         return notes
 
     def _is_hopeless(self) -> bool:
@@ -428,8 +431,8 @@ class _Certification:
 
 def _reasons(request: CertifyRequest, claim: Claim, results: Sequence[RoundResult], source: Source) -> Sequence[str]:
     reasons = [f"round {each.round.number} ({each.round.fault}): {each.reason}" for each in results if each.reason]
-    held = {each.round.fault for each in results if each.verdict is RoundVerdict.HELD}
-    untried = [each.fault.value for each in FAULTS if each.is_needed and each.fault not in held]
+    judged = {each.round.fault for each in results if each.verdict is not RoundVerdict.CANNOT_TELL}
+    untried = [each.fault.value for each in FAULTS if each.is_needed and each.fault not in judged]
     if untried:
         reasons.append(f"not tried: {', '.join(untried)}")
     if isinstance(source.expected(), type(None)):

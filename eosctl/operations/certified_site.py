@@ -1,5 +1,6 @@
 """The brokers and workers on which a connector is certified, and the connector there."""
 
+import shutil
 import tempfile
 import time
 import zipfile
@@ -15,7 +16,7 @@ from eosctl.analysis.certification import overridden
 from eosctl.clients.deadline import Deadline
 from eosctl.clients.rest import NotFound, RestClient
 from eosctl.codecs.class_files import decode_class
-from eosctl.errors import ConfigError, EosctlError, Unreachable
+from eosctl.errors import ConfigError, EosctlError, Unreachable, UsageError
 from eosctl.model.certification import Claim, ClassFile, Support
 from eosctl.model.connectors import connector_path
 from eosctl.model.versions import KafkaVersion
@@ -31,6 +32,7 @@ CONNECTOR: Final = "certified"
 PATIENCE_S: Final = 180.0
 REQUEST_S: Final = 20.0
 LOOK_S: Final = 0.2
+MOST_STATE: Final = 1 << 30
 SERVICES: Final = "META-INF/services/org.apache.kafka.connect.source.SourceConnector"
 QUICK: Final = {
     "session.timeout.ms": "6000",
@@ -43,7 +45,10 @@ QUICK: Final = {
 
 
 class SiteSpec(Struct, frozen=True, kw_only=True):
-    """Versions and numbers of brokers and workers; plugins are files, directories or GROUP:ARTIFACT:VERSION."""
+    """Versions and numbers of brokers and workers; plugins are files, directories or GROUP:ARTIFACT:VERSION.
+
+    state is a small file system in which the connector keeps something.
+    """
 
     plugins: tuple[str, ...]
     kafka_version: str
@@ -53,15 +58,22 @@ class SiteSpec(Struct, frozen=True, kw_only=True):
     exactly_once: str = "enabled"
     worker_config: Mapping[str, str] = {}
     postgres: bool = False
+    state: Path | None = None
 
 
 class CertifiedSite:
     """The sandbox with one connector, asked over whichever worker answers."""
 
     def __init__(
-        self, sandbox: ProxiedSandbox, directory: Path, plugins: Sequence[Path], connector: str = CONNECTOR
+        self,
+        sandbox: ProxiedSandbox,
+        directory: Path,
+        plugins: Sequence[Path],
+        state: Path | None = None,
+        connector: str = CONNECTOR,
     ) -> None:
         self.sandbox, self.directory, self.plugins, self.connector = sandbox, directory, plugins, connector
+        self.state = state
         self.workers = list(range(1, sandbox.spec.workers + 1))
         self.frozen: set[int] = set()
         self._clients: dict[int, RestClient] = {}
@@ -252,7 +264,12 @@ def _states(status: ConnectorStatus | None) -> str:
 
 @contextmanager
 def open_site(spec: SiteSpec, reporter: Reporter) -> Iterator[CertifiedSite]:
-    """Brokers and workers that have these plugins and no others."""
+    """Brokers and workers that have these plugins and no others.
+
+    Raises UsageError for a state that must not be filled.
+    """
+    if spec.state is not None:
+        _check_state(spec.state)
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="eosctl-certify-")))
         plugins = [_unpacked(each, directory, reporter.narrate) for each in spec.plugins]
@@ -279,7 +296,21 @@ def open_site(spec: SiteSpec, reporter: Reporter) -> Iterator[CertifiedSite]:
         )
         stack.enter_context(sandbox)
         own = resolve_jars(spec.connect_version or spec.kafka_version, reporter.narrate).plugin_path
-        yield CertifiedSite(sandbox, directory, plugins or [own])
+        yield CertifiedSite(sandbox, directory, plugins or [own], spec.state)
+
+
+def _check_state(directory: Path) -> None:
+    """Raises UsageError unless it is a small file system of its own: it will be filled."""
+    hint = f"mount a small one there: mount -t tmpfs -o size=8m tmpfs {directory}"
+    if not directory.is_mount():
+        raise UsageError(
+            f"--state {directory} is no file system of its own, and --faults fill-disk fills it", hint=hint
+        )
+    size = shutil.disk_usage(directory).total
+    if size > MOST_STATE:
+        raise UsageError(
+            f"--state {directory} has {size >> 20} MiB, more than {MOST_STATE >> 20} MiB to fill", hint=hint
+        )
 
 
 def _unpacked(plugin: str, directory: Path, narrate: Callable[[str], None]) -> Path:

@@ -1,7 +1,13 @@
 """Faults of a round: each breaks something while records flow, and heals it."""
 
-from collections.abc import Callable, Mapping
-from time import sleep
+import errno
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic, sleep
 from typing import Any, Final
 
 from eosctl.clients.deadline import Deadline
@@ -28,6 +34,11 @@ EXPIRE: Final = {
     "transactional.id.expiration.ms": "1000",
     "transaction.remove.expired.transaction.cleanup.interval.ms": "500",
 }
+STEADY_S: Final = 2.0
+"""Offsets that stay so long have got to where the source is."""
+FILLER: Final = "eosctl-filler"
+MOST_AT_ONCE: Final = 1 << 20
+AGAIN_S: Final = 0.002
 
 
 class FaultMissed(Exception):  # it is no error of the command: the round cannot tell
@@ -48,6 +59,7 @@ class RunningConnector:
         self.site, self.source, self.records, self.session = site, source, records, session
         self.config = dict(config)
         self.happened: list[tuple[int, str]] = []
+        self.unsteady_offsets: set[str] = set()
         self.generations: list[Generation] = [Generation({})]
 
     def note(self, act: str) -> None:
@@ -188,13 +200,27 @@ def _kill_broker(round_: Round, running: RunningConnector) -> None:
 
 def _move_coordinator(_: Round, running: RunningConnector) -> None:
     [transactional_id] = _task_ids(running)[:1]
-    found = describe_transactional_ids(running.session.wire, [transactional_id])[transactional_id]
-    if not isinstance(found, TransactionDescription):
+    before = _coordinator(running, transactional_id)
+    if before is None:
         raise FaultMissed(f"no coordinator describes {transactional_id}")
-    running.note(f"stop broker {found.coordinator}, the coordinator of {transactional_id}")
-    running.site.sandbox.stop_broker(found.coordinator)
-    sleep(ZOMBIE_S)
-    running.site.sandbox.start_broker(found.coordinator)
+    running.note(f"stop broker {before}, the coordinator of {transactional_id}")
+    running.site.sandbox.stop_broker(before)
+    try:
+        deadline = Deadline(PATIENCE_S)
+        while (now := _coordinator(running, transactional_id)) in {None, before}:
+            if not deadline.pause(LOOK_S):
+                raise FaultMissed(f"no other broker becomes the coordinator of {transactional_id}")
+        running.note(f"broker {now} is the coordinator of {transactional_id}")
+        sleep(FLOW_ON_S)
+    finally:
+        running.site.sandbox.start_broker(before)
+
+
+def _coordinator(running: RunningConnector, transactional_id: str) -> int | None:
+    with suppress(EosctlError):
+        found = describe_transactional_ids(running.session.wire, [transactional_id])[transactional_id]
+        return found.coordinator if isinstance(found, TransactionDescription) else None
+    return None
 
 
 def _task_ids(running: RunningConnector) -> list[str]:
@@ -295,20 +321,56 @@ def _is_known(running: RunningConnector, transactional_id: str) -> bool:
 
 
 def _alter_offsets(_: Round, running: RunningConnector) -> None:
-    """To where they were some records before: all behind that may come once more, and nothing that was before."""
+    """To where they were some records before: all behind that may come once more, and nothing that was before.
+
+    The source rests meanwhile, so that the same records lead to the same offsets if these are deterministic.
+    """
     _stop(running)
     running.read_all()
     kept, before = running.site.offsets(), running.seen
-    if not kept:
-        running.site.request("PUT", "/resume")
-        raise FaultMissed("the connector has no offsets")
     running.site.request("PUT", "/resume")
+    if not kept:
+        raise FaultMissed("the connector has no offsets")
     running.site.await_running()
     sleep(ZOMBIE_S)
+    running.source.stop()
+    reached = _steady_offsets(running)
     _stop(running)
     running.read_all()
-    again = running.seen - before
+    again, begun = running.seen - before, len(running.records.records)
     _rewind(running, "PATCH", {"offsets": list(kept)}, again, f"set the offsets back by {len(again)} records")
+    running.site.await_running()
+    now = _steady_offsets(running)
+    running.read_all()
+    if again and again <= {each.identity for each in running.records.records[begun:]}:
+        running.unsteady_offsets.update(_differences(reached, now))
+    running.source.start((3,))
+    sleep(FLOW_ON_S)
+
+
+def _steady_offsets(running: RunningConnector) -> Mapping[str, str]:
+    """The offset of each source partition when they change no more, as JSON; none if they go on changing."""
+    deadline, since = Deadline(COMMIT_S), monotonic()
+    last: Mapping[str, str] = {}
+    while deadline.pause(LOOK_S):
+        found = {_json(each.get("partition")): _json(each.get("offset")) for each in running.site.offsets()}
+        if found != last:
+            last, since = found, monotonic()
+        elif monotonic() - since > STEADY_S:
+            return last
+    return {}
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _differences(reached: Mapping[str, str], now: Mapping[str, str]) -> Sequence[str]:
+    return [
+        f"{partition} had {reached[partition]}, and {now[partition]} after the same records again"
+        for partition in reached
+        if now.get(partition, reached[partition]) != reached[partition]
+    ]
 
 
 def _reset_offsets(_: Round, running: RunningConnector) -> None:
@@ -322,13 +384,56 @@ def _rewind(
 ) -> None:
     """Begins a generation where the connector takes other offsets; where it refuses them, nothing has changed."""
     try:
-        running.site.request(method, "/offsets", body)
+        answer = running.site.request(method, "/offsets", body)
         running.generations.append(Generation(running.records.ends, again))
-        running.note(act)
+        said = answer.get("message", "") if isinstance(answer, Mapping) else ""
+        running.note(f"{act}: {said}" if said else act)
     except Refused as error:
         running.note(f"{act}: refused: {error.message}")
     finally:
         running.site.request("PUT", "/resume")
+
+
+def _fill_disk(round_: Round, running: RunningConnector) -> None:
+    assert running.site.state is not None
+    with _filled(running.site.state):
+        running.note(f"fill the file system of {running.site.state}")
+        sleep(round_.pick(1, 1000, 3000) / 1000)
+    running.note("free it again")
+    running.site.await_running()
+    running.site.request("POST", "/restart?includeTasks=true")
+    running.note("restart the connector and its tasks")
+
+
+@contextmanager
+def _filled(directory: Path) -> Iterator[None]:
+    """Leaves no room in the file system, also where files in it are removed or replaced."""
+    filler, full, end = directory / FILLER, Event(), Event()
+    thread = Thread(target=_fill, args=(filler, full, end), daemon=True)
+    try:
+        thread.start()
+        if not full.wait(COMMIT_S):
+            raise FaultMissed(f"the file system of {directory} does not become full")
+        yield
+    finally:
+        end.set()
+        thread.join()
+        filler.unlink(missing_ok=True)
+
+
+def _fill(filler: Path, full: Event, end: Event) -> None:
+    size = MOST_AT_ONCE
+    with filler.open("wb", buffering=0) as file:
+        while not end.is_set():
+            try:
+                os.write(file.fileno(), bytes(size))
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+                if size == 1:
+                    full.set()
+                    end.wait(AGAIN_S)
+                size = max(1, size // 2)
 
 
 ACTS: Final[Mapping[Fault, Callable[[Round, RunningConnector], None]]] = {
@@ -351,4 +456,5 @@ ACTS: Final[Mapping[Fault, Callable[[Round, RunningConnector], None]]] = {
     Fault.EXPIRE_IDS: _expire_ids,
     Fault.ALTER_OFFSETS: _alter_offsets,
     Fault.RESET_OFFSETS: _reset_offsets,
+    Fault.FILL_DISK: _fill_disk,
 }

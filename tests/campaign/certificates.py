@@ -112,7 +112,7 @@ class SharedSite:
         """The site with a connector and a directory of its own, so that nothing is left of earlier ones."""
         directory = site.directory / connector
         directory.mkdir()
-        lent = CertifiedSite(site.sandbox, directory, site.plugins, connector)
+        lent = CertifiedSite(site.sandbox, directory, site.plugins, site.state, connector)
         lent.revive()
         try:
             yield lent

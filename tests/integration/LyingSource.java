@@ -2,8 +2,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,8 +20,10 @@ import org.apache.kafka.connect.source.TransactionContext;
 
 /**
  * The lines of the file `file` as a source that claims to support exactly-once. `lie` says in which way that is not
- * true: none, behind, ahead, commit-record, task-key, order, undeclared. With `boundary` it ends its own transactions,
- * and aborts those whose last line ends with the digit 7.
+ * true: none, behind, ahead, commit-record, task-key, order, undeclared, disk. With `boundary` it ends its own
+ * transactions, and aborts those whose last line ends with the digit 7. With `state` it keeps its position in that
+ * directory too, before the records are sent; disk goes on from there, and where the disk is full does not say so.
+ * Offsets of unsteady are others each time.
  */
 public class LyingSource extends SourceConnector {
     private Map<String, String> settings;
@@ -70,6 +72,8 @@ public class LyingSource extends SourceConnector {
         private static final int BATCH = 10;
         private final List<Lane> lanes = new ArrayList<>();
         private Path file;
+        private Path directory;
+        private boolean keeps;
         private String topic;
         private String lie;
         private TransactionContext transactions;
@@ -80,6 +84,8 @@ public class LyingSource extends SourceConnector {
         @Override public void start(Map<String, String> props) {
             file = Path.of(props.get("file"));
             topic = props.get("topic");
+            keeps = props.containsKey("state");
+            directory = keeps ? Path.of(props.get("state")) : file.getParent();
             lie = props.getOrDefault("lie", "none");
             transactions = context.transactionContext();
             int tasks = Integer.parseInt(props.get("tasks"));
@@ -90,13 +96,13 @@ public class LyingSource extends SourceConnector {
                 lane.next = index;
                 Map<String, Object> offset = context.offsetStorageReader().offset(lane.key);
                 if (offset != null) lane.next = ((Number) offset.get("next")).intValue();
-                if (lie.equals("commit-record")) lane.next = kept(index);
+                if (lie.equals("commit-record") || lie.equals("disk")) lane.next = kept(index);
                 lane.resumed = lane.next > index;
                 lanes.add(lane);
             }
         }
 
-        private Path state(int index) { return file.resolveSibling("state-" + index); }
+        private Path state(int index) { return directory.resolve("state-" + index); }
 
         private int kept(int index) {
             try {
@@ -115,9 +121,24 @@ public class LyingSource extends SourceConnector {
                 throw new UncheckedIOException(error);
             }
             List<SourceRecord> records = new ArrayList<>();
-            for (Lane lane : lanes) read(lane, lines, records);
+            for (Lane lane : lanes) {
+                read(lane, lines, records);
+                if (keeps && !records.isEmpty()) keep(lane);
+            }
             if (transactions != null && !records.isEmpty()) end(records.get(records.size() - 1));
             return records.isEmpty() ? null : records;
+        }
+
+        /** A position is small, but so is a disk that is full. */
+        private void keep(Lane lane) {
+            try {
+                int index = ((Number) lane.key.get("lane")).intValue();
+                Path written = directory.resolve("new-" + index);
+                Files.writeString(written, "" + lane.next);
+                Files.move(written, state(index), StandardCopyOption.REPLACE_EXISTING);
+            } catch (IOException error) {
+                if (!lie.equals("disk")) throw new UncheckedIOException(error);
+            }
         }
 
         private void end(SourceRecord last) {
@@ -131,8 +152,10 @@ public class LyingSource extends SourceConnector {
                 int line = lane.next;
                 lane.next += LANES;
                 int behind = lie.equals("behind") ? line : lie.equals("ahead") ? line + 2 * LANES : lane.next;
+                Map<String, Object> offset = new HashMap<>(Map.of("next", behind));
+                if (lie.equals("unsteady")) offset.put("at", System.nanoTime());
                 SourceRecord record = new SourceRecord(
-                    lane.key, Collections.singletonMap("next", behind), topic, 0, null, null,
+                    lane.key, offset, topic, 0, null, null,
                     Schema.STRING_SCHEMA, lines.get(line));
                 record.headers().addString("lane", lane.key.get("lane").toString());
                 found.add(record);

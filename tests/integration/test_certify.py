@@ -11,6 +11,7 @@ from tests.commands.conftest import Ran
 from tests.connector_plugin import plugin_path
 
 pytestmark = pytest.mark.kafka
+variation = pytest.mark.variation
 
 SOURCE = Path(__file__).with_name("LyingSource.java")
 LOAD = ("--load", "file:${certify:directory}/lines.txt", "--source-partition", "header:lane")
@@ -57,3 +58,24 @@ def test_offsets_one_behind_repeat_a_record_when_the_connector_restarts(
     assert witness["before"]["identity"] == witness["after"]["identity"] == witness["identity"]
     assert witness["before"]["offset"] < witness["after"]["offset"]
     assert data["claim"]["exactly_once_support"] == "supported"
+
+
+@variation
+def test_records_that_a_connector_aborts_by_its_own_choice_are_not_lost(
+    eosctl: Eosctl, plugin: Path, tmp_path: Path
+) -> None:
+    """Tasks abort a transaction whose last line ends with 7, so that no line of it arrives."""
+    config = lying(tmp_path, "none", boundary="true", **{"transaction.boundary": "connector"})
+    faults = ("--faults", "restart-connector", "--rounds", 1, "--workers", 1, "--seed", 1)
+    code, data = certified(eosctl, "--plugin", plugin, "--config", config, *LOAD, *faults)
+    assert (code, data["verdict"]) == (3, "cannot-tell")
+    assert sum(each["aborted"] for each in data["rounds"]) > 0
+    assert [each["lost"] + each["doubled"] + each["reordered"] for each in data["rounds"]] == [0, 0]
+    assert data["claim"]["transaction_boundaries"] == "supported"
+
+
+def test_a_disk_that_others_share_is_not_filled(eosctl: Eosctl, plugin: Path, tmp_path: Path) -> None:
+    config = lying(tmp_path, "none", state="${certify:state}")
+    ran = eosctl("certify", "--plugin", plugin, "--config", config, *LOAD, "--state", tmp_path)
+    assert ran.exit_code == 2
+    assert f"--state {tmp_path} is no file system of its own" in ran.stderr

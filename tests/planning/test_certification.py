@@ -56,3 +56,15 @@ def test_a_fault_that_is_not_known_or_not_possible_is_refused():
         fault_kinds(("burn",), 1, 2)
     with pytest.raises(UsageError, match="--faults freeze-worker needs more processes"):
         fault_kinds(("freeze-worker",), 1, 1)
+
+
+def test_the_coordinator_has_a_quorum_to_move_in():
+    with pytest.raises(UsageError, match="--faults move-coordinator needs more processes"):
+        fault_kinds(("move-coordinator",), brokers=2, workers=2)
+
+
+def test_a_disk_is_filled_only_where_the_state_has_one_of_its_own():
+    assert Fault.FILL_DISK not in {each.fault for each in KINDS}
+    assert Fault.FILL_DISK in {each.fault for each in fault_kinds((), 1, 2, has_state=True)}
+    with pytest.raises(UsageError, match="--faults fill-disk needs the connector's state"):
+        fault_kinds(("fill-disk",), 1, 2)
