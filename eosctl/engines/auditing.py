@@ -6,7 +6,6 @@ committed; then transactions are reduced again.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from heapq import merge
 from itertools import chain, groupby
 from typing import Final, NamedTuple, Protocol
@@ -23,11 +22,16 @@ from eosctl.analysis.audit.key_judgement import (
     KeyJudgementInputs,
     PlacedWrite,
     add_key_summaries,
-    is_stopped,
     summarize_keys,
 )
 from eosctl.analysis.audit.key_scan import by_session, merge_all
-from eosctl.analysis.audit.offset_changes import ChangeInputs, KeyWrite, add_earlier_changes, offset_changes
+from eosctl.analysis.audit.offset_changes import (
+    ChangeInputs,
+    KeyWrite,
+    add_earlier_changes,
+    offset_changes,
+    sessions_while_stopped,
+)
 from eosctl.analysis.audit.owners import AnomalyKind, Owners, Writers, find_writers
 from eosctl.analysis.audit.scan import GapKind, LogScan, merge_logs
 from eosctl.analysis.audit.sessions import Sessions, raised_epochs, without_raised
@@ -53,7 +57,7 @@ from eosctl.model.audit import (
 )
 from eosctl.model.audit_states import ConfigEvent, KeyState, LogState, ProducerItems, ReadKey, Write
 from eosctl.model.events import EventItem, EventSummary, EventWriter, PartitionWriters
-from eosctl.model.names import TopicPartition
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.skipped import Skipped
 from eosctl.model.transaction_log import LoggedTransaction, TransactionLogHistory
 from eosctl.sources.audit_log import DataBatch, OpenSource
@@ -320,27 +324,21 @@ def count_changes(evidence: AuditSummaries, open_source: OpenSource, committed: 
     """Effects of each change of source offsets that the logs still show."""
     found: list[OffsetsChange] = []
     for history in evidence.config.connectors:
-        altering = _altering(evidence, history)
+        sessions = [
+            each
+            for each in evidence.sessions
+            if each.connector == history.connector and evidence.topics[each.topic].role is TopicRole.OFFSETS
+        ]
+        altering = sessions_while_stopped(sessions, history)
         if altering:
             found += _of_connector(evidence, history, altering, open_source, committed)
     return tuple(found)
 
 
-def _altering(evidence: AuditSummaries, history: ConnectorHistory) -> frozenset[tuple[int, int]]:
-    """Sessions of the connector's producers that began in an offsets topic while it was stopped."""
-    return frozenset(
-        (each.producer_id, each.producer_epoch)
-        for each in evidence.sessions
-        if each.connector == history.connector
-        and evidence.topics[each.topic].role is TopicRole.OFFSETS
-        and is_stopped(history, each.timestamp)
-    )
-
-
 def _of_connector(
     evidence: AuditSummaries,
     history: ConnectorHistory,
-    altering: AbstractSet[tuple[int, int]],
+    altering: Mapping[ProducerIdAndEpoch, bool],
     open_source: OpenSource,
     committed: Committed,
 ) -> Iterable[OffsetsChange]:

@@ -2,14 +2,15 @@
 
 1. A change is a source offset, or a tombstone, that the connector's own producer commits without data in a session that
    began while the connector was stopped. The value that was there already changes nothing, and of several changes
-   during one stop the last one counts.
+   during one stop the last one counts. A task that was starting meanwhile may commit once more behind the stop: where
+   the data of such a first commit may be gone (rule 3), an offset that goes on is no change.
 2. Between two changes lies a pass: the connector went from the position of the change to that of its last write. A
    write covers what lies behind the position before it, up to its own. Without an offset a pass has it all ahead.
 3. Records are repeated where a pass covers what passes before it had covered. They are counted twice: in the pass
    itself, and in the pass that had covered them before. Each count is exact where its ends are positions that were
    committed; otherwise a transaction reaches across an end, and belongs to it at most. Both counts bound the number.
    Where transactions of the passes before have no data, it may be gone, and they are no upper bound. Neither is a count
-   of a pass that is older than all records of one of the connector's topics: that topic may have been created again.
+   with a transaction that is older than all records of one of the connector's topics: that may have been created again.
 4. A pass that begins behind all that was covered leaves out what lies between, unless a later pass covers that. How
    many records these are Kafka does not show. Only positions that are offsets of a Kafka topic bound the number.
 5. One transaction may have offsets of several source partitions, and its records show of which they are for none of
@@ -22,18 +23,19 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from enum import Enum
 from itertools import groupby
 from typing import Final, NamedTuple
 
 from eosctl.analysis.audit.batches import Advance, Decode, compare_offsets
+from eosctl.analysis.audit.findings import ProducerSession
 from eosctl.analysis.audit.key_judgement import (
     HEARTBEATS,
     Data,
     KeyAnomalyKind,
     PlacedWrite,
     change_at,
+    is_stopped,
     metadata_topic,
     written_at,
 )
@@ -48,6 +50,7 @@ from eosctl.model.audit import (
     total_records,
 )
 from eosctl.model.audit_states import KEPT_PLACES, ReadKey
+from eosctl.model.names import ProducerIdAndEpoch
 
 UNKNOWN: Final = RecordCount(0, None)
 Position = bytes | None
@@ -75,12 +78,12 @@ class KeyWrite(NamedTuple):
 class ChangeInputs(NamedTuple):
     """Inputs of the judgement of one connector's writes.
 
-    altering are the sessions, as producer ID and epoch, that began while it was stopped. data is the data in the
-    transaction of a write (None: unknown). whole: no write is missing before the first one.
+    altering are the `sessions_while_stopped`. data is the data in the transaction of a write (None: unknown). whole: no
+    write is missing before the first one.
     """
 
     history: ConnectorHistory
-    altering: AbstractSet[tuple[int, int]]
+    altering: Mapping[ProducerIdAndEpoch, bool]
     data: Callable[[OffsetsWrite | None], Data | None]
     decode: Decode
     whole: bool
@@ -188,22 +191,44 @@ def _is_kafka(raw: bytes | None) -> bool:
     return False
 
 
+def sessions_while_stopped(
+    sessions: Iterable[ProducerSession], history: ConnectorHistory
+) -> Mapping[ProducerIdAndEpoch, bool]:
+    """The sessions that began while the connector was stopped, and whether a task may have begun each.
+
+    A task that was starting may: it is then the first session of its producer since the connector last had tasks.
+    """
+    begun: dict[int, int] = {}
+    found: dict[ProducerIdAndEpoch, bool] = {}
+    for each in sorted(sessions, key=lambda session: session.timestamp):
+        had_tasks = max(
+            (time for time, _, kind, tasks in history.starts if kind == "commit" and tasks and time <= each.timestamp),
+            default=None,
+        )
+        if is_stopped(history, each.timestamp):
+            is_first = had_tasks is not None and begun.get(each.producer_id, -1) <= had_tasks
+            found[ProducerIdAndEpoch(each.producer_id, each.producer_epoch)] = is_first
+        begun[each.producer_id] = each.timestamp
+    return found
+
+
 def offset_changes(
     connector: str, writes: Mapping[bytes | None, Sequence[KeyWrite]], inputs: ChangeInputs
 ) -> tuple[OffsetsChange, ...]:
     """Effects of changed offsets of one connector, stop by stop; writes are each key's, in order."""
+    carried = _carried(writes, inputs)
+    whole_from = _whole_from(carried)
     stops: dict[int, _Stop] = {}
     for raw, mine in writes.items():
-        _Key(raw, inputs, stops).judge(mine)
-    carried = _carried(writes, inputs)
+        _Key(raw, inputs, stops, whole_from).judge(mine)
     return tuple(_change(connector, stops[number], carried, inputs) for number in sorted(stops))
 
 
 class _Key:
     """One key's passes, added to the stops that they began with."""
 
-    def __init__(self, raw: bytes | None, inputs: ChangeInputs, stops: dict[int, _Stop]) -> None:
-        self._inputs, self._stops = inputs, stops
+    def __init__(self, raw: bytes | None, inputs: ChangeInputs, stops: dict[int, _Stop], whole_from: int) -> None:
+        self._inputs, self._stops, self._whole_from = inputs, stops, whole_from
         self._order = _Order(raw, inputs.decode)
 
     def judge(self, writes: Sequence[KeyWrite]) -> None:
@@ -230,9 +255,7 @@ class _Key:
         passes = [_Pass(None if known else writes[0].position, known=known)]
         last: KeyWrite | None = None
         for write in writes:
-            at = write.at
-            altered = at is not None and (at.producer_id, write.placed.write.producer_epoch) in self._inputs.altering
-            if altered and self._inputs.data(at) == ():
+            if self._is_change(write, passes[-1].end):
                 self._begin(passes, last, write)
             elif write.position is None:
                 passes.append(_Pass(None, known=True))
@@ -240,6 +263,15 @@ class _Key:
                 passes[-1].writes.append(write)
             last = write
         return passes
+
+    def _is_change(self, write: KeyWrite, before: Position) -> bool:
+        """Rule 1."""
+        made = write.placed.write
+        is_first = self._inputs.altering.get(ProducerIdAndEpoch(made.producer_id, made.producer_epoch))
+        if is_first is None or write.at is None or self._inputs.data(write.at) != ():
+            return False
+        has_all_data = made.timestamp >= self._whole_from
+        return has_all_data or not is_first or self._order.compare(before, write.position) is not Advance.ADVANCED
 
     def _begin(self, passes: list[_Pass], last: KeyWrite | None, write: KeyWrite) -> None:
         """Begins a pass at a change, in place of a pass without any effect."""
@@ -349,18 +381,28 @@ class _Carried(NamedTuple):
 
 def _carried(writes: Mapping[bytes | None, Sequence[KeyWrite]], inputs: ChangeInputs) -> Sequence[_Carried]:
     """Transactions of all writes whose data is known, without records that are not from the source."""
-    found: dict[tuple[int, Data], list[tuple[int, OffsetsWrite]]] = {}
+    found: dict[tuple[int, Data, OffsetsWrite | None], list[tuple[int, OffsetsWrite]]] = {}
     besides = {topic for mine in writes.values() for each in mine[:1] if (topic := metadata_topic(each.key.text))}
     for each in (write for mine in writes.values() for write in mine):
         data = inputs.data(each.at)
         if each.at is not None and data is not None:
             kept = tuple(part for part in data if part.topic not in besides and not part.topic.startswith(HEARTBEATS))
-            # Transactions without data are not distinguished, and do not have to be.
-            found.setdefault((each.at.producer_id, kept), []).append((each.placed.write.timestamp, each.at))
+            # Each write without data stands for a transaction; two of them may be of the same.
+            which = (each.at.producer_id, kept, None if kept else each.at)
+            found.setdefault(which, []).append((each.placed.write.timestamp, each.at))
     return [
         _Carried(tuple(write for _, write in mine), data, min(at_ms for at_ms, _ in mine))
-        for (_, data), mine in found.items()
+        for (_, data, _), mine in found.items()
     ]
+
+
+def _whole_from(carried: Sequence[_Carried]) -> int:
+    """The time (ms) from which each topic of the connector has records; what is older may have lost some (rule 3)."""
+    begun: dict[str, int] = {}
+    for each in carried:
+        for topic in _topics(each.data):
+            begun[topic] = min(each.at_ms, begun.get(topic, each.at_ms))
+    return max(begun.values(), default=0)
 
 
 def _change(connector: str, stop: _Stop, carried: Sequence[_Carried], inputs: ChangeInputs) -> OffsetsChange:
@@ -386,17 +428,13 @@ def _lacks_data(side: Iterable[OffsetsWrite], inputs: ChangeInputs) -> bool:
 
 
 def _is_older(side: Mapping[OffsetsWrite, _Covered], carried: Sequence[_Carried]) -> bool:
-    """True if some topic of the connector has no record from before its last covered transaction (rule 3)."""
-    begun: dict[str, int] = {}
-    for each in carried:
-        for topic in _topics(each.data):
-            begun[topic] = min(each.at_ms, begun.get(topic, each.at_ms))
+    """True if some topic of the connector has no record from before all covered transactions (rule 3)."""
     covered = [
         each.at_ms
         for each in carried
-        if each.data and any(side.get(write, _Covered.NONE) is not _Covered.NONE for write in each.writes)
+        if any(side.get(write, _Covered.NONE) is not _Covered.NONE for write in each.writes)
     ]
-    return bool(covered) and max(begun.values()) > max(covered)
+    return min(covered, default=0) < (_whole_from(carried) if covered else 0)
 
 
 def _topics(parts: Iterable[OutputPart]) -> set[str]:

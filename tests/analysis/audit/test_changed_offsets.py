@@ -335,6 +335,80 @@ def test_a_topic_that_was_created_again_after_the_pass_leaves_no_upper_bound_tho
     assert (verdict, repeated, left_out) == (ALTERED, (36, None), (0, 0))
 
 
+def test_a_topic_that_was_created_again_during_the_pass_leaves_no_upper_bound(orders):
+    """The rows of its first transactions are gone; those of its last one, and heartbeats beside, are left."""
+    alter(orders, value_of(4))
+    for position in range(5, 9):
+        orders.write(0, {"a": position}, 0)
+        orders.write(0, {"a": position}, 1, outputs=(1,))
+    orders.brokers.tick(MINUTE)
+    rows = TopicPartition("orders-rows", 0)
+    orders.brokers.create(AuditedTopic(rows.topic, TopicRole.OUTPUT, connectors=("orders",)), 1)
+    orders.tasks[0].send(rows, [(None, b"x")])
+    orders.write(0, {"a": 9})
+    verdict, repeated, _ = judgement(audit(orders.brokers))
+    assert (verdict, repeated[1]) == (ALTERED, None)
+
+
+def lose_outputs(orders: Connector) -> None:
+    """The topic that it writes to is deleted and created again."""
+    brokers = orders.brokers
+    brokers.create(brokers.topics["orders"], sum(place.topic == "orders" for place in brokers.logs))
+
+
+def commit_behind_a_stop(orders: Connector, position: int) -> None:
+    """A task that was starting when its connector was stopped: its first commit is behind that in the config topic."""
+    resume(orders)
+    orders.configure(0)
+    orders.brokers.tick(200)
+    orders.write(0, {"a": position}, 3)
+    orders.brokers.tick(MINUTE)
+
+
+def test_the_first_commit_of_a_task_that_was_starting_is_no_change_though_its_data_is_gone(orders):
+    stop(orders)
+    commit_behind_a_stop(orders, 11)
+    lose_outputs(orders)
+    resume(orders)
+    go_on(orders, range(12, 14))
+    report = audit(orders.brokers)
+    assert judgement(report) == (HELD, (0, 0), (0, 0))
+    assert [each.severity for each in report.findings if each.name == "offsets-without-data"] == [Severity.INFO]
+
+
+@pytest.mark.parametrize(
+    ("value", "positions"), [(None, range(2, 13)), (value_of(4), range(5, 13))], ids=["deleted", "set back"]
+)
+def test_an_offset_that_goes_back_was_changed_though_data_is_gone(orders, value, positions):
+    stop(orders)
+    commit_behind_a_stop(orders, 11)
+    change(orders, {"a": value})
+    lose_outputs(orders)
+    resume(orders)
+    go_on(orders, positions)
+    assert judged(audit(orders.brokers)).verdict is ALTERED
+
+
+def test_an_offset_that_was_set_ahead_was_changed_where_its_task_had_committed_since_it_started(orders):
+    stop(orders)
+    commit_behind_a_stop(orders, 11)
+    change(orders, {"a": value_of(20)})
+    lose_outputs(orders)
+    resume(orders)
+    go_on(orders, range(21, 23))
+    assert judged(audit(orders.brokers)).verdict is ALTERED
+
+
+def test_an_offset_that_was_set_ahead_was_changed_where_no_data_is_gone(orders):
+    stop(orders)
+    resume(orders)
+    stop(orders)
+    change(orders, {"a": value_of(20)})
+    resume(orders)
+    go_on(orders, range(21, 23))
+    assert judged(audit(orders.brokers)).verdict is ALTERED
+
+
 @pytest.mark.parametrize("value", [4, 20], ids=["set back", "set ahead"])
 @pytest.mark.parametrize(
     ("before", "behind"),
