@@ -50,6 +50,8 @@ def show_connector(session: Session, name: str, request: EvidenceRequest) -> Des
     session.kept = KeptFacts()  # several commands' questions are asked here, each once
     live = session.options.snapshot is None
     request = replace(request, about=frozenset({name}), preflight=request.preflight and live)
+    with session.reader.sparing_workers():  # who does not answer now is asked nothing more
+        read_or_skip(session.reader.connect_version)
     evidence = read_evidence(session, request)
     evidence = evidence if live else replace(evidence, preflight=NOT_VALIDATED)
     diagnosis = diagnose(evidence).under(session.options.triage)
@@ -164,14 +166,14 @@ def command_line(session: Session, answering: Sequence[str] = ()) -> CommandLine
 def list_connectors(session: Session, request: EvidenceRequest) -> ListedConnectors:
     """All connectors, with the states of their tasks."""
     reader = session.reader
+    with reader.sparing_workers():  # who does not answer now is asked nothing more
+        version = read_or_skip(reader.connect_version)
     as_of, statuses = reader.now(), reader.connector_statuses()
     group_id = reader.group_id
     if group_id is None:
         session.require_no_choice()
     known = Evidence(as_of=as_of, statuses=statuses, group_id=group_id or not_asked("no --group-id was given"))
     topics = topics_of(request, known, None)
-    with reader.sparing_workers():
-        version = read_or_skip(reader.connect_version)
     inspection = read_or_skip(lambda: inspection_of(reader.config_topic(topics["config"]), known, version))
     written: Mapping[str, WrittenStatus] | Skipped = {}
     if isinstance(statuses, Skipped):

@@ -16,9 +16,10 @@ from eosctl.analysis.output_topics import topics_of as output_topics_of
 from eosctl.analysis.phases import Workers
 from eosctl.analysis.rules.workers import probes
 from eosctl.analysis.transaction_log import CommitHistories, fold_transaction_log, idle_since, last_values
+from eosctl.clients.rest import SLOW_HINT
 from eosctl.codecs.connector_files import advertised_address, decode_worker_properties
 from eosctl.codecs.strimzi import connect_resource, decode_resources, is_resource
-from eosctl.errors import ConfigError, EosctlError, UsageError
+from eosctl.errors import ConfigError, EosctlError, Unreachable, UsageError
 from eosctl.files import WORKER_CONFIG, read_text
 from eosctl.model.acl_plan import AclDifference, AclPlan, AclRequest
 from eosctl.model.acls import PatternType
@@ -613,6 +614,8 @@ def read_evidence(session: Session, request: EvidenceRequest) -> Evidence:
     )
     if isinstance(cluster, Skipped) and cluster.cause is Cause.NOT_ASKED:
         if isinstance(answered.workers, Skipped):
+            if answered.workers.cause is Cause.UNREACHABLE:
+                raise Unreachable(answered.workers.reason, hint=SLOW_HINT)
             session.options.need_bootstrap_servers()
         return without_brokers(known, cluster)
     cluster_id = cluster if isinstance(cluster, Skipped) else cluster.cluster_id

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -249,6 +250,7 @@ class Reading:
     connectors: set[str] = field(default_factory=set)
     offsets_topics: set[str] = field(default_factory=set)
     partitions: list[PartitionReading] = field(default_factory=list)
+    asked: dict[TopicPartition, tuple[PartitionOffsets, int]] = field(default_factory=dict)
     unread: dict[str, Skipped] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -274,14 +276,28 @@ class Reading:
 
         A time leads to the first record that is left. Where compaction removed the ones before, that offset is missing.
         """
-        bounds, since = self.log.bounds(place), self.request.since
-        start = bounds.log_start_offset
-        if since is not None and before_ms is not None:
-            at = self.log.offset_at(place, since - before_ms)
-            start = max(start, (bounds.high_watermark if at is None else at[0]) - 1)
+        bounds, start = self.asked.get(place) or next(self._beginnings([place], before_ms))
         reading = PartitionReading(self.log, source, place, bounds, start)
         self.partitions.append(reading)
         return reading
+
+    def _beginnings(
+        self, places: Sequence[TopicPartition], before_ms: int | None
+    ) -> Iterator[tuple[PartitionOffsets, int]]:
+        bounds, since = self.log.bounds(places), self.request.since
+        if since is None or before_ms is None:
+            yield from ((bounds[place], bounds[place].log_start_offset) for place in places)
+            return
+        found = self.log.offsets_at(places, since - before_ms)
+        for place in places:
+            at, end = found[place], bounds[place].high_watermark
+            yield bounds[place], max(bounds[place].log_start_offset, (end if at is None else at[0]) - 1)
+
+    def _ask(self, places: Sequence[TopicPartition], before_ms: int) -> Sequence[TopicPartition]:
+        """The same places, asked for at once; where that fails each is asked by itself when it is read."""
+        with suppress(EosctlError):
+            self.asked |= dict(zip(places, self._beginnings(places, before_ms), strict=True))
+        return places
 
     def _read_config_topic(self) -> None:
         """The whole topic: what was before the period decides what a record in it changes."""
@@ -310,7 +326,7 @@ class Reading:
                 self.offsets_topics.add(topic)
 
     def _read_status_topic(self) -> None:
-        for place in self.log.partitions(self.request.status_topic or STATUS_TOPIC):
+        for place in self._ask(self.log.partitions(self.request.status_topic or STATUS_TOPIC), BEFORE_MS):
             statuses = decode_status_records(self._partition(EventSource.STATUS, place, BEFORE_MS).read())
             status_events(self._noting_ends(statuses), place, self.events, self.request.connectors)
 
@@ -351,7 +367,7 @@ class Reading:
             none = Skipped("the cluster has none: no transactional ID was used yet", Cause.NOT_IN_USE)
             self.unread["the transaction log"] = none
             places = ()
-        for place in places:
+        for place in self._ask(places, TRANSACTION_MS):
             reading = self._partition(EventSource.TRANSACTIONS, place, TRANSACTION_MS)
             found.add_all(decode_log_record(place.partition, record) for record in reading.read())
         found.finish()
@@ -365,7 +381,7 @@ class Reading:
     def _read_offsets_topic(self, topic: str) -> None:
         known = self.transactions
         sessions, owners = ({}, {}) if known is None else (known.sessions, known.owners)
-        for place in self.log.partitions(topic):
+        for place in self._ask(self.log.partitions(topic), BEFORE_MS):
             reading = self._partition(EventSource.OFFSETS, place, BEFORE_MS)
             writes = chain.from_iterable(map(_writes, reading.batches()))
             wanted = (each for each in writes if each.connector in (self.request.connectors or (each.connector,)))
@@ -382,7 +398,7 @@ class Reading:
             why = "give --since: only records of that period are read"
             self.unread["output topics"] = not_asked(why if self.request.outputs else "a snapshot has no such records")
             return
-        for place in places:
+        for place in self._ask(places, BEFORE_MS):
             self.attempt(f"output topic {place}", lambda place=place: self._read_markers(known, place))  # type: ignore[misc]  # bound now
 
     def _read_markers(self, known: TransactionEvents, place: TopicPartition) -> None:
@@ -473,9 +489,10 @@ def read_status_topic(log: RecordLog, topic: str) -> Iterator[StatusRecord]:
 
     Raises Undecodable where offsets cannot be read: what they held may be newer than what is left.
     """
-    for place in log.partitions(topic):
-        bounds = log.bounds(place)
-        reading = PartitionReading(log, EventSource.STATUS, place, bounds, bounds.log_start_offset)
+    places = log.partitions(topic)
+    bounds = log.bounds(places)
+    for place in places:
+        reading = PartitionReading(log, EventSource.STATUS, place, bounds[place], bounds[place].log_start_offset)
         yield from decode_status_records(reading.read())
         if reading.damages:
             raise Undecodable(f"{place}: {reading.damages[0].reason}")

@@ -103,12 +103,12 @@ class Extents:
 
     def alike(self, place: TopicPartition, ending: Ending | None, logged: LoggedTransaction | None) -> Extent:
         """The same transaction in another partition, by its end there; ending None: it is in progress."""
-        bounds = self.log.bounds(place)
+        bounds = self.log.bounds([place])[place]
         if ending is None:
             back = self._back(place, bounds.high_watermark, bounds.log_start_offset)
             return Extent(place, back.first, back.last, back.found)
         begun_ms = ending.timestamp if logged is None or logged.started_ms is None else logged.started_ms
-        at = self.log.offset_at(place, begun_ms - CLOCKS_MS)
+        at = self.log.offsets_at([place], begun_ms - CLOCKS_MS)[place]
         start = bounds.high_watermark if at is None else max(at[0], bounds.log_start_offset)
         items = self._until(place, start, min(bounds.high_watermark, start + self.limit), ending.timestamp + CLOCKS_MS)
         match = nearest(pieces(items, self.producer.producer_id), self.producer, ending, logged)
@@ -452,7 +452,7 @@ def locate(log: RecordLog, wish: Wish, limit: int) -> Located | NoRecord:
 def _nothing(log: RecordLog, places: Sequence[TopicPartition], wish: Wish, limit: int) -> NoRecord:
     what = "" if wish.key is None else f" with the key {wish.key.decode('utf-8', 'replace')}"
     when = "" if wish.time_ms is None else " from that time on"
-    longer = [each for each in map(log.bounds, places) if each.high_watermark - each.log_start_offset > limit]
+    longer = [each for each in log.bounds(places).values() if each.high_watermark - each.log_start_offset > limit]
     cut = wish.key is not None and bool(longer)
     within = f" within {limit} offsets (--within)" if cut else ""
     reason = f"no record{what}{when} was found{within} in {first_few(places)}"
@@ -460,10 +460,10 @@ def _nothing(log: RecordLog, places: Sequence[TopicPartition], wish: Wish, limit
 
 
 def _candidates(log: RecordLog, place: TopicPartition, wish: Wish, limit: int) -> Iterator[tuple[int, Located]]:
-    bounds = log.bounds(place)
+    bounds = log.bounds([place])[place]
     start = bounds.log_start_offset
     if wish.time_ms is not None:
-        at = log.offset_at(place, wish.time_ms)
+        at = log.offsets_at([place], wish.time_ms)[place]
         if at is None:
             return
         start = max(start, at[0])
@@ -492,7 +492,7 @@ def _found_records(log: RecordLog, place: TopicPartition, start: int, end: int) 
 def first_item(log: RecordLog, located: Located) -> LogItem | NoRecord:
     """The batch that holds the record, or the reason without: deleted, not written yet, compacted away, damaged."""
     place, offset = located.topic_partition, located.offset
-    bounds = log.bounds(place)
+    bounds = log.bounds([place])[place]
     if offset < bounds.log_start_offset:
         reason = f"deleted: the log starts at offset {bounds.log_start_offset} (retention, or DeleteRecords)"
         return NoRecord(place, offset, Absence.DELETED, reason)
@@ -574,7 +574,7 @@ class _Tracing:
 
     def __init__(self, places: Places, request: TraceRequest, located: Located) -> None:
         self._places, self._limit, self._located = places, request.limit, located
-        self._bounds = places.log.bounds(located.topic_partition)
+        self._bounds = places.log.bounds([located.topic_partition])[located.topic_partition]
 
     def by_marker(self, item: ControlBatch) -> Trace:
         """The record is a marker: the transaction that it ended."""

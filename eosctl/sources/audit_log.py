@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self
 
@@ -17,7 +17,7 @@ from msgspec import Struct
 from eosctl.clients.errors import protocol_error
 from eosctl.clients.leaders import NO_LEADER, partition_leaders
 from eosctl.clients.messages import list_offsets
-from eosctl.clients.wire import Wire
+from eosctl.clients.wire import Window, Wire
 from eosctl.codecs.record_batches import (
     HEADER,
     LENGTH_AT,
@@ -31,6 +31,7 @@ from eosctl.codecs.record_batches import (
     next_batch,
 )
 from eosctl.errors import EosctlError, Refused, Undecodable, Unreachable, UsageError
+from eosctl.model.names import TopicPartition
 from eosctl.model.records import IsolationLevel
 from eosctl.sources.kafka_log import MOST_BYTES, LogReader, RecordsDeleted, are_in_order, partition_offsets
 from eosctl.sources.kafka_topics import topic_ids
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from eosctl.clients.messages import Response
     from eosctl.model.audit import AuditPlan, OffsetRange
     from eosctl.model.client_properties import ClientProperties
-    from eosctl.model.names import TopicPartition
     from eosctl.model.topics import PartitionOffsets
 
 
@@ -304,8 +304,8 @@ class RecordLog(Protocol):
     def partitions(self, topic: str) -> Sequence[TopicPartition]:
         """The partitions of the topic. Raises UsageError where there is none."""
 
-    def bounds(self, place: TopicPartition) -> PartitionOffsets:
-        """Its log start offset, last stable offset and high watermark."""
+    def bounds(self, places: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets]:
+        """The log start offset, last stable offset and high watermark of each."""
 
     def cut_bytes(self, place: TopicPartition) -> int:
         """How many bytes behind the high watermark are no whole batch."""
@@ -313,7 +313,9 @@ class RecordLog(Protocol):
     def read(self, offsets: OffsetRange) -> Iterator[LogItem]:
         """Everything in the range, in offset order; batches of a settled range say whether they were aborted."""
 
-    def offset_at(self, place: TopicPartition, time_ms: int) -> tuple[int, int] | None:
+    def offsets_at(
+        self, places: Collection[TopicPartition], time_ms: int
+    ) -> Mapping[TopicPartition, tuple[int, int] | None]:
         """Offset and timestamp of the first record with that timestamp or a later one; None if there is none."""
 
 
@@ -326,9 +328,9 @@ class LiveLog:
     def partitions(self, topic: str) -> Sequence[TopicPartition]:
         return sorted(partition_leaders(self._wire, [topic]))
 
-    def bounds(self, place: TopicPartition) -> PartitionOffsets:
-        """As its leader answers; raises UsageError for a partition that does not exist."""
-        return partition_offsets(self._wire, [place])[place]
+    def bounds(self, places: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets]:
+        """As their leaders answer; raises UsageError for a partition that does not exist."""
+        return partition_offsets(self._wire, places)
 
     def cut_bytes(self, place: TopicPartition) -> int:
         """None: a broker cuts them off when it starts."""
@@ -337,16 +339,31 @@ class LiveLog:
     def read(self, offsets: OffsetRange) -> Iterator[LogItem]:
         return read_range(self._wire, offsets, None) if offsets.size > 0 else iter(())
 
-    def offset_at(self, place: TopicPartition, time_ms: int) -> tuple[int, int] | None:
-        """ListOffsets by timestamp (KIP-79)."""
-        leader = partition_leaders(self._wire, [place.topic]).get(place, NO_LEADER)
-        if leader == NO_LEADER:
-            raise Unreachable(f"{place} has no leader")
-        request = list_offsets([place], max(0, time_ms), IsolationLevel.READ_UNCOMMITTED)
-        part = self._wire.request(leader, request).topics[0].partitions[0]
+    def offsets_at(
+        self, places: Collection[TopicPartition], time_ms: int
+    ) -> Mapping[TopicPartition, tuple[int, int] | None]:
+        """ListOffsets by timestamp (KIP-79), one request to each leader."""
+        leaders = partition_leaders(self._wire, {place.topic for place in places})
+        led: dict[int, list[TopicPartition]] = {}
+        for place in sorted(places):
+            if leaders.get(place, NO_LEADER) == NO_LEADER:
+                raise Unreachable(f"{place} has no leader")
+            led.setdefault(leaders[place], []).append(place)
+        window: Window[None] = self._wire.window()
+        for leader, mine in led.items():
+            window.put(None, leader, list_offsets(mine, max(0, time_ms), IsolationLevel.READ_UNCOMMITTED))
+        found: dict[TopicPartition, tuple[int, int] | None] = {}
+        for answer in window:
+            if answer.error is not None:
+                raise answer.error
+            assert answer.response is not None
+            for topic in answer.response.topics:
+                for part in topic.partitions:
+                    found[TopicPartition(topic.name, part.partition_index)] = self._at(topic.name, part)
+        return found
+
+    def _at(self, topic: str, part: Response) -> tuple[int, int] | None:
         if part.error_code:
-            resource = f"Topic {place.topic}"
-            raise protocol_error(
-                part.error_code, principal=self._wire.principal, operation="Describe", resource=resource
-            )
+            who, resource = self._wire.principal, f"Topic {topic}"
+            raise protocol_error(part.error_code, principal=who, operation="Describe", resource=resource)
         return None if part.offset < 0 else (int(part.offset), int(part.timestamp))

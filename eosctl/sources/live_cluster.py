@@ -251,7 +251,10 @@ class LiveCluster(CoverageLog):
         workers = self._of_workers(connect_rest.read_workers)
         if isinstance(workers, Skipped):
             return workers
-        self.note("version of worker", {url: each for url, each in workers.items() if isinstance(each, Skipped)})
+        silent = {url: each for url, each in workers.items() if isinstance(each, Skipped)}
+        self.note("version of worker", silent)
+        if self._are_spared:
+            self._silent.update(silent)
         return oldest_version(workers.values())
 
     @asked("connector configs", once=True)

@@ -21,7 +21,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -606,7 +606,10 @@ class SegmentLog:
             raise UsageError(f"no segment of topic {topic} in {', '.join(map(str, self._directories))}")
         return found
 
-    def bounds(self, place: TopicPartition) -> PartitionOffsets:
+    def bounds(self, places: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets]:
+        return {place: self._bounds(place) for place in places}
+
+    def _bounds(self, place: TopicPartition) -> PartitionOffsets:
         segments = self._segments(place)
         return PartitionOffsets(place, segments.log_start_offset, segments.last_stable_offset, segments.end_offset)
 
@@ -616,9 +619,14 @@ class SegmentLog:
     def read(self, offsets: OffsetRange) -> Iterator[LogItem]:
         return read_segments(self._segments(offsets.topic_partition), offsets)
 
-    def offset_at(self, place: TopicPartition, time_ms: int) -> tuple[int, int] | None:
+    def offsets_at(
+        self, places: Collection[TopicPartition], time_ms: int
+    ) -> Mapping[TopicPartition, tuple[int, int] | None]:
         """By the batches' latest timestamps: the first record of the batch may be earlier."""
-        bounds = self.bounds(place)
+        return {place: self._offset_at(place, time_ms) for place in places}
+
+    def _offset_at(self, place: TopicPartition, time_ms: int) -> tuple[int, int] | None:
+        bounds = self._bounds(place)
         for item in self.read(
             OffsetRange(*_name(place), bounds.log_start_offset, bounds.high_watermark, settled=False)
         ):

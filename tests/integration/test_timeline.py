@@ -1,7 +1,7 @@
 """`eosctl timeline` beside a recording that the test makes itself, on real workers that lose one of them."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,9 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from eosctl.clients.messages import by_topic, list_offsets
+from eosctl.model.names import TopicPartition
+from eosctl.sources import audit_log, kafka_log
 from tests.commands.conftest import Eosctl
 from tests.conftest import FreshName
 from tests.integration.incident import Incident, Step, now
@@ -168,6 +171,36 @@ def test_what_compaction_removed_is_a_gap_and_a_clock_that_is_ahead_moves_nothin
     states = [row for row in data["events"] if row["kind"] == "task-state"]
     assert [(row["task"], row["misdated"]) for row in states[-2:]] == [(1, True), (0, False)]
     assert [row["offset"] for row in states] == sorted(row["offset"] for row in states)
+
+
+def test_the_partitions_of_a_topic_are_asked_for_their_offsets_at_once(
+    sandbox: Any, eosctl: Eosctl, fresh_name: FreshName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three requests for bounds and one for the time, for each topic and broker."""
+    servers, config, status = sandbox.bootstrap_servers, fresh_name("configs"), fresh_name("status")
+    admin, partitions = AdminClient({"bootstrap.servers": servers}), {config: 1, status: 7}
+    for topic, number in partitions.items():
+        admin.create_topics([NewTopic(topic, number, 1)])[topic].result(30)
+    producer = Producer({"bootstrap.servers": servers})
+    producer.produce(config, json.dumps({"properties": {"connector.class": "Source"}}), "connector-orders")
+    for partition in range(7):
+        value = {"state": "RUNNING", "trace": None, "worker_id": "w:1", "generation": 1}
+        producer.produce(status, json.dumps(value), f"status-task-orders-{partition}", partition=partition)
+    assert producer.flush(30) == 0
+    asked: list[tuple[str, int]] = []
+
+    def noted(places: Iterable[TopicPartition], *how: Any) -> Any:
+        asked.extend((topic, len(mine)) for topic, mine in by_topic(places).items())
+        return list_offsets(places, *how)
+
+    for module in (kafka_log, audit_log):
+        monkeypatch.setattr(module, "list_offsets", noted)
+    ran = eosctl(
+        "timeline", "-b", servers, "--config-topic", config, "--status-topic", status, "--since", "1h", "-o", "json"
+    )
+    states = [row["task"] for row in json.loads(ran.stdout)["data"]["events"] if row["kind"] == "task-state"]
+    assert sorted(states) == list(range(7))
+    assert [each for each in asked if each[0] in partitions] == [(config, 1)] * 3 + [(status, 7)] * 4
 
 
 def test_a_connector_that_never_was_is_an_error_with_the_name_that_may_be_meant(

@@ -55,8 +55,9 @@ class FakeWorker:
     """One worker: what it is set to, its connectors by name with their own complaint (None: it supports exactly-once).
 
     busy is how often it answers 409 first; it waits for the others of `waits_for` before its first answer; one that
-    hangs answers nothing until it is let go; with a password it answers 401 to requests that do not give
-    `user:<password>`. Its one plugin has the version of the worker, or those of plugin_versions.
+    hangs answers nothing until it is let go, and counts what it left unanswered; with a password it answers 401 to
+    requests that do not give `user:<password>`. Its one plugin has the version of the worker, or those of
+    plugin_versions.
     """
 
     enabled: bool = True
@@ -67,6 +68,7 @@ class FakeWorker:
     busy: int = 0
     waits_for: Barrier | None = None
     hangs: bool = False
+    unanswered: int = 0
     password: str | None = None
     plugin_versions: tuple[str, ...] = ()
     requests: list[tuple[str, str, dict[str, object] | None]] = field(default_factory=list)
@@ -141,6 +143,7 @@ def _handler(reply: Callable[..., Reply], worker: FakeWorker, let_go: Event) -> 
 
         def do_GET(self) -> None:
             if worker.hangs:
+                worker.unanswered += 1
                 let_go.wait()
                 self.close_connection = True
                 return
