@@ -49,7 +49,7 @@ from eosctl.sources.config_providers import read_subject
 
 
 def group_and_path(text: str, clusters: Sequence[ConnectCluster]) -> tuple[str | None, Path]:
-    """`GROUP=FILE`, or a file alone where there is one group; None where the group has to be named."""
+    """`GROUP=FILE`, or a file alone if there is one group; None if the group must be named."""
     groups = [each.group_id for each in clusters]
     group, equals, rest = text.partition("=")
     if equals and group in groups:
@@ -339,7 +339,7 @@ def _with_topics(clusters: tuple[ConnectCluster, ...], topics: Sequence[str]) ->
 
 
 def files_of(inputs: AclInputs, clusters: Sequence[ConnectCluster]) -> Mapping[str, str]:
-    """The file of each connector that has one, then that of the workers (of MirrorMaker 2: of both)."""
+    """The file of each connector that has one, then the workers' file (of MirrorMaker 2: of both)."""
     # A GROUP before the path may be part of it.
     paths = [path for text in inputs.connector_configs for path in (text, text.partition("=")[2])]
     found = {
@@ -367,7 +367,7 @@ def principals_by_role(texts: Iterable[str], clusters: Iterable[ConnectCluster])
 
 
 def named_principals(texts: Iterable[str]) -> Principals:
-    """`ROLE=TYPE:NAME` and `CONNECTOR/ROLE=TYPE:NAME` as a lookup. Raises UsageError naming what is wrong.
+    """`ROLE=TYPE:NAME` and `CONNECTOR/ROLE=TYPE:NAME` as a look-up. Raises UsageError naming the fault.
 
     The role `connector` stands for every client of connectors; a principal given for one of their roles wins over it.
     """
@@ -379,7 +379,7 @@ def named_principals(texts: Iterable[str]) -> Principals:
 
 
 def require_known(principals: Principals, clusters: Iterable[ConnectCluster]) -> None:
-    """Raises UsageError where a principal is that of a connector of none of these clusters."""
+    """Raises UsageError if a principal belongs to a connector of none of these clusters."""
     known = {each.name for cluster in clusters for each in cluster.connectors}
     for role, connector in principals:
         if connector is not None and connector not in known:

@@ -1,4 +1,4 @@
-"""Showing what is to be done, and asking for it."""
+"""Shows a plan, and asks for agreement."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeVar
@@ -12,11 +12,11 @@ class Proposal(Protocol):
 
     @property
     def objections(self) -> tuple[str, ...]:
-        """What speaks against it."""
+        """The objections to the plan."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the user should know although it can be carried out."""
+        """Facts that the user should know although the plan can be carried out."""
 
     @property
     def failure(self) -> EosctlError | None:

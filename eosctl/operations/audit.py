@@ -86,7 +86,7 @@ def _given(options: SessionOptions, request: AuditRequest) -> Iterator[tuple[str
 
 
 ROLES: Final = ((StateKind.KEYS, TopicRole.OFFSETS), (StateKind.CONFIG, TopicRole.CONFIG))
-"""What a topic is of which a ledger holds such state; any other one is an output topic."""
+"""The role of a topic for which a ledger holds such state; any other topic is an output topic."""
 
 
 class Auditor(Protocol):
@@ -102,9 +102,9 @@ class Auditor(Protocol):
 
 
 def run_incrementally(auditor: Auditor, ledger: Ledger, job: str, as_json: Callable[[AuditReport], str]) -> AuditReport:
-    """The report over all runs of the job, which knows the run before; the ledger has this one when it returns.
+    """The report over all runs of the job, which knows the previous run; the ledger has this one when it returns.
 
-    Raises Refused where the job is that of a mirror.
+    Raises Refused if the job is a mirror's.
     """
     return until_committed(lambda: _Attempt(auditor, ledger, job).report(as_json))
 

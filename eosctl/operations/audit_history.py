@@ -64,7 +64,7 @@ class JobRun:
         advances: Iterable[Advance],
         carried: Iterable[StateRow],
     ) -> None:
-        """Keeps the report, what was read and what the next run begins with. StaleRange: another run was faster."""
+        """Keeps the report, the ranges read and the state for the next run. StaleRange: another run was faster."""
         self.ledger.commit(
             LedgerRun(
                 run_id=str(uuid.uuid4()),
@@ -87,7 +87,7 @@ def _buckets_of(rows: Iterable[StateRow]) -> Iterator[CarriedBucket]:
 
 
 def read_status(session: Session, store: str) -> LedgerStatus:
-    """Every job with its last run, where its cursors stand, and what was never read."""
+    """Every job with its last run, its cursors, and its gaps."""
     ledger = open_job_ledger(store, create=False, timeout_s=session.timeout_s)
     jobs = (
         JobStatus(each, ledger.state(each.job, each.cluster_id), tuple(ledger.ranges(each.job)))
@@ -112,9 +112,8 @@ def read_history(session: Session, store: str, job: str) -> LedgerHistory:
 
 
 def failpoint_of(wanted: str | None) -> Failpoint:
-    """The failpoint that EOSCTL_FAILPOINT names: `NAME` or `NAME:3` kills this process (SIGKILL) there, or when it is
-    there the third time; None or the empty text does nothing.
-    """
+    """The failpoint in EOSCTL_FAILPOINT: `NAME` or `NAME:3` kills this process (SIGKILL) there, or at the third
+    time; None or the empty text does nothing."""
     if not wanted:
         return no_failpoint
     name, _, times = wanted.rpartition(":") if wanted.rpartition(":")[2].isdigit() else (wanted, "", "1")

@@ -44,10 +44,10 @@ def evidence_request(file: Path | None, sign_key: Path | None) -> EvidenceReques
 
 
 class AuditRequest(Struct, frozen=True):
-    """Which topics to audit (none: all that are known), on which engine, kept in which ledger, written to which files.
+    """The topics to audit (none: all known), the engine, the ledger, and the files to write.
 
-    offsets_topics are connectors' own ones, of now or before, beside those that configs name. log_directories are read
-    instead of a cluster, if any are given. evidence is the file that shows what was read.
+    offsets_topics are connector-specific ones, of now or before, besides those in configs. log_directories are read
+    instead of a cluster, if any are given. evidence is the path of the evidence file.
     """
 
     offsets: OffsetsRequest
@@ -71,7 +71,7 @@ class AuditInput(Protocol):
         """A plan without ranges, at this moment."""
 
     def open_source(self) -> OpenSource:
-        """What opens the source of ranges, in this process and in others."""
+        """Opens the source of ranges, in this process and in others."""
 
     def decoded(self, kind: StateKind) -> Iterable[StateRow]:
         """States of records that are decoded already, outside any range."""
@@ -89,13 +89,13 @@ INTERNAL_END: Final = (".internal", "-internal")
 
 
 class MirrorRequest(Struct, frozen=True):
-    """Where the source is, and how its topics are named in the target.
+    """The address of the source, and the names of its topics in the target.
 
-    topics are source topics (none: all that are mirrored). alias and separator are those of DefaultReplicationPolicy;
-    same_names is IdentityReplicationPolicy; mapping is a file with a target topic for each source topic. offsets_topics
-    are those that may hold the mirror's offsets, checkpoints_topics those of groups; connectors those whose offsets
-    count (none: all). isolation is that of the mirror's consumer, None: as its config says, where it can be read. With
-    store a ledger keeps under the name job how far each pair of partitions was compared.
+    topics are source topics (none: all mirrored). alias and separator are those of DefaultReplicationPolicy; same_names
+    is IdentityReplicationPolicy; mapping is a file with a target topic for each source topic. offsets_topics may hold
+    the mirror's offsets, checkpoints_topics those of groups. connectors are those whose offsets count (none: all).
+    isolation is the mirror consumer's, None: as its config says, if readable. With store a ledger keeps under the name
+    job how far each pair of partitions was compared.
     """
 
     source_servers: str | None

@@ -57,7 +57,7 @@ CLEANUP_POLICY: Final = "cleanup.policy"
 RETENTION_MS: Final = "retention.ms"
 RETENTION_BYTES: Final = "retention.bytes"
 SETTINGS: Final = (CLEANUP_POLICY, RETENTION_MS, RETENTION_BYTES)
-"""What is asked of a topic under audit."""
+"""The settings that an audit needs of a topic."""
 
 
 class AuditScope(Struct, frozen=True):
@@ -75,9 +75,9 @@ class AuditScope(Struct, frozen=True):
 def read_bounds(reader: ClusterReader, scope: AuditScope) -> AuditPlan:
     """A plan without ranges; audited_from is the log start.
 
-    Without record batches there is nothing to read, so there are no bounds either, and the topics are unread; of the
-    config topic the reader has the records. Raises UsageError for a topic that does not exist, NotAuthorized where
-    Describe is missing.
+    Without record batches there is nothing to read, so there are no bounds either, and the topics are unread; the
+    reader has the records of the config topic. Raises UsageError for a topic that does not exist, NotAuthorized without
+    Describe.
     """
     described = reader.topics([each.name for each in scope.topics], SETTINGS)
     missing = next((each.name for each in scope.topics if each.name not in described), None)
@@ -328,10 +328,10 @@ class FoundTopics:
         return guess_role(self._reader.first_keys(name))
 
     def _written(self) -> Mapping[str, set[str]]:
-        """Output topics to the connectors that write them: those that Connect saw (KIP-558), and those of configs.
+        """Output topics to their connectors: topics that Connect saw (KIP-558), and topics in configs.
 
-        A topic that Connect saw and that is not there is hidden, or deleted. One that a config names may not have been
-        written to; it is taken for hidden only where Connect's active topics are unknown.
+        A topic that Connect saw and that is missing is hidden, or deleted. A topic from a config may never have been
+        written; it counts as hidden only if Connect's active topics are unknown.
         """
         configs = {} if isinstance(self._connectors.configs, Skipped) else self._connectors.configs
         active = self._reader.active_topics(sorted(configs)) if configs else {}
@@ -367,9 +367,9 @@ def _connector_config(name: str, config: Mapping[str, object]) -> ConnectorConfi
 
 
 def _scope(connectors: Iterable[str], named: Iterable[str], written: Mapping[str, set[str]]) -> frozenset[str] | None:
-    """The connectors that an audit is about: those asked for, or those that write to the topics asked for.
+    """The connectors of the audit: the requested ones, or those that write to the requested topics.
 
-    None, which is all of them, where nothing is asked for, or one of the topics has no writer that is known.
+    None, which is all of them, without a request, or if a requested topic has no known writer.
     """
     wanted = frozenset(connectors)
     writers = [written.get(name, set()) for name in named]
@@ -472,7 +472,7 @@ class LogDirectoryInput:
                 )
 
     def _wanted(self) -> tuple[str, ...]:
-        """Named topics beside the internal ones; all if none is named."""
+        """Named topics besides the internal ones; all if none is named."""
         topics, offsets = self._request.topics, self._request.offsets
         internal = (offsets.config_topic, self._worker_topic(), *self._request.offsets_topics)
         return (*topics, *internal) if topics else ()

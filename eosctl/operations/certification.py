@@ -61,10 +61,10 @@ JSON_CONVERTER: Final = "org.apache.kafka.connect.json.JsonConverter"
 
 
 class CertifyRequest(Struct, frozen=True, kw_only=True):
-    """What to certify, and how.
+    """The connector to certify, and the conditions.
 
-    config is the connector's file. only are the rounds of the schedule to run, none: all. keep_going: also behind a
-    round that failed. undeclared: also a connector that does not declare its support.
+    config is the connector's file. only are the rounds of the schedule to run, none: all. keep_going: continue after a
+    failed round. undeclared: also certify a connector that does not declare its support.
     """
 
     site: SiteSpec
@@ -166,7 +166,7 @@ def _supported(config: Mapping[str, str], claim: Claim, request: CertifyRequest)
 
 
 def _boundaries(config: Mapping[str, str], claim: Claim) -> tuple[str, ...]:
-    """Those that the connector offers for this config; where it sets one, that one."""
+    """The boundaries that the connector offers for this config; only its own if it sets one."""
     if "transaction.boundary" in config:
         return (config["transaction.boundary"],)
     offers = claim.transaction_boundaries is Support.SUPPORTED
@@ -220,7 +220,7 @@ class _Certification:
         return notes
 
     def _is_hopeless(self) -> bool:
-        """Whether the connector does not even run without faults, or two rounds in a row could not judge it."""
+        """True if the connector does not even run without faults, or if two rounds in a row could not judge it."""
         verdicts = [each.verdict for each in self._results]
         return verdicts[:1] == [RoundVerdict.CANNOT_TELL] or verdicts[-2:] == [RoundVerdict.CANNOT_TELL] * 2
 
@@ -314,10 +314,10 @@ class _Certification:
         return self._request.topics or self._running.site.topics()
 
     def _drain(self) -> str:
-        """Returns when the source is drained: empty, or why that is not known.
+        """Returns when the source is drained: empty, or why that is unknown.
 
-        What is missing while nothing comes is probed for: one more source record is written. If that one is delivered
-        and nothing more comes, what is missing is lost.
+        If records are missing and nothing comes, one more source record is written as a probe. If that one is delivered
+        and nothing more comes, the missing ones are lost.
         """
         running, end = self._running, monotonic() + PATIENCE_S
         expected = running.source.expected()
@@ -361,7 +361,7 @@ class _Certification:
         found = self._looked_up(found)
         self._known.extend(found)
         if round_.boundary == "connector" and self._request.source.expected is None:
-            # A producer that aborts drops what it has not sent yet, so the log need not show that it aborted.
+            # A producer that aborts drops its unsent records, so the log need not show that it aborted.
             self._chosen = sum(each.harm is Harm.LOST for each in found)
             found = [each for each in found if each.harm is not Harm.LOST]
         for each in found[: MOST_WITNESSES - len(self._witnesses)]:
@@ -369,9 +369,9 @@ class _Certification:
         return tuple(found)
 
     def _looked_up(self, found: Sequence[Anomaly]) -> list[Anomaly]:
-        """The same; what is lost with its record in an aborted transaction, where there is one.
+        """The same; a lost source record gets its record in an aborted transaction, if there is one.
 
-        Raises Undecodable where the log has a committed record that the consumer did not get.
+        Raises Undecodable if the log has a committed record that the consumer did not get.
         """
         lost = {each.identity for each in found if each.harm is Harm.LOST}
         aborted: dict[str, Place] = {}
@@ -425,7 +425,7 @@ class _Certification:
         return replace(record, place=place._replace(producer_id=found.producer_id, producer_epoch=found.producer_epoch))
 
     def _reasons(self) -> tuple[str, ...]:
-        """Why the connector is not certified although nothing is wrong."""
+        """Why the connector is not certified although no fault was found."""
         return tuple(_reasons(self._request, self._claim, self._results, self._running.source))
 
 

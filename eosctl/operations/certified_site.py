@@ -62,7 +62,7 @@ class SiteSpec(Struct, frozen=True, kw_only=True):
 
 
 class CertifiedSite:
-    """The sandbox with one connector, asked over whichever worker answers."""
+    """The sandbox with one connector, queried through any worker that answers."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class CertifiedSite:
     def ask(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, timeout_s: float = PATIENCE_S
     ) -> object:
-        """The answer of the first worker that gives one. Raises what it refuses, TimedOut where none answers."""
+        """The first worker's answer. Raises the worker's refusal, TimedOut if none answers."""
         deadline = Deadline(timeout_s)
         while True:
             for number in self.living:
@@ -176,7 +176,7 @@ class CertifiedSite:
             deadline.pause_or_raise(LOOK_S, f"the connector does not stop: {_states(status)}")
 
     def claim(self, config: Mapping[str, str]) -> Claim:
-        """What the worker says when exactly-once and the connector's own boundaries are required of this config."""
+        """The worker's answer when exactly-once and the connector's own boundaries are required of this config."""
         name = config["connector.class"]
         path = f"/connector-plugins/{quote(name, safe='')}/config/validate"
         asked = {**config, "exactly.once.support": "required", "transaction.boundary": "connector"}

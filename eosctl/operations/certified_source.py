@@ -185,14 +185,14 @@ class SqlLoad(Struct, frozen=True):
 
 
 class Truth(Protocol):
-    """What the source has."""
+    """The truth about the source."""
 
     @property
     def description(self) -> str:
         """Where that is from, as a report says it."""
 
     def read(self, written: Sequence[str]) -> Expected | None:
-        """What it has now; None: that is not known. written are the identities that the load reported."""
+        """Its present records; None: unknown. written are the identities that the load reported."""
 
 
 class WrittenTruth(Struct, frozen=True):
@@ -251,7 +251,7 @@ class Source:
 
     @property
     def count(self) -> int | None:
-        """How many records the load has made; None: the source makes its own."""
+        """The number of records that the load has made; None: the source makes its own."""
         return None if self.load is None else self._next - 1
 
     def write(self, count: int) -> None:
@@ -294,7 +294,7 @@ class Source:
 
 
 class SourceOptions(Struct, frozen=True, kw_only=True):
-    """What the user said of the source: how it grows, and where the truth about it is.
+    """The user's description of the source: how it grows, and where its truth is.
 
     load is KIND:ARGUMENT (file:, topic:, sql:, command:), prepare a file of SQL, expected a file or `-`.
     """

@@ -1,7 +1,7 @@
-"""Names that a TAB offers: profiles, topics, connectors, transactional IDs.
+"""The names that a TAB offers: profiles, topics, connectors, transactional IDs.
 
-A TAB never asks anything, says nothing when something fails, and waits for a cluster no longer than `budget_s`. What it
-read is kept in the user's cache (model.completion_cache says for how long).
+A TAB never prompts, is silent on failure, and waits for a cluster no longer than `budget_s`. The user's cache keeps the
+names (model.completion_cache has the time).
 """
 
 import hashlib

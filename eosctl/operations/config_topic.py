@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ConfigTopicRequest(Struct, frozen=True):
-    """Which connectors (none: all), in which topic, by which worker version and isolation level."""
+    """The connectors (none: all), the topic, the worker version and the isolation level."""
 
     connectors: tuple[str, ...] = ()
     config_topic: str = "connect-configs"
@@ -34,7 +34,7 @@ class ConfigTopicRequest(Struct, frozen=True):
 def inspect_config_topic(session: Session, request: ConfigTopicRequest) -> InspectedConfigTopic:
     """Each connector's state by the config topic, with findings.
 
-    UsageError for a connector that the topic does not mention, and for a group that is not that of the workers.
+    UsageError for a connector that the topic does not mention, and for a group other than the workers'.
     """
     reader = session.reader
     as_of, log = reader.now(), reader.config_topic(request.config_topic)

@@ -1,4 +1,4 @@
-"""Answers `connector show` and `connector list`: what the other commands know of one connector, read once."""
+"""Answers `connector show` and `connector list`: the other commands' facts about one connector, read once."""
 
 from collections.abc import Mapping, Sequence
 
@@ -99,7 +99,7 @@ def _written(reader: ClusterReader, evidence: Evidence) -> Mapping[str, WrittenS
 def read_written_statuses(
     reader: ClusterReader, topics: Sequence[InternalTopic]
 ) -> Mapping[str, WrittenStatus] | Skipped:
-    """What the status topic among these has of each connector; of a snapshot, what it had when it was saved."""
+    """The status topic's records of each connector; for a snapshot, those at the time it was saved."""
     log = reader.timeline()
     if isinstance(log, TimelineFacts):
         return log.statuses

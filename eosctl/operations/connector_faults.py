@@ -27,9 +27,9 @@ COMMIT_S: Final = 60.0
 TIMEOUT_MS: Final = 60_000
 MOST_TASKS: Final = 4
 FLOW_ON_S: Final = 1.0
-"""How long records flow in a state of the fault, such as beside a frozen worker: no condition ends it, time does."""
+"""How long records flow during a fault, such as beside a frozen worker: only time ends it."""
 ZOMBIE_S: Final = 2.0
-"""How long a worker that came back, or joined, may do harm before it is over."""
+"""How long a worker that came back, or joined, may do harm before the round is over."""
 EXPIRE: Final = {
     "transactional.id.expiration.ms": "1000",
     "transaction.remove.expired.transaction.cleanup.interval.ms": "500",
@@ -321,7 +321,7 @@ def _is_known(running: RunningConnector, transactional_id: str) -> bool:
 
 
 def _alter_offsets(_: Round, running: RunningConnector) -> None:
-    """To where they were some records before: all behind that may come once more, and nothing that was before.
+    """Back to an earlier position: later records may be repeated, and no earlier ones.
 
     The source rests meanwhile, so that the same records lead to the same offsets if these are deterministic.
     """

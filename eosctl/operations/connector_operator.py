@@ -42,9 +42,9 @@ class ConnectorOperator(HiddenFields, frozen=True):
         return for_operator(planned, self.operated)
 
     def write(self, plan: Plan, narrate: Callable[[str], None]) -> None:
-        """Writes the resources that the plan and its undo wait for; those of a plan that was made again are the same.
+        """Writes the resources that the plan and its undo wait for; a repeated plan has the same ones.
 
-        And, for those who have the operator write offsets, the resources that list and alter them.
+        It also writes resources that list and alter offsets, for users whose operator writes offsets.
         """
         if self.operated.directory is None:
             return

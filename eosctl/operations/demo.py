@@ -67,7 +67,7 @@ def _since(start: float) -> float:
 
 
 class Acts:
-    """The acts in their order; each returns what was seen."""
+    """The acts in their order; each returns its observation."""
 
     def __init__(self, session: Session, rest: RestClient, directory: Path, show: Show) -> None:
         self._session = session
@@ -127,7 +127,7 @@ class Acts:
         return DemoStep("the same move with eosctl", f"{copied:,} records in {MOVED_TOPIC}", _since(start))
 
     def inspect(self) -> DemoStep:
-        """What the config topic says about it."""
+        """The connector's state by the config topic."""
         self._say(f"\n4. $ eosctl inspect-config --group-id {self._group_id}")
         start = time.monotonic()
         seen = self._show(inspect_config_topic(self._session, ConfigTopicRequest()))

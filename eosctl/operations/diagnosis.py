@@ -35,7 +35,7 @@ def wait_for_upgrade(
 ) -> UpgradeCheck:
     """The verdict as soon as it is yes, at the latest after wait_s; narrates changes meanwhile.
 
-    Workers that do not answer while they restart are waited for; the error of the last attempt is raised.
+    It waits for restarting workers; the error of the last attempt is raised.
     """
     deadline, narrated = time.monotonic() + wait_s, ""
     while True:

@@ -84,10 +84,10 @@ NOT_KEPT = not_asked("eosctl does not keep the offsets of all connectors")
 class EvidenceRequest(Struct, frozen=True):
     """The user's inputs to the rules.
 
-    topics are names of internal topics by role (config, offsets, status); principals are texts as --principal takes
-    them; preflight: have each source connector's config validated. log is an earlier reading of the transaction log.
-    mirror_sources are the client properties files of the source clusters of mirrors, by source.cluster.alias; that of
-    any alias is "". about are the connectors that alone are asked about one by one (None: all).
+    topics are names of internal topics by role (config, offsets, status). principals are texts as --principal takes
+    them. preflight: have each source connector's config validated. log is an earlier reading of the transaction log.
+    mirror_sources are the client properties files of mirrors' source clusters, by source.cluster.alias; "" is any
+    alias. about are the connectors to query one by one (None: all).
     """
 
     topics: Mapping[str, str | None]
@@ -197,10 +197,10 @@ def group_id_of(given: str | None, files: Mapping[str, Mapping[str, str]] | Skip
 def worker_files_of(
     request: EvidenceRequest, workers: Mapping[str, WorkerEvidence | Skipped] | Skipped
 ) -> Mapping[str, Mapping[str, str]] | Skipped:
-    """Each file's settings, by the address of the worker that advertises what the file says, otherwise by its path.
+    """Each file's settings, by the address that its worker advertises, otherwise by its path.
 
-    A resource of Strimzi describes all workers. Raises ConfigError where it describes fewer, and where the operator has
-    not carried it out: what the workers run with is not known then.
+    A resource of Strimzi describes all workers. Raises ConfigError if it describes fewer, and if the operator has not
+    carried it out: then the workers' settings are unknown.
     """
     if not request.worker_files:
         return NO_FILES
@@ -261,10 +261,10 @@ def read_acl_differences(
     topics: Mapping[str, str],
     workers: Workers,
 ) -> AclDifferences:
-    """Every binding that is needed against those of the cluster, as `acl-plan` plans them.
+    """Every needed binding against the cluster's, as `acl-plan` plans them.
 
-    workers are what they answered. A principal that neither the user nor a worker's file names is UNKNOWN_PRINCIPAL.
-    Raises UsageError for a principal of a connector that is not known.
+    workers are their answers. A principal that neither the user nor a worker's file names is UNKNOWN_PRINCIPAL. Raises
+    UsageError for a principal of an unknown connector.
     """
     if not principals and not evidence_request.worker_files:
         return AclDifferences(NO_PRINCIPALS, NO_PRINCIPALS)
@@ -393,7 +393,7 @@ NO_GROUP = not_asked("no --group-id was given")
 def with_transactions(reader: ClusterReader, known: Evidence, earlier: LogReading) -> Evidence:
     """The same with the descriptions of the leader's and the tasks' IDs, as far as their coordinators answer.
 
-    earlier is what an earlier reading of the transaction log found; this one continues it.
+    earlier is the result of an earlier reading of the transaction log, which this one continues.
     """
     ids = tuple(_connect_ids(known))
     if not ids:

@@ -44,7 +44,7 @@ SIGNATURE_SUFFIX = ".sig"
 
 
 class Evidence(Struct, frozen=True):
-    """What a command puts into its file: of is the command, answer its JSON."""
+    """The content of a command's file: of is the command, answer its JSON."""
 
     of: str
     command: str
@@ -185,7 +185,7 @@ def _checked(reader: ClusterReader, cluster: EvidencedCluster) -> Iterator[Check
 def _gone(
     digest: RangeDigest, topic: AuditedTopic | None, topic_id: str | None, bounds: PartitionOffsets | None
 ) -> str | None:
-    """What of a range is deleted; None if nothing is."""
+    """The deleted part of a range; None if nothing was deleted."""
     if topic is None or bounds is None:
         return "the topic or the partition no longer exists"
     if topic_id is not None and topic.topic_id is not None and topic.topic_id != topic_id:

@@ -27,9 +27,9 @@ MOST_WORDS: Final = 20
 
 
 def explain_connector(session: Session, name: str) -> Explained:
-    """What the traces of the connector and its FAILED tasks mean, as its workers report them.
+    """The meaning of the traces of the connector and its FAILED tasks, as its workers report them.
 
-    Raises UsageError for a connector that they do not know, Unreachable where no worker answers.
+    Raises UsageError for a connector that they do not know, Unreachable if no worker answers.
     """
     reader = session.reader
     connect = reader.connect()
@@ -48,7 +48,7 @@ def explain_connector(session: Session, name: str) -> Explained:
 
 
 def explain_text(text: str, group_id: str | None, line: CommandLine, profile: str | None = None) -> Explained:
-    """What a finding's ID, an error, a trace, or a worker's answer about the status of a connector means."""
+    """The meaning of a finding's ID, an error, a trace, or a worker's answer about the status of a connector."""
     status = next(_statuses_in(text), None)
     if status is not None:
         return explain_status(status, group_id, line)

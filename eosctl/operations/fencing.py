@@ -31,9 +31,9 @@ def fence(
     config_topic: str,
     show: Show[PlannedFencing],
 ) -> PlannedFencing | Fenced:
-    """The plan with --dry-run, otherwise what became of each ID; ids_file holds more IDs to fence.
+    """The plan with --dry-run, otherwise the result for each ID; ids_file holds more IDs to fence.
 
-    A person takes time to answer, so the plan is made again afterwards and must still be the one that was shown.
+    The answer to the question takes time, so the plan is made again afterwards and must still be the shown one.
     """
     if ids_file is not None:
         request = replace(request, transactional_ids=(*request.transactional_ids, *read_ids(ids_file)))
@@ -59,7 +59,7 @@ def fence_as_planned(session: Session, request: FencingRequest, planned: Planned
 
 
 def _producers(planned: PlannedFencing) -> Mapping[str, object]:
-    """Who has each ID, and whether it has a transaction in progress: that is what the user agreed to end."""
+    """The producer of each ID, and whether it has a transaction in progress: the user agreed to end these."""
     return {
         each.transactional_id: None if each.before is None else (each.before.producer, each.before.state.is_open)
         for each in planned.plan.steps
@@ -118,9 +118,9 @@ def read_and_plan(session: Session, request: FencingRequest, config_topic: str) 
 
 
 def _require_matches(prefixes: Sequence[str], listed: Sequence[str]) -> None:
-    """Refused where a prefix stands for no ID: as with a named ID, that none is listed is no sign that none is used.
+    """Refused if a prefix stands for no ID: an absent listing does not prove that no ID is used.
 
-    Coordinators leave out IDs that the principal may not Describe, and say nothing of it.
+    Coordinators silently omit IDs that the principal may not Describe.
     """
     for prefix in prefixes:
         if not any(each.startswith(prefix) for each in listed):
@@ -162,9 +162,9 @@ def _leaderless(session: Session, descriptions: Mapping[str, TransactionDescript
 
 
 def _read_listed(session: Session, request: FencingRequest) -> tuple[str, ...]:
-    """Every ID that coordinators list. Raises Unreachable where one does not answer and a prefix would miss its IDs.
+    """Every ID that coordinators list. Raises Unreachable if one does not answer and a prefix would miss its IDs.
 
-    Of a connector's IDs only leftovers can be missed so: those of its tasks are known by their numbers.
+    For a connector this can miss only leftovers: the IDs of its tasks are known by their numbers.
     """
     listed = session.reader.transactional_ids()
     if listed.unlisted and request.prefixes:
@@ -195,7 +195,7 @@ def _read_connectors(
 
 
 def _task_counts(request: FencingRequest, connectors: Mapping[str, ConnectorState]) -> dict[str, int]:
-    """How many tasks each connector may have had: by the last task count record, or by the last task commit."""
+    """The most tasks that each connector may have had: by the last task count record, or by the last task commit."""
     unknown = [name for name in request.connectors if name not in connectors]
     if unknown:
         raise not_in_config_topic(unknown, connectors)
@@ -229,9 +229,9 @@ def _may_be_source(state: ConnectorState) -> bool:
 
 
 def fence_and_prove(session: Session, planned: PlannedFencing) -> Fenced:
-    """What became of each ID, and the proof that the old producers are out.
+    """The result for each ID, and the proof that the old producers are fenced.
 
-    Raises OtherCluster where brokers of another cluster answer now than when it was planned.
+    Raises OtherCluster if brokers of another cluster answer now than in the plan.
     """
     plan, console = planned.plan, session.options.console
     try:

@@ -47,7 +47,7 @@ Waiting = Mapping[TopicPartition, tuple[WaitingGroup, ...] | Skipped]
 
 
 class HangingRequest(Struct, frozen=True):
-    """Where to search, how old a transaction must be, and which internal topics Connect has.
+    """The partitions to search, the age of a transaction, and the internal topics of Connect.
 
     worker_offsets_topic None is the one that the reader knows, otherwise the default.
     """
@@ -62,9 +62,9 @@ class HangingRequest(Struct, frozen=True):
 class Searched(Struct, frozen=True):
     """Result of a search for hanging transactions: verdicts on all that were old enough, with their certainty.
 
-    joined has those too that cannot be judged; undated are those that would hang if they were old enough, and whether
-    they are is not known by clock, the cluster's (None: nothing looked young, so it was not asked for); unanswered are
-    the partitions whose leaders did not answer; young are the open transactions that are not old enough.
+    joined includes those that cannot be judged. undated would hang if they were old enough, which clock, the cluster's,
+    leaves open (None: nothing looked young, so it was not requested). unanswered are the partitions whose leaders did
+    not answer. young are the open transactions that are not old enough.
     """
 
     as_of: int
@@ -121,8 +121,8 @@ def _ages(undated: Collection[UnknownAge]) -> Coverage:
 def search(reader: ClusterReader, leaders: Mapping[TopicPartition, int], max_timeout_ms: int) -> Searched:
     """Finds hanging transactions in these partitions by KIP-664's rule, confirmed by a second look.
 
-    Raises NotAuthorized where Describe on some transactional ID is missing: brokers leave out what may not be seen, and
-    without it every candidate would look as if it hung.
+    Raises NotAuthorized if Describe on some transactional ID is missing: brokers omit hidden IDs, and then every
+    candidate would look as if it hung.
     """
     access = reader.access()
     if isinstance(access, Skipped):
@@ -204,10 +204,10 @@ def _at(waiting: Waiting | Skipped, partition: TopicPartition) -> tuple[WaitingG
 
 
 class StabilityRequest(Struct, frozen=True):
-    """Which partitions (none: all that are held back), and how often to look at them.
+    """The partitions (none: all that are held back), and the number of looks.
 
     every_s is the time between two looks, None for a single one; looks bounds their number. group is a consumer group:
-    without topics, the partitions are those that it committed offsets of.
+    without topics, the partitions are those with its committed offsets.
     """
 
     topics: tuple[str, ...]

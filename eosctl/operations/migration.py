@@ -69,7 +69,7 @@ def known_or_former_configs(
 def read_clusters(session: Session, clusters: SourceAndTarget, configs: Configs) -> ConnectClusters:
     """The clusters of the workers and of the producers that a config sends elsewhere.
 
-    UsageError (EOS020) where the workers' brokers are asked, and the group is not that of the workers.
+    UsageError (EOS020) if the workers' brokers are queried, and the group is not the workers'.
     """
     source = clusters.reading(Side.SOURCE).reader
     clients = {name: _producer(name, config) for name, config in configs.items()}
@@ -113,7 +113,7 @@ def _source_support(session: Session) -> KnownPhase | Skipped:
 def stays_in_its_connect_cluster(
     clusters: SourceAndTarget, options: MigrationOptions, request: MigrationRequest, places: ConnectClusters
 ) -> bool:
-    """Whether the other Kafka cluster is where the connectors produce to, and no other Connect cluster was named."""
+    """True if the connectors produce to the other Kafka cluster, and no other Connect cluster was named."""
     named = options.to_group_id is not None or options.target.connect_urls or options.target.config_topic is not None
     if not options.target.other_cluster or named:
         return False
@@ -193,7 +193,7 @@ def read_history(clusters: SourceAndTarget, connector: str, config: Properties) 
 def _history_at(
     clusters: SourceAndTarget, sides: Iterable[Side], connector: str, history: SchemaHistory
 ) -> tuple[KeptHistory, RecordsDigest | None]:
-    """Where it is, by the identity of one of the sides; its records where that is the source's cluster."""
+    """Its place, by the identity of one of the sides; its records if it is in the source's cluster."""
     source = clusters.reading(Side.SOURCE).reader
     cluster_id: str | Skipped = Skipped(f"the config of {connector} names no servers of topic {history.topic}")
     if history.servers is not None:
@@ -332,7 +332,7 @@ def _task_ids(reader: ClusterReader, group_id: str, connectors: set[str], states
 
 
 def transaction_timeout_ms(*readers: ClusterReader) -> int:
-    """What every broker of these clusters accepts as a transaction timeout, in ms: 60000 or less."""
+    """The transaction timeout in ms that every broker of these clusters accepts: 60000 or less."""
     clusters = [each.cluster() for each in readers]
     limits = [each if isinstance(each, Skipped) else each.transaction_max_timeout_ms for each in clusters]
     return min(choose_transaction_timeout(FencingRequest(), each) for each in limits)

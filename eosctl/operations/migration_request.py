@@ -39,7 +39,7 @@ class MigrationOptions(Struct, frozen=True):
 
     @property
     def goes_elsewhere(self) -> bool:
-        """Whether another Connect cluster or Kafka cluster was named."""
+        """True if another Connect cluster or Kafka cluster was named."""
         return self.to_group_id is not None or self.target.other_cluster
 
 
@@ -69,7 +69,7 @@ def migration_request(options: MigrationOptions, group_id: str, configs: Configs
 
 
 def _check_chains(options: MigrationOptions, names: Mapping[str, str]) -> None:
-    """A name that is given away and taken: what it stands for would depend on the order of the moves."""
+    """A name that is both old and new: its meaning would depend on the order of the moves."""
     both = sorted(name for name in {*names} & {*names.values()} if names[name] != name)
     if both:
         raise UsageError(
@@ -106,7 +106,7 @@ def named_connectors(options: MigrationOptions) -> tuple[str, ...]:
 
 
 def new_names(connectors: Sequence[str], rename_to: str | None, rename_map: Path | None) -> dict[str, str]:
-    """Old names to new ones, those that stay included; UsageError for flags that contradict one another."""
+    """Old names to new ones, unchanged ones included; UsageError for contradictory flags."""
     if rename_map is not None and (rename_to is not None or connectors):
         raise UsageError("--rename-map names the connectors: leave out --connector and --rename-to")
     if rename_to is not None and len(connectors) != 1:

@@ -208,10 +208,9 @@ def _unpaired(pairs: Sequence[TopicPair], source: Bounds, target: Bounds) -> Ite
                     yield str(place), side
 
 
-# A mirror's audit that goes on where the last one of its job ended, pair of partitions by pair of partitions.
-#
-# The ledger has a cursor for each partition of the target, and carries a row for each pair: how far it was compared. A
-# row of no pair names the source cluster. Pairs that a run was not asked for are carried on as they are.
+# A mirror's audit that continues where the last one of its job ended, pair by pair of partitions.  The ledger has a
+# cursor for each partition of the target, and carries a row for each pair: how far it was compared. A row of no pair
+# names the source cluster. Pairs outside a run's request are carried on unchanged.
 
 
 PairKey = tuple[TopicPair, int]
@@ -226,7 +225,7 @@ class Auditor(Protocol):
         """The whole comparison at this moment."""
 
     def run(self, planned: Planned, earlier: Earlier) -> tuple[MirrorReport, tuple[MirrorProgress, ...]]:
-        """The report, and what the next run can go on from."""
+        """The report, and the state from which the next run continues."""
 
 
 def run_incrementally(
@@ -234,7 +233,7 @@ def run_incrementally(
 ) -> MirrorReport:
     """The report over all runs of the job; the ledger has this one when it returns.
 
-    Raises Refused where the job is not that of a mirror, or that of a mirror of another source cluster.
+    Raises Refused if the job is not a mirror's, or of a mirror of another source cluster.
     """
     return until_committed(lambda: _Attempt(auditor, ledger, job).report(as_json))
 

@@ -28,8 +28,8 @@ Positions = Mapping[TopicPartition, int | Skipped]
 def read_positions(reader: ClusterReader, request: MirrorRequest) -> Positions | Skipped:
     """The last source offset that was committed for each source partition, by topic and partition of the source.
 
-    Skipped where no offsets topic was named, or one cannot be read. A partition whose offset is that of several
-    connectors is Skipped itself: --connector decides.
+    Skipped if no offsets topic was named, or one cannot be read. A partition with offsets of several connectors is
+    Skipped itself: --connector decides.
     """
     if not request.offsets_topics:
         return not_asked("no offsets topic was named (--offsets-topic)")

@@ -29,14 +29,15 @@ WORKER_OFFSETS_TOPIC: Final = "offset.storage.topic"
 DECIDING: Final = frozenset(
     {"producer.bootstrap.servers", "consumer.bootstrap.servers", "consumer.isolation.level", ISOLATION_LEVEL}
 )
-"""What of a worker's file decides where connectors' clients read and write, and how the worker reads its own topic."""
+"""The settings in a worker's file that decide where connectors' clients read and write, and how the worker reads its
+own topic."""
 
 
 class OffsetsRequest(Struct, frozen=True):
-    """Which connectors (none: all), and the workers' settings as far as they are given; None: not given.
+    """The connectors (none: all), and the given settings of the workers; None: not given.
 
-    worker_config is a worker's properties file; the other members win over it, but for worker_clients, which are
-    WorkerSettings.clients where there is no such file.
+    worker_config is a worker's properties file; the other members win over it, except worker_clients, which are
+    WorkerSettings.clients without such a file.
     """
 
     connectors: tuple[str, ...] = ()

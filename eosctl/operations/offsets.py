@@ -70,10 +70,10 @@ def read_offsets_topics(
     *,
     required: bool,
 ) -> Topics:
-    """The topic at each place; None where there is none.
+    """The topic at each place, or None.
 
-    cluster_ids are those behind other bootstrap.servers. Raises the error of the first place, or where they are
-    required of any; a topic that is not required is Skipped where it cannot be read.
+    cluster_ids are those behind other bootstrap.servers. Raises the error of the first place, or of any if they are
+    required; an optional topic is Skipped if it cannot be read.
     """
     read: dict[tuple[object, str], OffsetsTopic | Skipped | None] = {}
     found: dict[StorePlace, OffsetsTopic | Skipped | None] = {}
@@ -119,10 +119,10 @@ def show_offsets(session: Session, request: OffsetsRequest) -> OffsetsReport:
 
 
 def read_offsets(reader: ClusterReader, request: OffsetsRequest) -> OffsetsRead:
-    """Worker settings, connectors, and the offsets topics that they lead to.
+    """Worker settings, connectors, and their offsets topics.
 
-    Raises UsageError where the workers' offsets topic does not exist, and the error of a topic that cannot be read if
-    it is theirs or the request is about its connector; other topics are Skipped then.
+    Raises UsageError if the workers' offsets topic does not exist, and the error of an unreadable topic if it is theirs
+    or the request is about its connector; other topics are Skipped then.
     """
     version = worker_version(reader, request.worker_version)
     worker = worker_settings(reader, request, version.version)
@@ -214,8 +214,8 @@ class _Sorted(Struct, frozen=True):
 def export_offsets(session: Session, request: OffsetsRequest, name: str, store: Store) -> OffsetsExport:
     """Writes a file for each connector with offsets, and names offsets that the format cannot express.
 
-    name is that of the file where one connector is named and there is no such directory, otherwise of a directory; with
-    a slash at its end it is always of a directory. ConfigError where it cannot be written.
+    name is the file's if one connector is named and there is no such directory, otherwise a directory's; with a slash
+    at its end it is always a directory's. ConfigError if it cannot be written.
     """
     target = Path(name)
     report = show_offsets(session, request)
@@ -284,10 +284,10 @@ def diff_offsets(
     names: Mapping[str, str],
     source_dsn: str | None = None,
 ) -> OffsetsDifference:
-    """Two sets of offsets compared: `live` is the cluster that is read; other names are files or directories.
+    """Two sets of offsets compared: `live` is the cluster; other names are files or directories.
 
-    names are those in B of connectors in A, where they have others. source_dsn is a PostgreSQL that is asked what it
-    still has of the positions.
+    names maps connectors in A to other names in B. source_dsn is a PostgreSQL that reports whether it still has the
+    positions.
     """
     there = replace(request, connectors=tuple(names.get(each, each) for each in request.connectors))
     offsets_a, read_a = _side(session, request, a, store)

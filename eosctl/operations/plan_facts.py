@@ -1,4 +1,4 @@
-"""Reading again what a plan's preconditions speak of, as a ClusterReader answers that keeps nothing of before."""
+"""Reads the facts of a plan's preconditions again, from a ClusterReader that keeps no earlier facts."""
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -123,7 +123,8 @@ def _connectors_now(
 
 
 def read_owners_now(reader: ClusterReader, unused: Iterable[NoLiveOwner]) -> LiveOwners:
-    """Who has the IDs of these preconditions now, by the groups that may have them, and by the workers' task states."""
+    """The present owners of these preconditions' IDs, by the groups that may have them, and by the workers' task
+    states."""
     unused = tuple(unused)
     states = read_or_skip(partial(read_task_states, reader))
     besides = {each.besides for each in unused}
@@ -139,12 +140,12 @@ def read_owners_now(reader: ClusterReader, unused: Iterable[NoLiveOwner]) -> Liv
 def read_connector_facts(
     side: ReadSide, names: Iterable[str], *, lived_here: bool = False
 ) -> dict[str, ConnectorFacts | Skipped]:
-    """State and number of tasks of each connector: from REST where an address is known, or from the config topic.
+    """State and number of tasks of each connector: from REST with a known address, otherwise from the config topic.
 
-    lived_here: one of them at least is or was a connector of these workers; a config topic that never held any of them
-    is another's, and nothing is known. Raises UsageError for one that REST calls a sink.
-    Tasks of a connector that was deleted just now may still be ending, and commit offsets as they do: REST
-    reports them, and their end is waited for. The config topic does not.
+    lived_here: at least one of them is or was a connector of these workers; a config topic that never held any of them
+    is another cluster's, and nothing is known. Raises UsageError for one that REST calls a sink. Tasks of a connector
+    that was deleted just now may still be stopping and committing offsets: REST reports them, and their end is awaited.
+    The config topic does not.
     """
     wanted, connect = list(names), side.reader.connect()
     if not isinstance(connect, Skipped):
@@ -194,9 +195,9 @@ def _from_config_topic(state: ConnectorState | None) -> ConnectorFacts:
 
 
 def read_former_configs(side: ReadSide, names: Collection[str]) -> Mapping[str, Properties] | Skipped:
-    """The last config of each of these connectors that the config topic still holds, though they may be deleted.
+    """The last config of each of these connectors that the config topic still holds, deleted ones included.
 
-    None of them where no config topic is given; Skipped where it may not be read.
+    Empty without a config topic; Skipped if it may not be read.
     """
     if not names or side.config_topic is None:
         return {}
@@ -214,7 +215,7 @@ def read_former_configs(side: ReadSide, names: Collection[str]) -> Mapping[str, 
 
 
 def read_entries(reading: Reading, side: Side, topic: str, connector: str) -> Sequence[Entry]:
-    """What the topic holds of the connector now."""
+    """The topic's present entries of the connector."""
     return entries_by_connector(read_offsets_topic(reading(side).reader, topic)).get(connector, ())
 
 
@@ -239,7 +240,7 @@ def read_topic_now(reader: ClusterReader, topic: str) -> TopicNow | None:
 
 
 def read_open_now(reader: ClusterReader, topic_partition: TopicPartition, producer_id: int) -> OpenNow | None:
-    """What the producer has open in the partition now; None where nothing. hangs is Skipped where it is not known."""
+    """The producer's open transaction in the partition now, or None. hangs is Skipped if unknown."""
     found = reader.producers(reader.partitions({topic_partition.topic: frozenset({topic_partition.partition})}))
     for place in found.unanswered:
         raise Unreachable(f"no leader answered for {place}")
@@ -280,7 +281,7 @@ def read_transaction_now(reader: ClusterReader, transactional_id: str) -> Transa
 
 
 def read_parts(reader: ClusterReader, described: TransactionDescription) -> TransactionNow:
-    """An Ongoing transaction with what its partitions' leaders know of it."""
+    """An Ongoing transaction with the state at its partitions' leaders."""
     wanted: dict[str, frozenset[int]] = {}
     for place in described.partitions:
         wanted[place.topic] = wanted.get(place.topic, frozenset()) | {place.partition}
@@ -289,9 +290,9 @@ def read_parts(reader: ClusterReader, described: TransactionDescription) -> Tran
 
 
 def last_logged(reader: ClusterReader, transactional_id: str) -> TransactionLogValue | None:
-    """What the log says last of the ID; None where it has no record of it or forgot it.
+    """The last record of the ID in the log; None if there is none, or if the log forgot the ID.
 
-    Raises Unreachable where its partition of the log was not read.
+    Raises Unreachable if its partition of the log was not read.
     """
     log = reader.transaction_log([transactional_id])
     for reason in log.unread.values():

@@ -1,4 +1,4 @@
-"""Plan files: where a plan is kept, and what lies beside it."""
+"""Plan files: the place of a plan, and the files beside it."""
 
 from collections.abc import Collection, Iterator
 from contextlib import suppress
@@ -79,7 +79,7 @@ def keep_plan(plan: Plan, path: Path) -> PlanFile:
 
 
 def steps_done(file: PlanFile) -> frozenset[int]:
-    """The numbers of the steps that an earlier run has done, by the plan's journal; none where there is none."""
+    """The numbers of the steps that an earlier run has done, by the plan's journal; empty without one."""
     if not file.journal.exists():
         return frozenset()
     entries = decode_journal(read_text(file.journal, JOURNAL).splitlines(keepends=True), plan_digest(file.plan))

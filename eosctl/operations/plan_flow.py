@@ -59,7 +59,7 @@ from eosctl.planning.operated import OVER_REST
 from eosctl.sources.kafka_log import partition_offsets
 from eosctl.sources.kafka_transactions import describe_transactional_ids, read_markers
 
-# Who performs the steps of a plan, with what each of them reads and decides by.
+# The performer of a plan's steps, with the facts that each of them reads.
 
 
 def performers_on(
@@ -153,7 +153,7 @@ def _require_workers(clusters: SourceAndTarget, plan: Plan) -> None:
 
 
 def _with_workers(session: Session, clusters: SourceAndTarget, planned: Planned) -> Planned:
-    """The plan, with an objection for each side of which a step needs a worker and no address is known."""
+    """The plan, with an objection for each side whose steps need a worker without a known address."""
     lacking = _no_worker(session, clusters, planned.plan)
     if lacking is None:
         return planned
@@ -161,9 +161,10 @@ def _with_workers(session: Session, clusters: SourceAndTarget, planned: Planned)
 
 
 def _no_worker(session: Session, clusters: SourceAndTarget, plan: Plan) -> Refused | None:
-    """Why the plan cannot be carried out without the address of a worker, if so.
+    """Why the plan cannot be carried out without the address of a worker, or None.
 
-    An address that members of the Connect group advertise is a hint: nothing is written to it before the user names it.
+    An address that members of the Connect group advertise is a hint: eosctl writes nothing to it before the user names
+    it.
     """
     needed = {each.step.side: each.step for each in reversed(plan.steps) if isinstance(each.step, BY_WORKERS)}
     known = {place.side for place in clusters.places if place.connect_urls}
@@ -195,7 +196,7 @@ def _kept(console: Reporter, clusters: SourceAndTarget, planned: Planned, path: 
 def keep_planned(planned: Planned, path: Path | None = None) -> PlanFile:
     """The plan in its file, as `apply_file` takes it, by default among the user's own plans.
 
-    That of a connector that runs takes the offsets that are found once it is stopped.
+    A running connector's plan uses the offsets that are found after the stop.
     """
     plan = _read_again(planned) if planned.stops else planned.plan
     return keep_plan(plan, path or own_plan_path(plan))
@@ -220,7 +221,7 @@ def _stop_and_plan_again(session: Session, clusters: SourceAndTarget, make_plan:
 
 
 def _stop_and(session: Session, clusters: SourceAndTarget, planned: Planned, plan_again: Callable[[], T]) -> T:
-    """What `plan_again` plans once the plan's connectors are stopped; what ends it says that they are."""
+    """The plan of `plan_again` after the plan's connectors are stopped; an error after the stop says that they are."""
     stop_plan = replace(planned.plan, steps=planned.stops, as_of=session.now())
     stopped = [each.step for each in planned.stops if isinstance(each.step, StopConnector | AwaitOperator)]
     session.options.console.narrate(f"stopping connector {first_few([step.connector for step in stopped])}")
@@ -313,9 +314,9 @@ def _apply(
 
 
 def _apply_with_found(session: Session, clusters: SourceAndTarget, planned: Planned, file: PlanFile) -> Applied:
-    """The plan of a connector that runs: it is stopped, the rest is planned with what is found then, and applied.
+    """The plan of a running connector: it is stopped, the rest is planned with its present offsets, and applied.
 
-    Raises Refused where that was done before: the plan that followed from it goes on.
+    Raises Refused if that was done before: apply the plan that followed from it.
     """
     console = session.options.console
     with Journal(file.journal, plan_digest(file.plan)) as journal:
@@ -346,9 +347,9 @@ def _apply_with_found(session: Session, clusters: SourceAndTarget, planned: Plan
 def _checked(
     clusters: SourceAndTarget, planned: Planned, *, done: Collection[int] = (), replanned: bool = False
 ) -> Planned:
-    """The plan with its preconditions as they are now.
+    """The plan with the present state of its preconditions.
 
-    Each that would end a run is an objection, unless the plan has one already, which says the same in fewer words.
+    Each that would end a run is an objection, unless an existing objection says the same in fewer words.
     """
     read = partial(read_plan_facts, clusters.reading)
     checks, error = check_plan(planned.plan, done, read, words=clusters.words, replanned=replanned)
@@ -371,10 +372,9 @@ def _planned_cluster(plan: Plan) -> str:
 def _confirm_addresses(
     session: Session, clusters: SourceAndTarget, planned: Planned, question: str, show: Show[Planned]
 ) -> str:
-    """Shows the plan with its addresses before anything is connected to, and returns the question with those of them
-    that the user did not name. They are written to only after an answer, and where credentials would be shown to them,
-    one that repeats them: Refused otherwise.
-    """
+    """Shows the plan with its addresses before any connection, and returns the question with the addresses that the
+    user did not name. They are written to only after an answer, and if credentials would be shown to them, one that
+    repeats them: Refused otherwise."""
     options, unnamed = session.options, clusters.unnamed()
     with_credentials = [each for each, are_shown in unnamed.items() if are_shown]
     refused = bool(with_credentials if options.dry_run else unnamed) and (options.dry_run or options.yes)
@@ -399,7 +399,7 @@ def _confirm_addresses(
 
 
 def apply_plan(session: Session, clusters: SourceAndTarget, file: PlanFile) -> Applied:
-    """What became of each step, and the error that the run ended with, if any."""
+    """The result of each step, and the error that ended the run, if any."""
     outcome, error = run_plan(session, clusters, file)
     cluster_id = read_or_skip(lambda: clusters.access(Side.SOURCE).wire.cluster_id)
     return Applied(
@@ -427,7 +427,7 @@ def run_plan(
     failpoint: Failpoint = no_failpoint,
     narrated: bool = True,
 ) -> tuple[ApplyOutcome, EosctlError | None]:
-    """Leaves the undo file, then performs the steps that are not done yet. narrated: each that is done is said."""
+    """Writes the undo file, then performs the remaining steps. narrated: each finished step is narrated."""
     console = session.options.console
     total = len(file.plan.steps)
     with (

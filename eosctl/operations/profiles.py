@@ -63,7 +63,7 @@ def chosen_profile(name: str | None) -> Choice:
 
 
 def triage_under(profile: Profile | None, shown_from: Severity, fail_on: Severity | None) -> Triage:
-    """How findings are treated today, with the profile's waivers; ConfigError where one is for no finding.
+    """The treatment of findings today, with the profile's waivers; ConfigError for a waiver of an unknown finding.
 
     A waiver with a typing error would silently never hold.
     """
@@ -112,7 +112,7 @@ def _trust_record(file: Path) -> Path:
 
 
 def use_profile(name: str) -> Path:
-    """Makes `name` the profile in use, and returns the file that says so; ConfigError where it does not exist."""
+    """Makes `name` the profile in use, and returns the changed file; ConfigError if it does not exist."""
     chosen_profile(name)
     file = user_file()
     set_current(file, name)
@@ -122,8 +122,8 @@ def use_profile(name: str) -> Path:
 def add_profile(name: str, keys: Mapping[str, object], *, update: bool) -> Profile:
     """Writes the keys (codecs.profiles.KEYS) of profile `name` into the user's file, and returns the profile.
 
-    Paths are written as absolute ones, for the file has a directory of its own. ConfigError where the profile exists
-    and may not be updated, or a file does not exist.
+    Paths are written as absolute ones, because the file has its own directory. ConfigError if the profile exists and
+    may not be updated, or if a file does not exist.
     """
     file = user_file()
     if not name:

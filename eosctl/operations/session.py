@@ -1,4 +1,4 @@
-"""The composition root: builds what a command reads with, from what the user said. It decides nothing."""
+"""The composition root: builds a command's readers from the user's options. It decides nothing."""
 
 import gc
 import time
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """Connections of one command, made when first asked for and closed at its end.
+    """Connections of one command, made at first use and closed at its end.
 
     has_other_cluster: the command has a second session, on another Kafka cluster. found_group_id is the Connect group
-    to write to though the user did not name it. kept are facts that all readers share, None: each asks again.
+    to write to although the user did not name it. kept are facts that all readers share, None: each queries again.
     """
 
     def __init__(self, options: SessionOptions) -> None:
@@ -197,7 +197,7 @@ class Session:
         from eosctl.sources import discovery, live_cluster
 
         options = self.options
-        if self._discovery is None and options.records is None:  # once: what it found is said once
+        if self._discovery is None and options.records is None:  # once: its discovery is reported once
             opted_in = options.profile is not None and options.profile.discover_workers
             self._discovery = discovery.Discovery(
                 self, options.console.narrate, opted_in=opted_in, requests=self._worker_requests
@@ -231,10 +231,10 @@ class Session:
         )
 
     def need_group_id(self, hint: str | None = None) -> str:
-        """The Connect cluster's group.id: as it was named, otherwise the only one of the Kafka cluster.
+        """The Connect cluster's group.id: the named one, otherwise the only one of the Kafka cluster.
 
-        UsageError where there is none, or one of several, or a named worker is of another. Refused where the user
-        would not see which one is written to.
+        UsageError if there is none, or several, or if a named worker is of another. Refused if the user would not see
+        the group to be changed.
         """
         options = self.options
         known = options.group_id or self.reader.group_id
@@ -253,7 +253,7 @@ class Session:
         return found
 
     def advertised_workers(self) -> tuple[str, ...]:
-        """The REST addresses that members of the Connect group advertise; asks none of them."""
+        """The REST addresses that members of the Connect group advertise; sends them no request."""
         group_id = self.options.group_id or self.found_group_id
         group = None if group_id is None else self.reader.connect_group(group_id)
         members = group.members if isinstance(group, ConnectGroup) else ()

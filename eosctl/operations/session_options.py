@@ -33,7 +33,7 @@ class Reporter(Protocol):
         """Reports a long step; on a terminal only, silent under -q."""
 
     def warn(self, text: str) -> None:
-        """Say what the user ought to know although the command goes on."""
+        """Warn the user although the command continues."""
 
     def confirm(self, question: str, *, yes: bool, name: str | None = None) -> None:
         """Returns if the user agrees, by typing the name if given, or gave --yes; otherwise raises Refused."""

@@ -44,13 +44,13 @@ class SnapshotRequest(Struct, frozen=True):
 
 
 def save_snapshot(session: Session, request: SnapshotRequest) -> SnapshotFile:
-    """Reads all that the reading commands need, writes the file, and returns what it holds."""
+    """Reads everything that the reading commands need, writes the file, and returns its contents."""
     write_snapshot_file(request.file, encode_snapshot(take_snapshot(session, request)))
     return show_snapshot(request.file)
 
 
 def show_snapshot(file: Path) -> SnapshotFile:
-    """What the file holds. Raises Undecodable where it is no snapshot."""
+    """The contents of the file. Raises Undecodable if it is no snapshot."""
     snapshot = read_snapshot_file(file)
     return SnapshotFile(snapshot, str(file), coverage=snapshot.coverage)
 
@@ -58,8 +58,8 @@ def show_snapshot(file: Path) -> SnapshotFile:
 def take_snapshot(session: Session, request: SnapshotRequest) -> Snapshot:
     """The cluster with all facts of any command; unreadable ones are Skipped, except the cluster itself.
 
-    Producers are read before transactional IDs are described and once more afterwards: only then is it known which of
-    the open transactions hang.
+    Producers are read before transactional IDs are described and again afterwards: only then is it known which of the
+    open transactions hang.
     """
     reader = session.reader
     as_of, cluster = reader.now(), reader.cluster()

@@ -82,9 +82,9 @@ POSITION_SHOWN: Final = 120
 
 
 class TimelineRequest(Struct, frozen=True):
-    """Which connectors (none: all), which period (ms since the epoch; None: open), and the workers' topics.
+    """The connectors (none: all), the period (ms since the epoch; None: open), and the workers' topics.
 
-    outputs is whether output topics are read, too; it needs `since`. report is the file for the page, None: no page.
+    outputs: output topics are read, too; it needs `since`. report is the file for the page, None: no page.
     """
 
     connectors: tuple[str, ...] = ()
@@ -238,7 +238,7 @@ class Cluster(Struct, frozen=True):
 
 @dataclass(slots=True)
 class Reading:
-    """The topics read so far, and what the next ones need of them."""
+    """The topics read so far, and the facts that the next ones need."""
 
     log: RecordLog
     request: TimelineRequest
@@ -255,7 +255,7 @@ class Reading:
     notes: list[str] = field(default_factory=list)
 
     def attempt(self, what: str, read: Callable[[], None]) -> None:
-        """What cannot be read is said, and the other topics are read all the same."""
+        """An unreadable topic is reported, and the others are read."""
         try:
             read()
         except EosctlError as error:
@@ -300,7 +300,7 @@ class Reading:
         return places
 
     def _read_config_topic(self) -> None:
-        """The whole topic: what was before the period decides what a record in it changes."""
+        """The whole topic: earlier records decide the effect of a record in the period."""
         place = TopicPartition(self.request.config_topic, 0)
         reading = self._partition(EventSource.CONFIG, place, None)
         records = of_a_config_topic(map(decode_config_record, reading.read()))
@@ -407,7 +407,7 @@ class Reading:
 
 
 def _writes(records: Sequence[Record]) -> Iterator[OffsetsWrite]:
-    """What one batch has of each connector."""
+    """The writes of one batch for each connector."""
     found: dict[str, list[Record]] = {}
     for record in records:
         connector = _connector_of_key(record.key)
@@ -487,7 +487,7 @@ def _timeline(request: TimelineRequest, facts: TimelineFacts, as_of: int, group_
 def read_status_topic(log: RecordLog, topic: str) -> Iterator[StatusRecord]:
     """All records of the status topic, one partition after the other.
 
-    Raises Undecodable where offsets cannot be read: what they held may be newer than what is left.
+    Raises Undecodable for unreadable offsets: their records may be newer than the others.
     """
     places = log.partitions(topic)
     bounds = log.bounds(places)
@@ -499,9 +499,9 @@ def read_status_topic(log: RecordLog, topic: str) -> Iterator[StatusRecord]:
 
 
 def read_from(reader: ClusterReader, request: TimelineRequest) -> TimelineFacts:
-    """The events as the reader has them: read from topics, or those of the period that were saved.
+    """The events of the reader: read from topics, or the saved ones of the period.
 
-    UsageError where the workers that answer are of another group than was named.
+    UsageError if the answering workers are of another group than the named one.
     """
     source, group_id = reader.timeline(), reader.group_id
     if isinstance(source, Skipped):
@@ -636,7 +636,7 @@ def _gaps(readings: Sequence[PartitionReading]) -> Iterator[Event]:
 
 
 def _is_cut(reading: PartitionReading) -> bool:
-    """Whether records of the period may have been deleted: the reading begins where the log does, behind offset 0."""
+    """True if records of the period may have been deleted: the reading begins at the log start, after offset 0."""
     return 0 < reading.bounds.log_start_offset == reading.start
 
 
@@ -645,7 +645,7 @@ def _gap(reading: PartitionReading, offset: int, at: int, what: str, severity: S
 
 
 def _gone(reading: Reading, request: TimelineRequest) -> Iterator[Unread]:
-    """What of the period the topics no longer have; it makes the answer incomplete where the period was named."""
+    """The deleted part of the period in the topics; it makes the answer incomplete if the period was named."""
     for topic, some in _by_topic(reading.partitions).items():
         since = -1 if request.since is None else request.since
         lacks = [each.after_gap for each in some if each.after_gap is not None and each.after_gap[1] >= since]

@@ -50,9 +50,9 @@ FIRST_WINDOW: Final = 1_000
 
 
 class Back(Struct, frozen=True):
-    """The batches of a transaction before an offset: first and last, None where there are none.
+    """The batches of a transaction before an offset: first and last, or None.
 
-    how is WHOLE where nothing of it lies before them, otherwise why that is not known.
+    how is WHOLE if no earlier batch belongs to it, otherwise why that is unknown.
     """
 
     first: int | None
@@ -196,7 +196,7 @@ MOST_OFFSETS: Final = 1_000
 
 
 def committed_offsets(log: RecordLog, extent: Extent, producer: ProducerIdAndEpoch) -> tuple[CommittedOffset, ...]:
-    """Those that the transaction wrote in this partition; none where its first record is no offset.
+    """The commits of the transaction in this partition; empty if its first record is no offset.
 
     Raises Undecodable for a batch that cannot be decoded.
     """
@@ -289,7 +289,7 @@ class Places(Protocol):
         """Partitions in which the producer may have written."""
 
     def producer_state(self, place: TopicPartition) -> ProducerState | None:
-        """What a broker keeps beside the partition's segments; None where a cluster is asked."""
+        """The broker's files beside the partition's segments; None if a cluster is read."""
 
 
 class LivePlaces:
@@ -372,7 +372,7 @@ class DirectoryPlaces:
         return self.segments
 
     def transaction_log(self, producer_id: int) -> Iterable[LogRecord]:
-        """All of it that lies there."""
+        """The whole log in the directory."""
         return self.segments.transaction_log()
 
     def holder(self, producer_id: int) -> str | Skipped | None:
@@ -431,7 +431,7 @@ def parse_place(text: str, key: str | None, time_ms: int | None) -> Wish:
 
 
 def locate(log: RecordLog, wish: Wish, limit: int) -> Located | NoRecord:
-    """Where the record is.
+    """The place of the record.
 
     With a key and without a time the last one with this key, otherwise the first one from the time on. Of several
     partitions the one whose record has the earliest timestamp, or without a time the latest.
@@ -519,7 +519,7 @@ def _behind(item: LogItem | None) -> str:
 
 
 class TraceRequest(Struct, frozen=True):
-    """Which record, how many offsets may be read in each direction, and where: log directories, or the cluster."""
+    """The record, the most offsets to read in each direction, and the source: log directories, or the cluster."""
 
     wish: Wish
     limit: int

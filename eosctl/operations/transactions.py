@@ -65,7 +65,7 @@ class _Connectors(Struct, frozen=True):
 def read_connect_names(reader: ClusterReader, config_topic: str, *, needed: bool = False) -> ConnectNames:
     """The readable names; others are Skipped, because a transaction without an owner is still worth showing.
 
-    needed is whether owners decide what is shown. UsageError where the group is not that of the workers that answer.
+    needed: owners decide which IDs are shown. UsageError if the group is not that of the answering workers.
     """
     with nullcontext() if needed else reader.adding():
         groups, group_id = reader.groups(), reader.group_id
@@ -244,9 +244,9 @@ def _unknown_holders(reasons: Sequence[str]) -> tuple[str, ...]:
 
 
 class LogRequest(Struct, frozen=True):
-    """Which IDs (none: all), from which files (none: the cluster), and the user's word on the brokers.
+    """The IDs (none: all), the files (none: the cluster), and the user's settings of the brokers.
 
-    prefix is of further IDs, or of all that are wanted where none is named.
+    prefix selects further IDs, or all wanted ones if none is named.
     """
 
     transactional_ids: frozenset[str]
@@ -341,7 +341,7 @@ def read_epoch_history(session: Session, request: LogRequest) -> EpochHistory:
 
 
 def _absent(session: Session, request: LogRequest, log: _Log, found: Collection[str]) -> frozenset[str]:
-    """The IDs that were asked for and of which the log has no record, as far as it was read."""
+    """The requested IDs without a record in the log, as far as it was read."""
     missing = request.transactional_ids.difference(found)
     absent = frozenset(name for name in missing if not log.lies_unread(name))
     if absent:

@@ -31,7 +31,7 @@ class TargetOptions(Struct, frozen=True):
 
     @property
     def other_cluster(self) -> bool:
-        """Whether another Kafka cluster was named."""
+        """True if another Kafka cluster was named."""
         return not (self.bootstrap_server is None and self.command_config is None and self.planned is None)
 
     @property

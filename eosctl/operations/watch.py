@@ -1,7 +1,7 @@
-"""One cycle of `watch`: what the commands ask, and their answers as metrics.
+"""One cycle of `watch`: the commands' requests, and their answers as metrics.
 
-Each cycle is a session of its own, as that of a command: nothing that it learned of brokers, connections or
-certificates outlives it. What several commands ask alike is asked once in a cycle, by `doctor`, the first of them.
+Each cycle is a separate session, like a command's: its brokers, connections and certificates are forgotten afterwards.
+Requests shared by several commands are sent once in a cycle, by `doctor`, the first of them.
 """
 
 import gc
@@ -50,7 +50,7 @@ LONGEST_TRANSACTION_MS: Final = 15 * 60_000
 
 
 class Watched(Struct, frozen=True):
-    """One cluster that is watched: how it is reached, and what `doctor` is given for it.
+    """One watched cluster: how it is reached, and the inputs of `doctor` for it.
 
     kept are the facts that the commands of a cycle share, and those of earlier cycles; without it, each reads its own.
     """
@@ -85,9 +85,9 @@ class Watched(Struct, frozen=True):
 
 
 def watched_profiles(names: Iterable[str], options: SessionOptions, evidence: EvidenceRequest) -> tuple[Watched, ...]:
-    """The clusters of these profiles, with what their worker files say; of the options only those of no cluster hold.
+    """The clusters of these profiles, with their worker files; of the options only those that name no cluster apply.
 
-    Raises UsageError where a flag names a cluster too, ConfigError where a profile does not exist.
+    Raises UsageError if a flag names a cluster too, ConfigError if a profile does not exist.
     """
     flags = [each for each in options.sources.values() if each.startswith("--") and each != "--timeout"]
     if flags:
@@ -182,10 +182,9 @@ def _answers(session: Session, watched: Watched) -> Answers:
     )
 
 
-# `watch` as a service: cycle after cycle of each cluster, and the answers of the last one on each of its faces.
-#
-# The faces are pages over HTTP, pushes by OTLP, and a terminal; all show what the same cycles found. Each cluster has
-# a thread of its own, so one that does not answer delays no other; each face has others, so none delays a cycle.
+# `watch` as a service: cycle after cycle of each cluster, and the answers of the last one on each of its faces.  The
+# faces are pages over HTTP, pushes by OTLP, and a terminal; all show the results of the same cycles. Each cluster has
+# its own thread, so one that does not answer delays no other; each face has others, so none delays a cycle.
 
 
 CYCLES_SHOWN: Final = 3
@@ -199,7 +198,7 @@ class Voice(Protocol):
         """Say what goes on."""
 
     def warn(self, text: str) -> None:
-        """Say what the user ought to know although the command goes on."""
+        """Warn the user although the command continues."""
 
 
 class Screen(Voice, Protocol):
@@ -387,7 +386,7 @@ class _Once:
 
 
 INSTALLED: Final = "/usr/local/bin/eosctl"
-"""Where it is taken to lie when the PATH does not say."""
+"""The assumed path if the PATH does not show it."""
 
 
 def watch_file(kind: Emitted, profiles: Sequence[str], listening: Listening, runbooks: str) -> WatchFile:

@@ -32,10 +32,10 @@ def worker_version(reader: ClusterReader, given: str | None) -> WorkerVersion:
 
 
 def require_group(reader: ClusterReader, connect: ConnectFacts | Skipped) -> None:
-    """UsageError (EOS020) where workers answer, and the group that was named has none or is not one of workers, or a
-    named worker is of another one.
+    """UsageError (EOS020) if workers answer, but the named group has none or is no Connect group, or a named worker is
+    of another one.
 
-    Where none answers they may all be stopped: the coverage says that there is no such group.
+    If none answers they may all be stopped: the coverage says that there is no such group.
     """
     if reader.group_id is None:
         return

@@ -17,16 +17,17 @@ from eosctl.model.text import UNSEEN
 from eosctl.render.document import Align, Tone, Tree, is_skipped, look_up
 
 _FORMULA: Final = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
-"""Spreadsheets take a cell that begins so for a formula; those of full width in some languages."""
+"""A spreadsheet takes a cell with this beginning for a formula; full-width signs in some languages."""
 
 _NAMED: Final = {"\t": r"\t", "\n": r"\n", "\r": r"\r"}
 
 
 def escape_controls(text: str) -> str:
-    """`text` with every character written as an escape that is seen as nothing, or moves what is seen.
+    """`text` with each invisible or cursor-moving character written as an escape.
 
     These are control characters, line separators, lone surrogates, and characters without width or of direction. A
-    connector's name is any text: printed as it is, it could clear the screen, forge a second row, or look like another.
+    connector's name is any text: printed unescaped, it could clear the screen, forge a second row, or look like
+    another.
     """
     return text if text.isascii() and text.isprintable() else UNSEEN.sub(_escape, text)
 
@@ -59,10 +60,10 @@ def cell(value: Tree) -> str:
 
 
 def as_text(content: str) -> str:
-    """The content of a CSV cell that a spreadsheet shows as text: an apostrophe stands before what would be a formula.
+    """The content of a CSV cell that a spreadsheet shows as text: an apostrophe precedes a would-be formula.
 
-    Removing one apostrophe from each cell that begins with one restores the content, because a second one
-    stands before content that begins with an apostrophe of its own.
+    Content that begins with an apostrophe gets a second one, so removing one apostrophe from each cell that begins with
+    one restores the content.
     """
     first = content.lstrip(" \xa0\u3000")[:1]
     return f"'{content}" if first in _FORMULA or content.startswith("'") else content
@@ -131,7 +132,7 @@ STYLES: Final = {Tone.GOOD: "green", Tone.BAD: "bold red", Tone.WARN: "yellow", 
 
 
 class Page(Struct, frozen=True):
-    """How wide the reader's page is (None: as wide as needed) and whether it shows colours."""
+    """The width of the reader's page (None: as wide as needed) and whether it shows colours."""
 
     width: int | None
     colour: bool
@@ -161,7 +162,7 @@ class _Painter(Struct, frozen=True):
 
 
 def columns_across(text: str) -> int:
-    """How many terminal columns `text` takes: two for East Asian wide characters, none for combining ones."""
+    """The terminal columns of `text`: two for East Asian wide characters, none for combining ones."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len

@@ -1,8 +1,8 @@
 """The only writer: results to stdout or a file, everything else to stderr.
 
-Both streams may be lost: a full disk, a terminal that is gone, a pipe without a reader. What is lost on standard error
-stops nothing. What is lost on standard output is OutputLost, except where a reader has gone, as `head` does:
-BrokenPipeError is left to the caller.
+Both streams may fail: a full disk, a closed terminal, a pipe without a reader. A loss on standard error stops nothing.
+A loss on standard output is OutputLost, except if a reader has gone, as `head` does: the caller handles
+BrokenPipeError.
 """
 
 import contextlib
@@ -61,16 +61,16 @@ Key = Callable[[float], str]
 
 
 class WholeTerminal(Struct, frozen=True):
-    """Where frames are drawn and keys are read; keys that are no terminal's are not read."""
+    """The screen for frames and the keys; keys are read from a terminal only."""
 
     stdin: TextIO
     stdout: TextIO
     coloured: bool
 
     def draw(self, frame: Callable[[int, int], str], every_s: float) -> None:
-        """Draws what `frame` returns for this many columns and lines, until q is pressed or the terminal is gone.
+        """Draws the frames for this many columns and lines, until q is pressed or the terminal is gone.
 
-        What was on the terminal before is there again at the end, however it ends.
+        The previous content of the terminal is restored at the end, also after an error.
         """
         from rich.console import Console
         from rich.live import Live
@@ -114,7 +114,7 @@ def _keys(stdin: TextIO) -> Iterator[Key]:
 
 
 def _nobody(timeout_s: float) -> str:
-    """Where no key can be pressed there is nothing to wait for but the time."""
+    """Without keys there is only the time to wait for."""
     time.sleep(timeout_s)
     return ""
 
@@ -148,17 +148,17 @@ class Terminal(Struct, frozen=True):
     no_color: bool = False
     force_color: bool = False
     columns: int | None = None
-    """How wide an answer may be where stdout is no terminal, if anything says so."""
+    """The width of an answer if stdout is no terminal, if anything sets one."""
 
     def coloured(self, stream: Stream, choice: ColourChoice = ColourChoice.AUTO) -> bool:
-        """Whether to colour what goes to `stream`: the option wins over NO_COLOR, NO_COLOR over FORCE_COLOR."""
+        """True if `stream` gets colours: the option wins over NO_COLOR, NO_COLOR over FORCE_COLOR."""
         if choice is not ColourChoice.AUTO:
             return choice is ColourChoice.ALWAYS
         return not self.no_color and (self.force_color or stream.width is not None)
 
 
 def terminal_of(stdin: TextIO, stdout: TextIO, stderr: TextIO, environ: Mapping[str, str]) -> Terminal:
-    """The terminal behind three streams; COLUMNS, where set, overrides their width, and is that of a pipe."""
+    """The terminal behind three streams; COLUMNS overrides their width, and also sets a pipe's."""
     columns = int(environ["COLUMNS"]) if environ.get("COLUMNS", "").isdigit() else None
     return Terminal(
         Stream(stdin, _width(stdin)),
@@ -180,7 +180,7 @@ def _width(file: TextIO) -> int | None:
 
 
 class OutputOptions(Struct, frozen=True):
-    """How the user wants to be answered: the output options."""
+    """The user's output options."""
 
     output: Output = Output.TABLE
     output_file: Path | None = None
@@ -238,7 +238,7 @@ class Console:
     def result(self, answer: Document | str) -> None:
         """Write the answer, once: to stdout, or whole to --output-file.
 
-        Text is written as it is, or as a document of kind `text` where json, jsonl or yaml was asked for.
+        Text is written unchanged, or as a document of kind `text` with json, jsonl or yaml.
         """
         if self._answered:
             raise RuntimeError("a command answers once")
@@ -273,14 +273,14 @@ class Console:
         self._write(stderr, text_of(document, Output.TABLE, page))
 
     def redraw(self, document: Document) -> None:
-        """Show on stderr what is so just now; on a terminal in the place of what was shown before."""
+        """Show the present state on stderr; on a terminal it replaces the previous one."""
         stderr = self._terminal.stderr
         if stderr.width is not None:
             self._write(stderr, CLEAR)
         self.preview(document)
 
     def narrate(self, text: str, *, verbosity: int = 0) -> None:
-        """Say what goes on; silent under -q, and below that many -v."""
+        """Report progress; silent under -q, and below that many -v."""
         if not self._options.quiet and self._options.verbosity >= verbosity:
             self._write(self._terminal.stderr, f"{self._folded(text)}\n")
 
@@ -290,7 +290,7 @@ class Console:
             self.narrate(text)
 
     def warn(self, text: str) -> None:
-        """Say what the user ought to know although the command goes on; -q does not silence it."""
+        """Warn the user although the command continues; -q does not silence it."""
         self._say("warning", "yellow", text)
 
     def error(self, error: EosctlError) -> None:
@@ -343,8 +343,8 @@ class Console:
 
     @contextlib.contextmanager
     def results(self, label: str, total: int, *, unit: str = "") -> Iterator[Callable[[str], None]]:
-        """Call the value with what each result is: it is said; where the answer will say it again on the same terminal,
-        only how many there are."""
+        """Call the value with each result: it is narrated; if the answer will show it on the same terminal, only the
+        count is."""
         stdout, stderr, options = self._terminal.stdout, self._terminal.stderr, self._options
         is_table = options.output in {Output.TABLE, Output.WIDE} and options.output_file is None
         if is_table and stdout.width is not None and stderr.width is not None:
@@ -392,9 +392,9 @@ def _lines(text: str) -> str:
 
 
 def write_output_file(path: Path, pieces: Iterable[str]) -> None:
-    """Write the answer whole or not at all, in UTF-8; ConfigError names the path when it cannot be written.
+    """Write the answer whole or not at all, in UTF-8; ConfigError names the path if it cannot be written.
 
-    A device or a pipe is written to as it is.
+    A device or a pipe is written to directly.
     """
     if path.exists() and not path.is_file():
         try:
@@ -411,7 +411,7 @@ T = TypeVar("T")
 
 
 class _Stream:
-    """All that the stream behind it is, except for what a write that fails does."""
+    """Behaves as the stream behind it, except for a failed write."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
@@ -423,11 +423,11 @@ class _Stream:
         raise NotImplementedError
 
     def write(self, text: str) -> int:
-        """How many characters were taken."""
+        """The number of characters taken."""
         return self._do(lambda: self._file.write(text), len(text))
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write each; what making them raises is raised as it is."""
+        """Write each; exceptions of their producer are passed on."""
         for line in lines:
             self.write(line)
 

@@ -1,7 +1,7 @@
-"""What a command answers: one tree of data, and how to lay parts of it out for people.
+"""A command's answer: one tree of data, and the layout of its parts for people.
 
 A view builds `data` once. A block names a place in that tree by path (`connectors`, `next_start.rule`), so the formats
-only look values up: whatever a person reads in a table, a script reads in the JSON, and the two cannot differ.
+only look values up: every value in a table is also in the JSON, and the two cannot differ.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from eosctl.model.report import Severity
 from eosctl.model.skipped import Coverage, Skipped
 
 MOST: Final = 5
-"""Rows of a table beside the one that was asked for, and findings of one kind, that a terminal shows."""
+"""The most rows of a secondary table, and findings of one kind, on a terminal."""
 MOST_GAPS: Final = 20
 INCOMPLETE: Final = "This answer is incomplete: some of its evidence could not be read."
 Tree: TypeAlias = "dict[str, Tree] | list[Tree] | str | int | float | bool | None"
@@ -35,7 +35,7 @@ class Align(StrEnum):
 
 
 class Tone(StrEnum):
-    """What a value means to the reader; the console decides the colour."""
+    """The meaning of a value for the reader; the console decides the colour."""
 
     GOOD = "good"
     BAD = "bad"
@@ -46,8 +46,8 @@ class Tone(StrEnum):
 class Column(Struct, frozen=True):
     """One column of a table, or one line of Fields.
 
-    header has no spaces and carries the unit (`AGE-S`, `TIMEOUT-MS`); path leads from the row to the value (dots go
-    into nested objects); meaning is the glossary's sentence; tones colours a cell by its text. brief makes of a row the
+    header has no spaces and carries the unit (`AGE-S`, `TIMEOUT-MS`). path leads from the row to the value (dots go
+    into nested objects). meaning is the glossary's sentence. tones colours a cell by its text. brief returns a row's
     short form of the value, for tables on a terminal.
     """
 
@@ -68,15 +68,13 @@ def figure(header: str, path: str, meaning: str = "") -> Column:
     return Column(header, path, meaning, align=Align.RIGHT)
 
 
-# What the field of a row says of itself, once: tables, help and JSON Schemas take it from there.
-#
-#     class StepRow(Struct, frozen=True):
-#         transactional_id: Annotated[str, "the ID to fence"]
-#         producer_epoch: Annotated[int, col("the producer's epoch, which fencing raises", "EPOCH")]
+# The description of a row's field, once: tables, help and JSON Schemas use it.  class StepRow(Struct, frozen=True):
+# transactional_id: Annotated[str, "the ID to fence"] producer_epoch: Annotated[int, col("the producer's epoch, which
+# fencing raises", "EPOCH")]
 
 
 class Explained(Struct, frozen=True):
-    """What a field means, the header of its column where that is not its name in capitals, and how a cell looks."""
+    """The meaning of a field, the header of its column if that is not its name in capitals, and the look of a cell."""
 
     meaning: str = ""
     header: str = ""
@@ -91,18 +89,18 @@ def col(
     tones: Mapping[str, Tone] | None = None,
     brief: Callable[[Tree], str] | None = None,
 ) -> Explained:
-    """What `Annotated` holds of a field that needs more than an explanation, which is a text."""
+    """The annotation of a field that needs more than an explanation, which is a text."""
     return Explained(meaning, header, tones or {}, brief)
 
 
 @cache
 def hints_of(row: Hashable) -> Mapping[str, Any]:
-    """The types of the row's fields, with all that is said of them."""
+    """The types of the row's fields, with their annotations."""
     return get_type_hints(row, include_extras=True)
 
 
 def unfolded(hint: Any) -> tuple[Any, Explained]:  # noqa: ANN401  # types, unions and generic aliases
-    """A field's type, and what is said of it."""
+    """A field's type, and its annotation."""
     if get_origin(hint) is NotRequired:
         return unfolded(get_args(hint)[0])
     if get_origin(hint) is not Annotated:
@@ -148,10 +146,10 @@ def row_of(kind: type[R], source: object, /, **more: object) -> R:
 
 
 class Table(Struct, frozen=True):
-    """The rows at `rows` in the data, one line each; `empty` is said when there are none.
+    """The rows at `rows` in the data, one line each; `empty` is said if there are none.
 
-    most is how many of them a terminal shows; None: all. worth_showing is true of rows that a person looks for: where
-    there are some, a terminal shows these only.
+    most is the number of rows on a terminal; None: all. worth_showing is true for rows that a person looks for: if
+    there are some, a terminal shows only these.
     """
 
     rows: str
@@ -162,7 +160,7 @@ class Table(Struct, frozen=True):
     worth_showing: Callable[[Tree], bool] | None = None
 
     def shows(self, row: Tree) -> bool:
-        """Whether a terminal shows this row, where not all are alike in that."""
+        """True if a terminal shows this row, if not all are alike in that."""
         return self.worth_showing is None or self.worth_showing(row)
 
 
@@ -201,10 +199,10 @@ Block = Table | Fields | Findings
 class Document(Struct, frozen=True):
     """A command's answer.
 
-    kind names the shape of data and version its revision; as_of is when the facts were read (RFC 3339, UTC), None where
-    nothing was read; cluster_id is the Kafka cluster's; prose are the sentences that lead the answer for people, notes
-    those that end it; blocks come in reading order, and the first is the one that `plain` prints. concludes: prose is a
-    verdict, which a terminal shows last, where the eye is when a long answer has gone by.
+    kind names the shape of data and version its revision. as_of is when the facts were read (RFC 3339, UTC), None if
+    nothing was read. cluster_id is the Kafka cluster's. prose are the sentences that begin the answer for people, notes
+    those that end it. blocks are in reading order, and `plain` prints the first. concludes: prose is a verdict, which a
+    terminal shows last, where the eye is after a long answer.
     """
 
     kind: str
@@ -230,17 +228,17 @@ class Document(Struct, frozen=True):
                 raise TypeError(f"{self.kind}: no block shows the rows that are streamed at {name!r}")
 
     def with_unread(self, coverage: Coverage, *, complete: bool = True) -> "Document":
-        """The same, naming what was asked for and not read: all of it in the data, what the answer lacks in the notes.
+        """The same with the unread facts: all of them in the data, the needed ones in the notes.
 
-        complete is whether the answer lacks nothing that it needs.
+        complete: no needed fact is missing.
         """
         unread = [{"what": each.what, "reason": each.reason} for each in coverage.unread]
         data = {**self.data, "complete": complete, "unread": unread}
         return self._with(data, (*self.notes, *lacking(coverage, complete=complete)))
 
     def arranged(self, sort: str | None, limit: int | None) -> "Document":
-        """The same with the rows of one table in the order of column `sort` (`-` before it: backwards), and only the
-        first `limit` of them: of the first table that has the column. UsageError where none has it."""
+        """The same with the rows of one table sorted by column `sort` (`-` before it: descending), and only the
+        first `limit` of them. It is the first table that has the column. UsageError if none has it."""
         tables = [block for block in self.blocks if isinstance(block, Table)]
         header = (sort or "").removeprefix("-").upper().replace("_", "-")
         found = [(table, each.path) for table in tables for each in table.columns if each.header == header]
@@ -303,7 +301,7 @@ def lacking(coverage: Coverage, *, complete: bool) -> Iterator[str]:
 
 
 def error_envelope(type_name: str, message: str, hint: str | None, exit_code: int) -> dict[str, Tree]:
-    """What the machine formats write when there is no answer."""
+    """The document of the machine formats if there is no answer."""
     error: dict[str, Tree] = {"type": type_name, "message": message, "hint": hint, "exit_code": exit_code}
     return {"kind": "error", "version": 1, "error": error}
 
@@ -336,11 +334,10 @@ class RowStream(list[Any]):
 
 
 def tree(value: object) -> Tree:
-    """`value` in JSON's own types: tuples and sets become lists, enums their values, Structs and named
-    tuples objects.
+    """`value` in JSON's own types: tuples and sets become lists, enums their values, Structs and named tuples objects.
 
-    Skipped becomes {"skipped": reason}, so that unknown stays different from null. Raises TypeError on anything that
-    has no one obvious form (bytes, times), because only the view knows what it means.
+    Skipped becomes {"skipped": reason}, so that unknown stays different from null. Raises TypeError for a value without
+    one obvious form (bytes, times), because only the view knows its meaning.
     """
     match value:
         case None | str() | int() | float() if not isinstance(value, Enum):

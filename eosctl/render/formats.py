@@ -259,7 +259,7 @@ def table(document: Document, page: Page) -> str:
 
 
 def _is_said(block: Table | Fields | Findings, document: Document) -> bool:
-    """Whether it is the answer's one table, without rows, so that the summary has said all."""
+    """True if it is the answer's one table and empty, so that the summary has said all."""
     if not isinstance(block, Table) or block.title or len(document.blocks) != 1:
         return False
     return bool(document.prose) and not look_up(document.data, block.rows)
@@ -326,7 +326,7 @@ def _with_long_names(lines: list[list[str]], width: int) -> frozenset[int]:
 
 
 def _is_taller(lines: list[list[str]], widths: Sequence[int], columns: tuple[Column, ...], page: Page) -> bool:
-    """Whether rows of these widths take more lines than each of their values on lines of its own."""
+    """True if rows of these widths take more lines than each of their values on its own line."""
     if page.width is None:
         return False
     room = _room(columns, page.width)
@@ -355,8 +355,8 @@ def _cells(row: Tree, columns: tuple[Column, ...], page: Page) -> list[str]:
 def _telling(
     columns: tuple[Column, ...], lines: list[list[str]], page: Page
 ) -> tuple[tuple[Column, ...], list[list[str]], str]:
-    """On a terminal: the first column and those that are not empty; where these are too wide, and all rows have one
-    value in a column, it goes too, and is said in one line for all."""
+    """On a terminal: the first column and the non-empty ones; if these are too wide, a column with one value in all
+    rows is removed, too, and stated in one line for all."""
     if page.width is None:
         return columns, lines, ""
     values = [{line[number] for line in lines} for number in range(len(columns))]
@@ -414,7 +414,7 @@ def _texts(value: Tree) -> list[str]:
 
 
 COMMAND: Final = ("eosctl ", "curl ", "kafka-")
-"""What begins so stays on one line, to be copied."""
+"""A line with this beginning is never wrapped, so that it can be copied."""
 
 
 def _pairs(values: list[str], columns: tuple[Column, ...], page: Page) -> Iterator[str]:
@@ -492,7 +492,7 @@ def json_pieces(envelope: Tree) -> Iterator[str]:
 
 
 def _indented(value: Tree, newline: str) -> Iterator[str]:
-    """What json.dumps(indent=2) gives; its rows are written by the compiled encoder where they are many."""
+    """The text of json.dumps(indent=2); the compiled encoder writes its rows if they are many."""
     inner = newline + INDENT
     match value:
         case {} if value:

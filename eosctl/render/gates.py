@@ -55,7 +55,7 @@ def _body(element: str, texts: Sequence[str]) -> Iterator[str]:
 
 
 def _lines(question: Question) -> Iterator[str]:
-    """What fails first, then the other findings, then why there may be more."""
+    """The failing findings first, then the others, then why there may be more."""
     for each in sorted(question.reported, key=lambda each: not each.fails):
         yield _line(each)
     yield from (f"cannot tell: {each}" for each in (*question.unknown, *question.untold))

@@ -12,16 +12,16 @@ DRAWN_EVERY_S: Final = 0.5
 
 
 class LiveScreen:
-    """The screen of one terminal; what is said meanwhile is its last line.
+    """The screen of one terminal; narration is its last line.
 
-    Raises UsageError where standard output is no terminal.
+    Raises UsageError if standard output is no terminal.
     """
 
     def __init__(self, console: Console, now: Callable[[], int]) -> None:
         self._terminal, self._now, self._said = console.whole_terminal("--live"), now, ""
 
     def narrate(self, text: str, *, verbosity: int = 0) -> None:
-        """Shown until something else is said; what takes a -v is not."""
+        """Shown until the next narration; messages for -v are left out."""
         self._said = self._said if verbosity else text
 
     def warn(self, text: str) -> None:
@@ -54,7 +54,7 @@ class LiveScreen:
 
 
 def tallest(drawn: Callable[[int], str], lines: int) -> str:
-    """What is drawn with the most rows of each table that a screen of so many lines holds; with one row at least."""
+    """The frame with the most rows of each table that a screen of this many lines holds; at least one row."""
     text = drawn(1)
     for most in range(2, lines):
         more = drawn(most)

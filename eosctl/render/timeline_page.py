@@ -82,7 +82,7 @@ def _shown(events: Sequence[Event]) -> list[Event]:
 
 
 def lanes_of(event: Event) -> Iterator[Lane]:
-    """Where the event stands: a status is in its worker's lane, and in its task's or connector's."""
+    """The lanes of the event: a status is in its worker's lane, and in its task's or connector's."""
     actor, source = event.actor, event.source
     if actor.worker and source in {EventSource.STATUS, EventSource.GROUP}:
         yield 0, f"worker {actor.worker}"
@@ -131,7 +131,7 @@ def lanes_figure(events: Sequence[Event]) -> Figure:
 
 
 def _weight(events: Sequence[Event]) -> int:
-    """How much a lane is worth showing: a warning outweighs a hundred other events, an error a hundred of these."""
+    """The weight of a lane: a warning outweighs a hundred other events, an error a hundred warnings."""
     weights = {Severity.ERROR: 10_000, Severity.WARNING: 100, Severity.INFO: 1}
     return sum(weights[each.severity] for each in events)
 
@@ -143,7 +143,7 @@ def _row(lane: Lane, events: Sequence[Event]) -> tuple[object, ...]:
 
 
 def _width(events: Sequence[Event], lanes: int) -> int:
-    """How many ms become one mark, to bound the number of marks; 1 draws each."""
+    """The ms in one mark, to bound the number of marks; 1 draws each."""
     if len(events) <= MOST_POINTS:
         return 1
     times = [each.at for each in events]

@@ -33,7 +33,7 @@ def _chosen() -> str:
 
 
 def _placed(rows: Iterable[PanelRow]) -> Iterator[Mapping[str, Any]]:
-    """Row after row; the panels of one stand beside one another where they fit."""
+    """Row after row; the panels of one row are side by side if they fit."""
     number, top = 0, 0
     for row in rows:
         number += 1
@@ -97,7 +97,7 @@ def _target(panel: Panel, metric: Metric, letter: str) -> Mapping[str, Any]:
 
 
 def panel_query(panel: Panel, metric: Metric) -> str:
-    """What the panel asks of one of its metrics, in PromQL, for the clusters that are chosen."""
+    """The panel's query of one of its metrics, in PromQL, for the chosen clusters."""
     selector = ", ".join((*(f'{name}="{value}"' for name, value in panel.labels), _chosen()))
     return panel.expression.replace("{}", f"{metric.name}{{{selector}}}")
 

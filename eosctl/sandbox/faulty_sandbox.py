@@ -117,7 +117,7 @@ class ProxiedSandbox(FaultySandbox):
         return sum(each.cut() for each in self.proxies.values())
 
     def set_hold(self, hold: Hold | None) -> None:
-        """Holds the commit that `hold` describes, at whichever broker coordinates it; None: none any more."""
+        """Holds the commit that `hold` describes, at any coordinator; None: holds no more."""
         for each in self.proxies.values():
             each.hold = hold
 

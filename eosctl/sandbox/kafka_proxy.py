@@ -20,7 +20,7 @@ FIRST_FLEXIBLE_END_TXN: Final = 3
 
 
 class Moment(StrEnum):
-    """When a commit is held: before the coordinator gets it, or after the coordinator has answered it."""
+    """When a commit is held: before the coordinator gets it, or after the coordinator's answer."""
 
     BEFORE_COMMIT = "before"
     AFTER_COMMIT = "after"
@@ -39,7 +39,7 @@ class Hold:
         self.transactional_id: str | None = None
 
     def take(self, frame: bytes) -> bool:
-        """Whether this request is the commit to hold; only one is."""
+        """True if this request is the commit to hold; only one is."""
         found = committed_id(frame)
         if found is None or not found.startswith(self._prefix):
             return False
@@ -56,7 +56,7 @@ class Hold:
         return self._passes
 
     def wait(self, timeout_s: float) -> str | None:
-        """The transactional ID whose commit is held; None where none came in that time."""
+        """The transactional ID of the held commit; None if none came in that time."""
         return self.transactional_id if self._caught.wait(timeout_s) else None
 
     def end(self, *, passes: bool) -> None:
@@ -165,7 +165,7 @@ class Connection(ABC):
 
     @abstractmethod
     def pass_requests(self) -> None:
-        """Asks the broker what the client requests."""
+        """Forwards the client's requests to the broker."""
 
     @abstractmethod
     def pass_answers(self) -> None:

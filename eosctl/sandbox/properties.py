@@ -124,8 +124,8 @@ def broker_properties(
         "broker.session.timeout.ms": "5000",
         "broker.heartbeat.interval.ms": "500",
         "log.cleaner.dedupe.buffer.size": "16777216",
-        # Every broker creates all of them at the first transaction and the first group: with Kafka's 50 that takes
-        # longer than the start of a broker.
+        # Every broker creates all of them at the first transaction and the first group: Kafka's 50 take longer than the
+        # start of a broker.
         "offsets.topic.num.partitions": "6",
         "transaction.state.log.num.partitions": "6",
         # Without it an idle controller writes a record to the disk of every voter each half second.

@@ -40,7 +40,7 @@ class Installation:
 
 
 def find_postgresql() -> Installation:
-    """The newest PostgreSQL of this machine, otherwise that of the wheel; ConfigError where there is none."""
+    """The newest PostgreSQL of this machine, otherwise the wheel's; ConfigError if there is none."""
     on_path = shutil.which("initdb")
     of_debian = sorted(DEBIAN.glob("*/bin/initdb"), key=_major)
     if on_path is not None:
@@ -69,9 +69,9 @@ def wheel_postgresql() -> Installation:
 
 
 class PostgreSQL:
-    """One server on a port of 127.0.0.1, its data in a temporary directory of its own, which `close` removes.
+    """One server on a port of 127.0.0.1, with its data in a temporary directory, which `close` removes.
 
-    PostgreSQL refuses to run as root. Run by root it runs as `nobody`, who is let into that directory only.
+    PostgreSQL refuses to run as root. Run by root it runs as `nobody`, with access to that directory only.
     """
 
     def __init__(self, installation: Installation, port: int, spawner: Spawner) -> None:
@@ -202,7 +202,7 @@ def say_nothing(_: str) -> None:
 class Sandbox:
     """Brokers 1 to n of one Kafka version and workers 1 to m of one version; a context manager, or `start` and `stop`.
 
-    `narrate` gets what is being waited for. Every process ends with `stop`, and dies with this one.
+    `narrate` gets the names of awaited events. Every process ends with `stop`, and dies with this one.
     """
 
     def __init__(self, spec: SandboxSpec | None = None, narrate: Narrate = say_nothing) -> None:

@@ -130,7 +130,7 @@ class PortLeases:
         self._held: dict[int, IO[str]] = {}
 
     def take(self, wanted: int | None = None) -> int:
-        """The port `wanted`, or a free one; ConfigError when `wanted` is in use or none is free."""
+        """The port `wanted`, or a free one; ConfigError if `wanted` is in use or none is free."""
         if wanted is not None:
             if not self._lease(wanted):
                 raise ConfigError(f"port {wanted} is in use", hint="name another port, or none to get a free one")
@@ -299,14 +299,14 @@ def accepts_connections(port: int) -> bool:
 
 
 def worker_has_joined(rest_port: int) -> bool:
-    """Whether the worker's herder answers: it has joined its group, read the config topic, and may write there.
+    """True if the worker's herder answers: it has joined its group, read the config topic, and may write there.
 
     1. `GET /connectors` would be no proof: any thread answers it, before the config topic was read.
     2. `GET /connectors/<name>` is answered by the herder's own thread, which first reads the config topic to its end,
        finishes the rebalance, and as leader initializes its transactional ID (DistributedHerder.tick). Until then the
        request waits. No connector has that name, so the answer is 404.
     3. A server without its resources says 404 too, but not in Connect's own words.
-    4. A worker that asks for a password (401) is asked no more: what its herder does is not known.
+    4. A worker that requires a password (401) gets no further request: its herder's state is unknown.
     """
     try:
         urllib.request.urlopen(f"http://{HOST}:{rest_port}/connectors/{NO_CONNECTOR}", timeout=TIMEOUT_S).close()
@@ -334,7 +334,7 @@ WORKER_MAIN: Final = "org.apache.kafka.connect.cli.ConnectDistributed"
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """What brokers or workers run from: their jars, and the JVM options that make or use their class archive."""
+    """The installation of brokers or workers: their jars, and the JVM options that make or use their class archive."""
 
     jars: KafkaJars
     archive_options: Sequence[str] = ()
@@ -342,9 +342,9 @@ class Runtime:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """One sandbox on disk: its spec, directory, identity, the `java` that runs it, and what its processes run from.
+    """One sandbox on disk: its spec, directory, identity, its `java`, and the installation of its processes.
 
-    Workers may have another version than the brokers. `workers` is None as long as no worker was asked for.
+    Workers may have another version than the brokers. `workers` is None until a worker is requested.
     """
 
     spec: SandboxSpec
@@ -442,19 +442,18 @@ class Site:
         return worker_has_joined(self.identity.workers[number - 1])
 
 
-# Class archives: parsed and verified classes in a file, for later JVMs.
-#
-# They halve the start of a broker and of a worker (JEP 350). One archive holds the classes of one main class for one
-# Java and one set of jars; a JVM that finds its archive unfit goes on without it.
+# Class archives: parsed and verified classes in a file, for later JVMs.  They halve the start of a broker and of a
+# worker (JEP 350). One archive holds the classes of one main class for one Java and one set of jars; a JVM ignores an
+# unfit archive.
 
 
 TRAINING_DEADLINE_S = 120.0
 
 
 def class_archives(java: Path, jars: KafkaJars, narrate: Callable[[str], None]) -> Mapping[str, Sequence[str]]:
-    """Per main class the JVM options that use its archive; made now, by one start of each, where it is not yet there.
+    """By main class the JVM options that use its archive; a missing archive is made now, by one start of each.
 
-    A Java that cannot make archives gives no options, and is not asked again.
+    A Java that cannot make archives yields no options, and is not tried again.
     """
     home = jars.directory / f"archives-{_fingerprint(java)}"
     with exclusive(jars.directory.with_name(f"{jars.directory.name}.archives.lock")):

@@ -1,7 +1,7 @@
-"""The process that keeps a sandbox up after the command that asked for it has ended: the parent of its JVMs.
+"""The process that keeps a sandbox running after the command that started it: the parent of its JVMs.
 
 `python -m eosctl.sandbox.supervisor DIRECTORY` reads `spec.json` there, starts the sandbox and writes `state.json` when
-it is ready, or `failure.json` when it is not. SIGTERM ends it in order. Killed, it takes its JVMs with it.
+it is ready, or `failure.json` if it fails. SIGTERM stops it in order. Killed, it takes its JVMs with it.
 """
 
 import fcntl
@@ -108,7 +108,7 @@ def write_state(directory: Path, state: SandboxState) -> None:
 
 
 def read_state(directory: Path) -> SandboxState | None:
-    """The state in `directory`, None where there is none; ConfigError when the file is damaged."""
+    """The state in `directory`, or None; ConfigError if the file is damaged."""
     file = directory / "state.json"
     try:
         fields = json.loads(file.read_text())
@@ -171,10 +171,10 @@ SUPERVISOR_LOG: Final = "supervisor.log"
 
 
 def bring_up(directory: Path, spec: SandboxSpec, narrate: Callable[[str], None]) -> tuple[SandboxState, bool]:
-    """The state of the sandbox in `directory`, and whether it was up already; returns when it is ready.
+    """The state of the sandbox in `directory`, and whether it was running already; returns when it is ready.
 
-    Where none is up, a supervisor is started that stays. What it says while it starts goes to `narrate`. Raises what
-    its start raised: ConfigError, TimedOut. An interruption takes the unready sandbox down again.
+    If none is running, a supervisor is started that stays. Its narration goes to `narrate`. Raises the errors of its
+    start: ConfigError, TimedOut. An interruption stops the unready sandbox again.
     """
     with exclusive(directory / "up.lock"):
         if SupervisorLock(directory).holder() is not None:
@@ -247,9 +247,9 @@ def _failure(directory: Path) -> EosctlError:
 
 
 def take_down(directory: Path) -> bool:
-    """Ends the sandbox in `directory` in order and returns when it is gone; False when none was up.
+    """Stops the sandbox in `directory` in order and returns when it is gone; False if none was running.
 
-    A supervisor that does not end in time is killed, and its JVMs with it.
+    A supervisor that does not stop in time is killed, and its JVMs with it.
     """
     lock = SupervisorLock(directory)
     supervisor = lock.holder()
@@ -290,8 +290,8 @@ def keep(
 ) -> None:
     """Runs the sandbox in this process until SIGTERM or SIGINT; `ready` is called with its state.
 
-    A signal that comes before `ready` is called is a KeyboardInterrupt; one that comes later ends the sandbox in order.
-    Raises ConfigError when a supervisor is there already, and what the start of a sandbox raises.
+    A signal before `ready` is a KeyboardInterrupt; a later one stops the sandbox in order. Raises ConfigError if there
+    is a supervisor already, and the errors of a sandbox's start.
     """
     lock = SupervisorLock(directory)
     if not lock.hold():

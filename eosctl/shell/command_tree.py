@@ -1,6 +1,6 @@
-"""The tree of commands as data: what `eosctl --help-json` answers and the reference is generated from.
+"""The tree of commands as data: the answer of `eosctl --help-json` and the source of the reference.
 
-Walked by what the objects can do and not by their types: Typer carries a Click of its own.
+Objects are recognized by their attributes rather than their types: Typer carries its own Click.
 """
 
 import re
@@ -23,8 +23,8 @@ SHARED_NAMES = frozenset(parameter.name for parameter in SHARED_OPTIONS)
 class Parameter(Struct, frozen=True):
     """An option (names as typed, value None for a flag) or an argument (names empty).
 
-    choices are the values that it takes, where they are listed; default is what counts where nothing gives one, None
-    where there is no such value; repeated: it may be given several times.
+    choices are its listed values. default is the value if none is given, or None. repeated: it may be given several
+    times.
     """
 
     name: str

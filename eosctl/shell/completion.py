@@ -1,4 +1,4 @@
-"""What a TAB offers: commands, options and choices from the tree; names from where they are."""
+"""The offers of a TAB: commands, options and choices from the tree; names from their sources."""
 
 from collections.abc import Callable
 from io import StringIO
@@ -23,7 +23,10 @@ TRANSACTIONAL_IDS: Final = frozenset({"transactional_id", "transactional_ids"})
 
 
 def complete(root: Any, line: str) -> list[str]:  # noqa: ANN401  # Typer's command classes are its own
-    """What can follow `line`, one offer a line: the word, and after a tab what it is. Empty: file names, or nothing."""
+    """The possible continuations of `line`, one on each line: the word, and after a tab its meaning.
+
+    Empty: file names, or nothing.
+    """
     from typer._click.shell_completion import _resolve_context, _resolve_incomplete, split_arg_string
 
     words = [_expanded(word) for word in split_arg_string(line)[1:]]
@@ -41,7 +44,7 @@ def complete(root: Any, line: str) -> list[str]:  # noqa: ANN401  # Typer's comm
 
 
 def _is_seen(name: str) -> bool:
-    """Whether each character of the name is seen: a name that looks like another is not offered."""
+    """True if each character of the name is visible: a name that looks like another is not offered."""
     return name.isprintable() and UNSEEN.search(name) is None
 
 
@@ -56,7 +59,7 @@ def _names_of(
     context: "typer.Context",
     incomplete: str,
 ) -> Callable[[], tuple[str, ...]] | None:
-    """How to read the names that can stand for the parameter; None where it is none of those that are read."""
+    """How to read the names for the parameter; None if its names are not read."""
     kind = _kind_of(parameter, words, context)
     if kind is None:
         return None
@@ -102,9 +105,8 @@ def _options(context: "typer.Context") -> GlobalOptions:
     return global_options(ConsoleHolder(silent), {**with_profile(context, values), **quiet, "timeout": budget_s()})
 
 
-# Completion scripts for bash, zsh and fish. All they do is pass the line to eosctl and show what it offers.
-#
-# Names come from a cluster, so none is ever evaluated: bash and zsh quote them, fish does so itself.
+# Completion scripts for bash, zsh and fish. They only pass the line to eosctl and show its offers.  Names come from a
+# cluster, so none is ever evaluated: bash and zsh quote them, fish does so itself.
 
 
 BASH: Final = """\

@@ -1,8 +1,8 @@
-"""How help looks: usage, what the command does, examples, its own options, then the shared ones by subject.
+"""The layout of help: usage, purpose, examples, the command's options, then the shared ones by subject.
 
-Plain text with bold headings: Rich's panels would double the time that `eosctl --help` takes. The docstring of a
-command is its help. Paragraphs are wrapped; a line that ends with a colon and the indented lines under it
-(`Examples:`, `Columns:`) are shown as they are; only a line with two columns goes on under the second.
+Plain text with bold headings: Rich's panels would double the time of `eosctl --help`. The docstring of a command is its
+help. Paragraphs are wrapped. A line that ends with a colon and the indented lines under it (`Examples:`, `Columns:`)
+are shown unchanged; only a line with two columns is wrapped under the second.
 """
 
 import os
@@ -93,7 +93,7 @@ def _number(value: object, kind: type[int] | type[float], info: Any) -> object: 
 
 
 def _is_plain_file(value: str | Path, info: Any) -> bool:  # noqa: ANN401  # Typer's own
-    """Whether Typer would take it as it is: a file that can be read or is not there, and nothing more is asked."""
+    """True if Typer would accept it unchanged: a file that is readable or absent, without further conditions."""
     if info.exists or info.resolve_path or info.writable or info.path_type is not None or not info.file_okay:
         return False
     return not os.path.lexists(value) or (Path(value).is_file() and os.access(value, os.R_OK))
@@ -112,7 +112,7 @@ def paragraphs(help_text: str) -> Iterator[str]:
 
 
 def is_block(paragraph: str) -> bool:
-    """Whether the paragraph is a titled block such as `Examples:`, to be shown as it is."""
+    """True if the paragraph is a titled block such as `Examples:`, to be shown unchanged."""
     title, *lines = paragraph.splitlines()
     return title.endswith(":") and bool(lines) and all(line.startswith(" ") for line in lines)
 
@@ -134,7 +134,7 @@ def in_words(text: str) -> str:
 
 
 def help_record(parameter: "Parameter", ctx: "Context") -> tuple[str, str] | None:
-    """How the parameter is typed, and its help with default and bounds; None for a hidden one."""
+    """The parameter as typed, and its help with default and bounds; None for a hidden one."""
     record = parameter.get_help_record(ctx)
     if record is None:
         return None
@@ -216,7 +216,7 @@ class EosctlCommand(_Help, TyperCommand):
     """A command that also takes its shared options before its name: `eosctl -o json fence`."""
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
-        """Put what stood before the name in front, so that what stands after it wins or is added."""
+        """Moves the words before the name to the front, so that later ones win or are added."""
         leading = ctx.meta.pop(LEADING, [])
         return super().parse_args(ctx, [*leading, *args])
 
@@ -235,7 +235,7 @@ class EosctlGroup(_Help, TyperGroup):
         if self.invoke_without_command:
             given = [*ctx.meta.pop(LEADING, []), *args]
             rest = super().parse_args(ctx, list(given))
-            if ctx._protected_args:  # a subcommand follows: what stood before its name is for it
+            if ctx._protected_args:  # a subcommand follows: the words before its name belong to it
                 ctx.meta[LEADING] = given[: len(given) - len(rest) - 1]
             return rest
         count = leading_shared(args)

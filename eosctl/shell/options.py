@@ -39,10 +39,8 @@ if TYPE_CHECKING:
     from eosctl.render.document import Document, Fields, Table
 
 
-# Where the value of an option comes from, first wins: flag, -X, EOSCTL_ variable, profile, worker file, default.
-#
-# Of several worker files the first counts: all workers of a Connect cluster have to name the same group and topics
-# (EOS017).
+# The origins of an option's value, first wins: flag, -X, EOSCTL_ variable, profile, worker file, default.  Of several
+# worker files the first counts: all workers of a Connect cluster must name the same group and topics (EOS017).
 
 
 WORKER_CONFIG: Final = "worker_config"
@@ -70,10 +68,10 @@ FLAGS: Final[Mapping[str, str]] = {
 
 
 def with_profile(ctx: "typer.Context", values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of the shared options with the profile's where neither command line nor environment gives one.
+    """The values of the shared options, with the profile's for those that command line and environment omit.
 
-    `profile` becomes the Profile, `sources` says where each value came from, `unused` what of a project's file is
-    not used, and `triage` how findings are treated.
+    `profile` becomes the Profile. `sources` has the origin of each value, `unused` the ignored parts of a project's
+    file, and `triage` how findings are treated.
     """
     from eosctl.operations.profiles import chosen_profile, triage_under
 
@@ -186,13 +184,13 @@ Command = Callable[P, int | None]
 
 
 class GlobalOptions(SessionOptions, frozen=True):
-    """What the user said with the shared options, and the console where the command answers."""
+    """The user's shared options, and the console where the command answers."""
 
     console: Console
 
 
 class ConsoleHolder:
-    """Where the one console of a run is kept, so that the error boundary can end what the command began."""
+    """Holds the one console of a run, so that the error boundary can end a started answer."""
 
     def __init__(self, terminal: Terminal) -> None:
         self.terminal = terminal
@@ -227,7 +225,7 @@ def gating(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Comm
 
 
 def writing(command: Callable[Concatenate[GlobalOptions, P], int | None]) -> Command[...]:
-    """A command that changes the cluster: it shows what it will do, and asks."""
+    """A command that changes the cluster: it shows its plan, and asks."""
     return _sharing(command, (*SAFETY_OPTIONS, *CONNECTION_OPTIONS, *OUTPUT_OPTIONS))
 
 
@@ -246,7 +244,7 @@ def _sharing(command: Callable[..., int | None], shared: tuple[inspect.Parameter
         if ctx.invoked_subcommand is not None:  # a group that is a command too: the subcommand has the word
             return None
         mine = {name: values.pop(name) for name in own_names}
-        # First of all: whatever fails from here on is reported as it was asked for, in the files for pipelines too.
+        # Before anything else: every later failure is reported in the requested form, also in the files for pipelines.
         ctx.obj.console_for(output_options(values, ctx.command_path.partition(" ")[2]))
         if "profile" in values:
             values = with_worker_files(ctx, with_profile(ctx, values), mine)
@@ -316,7 +314,7 @@ A = TypeVar("A", bound=Result)
 
 
 def answer(options: "GlobalOptions", result: A, view: "Callable[[A], Document | str]") -> int:
-    """Shows the result, with what was not read for it, and returns its exit code; raises the error it ended with."""
+    """Shows the result with its unread facts, and returns its exit code; raises the error it ended with."""
     from eosctl.render.document import Document, lacking
 
     result = result.under(options.triage)
@@ -343,9 +341,9 @@ C = TypeVar("C", bound=Callable[..., object])
 
 
 def showing(*blocks: "Table | Fields", **under: "Sequence[Table | Fields]") -> Callable[[C], C]:
-    """What ends a command's help with `Columns:`: the columns of these blocks, and of those that an option shows.
+    """Ends a command's help with `Columns:`: the columns of these blocks, and of those that an option shows.
 
-    A header that two of them have is one line, which says both if they mean different things.
+    A header of two blocks is one line, with both meanings if they differ.
     """
     meanings: dict[str, dict[str, str]] = {}
     for option, shown in ("", blocks), *((f"(--{name.replace('_', '-')}) ", each) for name, each in under.items()):
@@ -366,5 +364,5 @@ def showing(*blocks: "Table | Fields", **under: "Sequence[Table | Fields]") -> C
 
 
 def previewing(options: "GlobalOptions", view: "Callable[[A], Document]") -> Callable[[A], None]:
-    """What shows on the terminal what the question that follows is about."""
+    """Shows on the terminal the subject of the question that follows."""
     return lambda proposal: options.console.preview(view(proposal))

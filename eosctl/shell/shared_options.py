@@ -1,7 +1,7 @@
-"""What the shared options are called, what they take, and how they are found before the command's name.
+"""The names of the shared options, their values, and how they are found before the command's name.
 
-Each can also be set in the environment, as EOSCTL_ and its name: EOSCTL_OUTPUT=json. Those that may be repeated take
-their values separated by spaces there.
+Each can also be set in the environment, as EOSCTL_ and its name: EOSCTL_OUTPUT=json. Repeatable ones take values
+separated by spaces there.
 """
 
 import inspect

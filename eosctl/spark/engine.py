@@ -202,7 +202,7 @@ def _reduce_here(reduction: Reduction, rows: Iterable[StateRow]) -> list[Reduced
 
 
 def _encode_reduced(reduction: Reduction, reduced: Reduced) -> pa.Table:
-    """The conclusions as a row that says so, and the carried rows behind it."""
+    """The conclusions as a row marked so, followed by the carried rows."""
     result = StateRow(reduction.kind, reduced.bucket, "", 0, 0, True, reduced.result)
     return encode_flagged(RESULT, [(True, result), *((False, row) for row in reduced.carried)])
 

@@ -30,7 +30,7 @@ BOOTSTRAP: Final = "bootstrap.servers"
 
 
 class ExecutorAccess(Struct, frozen=True):
-    """Where an executor finds its client properties; both None: it needs none but the bootstrap servers.
+    """The place of an executor's client properties; both None: it needs only the bootstrap servers.
 
     cluster_id is the cluster that the driver has read, None: any.
     """
@@ -75,9 +75,9 @@ def executor_access(
 ) -> Iterator[ExecutorAccess]:
     """Access of the executors of `master` to the driver's client properties.
 
-    given is a file or `env:NAME`, in the words of rules 1 and 2. Without it, executors on this machine (`local`,
-    `local-cluster`) read a file in memory that only this user may read and that ends with this process; others are
-    given nothing but the bootstrap servers, which is refused with UsageError where that is not all there is.
+    given is a file or `env:NAME`, as in rules 1 and 2. Without it, executors on this machine (`local`, `local-cluster`)
+    read a file in memory that only this user may read and that ends with this process. Others get only the bootstrap
+    servers; UsageError if they need more.
     """
     servers, cluster_id = ",".join(properties.bootstrap_servers), properties.cluster_id
     if given is not None:

@@ -1,4 +1,4 @@
-"""A Spark session for an audit: quiet, and with settings that have to be there before its JVM starts.
+"""A Spark session for an audit: quiet, and with the settings that must exist before its JVM starts.
 
 1. In a process that spark-submit started, or where a session is active, Spark is taken as it is set up, and only
    settings of SQL are made. A session that was active stays so.
@@ -33,7 +33,7 @@ from eosctl.model.audit import BUCKETS
 
 MAGIC_BYTES: Final = 4
 SILENT: Final = "-Xlog:disable -Xlog:all=error:stderr"
-"""What does not fit is no news for the user; a JVM would say it on standard output."""
+"""Options that do not fit are no news for the user; a JVM would report them on standard output."""
 
 
 def archive_options(directory: Path | None, java_home: Path, jars: Path) -> str:
@@ -77,8 +77,10 @@ SQL: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""Rows are states, up to some MB each, so few of them make a batch, and too few to compile code for them; AQE merges
-small shuffle partitions."""
+"""Rows are states, up to some MB each: few of them make a batch, and they are too few to compile code for.
+
+AQE merges small shuffle partitions.
+"""
 
 SHORT_LIVED: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
 """The JVM plans and shuffles, Python does the work: compiling Java thoroughly costs more than it saves."""
@@ -90,7 +92,7 @@ LOCAL: Final = {
     "spark.driver.host": "127.0.0.1",
     "spark.python.daemon.module": "eosctl.spark.worker_daemon",
 }
-"""What holds where executors are on this machine, too."""
+"""Settings if executors are on this machine, too."""
 
 
 def session_settings(master: str, log4j2: Path, memory: str, java_options: str) -> dict[str, str]:
@@ -125,10 +127,10 @@ def spark_session(
 ) -> Iterator[SparkSession]:
     """A session by the rules above; master None is `local[*]`. `settings` are further ones of Spark.
 
-    find_java gives the `java` to start Spark with, where JAVA_HOME names none; archives is the directory in which the
-    classes of a Spark on this machine are kept (class_archive).
+    find_java returns the `java` for Spark if JAVA_HOME names none. archives is the directory for the class archives of
+    a Spark on this machine (class_archive).
 
-    Raises ConfigError where there is no Java, Unreachable where the session does not start.
+    Raises ConfigError without a Java, Unreachable if the session does not start.
     """
     active = SparkSession.getActiveSession()
     if active is not None or "PYSPARK_GATEWAY_PORT" in os.environ:

@@ -1,4 +1,4 @@
-"""A Spark engine from what the user said, and its end."""
+"""A Spark engine from the user's options, and its end."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -36,7 +36,7 @@ def spark_pieces(
     find_java: Callable[[], Path],
     archives: Path | None = None,
 ) -> "Iterator[SparkPieces]":
-    """The comparer of a mirror's pieces while the block runs; properties are those of its target and of its source."""
+    """The comparer of a mirror's pieces for the block; properties are those of its target and of its source."""
     with _started(request, properties, timeout_s, find_java, archives) as (_, pieces):
         yield pieces
 

@@ -39,7 +39,7 @@ def prefer_installed(path: list[str]) -> list[str]:
 
 
 def main() -> None:
-    """Become pyspark's daemon; its arguments are those of this module."""
+    """Become pyspark's daemon, with this module's arguments."""
     sys.path[:] = prefer_installed(sys.path)
     for name in NEEDED:
         import_module(name)

@@ -38,7 +38,7 @@ from eosctl.render.cells import as_text
 from eosctl.render.document import Column, Document, Findings, RowStream, Table, Tone, col, columns, row_of
 from eosctl.render.formats import yaml_text
 
-# What `acl-plan` answers.
+# The answer of `acl-plan`.
 
 
 STATUS_TONES: Final = {"present": Tone.GOOD, "missing": Tone.BAD, "extra": Tone.WARN, "unknown": Tone.FAINT}
@@ -58,7 +58,7 @@ class BindingFields(TypedDict):
 
 
 class BindingRow(BindingFields):
-    """An ACL: status is state, or the reason why it is unknown; extra ones are needed by nothing that is planned.
+    """An ACL: status is its state, or the reason why it is unknown; no planned need requires an extra one.
 
     phases are those in which it is needed, null without --explain.
     """
@@ -82,7 +82,7 @@ class BindingRow(BindingFields):
 
 
 class BindingCounts(Struct, frozen=True):
-    """How many bindings are of which status."""
+    """The number of bindings with each status."""
 
     present: int
     missing: int
@@ -113,11 +113,11 @@ class AclPlanData(ShownFindings, frozen=True):
 
 
 class EmitOptions(Struct, frozen=True):
-    """What a format needs beside the bindings.
+    """The inputs of a format besides the bindings.
 
-    bootstrap_servers and command_config (a path, or None) are for kafka-acls.sh; cluster names the cluster for Strimzi;
-    msk_cluster is the ARN of an MSK cluster; text_cells: CSV has no cell that a spreadsheet takes for a formula. about
-    is what a comment at the top says of the bindings, in a format that has comments.
+    bootstrap_servers and command_config (a path, or None) are for kafka-acls.sh. cluster names the cluster for Strimzi.
+    msk_cluster is the ARN of an MSK cluster. text_cells: CSV has no cell that a spreadsheet takes for a formula. about
+    is the comment at the top, in a format with comments.
     """
 
     bootstrap_servers: str = "localhost:9092"
@@ -136,8 +136,8 @@ def comment(about: str) -> str:
 def kafka_acls_lines(bindings: Iterable[AclBinding], around: EmitOptions) -> str:
     """One `kafka-acls.sh --add` line for each principal and resource, quoted for a POSIX shell.
 
-    Raises Unsupported for a name that begins or ends with a blank: AclCommand trims what it is given, and would say
-    that it added a binding when it added another one.
+    Raises Unsupported for a name that begins or ends with a blank: AclCommand trims it, adds another binding, and
+    reports success.
     """
     place = (around.bootstrap_servers, around.command_config)
     return "".join(f"{kafka_acls_command(*each, *place)}\n" for each in grouped(bindings))
@@ -238,7 +238,7 @@ _TERRAFORM_TYPE: Final = {ResourceType.TRANSACTIONAL_ID: "TransactionalID"}
 
 def _hcl(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    # `$${` is a literal `${`; what a sign before it would mean differs between readers, so it is written as a number.
+    # `$${` is a literal `${`; readers differ about a sign before it, so that is written as a number.
     templated = _TEMPLATE.sub(lambda found: _by_number(found[1]) + f"{found[2] * 2}{{", escaped)
     return '"' + UNSEEN.sub(lambda found: _by_number(found[0]), templated) + '"'
 
@@ -251,14 +251,14 @@ _TEMPLATE: Final = re.compile(r"([$%]*)([$%])\{")
 
 
 Format = Callable[[Sequence[AclBinding], EmitOptions], str]
-"""What turns bindings into the text that another tool takes."""
+"""Turns bindings into another tool's text."""
 
 
 # ACL bindings as YAML and JSON documents that other tools take, and the table of all formats.
 
 
 class AclFormat(StrEnum):
-    """What bindings can be emitted as."""
+    """The formats in which bindings can be emitted."""
 
     KAFKA_ACLS = "kafka-acls"
     SHELL = "shell"
@@ -450,7 +450,7 @@ def view_acl_plan(report: AclReport) -> Document:
 
 
 def planned_for(report: AclReport) -> str:
-    """Which phase the plan is for, and from where that is known."""
+    """The phase of the plan, and its origin."""
     several = len(set(report.group_ids)) > 1
     known = " and ".join(
         f"{each.phase} (from {each.known_by})" + (f" in group {each.group_id}" if several else "")
@@ -466,7 +466,7 @@ def _one(phases: Sequence[SourceSupport]) -> SourceSupport | None:
 def emit_acl_plan(
     report: AclReport, form: AclFormat, around: EmitOptions, narrate: Callable[[str], None], warn: Callable[[str], None]
 ) -> str:
-    """The bindings of the cluster at hand as text for another tool; warns of what the text cannot hold."""
+    """The bindings of the present cluster as text for another tool; warns of bindings that the text cannot hold."""
     here = _here(report)
     narrate(planned_for(report))
     elsewhere = len(report.plan.bindings) - len(here)

@@ -1,4 +1,4 @@
-"""What an audit concluded: the verdict on each connector first, then what speaks against it, then what was read."""
+"""The conclusions of an audit: the verdict on each connector first, then the findings, then the ranges."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -61,7 +61,7 @@ from eosctl.render.document import (
     row_of,
 )
 
-# What `audit`, `audit status` and `audit history` answer.
+# The answers of `audit`, `audit status` and `audit history`.
 
 
 NAMED: Final = 5
@@ -70,7 +70,7 @@ VERDICTS = {"held": Tone.GOOD, "altered": Tone.WARN, "broken": Tone.BAD, "cannot
 
 
 def _at_most(path: str) -> Callable[[Tree], str]:
-    """How a cell shows the upper end of a bucket: ≤511 is not known better, 0 and 1 are buckets of their own."""
+    """The upper end of a bucket in a cell: ≤511 is not known better, 0 and 1 have their own buckets."""
     return lambda row: at_most_words(look_up(row, path))
 
 
@@ -117,9 +117,9 @@ class AuditPlanData(Struct, frozen=True):
 class VerdictRow(Struct, frozen=True):
     """The verdict on a connector: evidence are IDs of findings, words are its reasons as one text.
 
-    repeated_by_change counts records that were written again because somebody changed source offsets,
-    left_out_by_change those that were never read; at_most is null where no upper bound is known. covers says what the
-    verdict is about, not_covered what it says nothing of.
+    repeated_by_change counts records that were written again because of altered source offsets, left_out_by_change
+    records that were never read; at_most is null without a known upper bound. covers and not_covered name the subjects
+    that the verdict includes and excludes.
     """
 
     name: Annotated[str, col("the connector's name", "CONNECTOR")]
@@ -136,7 +136,7 @@ class VerdictRow(Struct, frozen=True):
 
 
 class ReadRangeRow(Struct, frozen=True):
-    """What was read of a partition, offsets [start, end); gaps are offsets without a batch."""
+    """The ranges of a partition that were read, offsets [start, end); gaps are offsets without a batch."""
 
     topic: Annotated[str, "the topic"]
     partition: Annotated[int, "the partition"]
@@ -216,7 +216,8 @@ class GrowthRow(TypedDict):
 
 
 class WitnessRecordRow(Struct, frozen=True):
-    """Records [offset, last_offset] of a partition, and what they show; side is a mirror's source or target."""
+    """Records [offset, last_offset] of a partition, and their part in the finding; side is a mirror's source or
+    target."""
 
     role: str
     topic: str
@@ -233,10 +234,10 @@ class WitnessRecordRow(Struct, frozen=True):
 
 
 class WitnessRow(Struct, frozen=True):
-    """The fewest records that show a finding which breaks a verdict, in words to check, and commands that print them.
+    """The fewest records that prove a finding which breaks a verdict, in words to check, and commands that print them.
 
-    topic, partition, offset and time are those of the first record that is wrong; before is the last event of the
-    config topic that concerns the connector before it.
+    topic, partition, offset and time are those of the first wrong record; before is the last earlier event of the
+    config topic about the connector.
     """
 
     finding_id: Annotated[str, col("the finding that it shows", "FINDING")]
@@ -343,7 +344,7 @@ class LedgerHistoryData(Struct, frozen=True):
     runs: list[RunRow]
 
 
-# What an audit will read: topics with their roles, and the ranges of offsets.
+# The ranges that an audit will read: topics with their roles, and offsets.
 
 
 TOPICS: Final = Table(
@@ -476,7 +477,7 @@ def view_audit(report: AuditReport) -> Document:
 
 
 def coverage_notes(report: AuditReport) -> tuple[str, ...]:
-    """What the verdicts cover, and what they do not, with the connectors of which that is said."""
+    """The subjects that the verdicts include and exclude, with the connectors concerned."""
     said: dict[str, list[str]] = {}
     for each in report.connectors:
         for name, words in (("covered", each.covers), ("not covered", each.not_covered)):
@@ -546,7 +547,7 @@ def summary(report: AuditReport) -> str:
 
 
 def _read(report: AuditReport) -> str:
-    """How many records the answer rests on; of an audit that goes on, how many of them its earlier runs read."""
+    """The number of records behind the answer; for a continued audit, the part that earlier runs read."""
     records, partitions = sum(each.records for each in report.ranges), len(report.ranges)
     of = f"of {pluralize(partitions, 'partition')}"
     if report.newly_read is None:
@@ -556,7 +557,7 @@ def _read(report: AuditReport) -> str:
 
 
 def _changed(report: AuditReport) -> str:
-    """How many records are there once more, or not at all, because somebody changed source offsets."""
+    """The number of records that are repeated or missing because of altered source offsets."""
     words = [
         *count_words(total_records(each.repeated_by_change for each in report.connectors), "written again"),
         *count_words(total_records(each.left_out_by_change for each in report.connectors), "left out"),
@@ -565,7 +566,7 @@ def _changed(report: AuditReport) -> str:
 
 
 def _since(report: AuditReport) -> str:
-    """How many findings that count are new since the run before, where there was one."""
+    """The number of findings that count and are new since the previous run, if there was one."""
     if report.earlier is None:
         return ""
     counting = [each for each in report.findings if each.counts]
@@ -589,7 +590,7 @@ def _connector_row(connector: ConnectorVerdict) -> VerdictRow:
 
 
 def range_row(evidence: RangeEvidence) -> ReadRangeRow:
-    """One of `data.ranges[]`: what was read of one partition, times as RFC 3339 too."""
+    """One of `data.ranges[]`: the read part of one partition, with times as RFC 3339 too."""
     offsets: Counter[str] = Counter()
     for gap in evidence.gaps:
         offsets[gap.kind] += gap.end - gap.start
@@ -646,7 +647,7 @@ def time_of(timestamp: int | None) -> str | None:
     return None if timestamp is None or timestamp < 0 else rfc3339(timestamp)
 
 
-# What a ledger holds: jobs, where their cursors stand, what was never read, and the history of runs.
+# The contents of a ledger: jobs, their cursors, gaps, and the history of runs.
 
 
 JOBS = Table(

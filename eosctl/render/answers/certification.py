@@ -1,4 +1,4 @@
-"""What `certify` answers: the verdict on a connector, with its rounds and witnesses."""
+"""The answer of `certify`: the verdict on a connector, with its rounds and witnesses."""
 
 from typing import Annotated
 
@@ -64,9 +64,9 @@ class PlacedRow(Struct, frozen=True):
 class WitnessRow(Struct, frozen=True):
     """A source record that proves a failure.
 
-    lost: before and after are the neighbours in the source that arrived. doubled: the first record and the second.
-    reordered: the record that came too early, and the one that came too late. null: there is none. aborted: the record
-    of what is lost in an aborted transaction.
+    lost: before and after are the nearest source records that arrived. doubled: the first record and the second.
+    reordered: the record that came too early, and the one that came too late. null: there is none. aborted: the lost
+    source record's record in an aborted transaction.
     """
 
     harm: Annotated[Harm, "lost, doubled or reordered"]
@@ -81,7 +81,7 @@ class WitnessRow(Struct, frozen=True):
 
 
 class ClaimRow(Struct, frozen=True):
-    """What the connector claims for its config, asked by the worker's preflight checks."""
+    """The connector's claim for its config, by the worker's preflight checks."""
 
     connector_class: Annotated[str, col("connector.class", "CLASS")]
     plugin_version: Annotated[str, col("the plugin's own", "PLUGIN")]
@@ -93,7 +93,7 @@ class ClaimRow(Struct, frozen=True):
 
 
 class CertificateData(Struct, frozen=True):
-    """The verdict, what it rests on, and how to repeat it; witness is the first of witnesses."""
+    """The verdict, its basis, and how to repeat it; witness is the first of witnesses."""
 
     verdict: Verdict
     reasons: list[str]

@@ -62,7 +62,7 @@ def _none(_: Tree) -> str:
 
 
 def _brief_cause(row: Tree) -> str:
-    """The name of the exception alone: which tasks are FAILED stands beside it."""
+    """The name of the exception alone: the FAILED tasks are beside it."""
     _, colon, said = cell(look_up(row, "cause")).partition(": ")
     return said.partition(":")[0].rpartition(".")[2] if colon else "-"
 
@@ -80,7 +80,7 @@ class ConnectorTaskRow(Struct, frozen=True):
 
 
 class ExactlyOnceRow(Struct, frozen=True):
-    """Exactly-once as it is in effect: yes, no, partly or unknown, and why.
+    """The effective exactly-once support: yes, no, partly or unknown, and why.
 
     worker is enabled, not enabled or mixed; connector is exactly.once.support, requested by default.
     """
@@ -135,11 +135,11 @@ class ConnectorAclsRow(Struct, frozen=True):
 
 
 class ConnectorRow(Struct, frozen=True):
-    """One connector; state is the worst of its own and its tasks', null where the workers do not know it.
+    """One connector; state is the worst of its own and its tasks', null if the workers do not know it.
 
-    state_written is null where workers report state and tasks. Otherwise no worker answered, and state and tasks are
-    the status topic's, whose newest record of them was written then. output_topics are the partitions that a source
-    writes to, or that a sink's group reads.
+    state_written is null if workers report state and tasks. Otherwise no worker answered: state and tasks come from the
+    status topic, and state_written is the time of its newest record of them. output_topics are the partitions that a
+    source writes to, or that a sink's group reads.
     """
 
     name: str
@@ -182,8 +182,8 @@ class TaskCountRow(Struct, frozen=True):
 class ListedConnectorRow(Struct, frozen=True):
     """A connector of the list; state is the worst of its own and its tasks'.
 
-    state_written is null where workers report state and tasks. Otherwise no worker answered, and they are the status
-    topic's, whose newest record of them was written then.
+    state_written is null if workers report state and tasks. Otherwise no worker answered: they come from the status
+    topic, and state_written is the time of its newest record of them.
     """
 
     name: Annotated[str, col("the connector's name", "CONNECTOR")]
@@ -256,7 +256,7 @@ CONNECTORS = Table(
 
 
 def view_connector(described: DescribedConnector) -> Document:
-    """The state in a sentence, what to do, what was found, then the facts."""
+    """The state in a sentence, the next steps, the findings, then the facts."""
     row = _connector(described)
     data = ConnectorData(connector=row, cluster_findings=_counted(described), findings_left_out=_left_out(described))
     return Document(

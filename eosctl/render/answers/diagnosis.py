@@ -1,4 +1,4 @@
-"""What the rules found: for people and for scripts."""
+"""The findings of the rules: for people and for scripts."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -13,7 +13,7 @@ from eosctl.model.times import rfc3339
 from eosctl.render.answers.findings import ShownFindings, findings_of
 from eosctl.render.document import MOST, Document, Findings, Table, Tone, col, columns, row_of
 
-# What `doctor` answers.
+# The answer of `doctor`.
 
 
 class WorkerRow(Struct, frozen=True):
@@ -126,7 +126,7 @@ def _summary(diagnosis: Diagnosis) -> str:
     return rules + (f"; {unknown} rules cannot tell or not all" if unknown else "")
 
 
-# What `upgrade-check` answers.
+# The answer of `upgrade-check`.
 
 
 class WorkerPhaseRow(Struct, frozen=True):
@@ -181,7 +181,7 @@ STEPS = Table(
 
 
 def view_upgrade(check: UpgradeCheck) -> Document:
-    """Verdict, blockers first, then what is not known, and the next rolling step worker by worker."""
+    """Verdict, blockers first, then unknown facts, and the next rolling step worker by worker."""
     evidence = check.evidence
     data = UpgradeData(
         to=str(check.target),

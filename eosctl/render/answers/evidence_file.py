@@ -1,4 +1,4 @@
-"""What checking an evidence file showed: the file, its signer, and each range that was read again."""
+"""The result of checking an evidence file: the file, its signer, and each range that was read again."""
 
 from collections import Counter
 from typing import Annotated, Final

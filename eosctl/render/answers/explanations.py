@@ -10,7 +10,7 @@ from eosctl.model.report import Explained, FindingKind, KnownExplanations, Sever
 from eosctl.model.rules import Rule
 from eosctl.render.document import Column, Document, Fields, Steps, Table, col, columns, row_of
 
-# What `explain` answers.
+# The answer of `explain`.
 
 
 class ExplanationRow(Struct, frozen=True):
@@ -171,7 +171,7 @@ rolling step. A rule without the evidence it needs answers "cannot tell" with th
 real cluster, fixes it as printed, and looks again. A rule without such a test has the reason.
 """
 Entry = tuple[FindingKind, Rule | None, Sequence[str]]
-"""A kind, the rule that asks for it (None: there is none), and the commands that report it."""
+"""A kind, the rule that reports it (None: there is none), and the commands that report it."""
 
 
 def findings_page(

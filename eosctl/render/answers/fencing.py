@@ -1,4 +1,4 @@
-"""Fencing: the plan before it is confirmed, and what came of it."""
+"""Fencing: the plan before it is confirmed, and the results."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -21,7 +21,7 @@ from eosctl.model.transactions import TransactionDescription, TransactionState
 from eosctl.render.answers.findings import FindingRow, finding_rows
 from eosctl.render.document import Column, Document, Findings, Table, Tone, col, columns, row_of
 
-# What `fence` answers.
+# The answer of `fence`.
 
 OUTCOME_TONES = {"fenced": Tone.GOOD, "failed": Tone.BAD, "skipped": Tone.FAINT}
 STATE_TONES = {"Ongoing": Tone.WARN, "PrepareCommit": Tone.WARN, "PrepareAbort": Tone.WARN}
@@ -63,7 +63,7 @@ class SkippedIdRow(Struct, frozen=True):
 
 
 class ObjectionRow(Struct, frozen=True):
-    """What speaks against the plan, so that it is refused."""
+    """An objection to the plan, which is then refused."""
 
     message: str
     hint: str | None
@@ -80,7 +80,7 @@ class FencePlanData(Struct, frozen=True):
 
 
 class ProofRow(Struct, frozen=True):
-    """What was seen after an ID was fenced: proved or not proved."""
+    """The state of an ID after fencing: proved or not proved."""
 
     verdict: Annotated[str, col("the state afterwards", "PROOF", tones=PROOF_TONES)]
     open: bool
@@ -89,7 +89,7 @@ class ProofRow(Struct, frozen=True):
 
 
 class FenceResultRow(Struct, frozen=True, kw_only=True):
-    """What became of an ID."""
+    """The result for an ID."""
 
     transactional_id: Annotated[str, "the ID whose producer is fenced"]
     outcome: Annotated[FenceOutcome, col("fenced, skipped or failed", tones=OUTCOME_TONES)]
@@ -195,7 +195,7 @@ def _before(description: TransactionDescription | None) -> BeforeRow | None:
 
 
 def effect(before: TransactionDescription | None) -> str:
-    """What fencing does to an ID in this state (TransactionCoordinator.prepareInitProducerIdTransit)."""
+    """The effect of fencing on an ID in this state (TransactionCoordinator.prepareInitProducerIdTransit)."""
     if before is None:
         return "creates the ID"
     match before.state:

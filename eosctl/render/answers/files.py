@@ -1,4 +1,4 @@
-"""What commands that write files, and the demo, answer."""
+"""The answers of commands that write files, and of the demo."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, TypeVar
@@ -26,7 +26,7 @@ from eosctl.render.document import Column, Document, Table, col, columns
 
 
 class SectionRow(Struct, frozen=True):
-    """A section of a snapshot: how much of it there is, or why it was not read."""
+    """A section of a snapshot: its size, or why it was not read."""
 
     section: Annotated[str, "what was read"]
     seen: Annotated[str | Skipped, "the part that was read, or why it was not read"]
@@ -54,7 +54,7 @@ class SparkBundleData(Struct, frozen=True):
 
 
 class DemoStepRow(Struct, frozen=True):
-    """A step of the demo: what was done, and what was seen on the real cluster."""
+    """A step of the demo: the action, and its effect on the real cluster."""
 
     step: Annotated[str, "what was done"]
     seen: Annotated[str, "what was seen"]
@@ -74,7 +74,7 @@ class TextData(Struct, frozen=True):
     text: str
 
 
-# What a snapshot holds.
+# The contents of a snapshot.
 
 
 T = TypeVar("T")
@@ -86,7 +86,7 @@ SECTIONS = Table(
 
 
 def view_snapshot(answer: SnapshotFile) -> Document:
-    """Each section with how much of it there is, or why it was not read."""
+    """Each section with its size, or why it was not read."""
     snapshot = answer.snapshot
     data = SnapshotData(
         file=answer.file,
@@ -170,7 +170,7 @@ def view_spark_bundle(bundle: SparkBundle) -> Document:
     return Document(kind="spark-bundle", data=data, blocks=(FILES,))
 
 
-# What the demo did and saw.
+# The actions and observations of the demo.
 
 
 STEPS = Table(
@@ -190,7 +190,7 @@ def view_demo(report: DemoReport) -> Document:
 
 
 def view_act(answer: Planned | InspectedConfigTopic | PlannedFencing | Fenced) -> Document:
-    """What an act shows on the way."""
+    """The display of an act while the demo runs."""
     match answer:
         case Planned():
             return view_plan(answer)

@@ -22,7 +22,7 @@ class WaiverRow(Struct, frozen=True):
 class FindingRow(Struct, frozen=True):
     """One finding: id and name are stable, evidence has the figures behind it.
 
-    waiver is null where none covers it; new is null where nothing is known of an earlier run.
+    waiver is null if none covers it; new is null if no earlier run is known.
     """
 
     id: str
@@ -57,7 +57,7 @@ def findings_of(answer: Result) -> dict[str, Any]:
 
 
 def finding_rows(findings: Sequence[Finding]) -> list[FindingRow]:
-    """`data.findings[]` of what was found on the way to a change: no waiver and no earlier run bears on it."""
+    """`data.findings[]` of a change: without waivers and without an earlier run."""
     return [_row(each, each.cure, None, None) for each in findings]
 
 
@@ -77,7 +77,7 @@ def _waiver_row(applied: AppliedWaiver | None) -> WaiverRow | None:
     )
 
 
-# What was not read, in rows that are made as JSON from the start.
+# Unread facts, as JSON rows from the start.
 
 
 class SkippedRow(TypedDict):

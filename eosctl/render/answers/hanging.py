@@ -1,4 +1,4 @@
-"""Hanging transactions: each with why it hangs, what it holds back, and what to do about it."""
+"""Hanging transactions: each with its reason, its effects, and the next step."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ from eosctl.render.answers.transactions import (
 )
 from eosctl.render.document import Document, Table, Tone, col, columns, row_of
 
-# What `transactions hanging` answers.
+# The answer of `transactions hanging`.
 
 
 ADVICE_TONES = {
@@ -73,7 +73,7 @@ class PendingCommitRow(Struct, frozen=True):
 
 
 class HeldBackFields(TimedFields, frozen=True):
-    """What the transaction holds back, and who may wait for it."""
+    """The effects of the transaction, and the consumers that may wait for it."""
 
     last_stable_offset: int | Skipped
     high_watermark: int | Skipped
@@ -97,13 +97,13 @@ class JudgedRow(HeldBackFields, frozen=True):
 
 
 class UndecidedRow(TimedFields, frozen=True):
-    """A transaction of which it is not known whether it hangs."""
+    """A transaction that may hang; its state is unknown."""
 
     reason: Annotated[str, "why it is not known whether it hangs"]
 
 
 class UndatedRow(OpenTransactionFields, frozen=True):
-    """A transaction that no coordinator will end, and of which it is not known how old it is."""
+    """A transaction that no coordinator will end, and whose age is unknown."""
 
     last_time: str | None
     reason: Annotated[str, "why it is not known how old it is"]
@@ -237,7 +237,7 @@ def _held_fields(held: HeldBack) -> dict[str, Any]:
 
 
 def _next_step(verdict: Verdict) -> str:
-    """What to do about it, as a sentence with the command."""
+    """The next step, as a sentence with the command."""
     transaction = verdict.transaction
     fence = f"eosctl fence --transactional-id {shlex.quote(str(transaction.transactional_id))}"
     abort = _abort(transaction)
@@ -283,7 +283,7 @@ def _abort(transaction: OpenTransaction) -> str:
 
 
 def view_hanging(found: HangingTransactions) -> Document:
-    """What hangs, and below it what is old and does not hang, and what cannot be judged."""
+    """Hanging transactions, then old ones that do not hang, and ones that cannot be judged."""
     hanging = [_judged_row(each, found) for each in found.verdicts if each.hangs]
     waiting = [_judged_row(each, found) for each in found.verdicts if not each.hangs]
     undecided = [_undecided_row(each, found) for each in found.undecided]
@@ -321,7 +321,7 @@ def view_hanging(found: HangingTransactions) -> Document:
 
 
 def _in_progress(found: HangingTransactions) -> list[str]:
-    """How many partitions are held back by open transactions that do not hang, and since when at least."""
+    """The number of partitions that open transactions hold back without hanging, and the least time since."""
     alive = [*found.young, *(each.transaction.active for each in found.verdicts if not each.hangs)]
     places = sorted({each.topic_partition for each in alive})
     if not places:
@@ -377,7 +377,7 @@ OF_A_GROUP = Table(
 
 
 def view_stability(found: LastStableOffsets) -> Document:
-    """`transactions lso`: the partitions shown, how many others hold nothing back, and of which it is not known."""
+    """`transactions lso`: the partitions shown, and how many others hold nothing back, or are unknown."""
     rows = [stability_row(each, found) for each in found.partitions]
     held = [row for row in rows if row.held_back]
     data = StabilityData(

@@ -21,7 +21,7 @@ from eosctl.model.times import rfc3339
 from eosctl.render.answers.findings import ShownFindings, findings_of
 from eosctl.render.document import MOST, Document, Findings, Table, Tone, col, columns, row_of
 
-# What `inspect-config` answers.
+# The answer of `inspect-config`.
 
 
 class ReaderRow(Struct, frozen=True):
@@ -40,7 +40,7 @@ class SessionKeyRow(Struct, frozen=True):
 
 
 class NextStartRow(Struct, frozen=True):
-    """What the next start of the connector does: which rule decides, and how many producers it fences."""
+    """The next start of the connector: the rule that decides, and the number of producers that it fences."""
 
     rule: NextStartRule
     fences: Annotated[int, "producers that the next start fences"]
@@ -81,7 +81,7 @@ class InspectedConnectorRow(Struct, frozen=True):
 
 
 class InspectionData(ShownFindings, frozen=True):
-    """The config topic as a worker reads it up to `offset`; skipped names what was not checked, with the reason."""
+    """The config topic as a worker reads it up to `offset`; skipped names the unchecked facts, with the reason."""
 
     topic: str
     group_id: str | None

@@ -80,7 +80,7 @@ class UnreadRow(Struct, frozen=True):
 
 
 class CompletedFields(Struct, frozen=True, kw_only=True):
-    """What every answer has beside its own fields; rows_left_out is there where --limit left rows out."""
+    """The fields of every answer besides its own; rows_left_out is present if --limit left rows out."""
 
     complete: bool
     unread: list[UnreadRow]
@@ -95,7 +95,7 @@ class _Schemas:
         self._closed = closed
 
     def _field(self, hint: Any) -> Schema:  # noqa: ANN401  # types, unions and generic aliases
-        """The schema of a field, with what is said of it."""
+        """The schema of a field, with its description."""
         kind, said = unfolded(hint)
         return self.of(kind) | ({"description": said.meaning} if said.meaning else {})
 
@@ -171,7 +171,7 @@ def document_schema(name: str, version: int, data: type, *, completed: bool = Tr
 
 
 def error_schema(error: type, *, closed: bool = False) -> Schema:
-    """The schema of what is printed where there is no answer."""
+    """The schema of the document that is printed if there is no answer."""
     schemas = _Schemas(closed=closed)
     return _envelope("error", 1, {"error": schemas.object_of(error)}, schemas)
 
@@ -194,7 +194,7 @@ def _sentence(text: str | None) -> str:
     return " ".join((text or "").split())
 
 
-# What `--help-json` and `schema` answer.
+# The answers of `--help-json` and `schema`.
 
 
 class ParameterRow(Struct, frozen=True):
@@ -213,7 +213,7 @@ class ParameterRow(Struct, frozen=True):
 
 
 class CommandRow(Struct, frozen=True):
-    """A command or a group: path is what is typed, commands are those of a group; runs: it does something itself."""
+    """A command or a group: path is as typed, commands are those of a group; runs: it does something itself."""
 
     path: str
     usage: str
@@ -253,7 +253,7 @@ class SchemaData(Struct, frozen=True):
 
 
 class DocumentKind(NamedTuple):
-    """A kind of document: what its data is, and the commands that print it.
+    """A kind of document: the type of its data, and the commands that print it.
 
     completed: it is the answer of a command; `complete` and `unread` name its missing parts.
     """
@@ -272,7 +272,7 @@ class DocumentKind(NamedTuple):
 
 
 class ErrorFields(Struct, frozen=True):
-    """Why there is no answer; hint is what to do next."""
+    """Why there is no answer; hint is the next step."""
 
     type: str
     message: str
@@ -288,7 +288,7 @@ _PLANNING: Final = {
     "transactions.commit": ("transactions commit", "apply"),
     "undo": ("undo",),
 }
-"""The commands that print the plan, or what came of it, by the kind of the plan."""
+"""The commands that print the plan, or its result, by the kind of the plan."""
 
 
 def _of_plans() -> Iterator[DocumentKind]:

@@ -1,4 +1,4 @@
-"""What a mirror's audit concluded: the verdict on each pair of partitions first, then what speaks against it."""
+"""The conclusions of a mirror's audit: the verdict on each pair of partitions first, then the findings."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from eosctl.render.answers.audit import VERDICTS, WitnessRow, time_of, witness_b
 from eosctl.render.answers.findings import ShownFindings, findings_of
 from eosctl.render.document import MOST, Document, Findings, Table, col, columns, row_of
 
-# What `mirror audit` answers.
+# The answer of `mirror audit`.
 
 
 class StretchRow(Struct, frozen=True):
@@ -89,7 +89,7 @@ class MirroredPairRow(Struct, frozen=True):
 
 
 class CheckpointRow(Struct, frozen=True):
-    """Where a consumer group goes on: upstream in the source, downstream in the target."""
+    """The next offset of a consumer group: upstream in the source, downstream in the target."""
 
     group: Annotated[str, "a consumer group with a checkpoint"]
     target: Annotated[str, "the target topic"]

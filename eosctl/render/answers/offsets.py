@@ -35,7 +35,7 @@ from eosctl.render.answers.findings import ShownFindings, SkippedRow, findings_o
 from eosctl.render.cells import brief_of
 from eosctl.render.document import MOST, Column, Document, Findings, Rows, Table, Tone, col, columns, row_of
 
-# What `offsets show`, `export` and `diff` answer.
+# The answers of `offsets show`, `export` and `diff`.
 
 
 class StoredOffsetRow(TypedDict):
@@ -53,7 +53,7 @@ class StoredOffsetRow(TypedDict):
 
 
 class OffsetPhasesRow(TypedDict):
-    """What a start with exactly-once enabled takes, and one without."""
+    """The start offset with exactly-once enabled, and the one without."""
 
     enabled: StoredOffsetRow | SkippedRow | None
     not_enabled: StoredOffsetRow | SkippedRow | None
@@ -76,7 +76,7 @@ class OffsetRow(TypedDict):
 
 
 class OffsetsWorkerRow(Struct, frozen=True):
-    """How the workers are taken to be set."""
+    """The assumed settings of the workers."""
 
     offsets_topic: str | Skipped | None
     exactly_once: KnownPhase | Skipped
@@ -96,7 +96,7 @@ class OffsetsTopicRow(Struct, frozen=True, kw_only=True):
 
 
 class StoresRow(Struct, frozen=True):
-    """Which stores a connector reads and writes, and by which of Kafka's rules."""
+    """The stores that a connector reads and writes, and Kafka's rule that applies."""
 
     worker_global: str | None
     connector_specific: str | None
@@ -114,7 +114,7 @@ class OffsetsConnectorRow(Struct, frozen=True):
 
 
 class OffsetsData(ShownFindings, frozen=True):
-    """Every offset in every store; skipped names what was not checked, with the reason."""
+    """Every offset in every store; skipped names the unchecked facts, with the reason."""
 
     worker: OffsetsWorkerRow
     topics: list[OffsetsTopicRow]
@@ -148,7 +148,7 @@ class OffsetsExportData(Struct, frozen=True):
 
 
 class OffsetChangeRow(Struct, frozen=True):
-    """A source partition whose offset differs; order is where B lies, seen from A, null where that is not known."""
+    """A source partition whose offset differs; order is B relative to A, null if unknown."""
 
     connector: Annotated[str, "the connector's name"]
     partition: Annotated[str, col("the source partition", brief=brief_of("partition"))]
@@ -407,14 +407,14 @@ def view_difference(difference: OffsetsDifference) -> Document:
 
 
 def _rewinds(difference: OffsetsDifference) -> Iterator[str]:
-    """What it means to go back, once for each kind of source of which a position differs."""
+    """The meaning of a step back, once for each kind of source with different positions."""
     for rewind in dict.fromkeys(each.rewind for each in difference.changes if each.rewind is not None):
         kinds = {(each.position_a or "").partition(":")[0] for each in difference.changes if each.rewind == rewind}
         yield f"going back with {', '.join(sorted(kinds))}: {rewind}"
 
 
 def _sources(difference: OffsetsDifference) -> Iterator[str]:
-    """What the source says of each position."""
+    """The source's answer about each position."""
     for each in difference.changes:
         for side, found in (("A", each.source_a), ("B", each.source_b)):
             if found is not None:

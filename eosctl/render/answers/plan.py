@@ -1,4 +1,4 @@
-"""A plan before it is confirmed, and what came of it."""
+"""A plan before it is confirmed, and its results."""
 
 import shlex
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ from eosctl.model.times import rfc3339
 from eosctl.render.answers.findings import FindingRow, finding_rows
 from eosctl.render.document import Document, Findings, Table, Tone, col, columns, row_of
 
-# What commands that plan and apply answer, as migrate-offsets, offsets restore, apply and undo do.
+# The answers of commands that plan and apply: migrate-offsets, offsets restore, apply, undo and others.
 
 
 OUTCOME_TONES: Final = {"done": Tone.GOOD, "failed": Tone.BAD, "by-hand": Tone.WARN, "not-begun": Tone.FAINT}
@@ -59,7 +59,7 @@ class PreconditionRow(Struct, frozen=True):
 
 
 class PlanPlaceRow(Struct, frozen=True):
-    """Where the plan was made, and is carried out unless options say otherwise."""
+    """The clusters for which the plan was made, and where it is carried out unless options name others."""
 
     side: Side
     bootstrap_servers: list[str]
@@ -92,7 +92,7 @@ class PlanData(Struct, frozen=True):
 
 
 class StepResultRow(Struct, frozen=True):
-    """What became of a step."""
+    """The result of a step."""
 
     number: Annotated[int, col("the step's number", "STEP")]
     kind: Annotated[str, "what kind of step it is"]
@@ -114,7 +114,7 @@ class AppliedData(Struct, frozen=True):
 
 
 APPLIED: Final = {"acl-plan": "acl-plan.applied"}
-"""What came of a plan is a document of the plan's kind, unless that is the kind of another one."""
+"""The result of a plan has the plan's kind, unless that is another document's kind."""
 
 STEPS: Final = Table(
     "steps",
@@ -148,7 +148,7 @@ def view_plan_answer(answer: Planned | Applied) -> Document:
 
 
 def view_plan(planned: Planned) -> Document:
-    """The plan's steps, what is checked before them, the records it writes, what was found, what speaks against it."""
+    """The plan's steps, their preconditions, the records it writes, the findings, the objections."""
     plan = planned.plan
     steps = demanded_steps(plan)
     checked = _unchecked(steps) if planned.checks is None else [_check_row(each) for each in planned.checks]
@@ -193,7 +193,7 @@ def _counts(plan: Plan) -> list[str]:
 
 
 def _made_at(place: PlanTarget) -> str:
-    """Where it was made, and is carried out unless options say otherwise."""
+    """The clusters for which it was made, and where it is carried out unless options name others."""
     named = (
         ("brokers", ", ".join(place.bootstrap_servers)),
         ("workers", ", ".join(place.connect_urls)),
@@ -304,7 +304,7 @@ def _result_row(result: StepResult) -> StepResultRow:
     )
 
 
-# What `plans list` answers.
+# The answer of `plans list`.
 
 
 class KeptPlanRow(Struct, frozen=True):

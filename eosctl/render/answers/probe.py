@@ -1,4 +1,4 @@
-"""What a cluster does with transactions: the plan of a probe, and its answers."""
+"""How a cluster handles transactions: the plan of a probe, and its answers."""
 
 from typing import Annotated
 
@@ -11,7 +11,7 @@ from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.render.document import Document, Table, Tone, col, columns, row_of
 
-# What `probe` answers.
+# The answer of `probe`.
 
 
 TONES = {"yes": Tone.GOOD, "no": Tone.BAD, "different": Tone.BAD, "unknown": Tone.WARN}
@@ -59,7 +59,7 @@ class ProbedApiRow(Struct, frozen=True):
 
 
 class LeftRow(Struct, frozen=True):
-    """What a probe left in the cluster."""
+    """Leftovers of a probe in the cluster."""
 
     kind: Annotated[str, "the kind of the leftover: topic or transactional ID"]
     name: Annotated[str, "its name"]

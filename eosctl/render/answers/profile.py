@@ -10,7 +10,7 @@ from eosctl.render.document import Column, Document, Fields, Table, Tone, col, c
 
 P = TypeVar("P", bound="ProfileFields")
 
-# What the commands of `profile` answer.
+# The answers of the commands of `profile`.
 
 
 class ProfileWaiverRow(Struct, frozen=True):
@@ -24,7 +24,7 @@ class ProfileWaiverRow(Struct, frozen=True):
 
 
 class ProfileFields(Struct, frozen=True):
-    """What a profile says; file is where it stands."""
+    """The keys of a profile; file is where it is defined."""
 
     name: Annotated[str, "of the profile, as --profile takes it"]
     bootstrap_server: Annotated[str | None, "brokers to start from"]
@@ -68,7 +68,7 @@ class SettingsData(Struct, frozen=True):
 
 
 class ConnectionCheckData(Struct, frozen=True):
-    """How connecting goes, step by step; verdict is ok or failed."""
+    """The connection, step by step; verdict is ok or failed."""
 
     verdict: str
     steps: list[CheckedStep]

@@ -10,7 +10,7 @@ from eosctl.model.text import shell_word
 from eosctl.model.times import rfc3339
 from eosctl.render.document import Column, Document, Fields, Table, col, columns
 
-# What the commands of `sandbox` answer.
+# The answers of the commands of `sandbox`.
 
 
 class ProcessRow(Struct, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class SandboxAddresses(Struct, frozen=True):
 
 
 class StartedData(SandboxAddresses, frozen=True):
-    """A sandbox that is up; other_options are those in which it is another one than was asked for."""
+    """A running sandbox; other_options are options in which it differs from the request."""
 
     processes: list[ProcessRow]
     already_up: bool

@@ -117,7 +117,7 @@ def event_row(event: Event) -> EventRow:
 
 
 def words(event: Event) -> str:
-    """What the event says, and of a run how many there are: `committed; 1,204 times, every 2.1 s`."""
+    """The event in words, and for a run their number: `committed; 1,204 times, every 2.1 s`."""
     run = event.run
     if run is None:
         return event.what

@@ -1,4 +1,4 @@
-"""One record's transaction: what became of it, where it lies, and what it committed."""
+"""One record's transaction: its outcome, its partitions, and its commits."""
 
 from typing import Annotated, Final
 
@@ -22,14 +22,14 @@ from eosctl.model.tracing import (
 from eosctl.render.answers.transactions import OwnerFields, owner_fields
 from eosctl.render.document import Document, Table, Tone, col, columns, row_of
 
-# What `transactions trace` answers.
+# The answer of `transactions trace`.
 
 
 FOUND_TONES: Final = {Found.WHOLE.value: Tone.GOOD}
 
 
 class TracedRecordFields(Struct, frozen=True, kw_only=True):
-    """The record that was asked for; where there is none, absent says what is there instead, and reason why."""
+    """The requested record; if there is none, absent names what is there instead, with reason."""
 
     topic: str
     partition: int
@@ -57,7 +57,7 @@ class LoggedTransactionFields(Struct, frozen=True):
 
 
 class ExtentRow(Struct, frozen=True):
-    """What the transaction has in one partition; the marker's fields are null where none was found."""
+    """The transaction's records in one partition; the marker's fields are null if none was found."""
 
     topic: Annotated[str, "the topic"]
     partition: Annotated[int, "the partition"]
@@ -113,9 +113,9 @@ class OpenTransactionRow(Struct, frozen=True):
 
 
 class ProducerStateFields(Struct, frozen=True):
-    """The record's partition by the files beside its segments; snapshot_offset is that of the last producer snapshot.
+    """The record's partition by the files beside its segments; snapshot_offset is the last producer snapshot's.
 
-    aborted and opened are skipped, with the reason, where that is not known.
+    aborted and opened are skipped, with the reason, if unknown.
     """
 
     partition: str

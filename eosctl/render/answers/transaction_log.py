@@ -20,11 +20,11 @@ from eosctl.render.answers.findings import ShownFindings, findings_of
 from eosctl.render.answers.transactions import STATE_TONES, OwnerRow, OwnerWords, PartitionRow, owner_fields
 from eosctl.render.document import MOST, Column, Document, Findings, Table, col, columns
 
-# What `transactions log` answers.
+# The answer of `transactions log`.
 
 
 class LogPlaceFields(Struct, frozen=True):
-    """Where a record lies; log_partition is a partition of `__transaction_state`."""
+    """The place of a record; log_partition is a partition of `__transaction_state`."""
 
     transactional_id: Annotated[str, "the ID"]
     log_partition: Annotated[int, "its partition of __transaction_state"]

@@ -42,7 +42,7 @@ class PartitionRow(Struct, frozen=True):
 
 
 class OwnerRow(Struct, frozen=True):
-    """Who uses a transactional ID: connect-leader or connect-task; connector and task are null for a leader."""
+    """The owner of a transactional ID: connect-leader or connect-task; connector and task are null for a leader."""
 
     kind: str
     group_id: str
@@ -61,11 +61,11 @@ class OwnerFields(Struct, frozen=True):
     shapes: list[str]
 
 
-# What `transactions list`, `describe`, `producers` and `lso` answer.
+# The answers of `transactions list`, `describe`, `producers` and `lso`.
 
 
 class DescribedFields(OwnerFields, frozen=True):
-    """What its coordinator says of an ID; null and empty where it was not described."""
+    """The coordinator's description of an ID; null and empty if it was not described."""
 
     producer_epoch: Annotated[int | None, col("the producer's epoch", "EPOCH")]
     timeout_ms: int | None
@@ -160,8 +160,8 @@ class HolderRow(OwnerFields, frozen=True):
 class StabilityRow(Struct, frozen=True):
     """A partition: held_back are the offsets between last stable offset and high watermark.
 
-    committed_offset is that of the group that was asked about, lag the offsets from there to the last stable offset;
-    group_held_back says whether the group may be kept from records there.
+    committed_offset is the requested group's, lag the offsets from there to the last stable offset; group_held_back:
+    the group may wait for records there.
     """
 
     topic: Annotated[str, "the topic"]

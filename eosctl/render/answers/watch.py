@@ -12,7 +12,7 @@ from eosctl.model.times import lasting, rfc3339
 from eosctl.model.watch import Observation
 from eosctl.render.document import Column, Document, Fields, Table, Tone, columns, figure
 
-# What `watch --once` answers.
+# The answer of `watch --once`.
 
 
 class SampleRow(Struct, frozen=True):
@@ -57,10 +57,8 @@ def view_observation(found: Observation) -> Document:
     )
 
 
-# `watch --live`: one cycle as a summary, and what is worth a look below it.
-#
-# All figures are those of the samples, so the terminal and the metrics say the same. What was not read has no sample,
-# and is `not known` here.
+# `watch --live`: one cycle as a summary, and the rows that need attention.  All figures come from the samples, so the
+# terminal and the metrics agree. An unread fact has no sample, and is `not known` here.
 
 
 Labels = Mapping[str, str]

@@ -103,17 +103,17 @@ VERDICT_WORDS: Final = {
     "cannot-tell": "There is no violation in the evidence, but evidence is missing, expired or unclear, or the "
     "connector never committed offsets in a transaction. This does not mean held.",
 }
-"""What each verdict says, and what it does not."""
+"""The meaning of each verdict, and its limits."""
 PACKING: Final = 6
 """The level of gzip: 9 takes half as long again for 0.2 % less."""
 
 
 def render_audit_page(report: AuditReport, command: str = "") -> str:
-    """The report as one HTML file: verdicts, findings, plots, ranges; command is the line that it was made with.
+    """The report as one HTML file: verdicts, findings, plots, ranges; command is its command line.
 
     It needs no network: styles, scripts and Plotly are inside, and its content security policy allows no request and no
-    script but those two, by their SHA-256. Every name is escaped by the template, and once more where Plotly would read
-    markup. Raises ConfigError where the extra `report` is not installed.
+    script but those two, by their SHA-256. The template escapes every name, which is escaped again where Plotly would
+    read markup. Raises ConfigError if the extra `report` is not installed.
     """
     return render_page("audit.html", audit_figures(report), command=command, **_facts(report))
 

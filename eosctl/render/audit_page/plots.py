@@ -28,9 +28,8 @@ Axis = Mapping[str, Any]
 class Figure(Struct, frozen=True):
     """A plot of the page.
 
-    short is its title in one word; caption says what is seen and how to read it; summary what it shows here, in words;
-    notes what was left out or summed up; traces and layout are Plotly's; headers and rows are the figures behind it.
-    No traces: nothing to plot.
+    short is its title in one word. caption says how to read it. summary is its result in words. notes name omitted or
+    summed data. traces and layout are Plotly's. headers and rows are the figures behind it. No traces: nothing to plot.
     """
 
     key: str
@@ -45,7 +44,7 @@ class Figure(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
     def plot(self) -> dict[str, Any]:
-        """What the page's script gives to Plotly."""
+        """The arguments of the page's script for Plotly."""
         return {"key": self.key, "traces": self.traces, "layout": self.layout}
 
 
@@ -184,7 +183,7 @@ KINDS: Final = {
     "stop": ("stopped (0 tasks)", "square", "#b5489f", 9),
     "deleted": ("deleted", "x", "#6b7785", 10),
 }
-"""What each kind of event is called, its symbol, colour and size; each kind has its own height within the line."""
+"""Each kind of event's name, symbol, colour and size; each kind has its own height within the line."""
 HEIGHTS: Final = {"commit": 0.29, "fencing": 0.0, "session": -0.3, "stop": 0.29, "deleted": 0.0}
 
 
@@ -225,7 +224,7 @@ def timeline_figure(report: AuditReport) -> Figure:
 
 
 def _width(events: Sequence[TimelineEvent]) -> int:
-    """How many ms become one point, to bound the number of points; 1 draws each."""
+    """The ms in one point, to bound the number of points; 1 draws each."""
     if len(events) <= MOST_POINTS:
         return 1
     times = [event.timestamp for event in events]

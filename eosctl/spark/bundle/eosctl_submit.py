@@ -1,7 +1,7 @@
-"""What spark-submit runs: `eosctl audit --engine spark` with the options given here.
+"""The program of spark-submit: `eosctl audit --engine spark` with the options given here.
 
-A cluster manager takes an application that ends with 1 for one that failed, and starts it again: that something was
-found ends with 1 where it is asked for, with --fail-on or EOSCTL_FAIL_ON, and with 0 otherwise.
+A cluster manager takes exit code 1 for a failure, and starts the application again. So findings end with 1 only on
+request, with --fail-on or EOSCTL_FAIL_ON, and with 0 otherwise.
 """
 
 import os
