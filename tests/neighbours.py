@@ -8,7 +8,7 @@ import re
 import types
 import typing
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from enum import Enum
 from functools import cache
 from inspect import signature
@@ -61,6 +61,8 @@ def _within(value: Any, allowed: Any) -> Iterator[Neighbour]:
         case frozenset() | set():
             for one in _some(sorted(value, key=repr)):
                 yield Neighbour(f"[{one}]", "left out", value - {one})
+                for each in neighbours(one):
+                    yield each._replace(place=f"[{one}]{each.place}", value=value - {one} | {each.value})
         case tuple() if hasattr(value, "_fields"):
             yield from _fields(value, value._fields, value._replace)
         case tuple() | list():
@@ -88,7 +90,7 @@ def _scalars(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _mappings(value: Mapping[Any, Any], allowed: Any) -> Iterator[Neighbour]:
-    for key in _some(list(value)):
+    for key in _some(sorted(value, key=str)):
         yield Neighbour(f"[{_short(key)}]", "left out", {each: value[each] for each in value if each != key})
         for each in neighbours(value[key], _element(allowed, 1)):
             yield each._replace(place=f"[{_short(key)}]{each.place}", value={**value, key: each.value})
@@ -144,25 +146,32 @@ def _element(allowed: Any, at: int) -> Any:
     return None
 
 
-def by_answer(value: Any, ask: Callable[[Any], str], within: Collection[str] = ()) -> Iterator[str]:
+def by_answer(value: msgspec.Struct, ask: Callable[[Any], str], within: Collection[str] = ()) -> Iterator[str]:
     """Each other answer that a neighbour of the noun gets, and which neighbours get it; `within` names its fields."""
-    others = (each for each in neighbours(value) if not within or re.split(r"[.[]", each.place)[1] in within)
+    names = within or value.__struct_fields__
+    others = _fields(value, sorted(names), lambda **new: msgspec.structs.replace(value, **new))
     return _grouped(((str(each), each.value) for each in others), ask, ask(value))
 
 
 def by_call(function: Callable[..., Any], /, *given: Any, **named: Any) -> Iterator[str]:
     """How the answer of a function differs where one of its arguments is a neighbour of the given one."""
-    bound = signature(function).bind(*given, **named)
-    before = flat(function(*bound.args, **bound.kwargs))
+    arguments = dict(zip(signature(function).parameters, given, strict=False)) | named
+    before = _whole(function(*given, **named))
 
     def changed() -> Iterator[tuple[str, Any]]:
-        for name, value in bound.arguments.items():
+        for name, value in arguments.items():
             for each in neighbours(value, _types(function).get(name)):
-                other = signature(function).bind(*given, **named)
-                other.arguments[name] = each.value
-                yield f"{name}{each}", other
+                yield f"{name}{each}", {**arguments, name: each.value}
 
-    return _grouped(changed(), lambda other: difference(before, flat(function(*other.args, **other.kwargs))), "")
+    def ask(other: dict[str, Any]) -> str:
+        values = [other[each] for each in list(arguments)[: len(given)]]
+        return difference(before, _whole(function(*values, **{each: other[each] for each in named})))
+
+    return _grouped(changed(), ask, "")
+
+
+def _whole(answer: Any) -> Any:
+    return list(answer) if isinstance(answer, Iterator) else answer
 
 
 def _grouped(others: Iterator[tuple[str, Any]], ask: Callable[[Any], str], before: str) -> Iterator[str]:
@@ -178,37 +187,61 @@ def _grouped(others: Iterator[tuple[str, Any]], ask: Callable[[Any], str], befor
             yield f"  {answer} <- {', '.join(places)}"
 
 
-def flat(value: Any, place: str = "") -> dict[str, str]:
-    """The places in an answer with what is there, as data: of prose its names and numbers alone."""
+def _parts(value: Any) -> dict[str, Any] | None:
+    """What a noun consists of, by its place in it; None for a single value."""
+    found: dict[str, Any] | None = None
     match value:
-        case Skipped():
-            return {place: f"unread: {value.reason}"}
-        case Mapping():
-            parts = [(f"[{_short(key)}]", each) for key, each in value.items()]
-        case tuple() if hasattr(value, "_fields"):
-            parts = [(f".{name}", getattr(value, name)) for name in value._fields]
+        case str() | bytes() | Enum() | Skipped() | None:
+            pass
         case msgspec.Struct():
-            parts = [(f".{name}", getattr(value, name)) for name in value.__struct_fields__]
+            found = {f".{name}": getattr(value, name) for name in value.__struct_fields__}
+        case tuple() if hasattr(value, "_fields"):
+            found = {f".{name}": each for name, each in zip(value._fields, value, strict=True)}
+        case tuple() | list():
+            found = {f"[{at}]": each for at, each in enumerate(value)}
+        case Mapping():
+            found = {f"[{_short(key)}]": each for key, each in value.items()}
         case frozenset() | set():
-            parts = [(f"[{at}]", each) for at, each in enumerate(sorted(value, key=repr))]
-        case str() | bytes() | Enum():
-            return {place: data_of(str(value))}
-        case Sequence() | Iterator():
-            parts = [(f"[{at}]", each) for at, each in enumerate(value)]
-        case _:
-            return {place: repr(value)}
-    found = {place: type(value).__name__} if isinstance(value, msgspec.Struct) or not parts else {}
-    for name, each in parts:
-        found |= flat(each, f"{place}{name}")
+            found = {f"[{at}]": each for at, each in enumerate(sorted(value, key=repr))}
     return found
 
 
-def difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """The places in which two flat answers differ."""
-    differing = [place for place in {**before, **now} if before.get(place) != now.get(place)]
-    shown = [f"{place}={now[place]}" if place in now else f"{place} gone" for place in differing]
+def flat(value: Any, place: str = "") -> Iterator[str]:
+    """The places in an answer with what is there, as data: of prose its names and numbers alone."""
+    parts = _parts(_whole(value))
+    if isinstance(value, Skipped):
+        yield f"{place}=unread: {value.reason}"
+    elif parts is None:
+        yield f"{place}={data_of(str(value)) if isinstance(value, str | bytes | Enum) else repr(value)}"
+    else:
+        if isinstance(value, msgspec.Struct) or not parts:
+            yield f"{place}={type(value).__name__}"
+        for name, each in parts.items():
+            yield from flat(each, f"{place}{name}")
+
+
+def difference(before: Any, now: Any) -> str:
+    """The places in which an answer differs from the one before."""
+    shown = list(_differing(before, now, ""))
     rest = "\n".join(shown[SHOWN:]).encode()
     return "; ".join([*shown[:SHOWN], *([f"{len(shown) - SHOWN} more {zlib.crc32(rest):08x}"] if rest else [])])
+
+
+def _differing(before: Any, now: Any, place: str) -> Iterator[str]:
+    if type(before) is type(now):
+        if before == now:
+            return
+        was, parts = _parts(before), _parts(now)
+        if was is not None and parts is not None:
+            for name in {**was, **parts}:
+                if name not in parts:
+                    yield f"{place}{name} gone"
+                elif name not in was:
+                    yield from flat(parts[name], f"{place}{name}")
+                else:
+                    yield from _differing(was[name], parts[name], f"{place}{name}")
+            return
+    yield from flat(now, place)
 
 
 def data_of(text: str) -> str:
