@@ -13,7 +13,7 @@ from eosctl.model.report import Result
 from eosctl.model.skipped import Cause, Skipped
 from eosctl.model.text import first_few, pluralize
 from eosctl.model.times import ClusterClock
-from eosctl.model.topics import PartitionOffsets
+from eosctl.model.topics import PartitionOffsets, RecordCounts
 from eosctl.model.transactions import (
     ActiveProducer,
     Described,
@@ -359,7 +359,7 @@ class LastStableOffsets(Result, frozen=True, kw_only=True):
     """Partitions with the transactions that hold back their last stable offsets; as_of is in ms since the epoch.
 
     free counts the other partitions; not_searched are those without an answer from a leader. owners belong to
-    transactional IDs; group is the requested one.
+    transactional IDs; group is the requested one, and counts are of what it can still read of the partitions.
     """
 
     as_of: int
@@ -370,6 +370,7 @@ class LastStableOffsets(Result, frozen=True, kw_only=True):
     not_searched: tuple[TopicPartition, ...]
     notes: tuple[str, ...]
     group: GroupReading | None = None
+    counts: Mapping[TopicPartition, RecordCounts | Skipped] = field(default_factory=dict)
 
     @property
     def failure(self) -> EosctlError | None:

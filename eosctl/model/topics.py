@@ -25,6 +25,19 @@ class PartitionOffsets(Struct, frozen=True):
         return self.high_watermark - self.last_stable_offset
 
 
+class RecordCounts(NamedTuple):
+    """What lies between an offset and the last stable offset, for a consumer that reads committed.
+
+    It gets the readable records. aborted ones and markers it passes over; at removed offsets there is no record (any
+    more). The sum of the four are the offsets between the two.
+    """
+
+    readable: int
+    aborted: int
+    markers: int
+    removed: int
+
+
 class TopicFacts(Struct, frozen=True):
     """A topic as the cluster describes it; settings are its effective configs, Skipped if unread.
 

@@ -35,8 +35,9 @@ from eosctl.model.hanging import (
     join_answers,
 )
 from eosctl.model.names import TopicPartition, coordinator_partition, did_you_mean
-from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, read_or_skip
+from eosctl.model.skipped import Cause, Coverage, Skipped, Unread, not_asked, read_or_skip
 from eosctl.model.times import ClusterClock
+from eosctl.model.topics import PartitionOffsets, RecordCounts
 from eosctl.model.transactions import ActiveProducer, transactional_ids_by_producer
 from eosctl.operations.offset_stores import DEFAULT_OFFSETS_TOPIC
 from eosctl.operations.session_options import Reporter
@@ -207,7 +208,8 @@ class StabilityRequest(Struct, frozen=True):
     """The partitions (none: all that are held back), and the number of looks.
 
     every_s is the time between two looks, None for a single one; looks bounds their number. group is a consumer group:
-    without topics, the partitions are those with its committed offsets.
+    without topics, the partitions are those with its committed offsets. within is the most offsets that the group may
+    be behind in a partition whose records are counted.
     """
 
     topics: tuple[str, ...]
@@ -215,6 +217,7 @@ class StabilityRequest(Struct, frozen=True):
     every_s: float | None = None
     looks: int | None = None
     group: str | None = None
+    within: int = 1_000_000
 
 
 def last_stable_offsets(reader: ClusterReader, request: StabilityRequest) -> LastStableOffsets:
@@ -275,7 +278,27 @@ def _look(reader: ClusterReader, request: StabilityRequest, connect: ConnectName
         notes=(*([f"which IDs hold back is not known of all: {reasons}"] if reasons else []), *connect.notes),
         coverage=reader.coverage + _unread_places(group, wanted),
         group=group,
+        counts={} if group is None else _counted(reader, group, offsets, request.within),
     )
+
+
+def _counted(
+    reader: ClusterReader, group: GroupReading, offsets: Mapping[TopicPartition, PartitionOffsets], within: int
+) -> Mapping[TopicPartition, RecordCounts | Skipped]:
+    """What the group can still read of each partition; a share group has other offsets than those of one position."""
+    if group.group.is_share:
+        return {}
+    positions = {each: (at,) for place, each in offsets.items() if (at := group.at(place)) is not None}
+    behind = {each: each.last_stable_offset - max(at, each.log_start_offset) for each, (at,) in positions.items()}
+    counted = reader.record_counts({each: starts for each, starts in positions.items() if behind[each] <= within})
+    return {
+        each.topic_partition: not_asked(f"it is {behind[each]:,} offsets behind; give --within {behind[each]}")
+        if behind[each] > within
+        else counts
+        if isinstance(counts := counted[each.topic_partition], Skipped)
+        else counts[at]
+        for each, (at,) in positions.items()
+    }
 
 
 def _read_group(reader: ClusterReader, group_id: str) -> GroupReading:

@@ -20,7 +20,7 @@ from eosctl.errors import EosctlError, UsageError
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from eosctl.model.skipped import Coverage, Skipped, read_or_skip, unread_in
-from eosctl.model.topics import PartitionOffsets, RecordsDigest, TopicDescription
+from eosctl.model.topics import PartitionOffsets, RecordCounts, RecordsDigest, TopicDescription
 from eosctl.model.workers import LiveOwners, possible_groups
 
 if TYPE_CHECKING:
@@ -289,6 +289,11 @@ class ClusterReader(TopicReader, Protocol):
 
     def offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets | Skipped]:
         """Log start offset, last stable offset and high watermark of each."""
+
+    def record_counts(
+        self, positions: Mapping[PartitionOffsets, Collection[int]]
+    ) -> Mapping[TopicPartition, Mapping[int, RecordCounts] | Skipped]:
+        """What lies between each of these offsets and the last stable offset of its partition; reads the records."""
 
     def first_timestamps(
         self, offsets: Mapping[TopicPartition, int], leaders: Mapping[TopicPartition, int]

@@ -1,8 +1,9 @@
 """Every record of a partition in offset order, with what became of the transaction it was written in."""
 
 import time
+from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from hashlib import sha256
 from itertools import chain, islice
@@ -29,7 +30,7 @@ from eosctl.model.names import TopicPartition
 from eosctl.model.offsets import OffsetsPartition, OffsetsTopic
 from eosctl.model.records import Entry, IsolationLevel, Record, RecordState, Writer, first_time
 from eosctl.model.skipped import Skipped
-from eosctl.model.topics import PartitionOffsets, RecordsDigest
+from eosctl.model.topics import PartitionOffsets, RecordCounts, RecordsDigest
 from eosctl.sources.kafka_topics import topic_facts, topic_facts_or_skipped
 
 FETCH_BYTES: Final = 1 << 20
@@ -401,7 +402,7 @@ def read_batches(
     bounds = offsets if offsets is not None else partition_offsets(wire, [topic_partition])[topic_partition]
     first = bounds.log_start_offset if start is None else max(start, bounds.log_start_offset)
     committed = IsolationLevel.READ_COMMITTED
-    yield from _decided_batches(begun or LogReader(wire, topic_partition, first, bounds.last_stable_offset, committed))
+    yield from decided_batches(begun or LogReader(wire, topic_partition, first, bounds.last_stable_offset, committed))
     if isolation is IsolationLevel.READ_UNCOMMITTED:
         rest = max(first, bounds.last_stable_offset)
         unstable = LogReader(wire, topic_partition, rest, bounds.high_watermark, IsolationLevel.READ_UNCOMMITTED)
@@ -416,8 +417,10 @@ def begin_reading(wire: Wire, offsets: PartitionOffsets, leader: int) -> LogRead
     return reader
 
 
-def _decided_batches(reader: LogReader) -> Iterator[StatedBatch]:
-    """Batches below the last stable offset.
+def decided_batches(
+    reader: LogReader, passed_over: Callable[[BatchHeader], object] = lambda _: None
+) -> Iterator[StatedBatch]:
+    """Batches below the last stable offset. passed_over takes the headers of markers, which are none of them.
 
     A producer's batches are aborted from the first offset of an aborted transaction up to the producer's next abort
     marker; the list of one answer covers the whole range of that answer.
@@ -434,6 +437,7 @@ def _decided_batches(reader: LogReader) -> Iterator[StatedBatch]:
                 marker = decode_marker(batch, topic_partition=reader.topic_partition)
                 if marker is not None and marker.type is MarkerType.ABORT:
                     aborting.discard(marker.producer_id)
+                passed_over(header)
                 continue
             aborted = header.is_transactional and header.producer_id in aborting
             yield _stated_batch(reader, batch, RecordState.ABORTED if aborted else RecordState.COMMITTED)
@@ -465,6 +469,37 @@ def _stated_batch(reader: LogReader, batch: Batch, state: RecordState) -> Stated
     return StatedBatch(batch, state, reader.first, reader.limit)
 
 
+def count_records(wire: Wire, offsets: PartitionOffsets, starts: Collection[int]) -> dict[int, RecordCounts]:
+    """What lies between each of these offsets and the last stable one; of a deleted offset from the log start on.
+
+    One reading from the first of them. A batch within the same two starts is counted by its header.
+    """
+    limit = offsets.last_stable_offset
+    begins = {start: min(max(start, offsets.log_start_offset), limit) for start in starts}
+    points = sorted({*begins.values()} - {limit})
+    found = {point: [0, 0, 0] for point in (*points, limit)}
+
+    def note(offset: int, what: int, count: int = 1) -> None:
+        if points[0] <= offset < limit:
+            found[points[bisect_right(points, offset) - 1]][what] += count
+
+    if points:
+        reader = LogReader(wire, offsets.topic_partition, points[0], limit, IsolationLevel.READ_COMMITTED)
+        for part in decided_batches(reader, lambda header: note(header.base_offset, MARKERS)):
+            header, what = part.batch.header, ABORTED if part.state is RecordState.ABORTED else READABLE
+            if part.whole and bisect_right(points, header.base_offset) == bisect_right(points, header.last_offset):
+                note(header.base_offset, what, header.record_count)
+            else:
+                for entry in decode_entries(part.batch, topic_partition=offsets.topic_partition):
+                    note(entry.offset, what)
+    counts, readable, aborted, markers = {}, 0, 0, 0
+    for point in sorted(found, reverse=True):
+        readable, aborted, markers = readable + found[point][0], aborted + found[point][1], markers + found[point][2]
+        counts[point] = RecordCounts(readable, aborted, markers, limit - point - readable - aborted - markers)
+    return {start: counts[begins[start]] for start in starts}
+
+
+READABLE, ABORTED, MARKERS = range(3)
 MOST_KEYS: Final = 10
 
 

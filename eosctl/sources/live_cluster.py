@@ -24,7 +24,7 @@ from eosctl.model.evidence import WorkerEvidence
 from eosctl.model.groups import ConnectGroup, Groups, no_such_group
 from eosctl.model.names import TopicPartition, coordinator_partition
 from eosctl.model.skipped import Cause, Skipped, not_asked, read_or_skip
-from eosctl.model.topics import PartitionOffsets, RecordsDigest, TopicDescription
+from eosctl.model.topics import PartitionOffsets, RecordCounts, RecordsDigest, TopicDescription
 from eosctl.model.transactions import AnsweredProducers
 from eosctl.model.workers import ConnectFacts, ConnectorStatus, FoundWorkers, oldest_version
 from eosctl.sources import (
@@ -446,6 +446,16 @@ class LiveCluster(CoverageLog):
     @asked("offsets of")
     def offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets | Skipped]:
         return kafka_log.offsets_or_skipped(self._wire, partitions) if partitions else {}
+
+    @asked("records of")
+    def record_counts(
+        self, positions: Mapping[PartitionOffsets, Collection[int]]
+    ) -> Mapping[TopicPartition, Mapping[int, RecordCounts] | Skipped]:
+        """One partition after the other; needs Read on the topics."""
+        return {
+            bounds.topic_partition: read_or_skip(partial(kafka_log.count_records, self._wire, bounds, starts))
+            for bounds, starts in positions.items()
+        }
 
     def first_timestamps(
         self, offsets: Mapping[TopicPartition, int], leaders: Mapping[TopicPartition, int]

@@ -28,7 +28,7 @@ from eosctl.model.offsets import ConnectorOffset, OffsetsFacts, OffsetsTopic, St
 from eosctl.model.skipped import Cause, Skipped, not_asked
 from eosctl.model.timeline import TimelineFacts
 from eosctl.model.times import ClusterClock
-from eosctl.model.topics import PartitionOffsets, RecordsDigest, TopicDescription, TopicFacts
+from eosctl.model.topics import PartitionOffsets, RecordCounts, RecordsDigest, TopicDescription, TopicFacts
 from eosctl.model.transaction_log import LogEnd, TransactionLogRecords
 from eosctl.model.transactions import (
     AnsweredProducers,
@@ -419,6 +419,13 @@ class SavedCluster(CoverageLog):
         return {
             place: each.offsets or Skipped("its offsets were not read") for place, each in self._at(partitions).items()
         }
+
+    @asked("records of")
+    def record_counts(
+        self, positions: Mapping[PartitionOffsets, Collection[int]]
+    ) -> Mapping[TopicPartition, Mapping[int, RecordCounts] | Skipped]:
+        """A snapshot has no records of topics."""
+        return {each.topic_partition: NOT_SAVED for each in positions}
 
     def first_timestamps(
         self,

@@ -22,6 +22,12 @@ Watch: TypeAlias = Annotated[
 Looks: TypeAlias = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="With --watch: end after this many refreshes.")
 ]
+Within: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        metavar="OFFSETS", min=0, help="With --group: count records where it is at most this many offsets behind."
+    ),
+]
 
 
 @app.command()
@@ -35,13 +41,15 @@ def lso(
     looks: Looks = None,
     config_topic: ConfigTopic = "connect-configs",
     group: Group = None,
+    within: Within = 1_000_000,
 ) -> int:
     """Show the last stable offsets, and what holds them back.
 
     Use it when read_committed consumers lag although records arrive: they end at the last stable offset, where the
     first open transaction begins. Without a topic, all blocked partitions of the cluster are shown. --watch refreshes
     on the terminal, and the last refresh is the answer. --group says where one consumer group (or share group) may
-    wait, also for a transaction that commits its offsets.
+    wait, also for a transaction that commits its offsets. Of a consumer group it counts the records that read_committed
+    members still get, and the aborted records and markers between them, which make a lag that never goes to 0.
 
     Examples:
       eosctl transactions lso -b broker:9092
@@ -52,7 +60,7 @@ def lso(
     from eosctl.operations.hanging import StabilityRequest, watch_last_stable_offsets
 
     console = options.console
-    request = StabilityRequest((*(topic or ()), *(topics or ())), config_topic, watch, looks, group)
+    request = StabilityRequest((*(topic or ()), *(topics or ())), config_topic, watch, looks, group, within)
     with Session(options) as session:
         found = watch_last_stable_offsets(
             session.reader, request, lambda look: console.redraw(view_stability(look)), console

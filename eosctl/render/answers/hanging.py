@@ -25,6 +25,7 @@ from eosctl.model.text import first_few, pluralize
 from eosctl.model.times import ClusterClock, rfc3339
 from eosctl.model.transactions import NO_OWNER, Ownership, TransactionState
 from eosctl.render.answers.transactions import (
+    CountedRow,
     HolderRow,
     OwnerFields,
     ReadingGroupRow,
@@ -370,7 +371,8 @@ OF_A_GROUP = Table(
     "partitions",
     columns(
         StabilityRow,
-        "topic partition group_held_back committed_offset lag last_stable_offset held_back held_s state by",
+        "topic partition group_held_back committed_offset lag lag_records.readable lag_records.aborted "
+        "lag_records.markers last_stable_offset held_back held_s state by",
     ),
     empty="no partition that the group committed offsets of",
 )
@@ -430,6 +432,7 @@ def stability_row(stability: PartitionStability, found: LastStableOffsets) -> St
     held_ms = None if stability.since_ms is None else max(0, found.as_of - stability.since_ms)
     holders = [_holder(each, found.owners) for each in stability.holders]
     committed = None if found.group is None else found.group.at(offsets.topic_partition)
+    counts = found.counts.get(offsets.topic_partition)
     return row_of(
         StabilityRow,
         offsets,
@@ -442,6 +445,7 @@ def stability_row(stability: PartitionStability, found: LastStableOffsets) -> St
         holders=holders,
         committed_offset=committed,
         lag=None if committed is None else max(0, offsets.last_stable_offset - committed),
+        lag_records=counts if counts is None or isinstance(counts, Skipped) else row_of(CountedRow, counts),
         group_held_back=None if found.group is None else found.group.is_held_back(offsets),
     )
 

@@ -157,11 +157,23 @@ class HolderRow(OwnerFields, frozen=True):
     words: str
 
 
+class CountedRow(Struct, frozen=True):
+    """What the offsets between a position and the last stable offset hold, as a read_committed consumer has it.
+
+    removed are offsets without a record: compaction removed it.
+    """
+
+    readable: Annotated[int, "records that a read_committed consumer still gets"]
+    aborted: Annotated[int, "records of aborted transactions, which it passes over"]
+    markers: Annotated[int, "markers, which it passes over"]
+    removed: int
+
+
 class StabilityRow(Struct, frozen=True):
     """A partition: held_back are the offsets between last stable offset and high watermark.
 
-    committed_offset is the requested group's, lag the offsets from there to the last stable offset; group_held_back:
-    the group may wait for records there.
+    committed_offset is the requested group's, lag the offsets from there to the last stable offset, lag_records their
+    contents; group_held_back: the group may wait for records there.
     """
 
     topic: Annotated[str, "the topic"]
@@ -178,7 +190,8 @@ class StabilityRow(Struct, frozen=True):
     by: Annotated[str | None, "its transactional ID and owner, or its producer ID/epoch"]
     holders: list[HolderRow]
     committed_offset: Annotated[int | None, col("the offset that the group committed", "COMMITTED")]
-    lag: Annotated[int | None, "from there to the last stable offset: the records that the group can read now"]
+    lag: Annotated[int | None, "offsets from there to the last stable offset"]
+    lag_records: CountedRow | Skipped | None
     group_held_back: Annotated[
         bool | None,
         col(

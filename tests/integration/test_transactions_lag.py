@@ -1,0 +1,115 @@
+"""`transactions lso --group` counts what a read_committed consumer of librdkafka then reads."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+
+from tests.commands.conftest import Eosctl
+from tests.conftest import FreshName
+from tests.faulty_sandbox import Sandbox
+from tests.integration.producers import create_topic, transactional_producer
+
+pytestmark = [pytest.mark.kafka, pytest.mark.matrix]
+PARTITIONS = 3
+STEPS = 40
+
+
+def consumer(servers: str, group: str) -> Consumer:
+    return Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": group,
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+            "enable.auto.commit": False,
+            "log_level": 0,
+        }
+    )
+
+
+def read_from(reader: Consumer, place: TopicPartition) -> int:
+    """How many records the consumer gets from there until it is at the end."""
+    reader.assign([place])
+    count = 0
+    while (message := reader.poll(30)) is not None:
+        error = message.error()
+        if error is not None:
+            assert error.code() == KafkaError._PARTITION_EOF, error
+            return count
+        count += 1
+    raise TimeoutError("the consumer came to no end")
+
+
+def write_history(servers: str, topic: str, name: str, chance: random.Random) -> tuple[list[Producer], dict[int, int]]:
+    """Transactions and non-transactional writes at random; the last transaction is left open in the last partition.
+
+    Gives the producers, and how many records were written into aborted transactions of each partition.
+    """
+    producers = [transactional_producer(servers, f"{name}-{number}") for number in range(2)]
+    plain = Producer({"bootstrap.servers": servers, "linger.ms": 5})
+    aborted = dict.fromkeys(range(PARTITIONS), 0)
+    for _ in range(STEPS):
+        producer, kind = chance.choice(producers), chance.choice(["commit", "abort", "plain"])
+        writes = [chance.randrange(PARTITIONS) for _ in range(chance.randint(1, 6))]
+        writer = plain if kind == "plain" else producer
+        if kind != "plain":
+            producer.begin_transaction()
+        for partition in writes:
+            writer.produce(topic, b"value", partition=partition)
+        assert writer.flush(30) == 0
+        if kind == "commit":
+            producer.commit_transaction(30)
+        elif kind == "abort":
+            producer.abort_transaction(30)
+            for partition in writes:
+                aborted[partition] += 1
+    producers[0].begin_transaction()
+    producers[0].produce(topic, b"open", partition=PARTITIONS - 1)
+    assert producers[0].flush(30) == 0
+    plain.produce(topic, b"held back", partition=PARTITIONS - 1)
+    assert plain.flush(30) == 0
+    return [*producers, plain], aborted
+
+
+def lags(eosctl: Eosctl, servers: str, group: str, *options: str) -> list[dict[str, Any]]:
+    ran = eosctl("transactions", "lso", "--group", group, "-b", servers, "-o", "json", *options)
+    assert ran.exit_code in {0, 3}, ran.stderr
+    return sorted(json.loads(ran.stdout)["data"]["partitions"], key=lambda row: row["partition"])
+
+
+def test_the_readable_records_are_what_a_consumer_then_gets(
+    broker: Sandbox, fresh_name: FreshName, eosctl: Eosctl
+) -> None:
+    servers, topic, group = broker.bootstrap_servers, fresh_name("lag"), fresh_name("reader")
+    create_topic(servers, topic, PARTITIONS)
+    seed = random.randrange(1 << 30)
+    chance = random.Random(seed)
+    producers, aborted = write_history(servers, topic, fresh_name("lagging"), chance)
+    reader = consumer(servers, group)
+    try:
+        for number in range(3):
+            ends = [reader.get_watermark_offsets(TopicPartition(topic, each), 30)[1] for each in range(PARTITIONS)]
+            starts = [0 if number == 0 else chance.randint(0, end) for end in ends]
+            places = [TopicPartition(topic, each, start) for each, start in enumerate(starts)]
+            reader.commit(offsets=places, asynchronous=False)
+            rows = lags(eosctl, servers, group)
+            counted = [row["lag_records"]["readable"] for row in rows]
+            assert counted == [read_from(reader, place) for place in places], f"seed {seed}"
+            for row, end in zip(rows, ends, strict=True):
+                assert sum(row["lag_records"].values()) == row["lag"]
+                assert row["lag_records"]["removed"] == 0
+                assert row["last_stable_offset"] == end
+            if number == 0:
+                assert [row["lag_records"]["aborted"] for row in rows] == list(aborted.values()), f"seed {seed}"
+                assert [row["held_back"] for row in rows] == [0, 0, 2]
+        # At the end only markers lie behind the last record.
+        reader.commit(offsets=[TopicPartition(topic, 0, rows[0]["last_stable_offset"])], asynchronous=False)
+        behind = lags(eosctl, servers, group, "--within", "1")
+        assert (behind[0]["lag"], behind[0]["lag_records"]["readable"]) == (0, 0)
+        assert all("--within" in row["lag_records"]["skipped"] for row in behind if row["lag"] > 1)
+    finally:
+        reader.close()
+        producers[0].abort_transaction(30)
