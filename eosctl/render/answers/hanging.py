@@ -428,6 +428,7 @@ def _ending(held: OpenTransaction) -> str:
 
 
 def stability_row(stability: PartitionStability, found: LastStableOffsets) -> StabilityRow:
+    """The fields of the group are null where none was asked about, or where it committed no offset."""
     offsets = stability.offsets
     held_ms = None if stability.since_ms is None else max(0, found.as_of - stability.since_ms)
     holders = [_holder(each, found.owners) for each in stability.holders]
