@@ -106,7 +106,7 @@ package: $(STAMPS)/dev
 
 # The tests with the lowest and with the newest versions that pyproject.toml allows, each in an environment of its own.
 # What the project's documents say of themselves depends on pinned versions, and is left out.
-EXTRAS := --extra spark --extra spark-connect --extra postgres --extra report --extra watch --extra otlp --extra mirror --extra mariadb
+EXTRAS := --extra spark --extra spark-connect --extra postgres --extra report --extra watch --extra otlp --extra mirror --extra mariadb --extra mcp
 KAFKA_CLIENTS := tests/integration/test_identity.py tests/integration/test_fence.py tests/integration/test_transactions_described.py
 ranges: $(STAMPS)/dev $(STAMPS)/sandbox
 	for end in lowest-direct highest; do set -e; \
@@ -136,6 +136,7 @@ docs: $(STAMPS)/dev
 reference: $(STAMPS)/dev
 	$(BIN)/python -m tools.reference
 	$(BIN)/python -m tests.render.published
+	$(BIN)/python -m tests.project.surface
 
 # A stamp is written last, so a killed run is begun again and a finished one is not.
 $(STAMPS)/venv:

@@ -5,10 +5,17 @@ The packages of requirements/runtime.lock are required; Kafka's jars, which the 
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
+
+from cyclonedx.model import ExternalReference, ExternalReferenceType, HashAlgorithm, HashType, XsUri
+from cyclonedx.model.bom import Bom
+from cyclonedx.model.component import Component, ComponentScope, ComponentType
+from cyclonedx.model.license import DisjunctiveLicense
+from cyclonedx.output.json import JsonV1Dot6
+from packageurl import PackageURL
 
 from eosctl.sandbox.jars import TESTED_KAFKA_VERSIONS, locked_jars
 from eosctl.version import __version__
@@ -19,25 +26,17 @@ _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 
 
 def bill_of_materials() -> dict[str, Any]:
-    """The document; the same for the same lock files."""
-    own = f"pkg:pypi/eosctl@{__version__}"
+    """The document; the same for the same lock files, but for when it was written."""
+    whole = _package("eosctl", __version__, ComponentType.APPLICATION)
+    whole.licenses.add(DisjunctiveLicense(id="Apache-2.0"))
     packages, jars = list(_packages(LOCK.read_text())), list(_jars())
-    needed = [{"ref": own, "dependsOn": [each["bom-ref"] for each in packages]}]
-    return {
-        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
-        "bomFormat": "CycloneDX",
-        "specVersion": "1.6",
-        "serialNumber": f"urn:uuid:{uuid5(NAMESPACE_URL, json.dumps([own, packages, jars]))}",
-        "version": 1,
-        "metadata": {
-            "component": {
-                **{"type": "application", "bom-ref": own, "name": "eosctl", "version": __version__, "purl": own},
-                "licenses": [{"license": {"id": "Apache-2.0"}}],
-            }
-        },
-        "components": [*packages, *jars],
-        "dependencies": [*needed, *({"ref": each["bom-ref"]} for each in (*packages, *jars))],
-    }
+    bill = Bom(components=[*packages, *jars])
+    bill.metadata.component = whole
+    bill.register_dependency(whole, packages)
+    told: dict[str, Any] = json.loads(JsonV1Dot6(bill).output_as_string())
+    del told["metadata"]["timestamp"]
+    told["serialNumber"] = f"urn:uuid:{uuid5(NAMESPACE_URL, json.dumps(told['components']))}"
+    return told
 
 
 def write_bill(folder: Path) -> Path:
@@ -47,38 +46,38 @@ def write_bill(folder: Path) -> Path:
     return file
 
 
-def _packages(lock: str) -> Iterator[Mapping[str, Any]]:
+def _package(name: str, version: str, kind: ComponentType = ComponentType.LIBRARY) -> Component:
+    purl = PackageURL("pypi", name=name.lower().replace("_", "-"), version=version)
+    return Component(name=name, version=version, type=kind, purl=purl, bom_ref=purl.to_string())
+
+
+def _packages(lock: str) -> Iterator[Component]:
     pins = list(_PINNED.finditer(lock))
     for pin, following in zip(pins, [*pins[1:], None], strict=True):
         entry = lock[pin.end() : None if following is None else following.start()]
-        purl = f"pkg:pypi/{pin[1].lower().replace('_', '-')}@{pin[2]}"
-        yield {
-            **{
-                "type": "library",
-                "bom-ref": purl,
-                "name": pin[1],
-                "version": pin[2],
-                "purl": purl,
-                "scope": "required",
-            },
-            # A package is many files, one for each platform; a component's own hash would be that of one of them.
-            "externalReferences": [
-                {
-                    "type": "distribution",
-                    "url": purl,
-                    "hashes": [{"alg": "SHA-256", "content": digest} for digest in _HASH.findall(entry)],
-                }
-            ],
-        }
+        package = _package(pin[1], pin[2])
+        package.scope = ComponentScope.REQUIRED
+        # A package is many files, one for each platform; a component's own hash would be that of one of them.
+        package.external_references.add(
+            ExternalReference(
+                type=ExternalReferenceType.DISTRIBUTION,
+                url=XsUri(str(package.purl)),
+                hashes=_hashes(_HASH.findall(entry)),
+            )
+        )
+        yield package
 
 
-def _jars() -> Iterator[Mapping[str, Any]]:
+def _jars() -> Iterator[Component]:
     """Each jar once, though several versions of Kafka have it."""
     jars = {
         (name, digest) for version in TESTED_KAFKA_VERSIONS for name, digest in (locked_jars(version) or {}).items()
     }
     for name, digest in sorted(jars):
-        yield {
-            **{"type": "library", "bom-ref": f"jar:{name}:{digest}", "name": name, "scope": "optional"},
-            "hashes": [{"alg": "SHA-256", "content": digest}],
-        }
+        yield Component(
+            name=name, bom_ref=f"jar:{name}:{digest}", scope=ComponentScope.OPTIONAL, hashes=_hashes([digest])
+        )
+
+
+def _hashes(digests: Iterable[str]) -> list[HashType]:
+    return [HashType(alg=HashAlgorithm.SHA_256, content=each) for each in digests]

@@ -3,6 +3,9 @@
 import json
 import re
 
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
 from eosctl.version import __version__
 from tests.project.sbom import bill_of_materials, write_bill
 from tests.project.test_distribution import LOCK
@@ -25,7 +28,13 @@ def test_references_are_unique_and_all_of_them_lead_somewhere():
     references = [bill["metadata"]["component"]["bom-ref"], *(each["bom-ref"] for each in bill["components"])]
     assert len(references) == len(set(references))
     assert {each["ref"] for each in bill["dependencies"]} == set(references)
-    assert set(bill["dependencies"][0]["dependsOn"]) <= set(references)
+    [whole] = [each for each in bill["dependencies"] if "dependsOn" in each]
+    assert whole["ref"] == bill["metadata"]["component"]["bom-ref"]
+    assert set(whole["dependsOn"]) <= set(references)
+
+
+def test_the_bill_follows_the_schema_of_cyclonedx(tmp_path):
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(write_bill(tmp_path).read_text()) is None
 
 
 def test_the_bill_is_the_same_for_the_same_lock_files(tmp_path):
