@@ -54,6 +54,8 @@ FLOW_S: Final = 120.0
 QUIET_S: Final = 4.0
 SETTLE_S: Final = 1.0
 CONFIRM_S: Final = 6.0
+PROBES: Final = 8
+"""For each source partition: a task that has not begun yet delivers none of its own."""
 MOST_WITNESSES: Final = 20
 HOOKS: Final = frozenset({"commit", "commitRecord"})
 PLACEHOLDER: Final = re.compile(r"\$\{certify:([^}]*)\}")
@@ -243,7 +245,7 @@ class _Certification:
         reason, restarts = "", 0
         try:
             restarts = self._break(round_, begun)
-            reason = self._drain()
+            reason = self._drain(may_abort=self._may_abort(round_))
         except (FaultMissed, EosctlError) as error:
             reason = error.message if isinstance(error, EosctlError) else str(error)
         finally:
@@ -313,11 +315,16 @@ class _Certification:
     def _topics(self) -> Sequence[str]:
         return self._request.topics or self._running.site.topics()
 
-    def _drain(self) -> str:
+    def _may_abort(self, round_: Round) -> bool:
+        """Whether the connector may drop records by its own choice, and nothing says which."""
+        return round_.boundary == "connector" and self._request.source.expected is None
+
+    def _drain(self, *, may_abort: bool) -> str:
         """Returns when the source is drained: empty, or why that is unknown.
 
-        If records are missing and nothing comes, one more source record is written as a probe. If that one is delivered
-        and nothing more comes, the missing ones are lost.
+        If records are missing and nothing comes, further source records are written as probes. If the probes are
+        delivered and nothing more comes, the missing records are lost. A restarted worker reports tasks as running
+        before it has begun them, so each source partition has its probes. may_abort: one probe is enough.
         """
         running, end = self._running, monotonic() + PATIENCE_S
         expected = running.source.expected()
@@ -337,17 +344,22 @@ class _Certification:
                 return ""
             if quiet >= QUIET_S and missing and probes is None and running.source.load is not None:
                 running.site.await_running()
-                running.source.write(1)
-                probed = running.source.expected()
-                probes = frozenset(() if probed is None else probed.identities) - frozenset(
-                    expected.identities if expected else ()
-                )
-                expected = probed
-            if probes is not None and quiet >= CONFIRM_S and not probes & missing:
+                expected, probes = self._probe(expected)
+            waited = missing if probes is None else probes & missing
+            if probes and quiet >= CONFIRM_S and (not waited or (may_abort and waited != probes)):
                 return ""
-        return (
-            f"{pluralize(len(missing), 'source record')} not delivered within {PATIENCE_S:g} s, nor any written later"
-        )
+        undelivered = pluralize(len(missing), "source record")
+        return f"{undelivered} not delivered within {PATIENCE_S:g} s, nor all that were written later"
+
+    def _probe(self, expected: Expected | None) -> tuple[Expected | None, frozenset[str]]:
+        """Writes some more source records; the truth with them, and their identities."""
+        running = self._running
+        self._count_partitions()
+        lanes = {each.lane for each in running.records.records}
+        running.source.write(PROBES * max(1, len(self._partitions), len(lanes)))
+        probed = running.source.expected()
+        before, now = (frozenset(() if each is None else each.identities) for each in (expected, probed))
+        return probed, now - before
 
     def _judge(self, round_: Round, *, drained: bool) -> tuple[Anomaly, ...]:
         running = self._running
@@ -360,7 +372,7 @@ class _Certification:
         found = [each for each in new_anomalies(judgement, self._known) if drained or each.harm is not Harm.LOST]
         found = self._looked_up(found)
         self._known.extend(found)
-        if round_.boundary == "connector" and self._request.source.expected is None:
+        if self._may_abort(round_):
             # A producer that aborts drops its unsent records, so the log need not show that it aborted.
             self._chosen = sum(each.harm is Harm.LOST for each in found)
             found = [each for each in found if each.harm is not Harm.LOST]

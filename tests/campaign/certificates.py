@@ -131,6 +131,8 @@ def _lying(lie: str, verdict: str, harm: str | None, *options: str, **more: str)
 SUBJECTS = {
     "file": Subject(FILE_STREAM, LINES, "certified"),
     "honest": _lying("none", "certified", None),
+    "slow": _lying("slow", "certified", None),
+    "unsteady": _lying("unsteady", "certified", None),
     "behind": _lying("behind", "failed", "doubled"),
     "ahead": _lying("ahead", "failed", "lost"),
     "commit-record": _lying("commit-record", "failed", None),

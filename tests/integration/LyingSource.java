@@ -23,7 +23,7 @@ import org.apache.kafka.connect.source.TransactionContext;
  * true: none, behind, ahead, commit-record, task-key, order, undeclared, disk. With `boundary` it ends its own
  * transactions, and aborts those whose last line ends with the digit 7. With `state` it keeps its position in that
  * directory too, before the records are sent; disk goes on from there, and where the disk is full does not say so.
- * Offsets of unsteady are others each time.
+ * Offsets of unsteady are others each time. All tasks of slow but the first begin late.
  */
 public class LyingSource extends SourceConnector {
     private Map<String, String> settings;
@@ -70,10 +70,12 @@ public class LyingSource extends SourceConnector {
     public static class LyingTask extends SourceTask {
         static final int LANES = 4;
         private static final int BATCH = 10;
+        private static final long LATE_NS = 12_000_000_000L;
         private final List<Lane> lanes = new ArrayList<>();
         private Path file;
         private Path directory;
         private boolean keeps;
+        private long begins;
         private String topic;
         private String lie;
         private TransactionContext transactions;
@@ -89,6 +91,8 @@ public class LyingSource extends SourceConnector {
             lie = props.getOrDefault("lie", "none");
             transactions = context.transactionContext();
             int tasks = Integer.parseInt(props.get("tasks"));
+            boolean late = lie.equals("slow") && !props.get("task").equals("0");
+            begins = System.nanoTime() + (late ? LATE_NS : 0);
             for (int index = Integer.parseInt(props.get("task")); index < LANES; index += tasks) {
                 Lane lane = new Lane();
                 lane.key = new HashMap<>(Map.of("lane", index));
@@ -114,6 +118,7 @@ public class LyingSource extends SourceConnector {
 
         @Override public List<SourceRecord> poll() throws InterruptedException {
             Thread.sleep(20);
+            if (System.nanoTime() < begins) return null;
             List<String> lines;
             try {
                 lines = Files.readAllLines(file);
