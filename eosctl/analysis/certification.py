@@ -189,6 +189,24 @@ def unlike_truth(delivered: Sequence[Delivered], expected: Expected | None) -> s
     return ""
 
 
+def outside_truth(delivered: Iterable[Delivered], expected: Expected | None) -> tuple[Delivered, ...]:
+    """Records whose identity the truth does not have: only their repeats are judged."""
+    known = frozenset(() if expected is None else expected.identities)
+    return tuple(each for each in delivered if known and each.identity is not None and each.identity not in known)
+
+
+def not_unique(found: Iterable[Anomaly], expected: Expected | None) -> str:
+    """Why the records of a round without faults cannot be told apart; empty: they can.
+
+    Where no truth says how often the source has a record, one that came again may be another source record.
+    """
+    doubled = next((each for each in found if each.harm is Harm.DOUBLED), None)
+    if expected is not None or doubled is None or doubled.before is None or doubled.after is None:
+        return ""
+    places = f"{doubled.before.place} and {doubled.after.place}"
+    return f"{doubled.identity!r} came at {places} without a fault: --identity may not tell source records apart"
+
+
 def new_anomalies(judgement: Judgement, known: Iterable[Anomaly]) -> tuple[Anomaly, ...]:
     """The anomalies that were not known; a lost record stays the same when its neighbours change."""
     keys = {_key(each) for each in known}

@@ -12,7 +12,15 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from eosctl.analysis.certification import Expected, by_harm, judge, new_anomalies, unlike_truth
+from eosctl.analysis.certification import (
+    Expected,
+    by_harm,
+    judge,
+    new_anomalies,
+    not_unique,
+    outside_truth,
+    unlike_truth,
+)
 from eosctl.clients.rest import NotFound
 from eosctl.clients.rest_identity import WorkerUrl
 from eosctl.codecs.connector_files import decode_connector
@@ -25,6 +33,7 @@ from eosctl.model.certification import (
     Certificate,
     Claim,
     Delivered,
+    Fault,
     FaultKind,
     Harm,
     Place,
@@ -213,11 +222,17 @@ class _Certification:
         return _certificate(request, self._claim, self._results, self._witnesses, self._reasons(), truth, self._notes())
 
     def _notes(self) -> Sequence[str]:
-        unjudged = self._order_unjudged(self._running.source.expected())
+        expected = self._running.source.expected()
+        unjudged = self._order_unjudged(expected)
         notes = [f"Order was not judged: {unjudged}."] if unjudged else []
         hooks = [f"{owner}.{name}" for name, owner in self._claim.overridden.items() if name in HOOKS]
         if hooks:
             notes.append(f"{', '.join(hooks)}: Kafka Connect calls it after the commit, so no state may rest on it.")
+        if outside := outside_truth(self._running.records.records, expected):
+            notes.append(
+                f"The truth does not have the identity of {pluralize(len(outside), 'record')}, the first "
+                f"{outside[0].identity!r} at {outside[0].place}. Only their repeats were judged."
+            )
         notes += [f"Offsets are not deterministic: {each}." for each in sorted(self._running.unsteady_offsets)]
         return notes
 
@@ -370,6 +385,8 @@ class _Certification:
             running.records.records, expected, running.generations, knows_lanes=not self._order_unjudged(expected)
         )
         found = [each for each in new_anomalies(judgement, self._known) if drained or each.harm is not Harm.LOST]
+        if round_.fault is Fault.NONE and (why := not_unique(found, expected)):
+            raise Undecodable(why)
         found = self._looked_up(found)
         self._known.extend(found)
         if self._may_abort(round_):

@@ -5,7 +5,15 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosctl.analysis.certification import Expected, by_harm, judge, new_anomalies, unlike_truth
+from eosctl.analysis.certification import (
+    Expected,
+    by_harm,
+    judge,
+    new_anomalies,
+    not_unique,
+    outside_truth,
+    unlike_truth,
+)
 from eosctl.model.certification import Delivered, Generation, Harm, Place
 
 TOPIC = "out"
@@ -127,6 +135,21 @@ def test_records_that_have_nothing_in_common_with_the_truth_are_no_losses():
     assert unlike_truth(delivered(None), truth) == "no record has the part that --identity names: see out:0@0"
     assert unlike_truth(delivered("Struct{id=1}", "2"), truth) == ""
     assert unlike_truth(delivered("1"), None) == unlike_truth([], truth) == ""
+
+
+def test_without_a_truth_a_record_that_comes_again_without_a_fault_may_be_another_one():
+    found = judge(delivered("tick", "tock", "tick"), None).anomalies
+    assert not_unique(found, None) == (
+        "'tick' came at out:0@0 and out:0@2 without a fault: --identity may not tell source records apart"
+    )
+    assert not_unique(judge(delivered("tick", "tock"), None).anomalies, None) == ""
+    truth = ordered("tick", "tock")
+    assert not_unique(judge(delivered("tick", "tock", "tick"), truth).anomalies, truth) == ""
+
+
+def test_records_that_the_truth_does_not_have_are_named():
+    assert [each.identity for each in outside_truth(delivered("a", "heartbeat", None), ordered("a"))] == ["heartbeat"]
+    assert outside_truth(delivered("a"), None) == ()
 
 
 def test_an_anomaly_is_new_once():

@@ -21,7 +21,7 @@ import org.apache.kafka.connect.source.TransactionContext;
 /**
  * The lines of the file `file` as a source that claims to support exactly-once. `lie` says in which way that is not
  * true: none, behind, ahead, commit-record, task-key, order, undeclared, disk. With `boundary` it ends its own
- * transactions, and aborts those whose last line ends with the digit 7. With `state` it keeps its position in that
+ * transactions, and aborts those whose last line ends with the digit 7: one for each poll, or for each line (`each`). With `state` it keeps its position in that
  * directory too, before the records are sent; disk goes on from there, and where the disk is full does not say so.
  * Offsets of unsteady are others each time. All tasks of slow but the first begin late.
  */
@@ -75,6 +75,7 @@ public class LyingSource extends SourceConnector {
         private Path file;
         private Path directory;
         private boolean keeps;
+        private boolean each;
         private long begins;
         private String topic;
         private String lie;
@@ -90,6 +91,7 @@ public class LyingSource extends SourceConnector {
             directory = keeps ? Path.of(props.get("state")) : file.getParent();
             lie = props.getOrDefault("lie", "none");
             transactions = context.transactionContext();
+            each = "each".equals(props.get("boundary"));
             int tasks = Integer.parseInt(props.get("tasks"));
             boolean late = lie.equals("slow") && !props.get("task").equals("0");
             begins = System.nanoTime() + (late ? LATE_NS : 0);
@@ -130,7 +132,9 @@ public class LyingSource extends SourceConnector {
                 read(lane, lines, records);
                 if (keeps && !records.isEmpty()) keep(lane);
             }
-            if (transactions != null && !records.isEmpty()) end(records.get(records.size() - 1));
+            if (transactions != null && !records.isEmpty()) {
+                for (SourceRecord last : each ? records : records.subList(records.size() - 1, records.size())) end(last);
+            }
             return records.isEmpty() ? null : records;
         }
 
