@@ -88,24 +88,24 @@ class Subject(NamedTuple):
     harm: str | None = None
 
 
-class SharedSite:
-    """The brokers and workers of the certificate before, as long as a certificate wants the same."""
+class SharedSites:
+    """The brokers and workers of earlier certificates, for those that want the same."""
 
     def __init__(self) -> None:
-        self._open = ExitStack()
-        self._last: tuple[SiteSpec, CertifiedSite] | None = None
+        self._sites: dict[str, tuple[ExitStack, CertifiedSite]] = {}
         self._count = 0
 
     def close(self) -> None:
-        self._last = None
-        self._open.close()
+        for stack, _ in self._sites.values():
+            stack.close()
+        self._sites.clear()
 
     def open(self, spec: SiteSpec, reporter: Reporter) -> AbstractContextManager[CertifiedSite]:
-        if self._last is None or self._last[0] != spec:
-            self.close()
-            self._last = spec, self._open.enter_context(open_site(spec, reporter))
+        if str(spec) not in self._sites:
+            stack = ExitStack()
+            self._sites[str(spec)] = stack, stack.enter_context(open_site(spec, reporter))
         self._count += 1
-        return self._lent(self._last[1], f"certified{self._count}")
+        return self._lent(self._sites[str(spec)][1], f"certified{self._count}")
 
     @contextmanager
     def _lent(self, site: CertifiedSite, connector: str) -> Iterator[CertifiedSite]:
@@ -147,7 +147,7 @@ SUBJECTS = {
 }  # fmt: skip
 
 
-def run(name: str, seed: int, files: Mapping[str, str], directory: Path, shared: SharedSite) -> dict[str, Any]:
+def run(name: str, seed: int, files: Mapping[str, str], directory: Path, shared: SharedSites) -> dict[str, Any]:
     """The result of one subject under one seed."""
     subject = SUBJECTS[name]
     own = {"topic": f"{name}-{seed}"} if "topic" in subject.config else {}
@@ -190,15 +190,15 @@ def main(first: str, last: str, *names: str) -> int:
     KEPT.mkdir(parents=True, exist_ok=True)
     done = {(each["subject"], each["seed"]) for each in kept()}
     with tempfile.TemporaryDirectory(prefix="eosctl-certificates-") as home, ExitStack() as stack:
-        directory, shared = Path(home), SharedSite()
+        directory, shared = Path(home), SharedSites()
         stack.callback(shared.close)
         plugin_path(DEFAULT_KAFKA_VERSION, LIAR, directory)
         files = {"liar": str(directory / LIAR.stem)}
         for name, text in (("table", TABLE), ("insert", INSERT), ("new_key", NEW_KEY)):
             (directory / f"{name}.sql").write_text(text)
             files[name] = str(directory / f"{name}.sql")
-        for name in names or SUBJECTS:
-            for seed in range(int(first), int(last) + 1):
+        for seed in range(int(first), int(last) + 1):
+            for name in names or SUBJECTS:
                 if (name, seed) not in done:
                     result = run(name, seed, files, directory, shared)
                     with (KEPT / "results.jsonl").open("a") as lines:

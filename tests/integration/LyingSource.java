@@ -20,10 +20,12 @@ import org.apache.kafka.connect.source.TransactionContext;
 
 /**
  * The lines of the file `file` as a source that claims to support exactly-once. `lie` says in which way that is not
- * true: none, behind, ahead, commit-record, task-key, order, undeclared, disk. With `boundary` it ends its own
- * transactions, and aborts those whose last line ends with the digit 7: one for each poll, or for each line (`each`). With `state` it keeps its position in that
- * directory too, before the records are sent; disk goes on from there, and where the disk is full does not say so.
- * Offsets of unsteady are others each time. All tasks of slow but the first begin late.
+ * true: none, behind, ahead, commit-record, task-key, order, undeclared, disk. Offsets of unsteady are others each time;
+ * all tasks of slow but the first begin late.
+ *
+ * With `boundary` it ends its own transactions, one for each poll or for each line (`each`), and aborts those whose last
+ * line ends with the digit 7. With `state` it keeps its position in that directory too, before the records are sent:
+ * disk goes on from there, and does not say so where the disk is full.
  */
 public class LyingSource extends SourceConnector {
     private Map<String, String> settings;
