@@ -196,15 +196,15 @@ def outside_truth(delivered: Iterable[Delivered], expected: Expected | None) -> 
 
 
 def not_unique(found: Iterable[Anomaly], expected: Expected | None) -> str:
-    """Why the records of a round without faults cannot be told apart; empty: they can.
+    """Why the identity of records is ambiguous in a round without faults; empty: it is not.
 
-    Where no truth says how often the source has a record, one that came again may be another source record.
+    If no truth says how often the source has a record, a repeated identity may be another source record.
     """
     doubled = next((each for each in found if each.harm is Harm.DOUBLED), None)
     if expected is not None or doubled is None or doubled.before is None or doubled.after is None:
         return ""
     places = f"{doubled.before.place} and {doubled.after.place}"
-    return f"{doubled.identity!r} came at {places} without a fault: --identity may not tell source records apart"
+    return f"{doubled.identity!r} came at {places} without a fault: --identity may not be unique in the source"
 
 
 def new_anomalies(judgement: Judgement, known: Iterable[Anomaly]) -> tuple[Anomaly, ...]:

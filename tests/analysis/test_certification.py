@@ -140,7 +140,7 @@ def test_records_that_have_nothing_in_common_with_the_truth_are_no_losses():
 def test_without_a_truth_a_record_that_comes_again_without_a_fault_may_be_another_one():
     found = judge(delivered("tick", "tock", "tick"), None).anomalies
     assert not_unique(found, None) == (
-        "'tick' came at out:0@0 and out:0@2 without a fault: --identity may not tell source records apart"
+        "'tick' came at out:0@0 and out:0@2 without a fault: --identity may not be unique in the source"
     )
     assert not_unique(judge(delivered("tick", "tock"), None).anomalies, None) == ""
     truth = ordered("tick", "tock")
