@@ -46,10 +46,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let Ctrl-C reach the tests that are about it: a shell starts background jobs with SIGINT ignored.
+    """Let Ctrl-C reach the tests about it: a shell starts background jobs with SIGINT ignored.
 
-    And let no property fail because the machine is busy. Where CI is set, as .ci/run sets it, the same commit is held
-    against the same examples each time; elsewhere, and in `make fuzz`, against new ones.
+    And let no property fail because the machine is busy. With CI set, as .ci/run sets it, the same commit gets the same
+    examples each time; elsewhere, and in `make fuzz`, new ones.
     """
     # Thousands of items and modules stay until the end: the collector would go through them again and again.
     gc.disable()
@@ -63,7 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Iterator[None]:
-    """Of processes beside one another one collects first: the others find compiled what they all would compile."""
+    """One of several processes collects first: the others find the compiled files."""
     if not hasattr(session.config, "workerinput"):
         return (yield)
     with Path(session.config.workerinput["groups"]).with_suffix(".lock").open("w") as lock:
@@ -115,7 +115,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_seen_without_workers(item: pytest.Item) -> bool:
-    """Whether the test has a pair of versions, and would see nothing but brokers that are tested by themselves."""
+    """True if the test has a pair of versions, but uses only brokers, which are tested separately."""
     versions = getattr(item, "callspec", None) and item.callspec.params.get("kafka_version")
     alone = isinstance(versions, KafkaVersions) and versions.is_pair and str(versions) in TESTED_KAFKA_VERSIONS
     return bool(alone) and item.get_closest_marker("workers") is None
@@ -142,7 +142,7 @@ def connect_version(kafka_version: KafkaVersions) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Where tests are dealt out by groups, no later group of this process shares what the one before it shared."""
+    """If tests are dealt out by groups, a later group of this process does not share the previous group's fixtures."""
     if hasattr(item.config, "workerinput"):
         item.config.stash[SHARED].enter(group_of(item), item.getparent(pytest.Module))
 
@@ -162,7 +162,7 @@ def sandbox(shared_sandboxes: SharedSandboxes) -> Sandbox:
 
 @pytest.fixture(scope="module")
 def broker(shared_sandboxes: SharedSandboxes, kafka_version: str) -> Sandbox:
-    """One broker of each version that `--kafka-versions` names. Shared; that of the default version is `sandbox`."""
+    """One broker of each version in `--kafka-versions`. Shared; that of the default version is `sandbox`."""
     return shared_sandboxes.of(spec_of(kafka_version))
 
 
@@ -195,7 +195,7 @@ def postgresql() -> "Iterator[PostgreSQL]":
 
 @pytest.fixture
 def make_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeSandbox]:
-    """Starts a sandbox of the test's own: `make_sandbox(brokers=2, workers=1)`; the fields are those of SandboxSpec.
+    """Starts a separate sandbox: `make_sandbox(brokers=2, workers=1)`; the fields are those of SandboxSpec.
 
     Logs of one that fails to start stay among pytest's temporary files.
     """

@@ -1,4 +1,4 @@
-"""A cluster that answers from a dict: for tests of what operations decide."""
+"""A cluster that answers from a dict: for tests of the decisions in operations."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -13,7 +13,7 @@ NOT_GIVEN = Skipped("the test gives none", Cause.NOT_ASKED)
 
 
 class InTurn:
-    """Answers of what changes between two looks: the next of these each time, the last from then on.
+    """Changing answers: the next of these at each look, the last one from then on.
 
     An error is raised. asked are the arguments of each look.
     """

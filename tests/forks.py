@@ -1,7 +1,7 @@
 """Python programs run as forks of one process that has imported eosctl already.
 
-To start Python and import eosctl takes 0.6 s of CPU, a fork next to none. What runs is a process like any other, with
-an ID, streams, a directory and an environment of its own, and it can be killed.
+Starting Python and importing eosctl takes 0.6 s of CPU, a fork next to none. A fork is a process like any other, with
+its own ID, streams, directory and environment, and it can be killed.
 """
 
 import atexit
@@ -46,7 +46,7 @@ class Forked:
         self.send_signal(signal.SIGKILL)
 
     def communicate(self, text: str = "", timeout: float | None = None) -> tuple[str, str]:
-        """Writes to it, unless it has ended, and returns what it wrote on stdout and stderr; killed after `timeout`."""
+        """Writes to it, unless it has ended, and returns its stdout and stderr; killed after `timeout`."""
         with suppress(BrokenPipeError):
             self.stdin.write(text)
             self.stdin.flush()
@@ -66,7 +66,7 @@ class Forked:
 
 
 def run(*argv: str, timeout: float = 120, **options: Any) -> subprocess.CompletedProcess[str]:
-    """What came of the Python script `argv[0]`; the options are those of `start`."""
+    """The result of the Python script `argv[0]`; the options are those of `start`."""
     running = start(*argv, **options)
     out, err = running.communicate(timeout=timeout)
     assert running.returncode is not None
@@ -115,7 +115,7 @@ def _end(control: socket.socket, server: int) -> None:
 
 
 def _serve(control: socket.socket) -> str | None:
-    """Forks for each program that is asked for. Returns the script in the fork, None where nobody can ask any more."""
+    """Forks for each requested program. Returns the script in the fork, None after the last client has gone."""
     forks: list[int] = []
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 1 << 20, 4)
@@ -131,7 +131,7 @@ def _serve(control: socket.socket) -> str | None:
 
 
 def _forked(asked: Mapping[str, object], descriptors: list[int]) -> str:
-    """Forks once more, reports ID and exit code of that fork, and returns in it, as the process that was asked for."""
+    """Forks once more, reports ID and exit code of that fork, and returns in it, as the requested process."""
     status = descriptors.pop()
     child = os.fork()
     if child:

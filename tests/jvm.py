@@ -14,9 +14,9 @@ from tests.faulty_sandbox import Sandbox
 
 
 def jars_of(sandbox: Sandbox) -> KafkaJars:
-    """All jars of the brokers' version, with tools and compiler: brokers alone may run from fewer.
+    """All jars of the brokers' version, with tools and compiler: brokers alone may need fewer.
 
-    Of a release that is not there as a whole they are those of its workers' version.
+    For a release without all of them they are those of its workers' version.
     """
     only_brokers = sandbox.kafka_version in TESTED_BROKERS
     return resolve_jars(sandbox.spec.workers_version if only_brokers else sandbox.kafka_version, lambda _: None)
@@ -59,7 +59,7 @@ class Oracle:
         self._process.wait(30)
 
     def answer(self, question: object) -> Any:  # any JSON
-        """What it answers; it fails with the JVM's exit code where that has ended."""
+        """Its answer; fails with the JVM's exit code if that has ended."""
         self._process.stdin.write(json.dumps(question).encode() + b"\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()

@@ -7,9 +7,9 @@ from tests.waiting import eventually
 
 
 def share_out_leaders(servers: str) -> None:
-    """Returns when every partition is led by the first of its replicas, as it was when it was made.
+    """Returns when every partition is led by its first replica, as after its creation.
 
-    A broker that was down and is back leads nothing until then: Kafka itself looks only every five minutes.
+    A restarted broker leads nothing until then: Kafka itself looks only every five minutes.
     """
     admin = AdminClient({"bootstrap.servers": servers})
     eventually(lambda: _nothing_is_left_to_elect(admin))

@@ -1,6 +1,6 @@
-"""Answers that somebody looked at: they are kept in tests/golden, and a test fails where one is another now.
+"""Answers that a person has checked: they are kept in tests/golden, and a test fails if one changes.
 
-`pytest FILE --look-again` writes those of the tests in the file again: look at what changed before committing.
+`pytest FILE --look-again` writes those of the tests in the file again: check the changes before committing.
 """
 
 from collections.abc import Callable, Iterable

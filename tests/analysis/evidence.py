@@ -87,7 +87,7 @@ def transactional_id(name):
 
 
 def commits(*, silent_ms=0, days=8, intervals=1000, longest_ms=60_000, claimed_ms=None):
-    """A task that committed last so long ago, with a history of so many days and intervals."""
+    """A task that committed last silent_ms ago, with a history of this many days and intervals."""
     last = NOW - silent_ms
     return CommitHistory(last - days * DAY_MS, last, claimed_ms, (CommitDay(last // DAY_MS, intervals, longest_ms),))
 
@@ -132,7 +132,7 @@ HEALTHY = Evidence(
 
 
 def mirrored(position, *, log_start=0, written_ms=None, next_ms=NOW, retention_ms=3_600_000, retention_bytes=-1):
-    """Where connector m is in a source partition that ends at 20; it committed that two hours ago."""
+    """The position of connector m in a source partition that ends at 20; it committed that two hours ago."""
     bounds = PartitionOffsets(TopicPartition("orders", 0), log_start, 20, 20)
     settings = (retention_ms, retention_bytes)
     return MirroredPartition("m", position, NOW - 7_200_000, bounds, written_ms, next_ms, *settings)

@@ -44,7 +44,7 @@ def report(
     configs: Mapping[str, Mapping[str, object]] | Skipped | None = None,
     selected: tuple[str, ...] = (),
 ) -> OffsetsReport:
-    """What is reported about these topics of the workers' cluster; `configs` are the connectors that exist."""
+    """The report about these topics of the workers' cluster; `configs` are the existing connectors."""
     found = {StorePlace(each.topic): each for each in topics}
     configured = {} if configs is None else configs
     unconfigured: Mapping[str, object] | Skipped = configured if isinstance(configured, Skipped) else {}

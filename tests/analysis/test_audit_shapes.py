@@ -1,4 +1,4 @@
-"""A value that needs no decoding is none that sets an offset back, whatever the bytes are."""
+"""A value that needs no decoding never sets an offset back, regardless of its bytes."""
 
 import json
 from itertools import pairwise

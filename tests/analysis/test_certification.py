@@ -1,4 +1,4 @@
-"""What is lost, doubled and out of order, in records made by hand and in any that hypothesis makes."""
+"""Lost, doubled and reordered records, in examples made by hand and by hypothesis."""
 
 from collections.abc import Iterable
 
@@ -116,7 +116,7 @@ def test_what_comes_again_comes_without_gaps():
 
 
 def test_a_source_that_goes_on_elsewhere_is_not_made_to_repeat():
-    """A replication slot goes on from what was confirmed, whatever the offsets say."""
+    """A replication slot continues from its confirmed position, regardless of the offsets."""
     again = Generation({(TOPIC, 0): 3}, frozenset({"b", "c"}))
     assert harms(delivered("a", "b", "c", "d"), ordered("a", "b", "c", "d"), again) == []
 

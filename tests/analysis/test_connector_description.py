@@ -1,4 +1,4 @@
-"""One connector from evidence made by hand: what is said of it, what concerns it, and what to do next."""
+"""One connector from evidence made by hand: its description, its findings, and the next steps."""
 
 import pytest
 from msgspec.structs import replace

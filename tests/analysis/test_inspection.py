@@ -1,4 +1,4 @@
-"""What is found in settings of connectors, workers and clients."""
+"""Findings about settings of connectors, workers and clients."""
 
 from urllib.parse import quote, unquote
 

@@ -1,4 +1,4 @@
-"""Answers of commands as metrics: what is counted, what is absent, and how many series there may be."""
+"""Answers of commands as metrics: counts, absent series, and the limits of series."""
 
 from string import ascii_lowercase
 

@@ -244,7 +244,7 @@ def test_none_and_absent_are_the_same() -> None:
 
 
 def test_a_renamed_connector_is_compared_under_both_its_names() -> None:
-    """What stays in the topic under the old name is not compared, unless another connector has that name now."""
+    """Offsets left under the old name are not compared, unless another connector has that name now."""
     new, other = OffsetId("d", ID.partition), OffsetId("x", ID.partition)
     held = {ID: {"p": 1}, new: {"p": 1}, other: {"p": 7}}
     difference = compare_offsets("A", *_between(as_renamed({ID: {"p": 1}, other: {"p": 7}}, held, {"c": "d"})))

@@ -1,4 +1,4 @@
-"""What is said of stored offsets and of the stores they are in."""
+"""Findings about stored offsets and their stores."""
 
 import base64
 

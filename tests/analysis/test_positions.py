@@ -142,7 +142,7 @@ def test_offsets_of_unknown_connectors_are_left_alone():
 
 
 def test_every_kind_says_what_a_rewind_means_and_is_compared_with_any_values():
-    """JDBC's two forms mean the same; of values that are no numbers nothing is said."""
+    """JDBC's two forms mean the same; values that are no numbers have no meaning."""
     assert len({each.rewind for each in READERS}) == len(READERS) - 1
     assert len({each.source for each in READERS}) == len(READERS) - 1
     for reader in READERS:

@@ -1,4 +1,4 @@
-"""What a probe saw, judged: evidence made by hand, as clusters other than Kafka might give it."""
+"""A probe's observations, judged: evidence made by hand, as clusters other than Kafka might give it."""
 
 import pytest
 from msgspec.structs import replace

@@ -1,4 +1,4 @@
-"""Which producers had an ID, and what ended each, by records as brokers of 3.9.2 and 4.3.1 wrote them."""
+"""The producers of an ID and the end of each, by records that brokers of 3.9.2 and 4.3.1 wrote."""
 
 import pytest
 
@@ -15,7 +15,7 @@ PLACES = (TopicPartition("t", 0),)
 
 
 class Log:
-    """Records of one ID; each comes a second after the one before it, or when it is told."""
+    """Records of one ID; each comes a second after the previous one, or at a given time."""
 
     def __init__(self, name: str = "billing-0", version: int = 1) -> None:
         self.name, self.version, self.at = name, version, NOW

@@ -1,4 +1,4 @@
-"""Rules: what they say, and what they leave unsaid where something was not read."""
+"""Rules: their findings, and their silence about facts that were not read."""
 
 import pytest
 from msgspec.structs import replace

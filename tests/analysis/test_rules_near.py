@@ -1,4 +1,4 @@
-"""What each rule says just beside its condition: a threshold one below and one above, a fact left out or unread."""
+"""Each rule just beside its condition: a threshold one below and one above, a fact left out or unread."""
 
 from collections.abc import Iterator
 

@@ -433,7 +433,7 @@ def test_owners_that_share_an_id_are_found_and_no_others(groups):
     shared = {frozenset((a, b)) for a, b in combinations(owners(groups), 2) if ids(a) & ids(b)}
     told = {frozenset((each.first, each.second)) for each in found}
     assert told <= shared
-    # Of three owners of one ID the first is told with each of the others.
+    # The first of three owners of one ID is named with each of the others.
     assert {owner for pair in told for owner in pair} == {owner for pair in shared for owner in pair}
 
 

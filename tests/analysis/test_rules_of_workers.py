@@ -197,7 +197,7 @@ FLEETS = {
 
 
 SAID = {"standalone": {"EOS029"}, "connectors on another cluster": {"EOS089"}}
-"""Fleets of which something is worth a word although nothing is wrong."""
+"""Fleets with an info although nothing is wrong."""
 
 
 @pytest.mark.parametrize("shape", FLEETS)
@@ -218,7 +218,7 @@ def _words(findings: tuple[Finding, ...]) -> list[str]:
 
 @pytest.mark.parametrize("shape", [name for name in FLEETS if name not in {"standalone"}])
 def test_a_fault_in_a_healthy_fleet_is_found_as_anywhere(shape: str) -> None:
-    """So that a shape is not healthy because nothing is asked of it."""
+    """Otherwise a shape might be healthy only because no rule looks at it."""
     broken = replace(FLEETS[shape], brokers={0: BROKER | {"transactional.id.expiration.ms": "60000"}})
     assert [each.id for each in diagnose(broken).reported].count("EOS044") == 1
 
@@ -346,7 +346,7 @@ def test_a_connector_s_own_offsets_topic_is_held_to_what_the_workers_is(facts: T
     ],
 )
 def test_ids_are_asked_for_here_unless_the_producers_have_other_servers(config, files, outcome) -> None:
-    """Those of the workers, in any order and wherever they are given, are no other ones."""
+    """The workers' own servers, in any order and from any origin, are no other ones."""
     evidence = but(inspection=inspection(**config), worker_files={A: FILE | files}, transactions={})
     assert answer("EOS111", evidence).outcome == outcome
 
@@ -439,7 +439,7 @@ ALL_ELSEWHERE = {A: FILE | {"bootstrap.servers": "a:9092", "producer.bootstrap.s
 
 
 def test_a_connector_whose_override_names_the_workers_servers_writes_here() -> None:
-    """What Connect compares is the set of addresses: Worker.offsetStoreForExactlyOnceSourceTask."""
+    """Connect compares the set of addresses: Worker.offsetStoreForExactlyOnceSourceTask."""
     lost = but(worker_files=HERE, inspection=inspection(**WORKERS_OWN), transactions={})
     assert answer("EOS111", lost).outcome == "found"
     facts = TopicFacts("own", 5, 3, {"cleanup.policy": "delete", "min.insync.replicas": "2"})

@@ -27,7 +27,7 @@ SUPPORT = "exactly.once.source.support"
 
 
 def cluster(*phases, files=True, **changes):
-    """Three workers at these phases; where nobody ever prepared, no coordinator knows the leader's ID."""
+    """Three workers at these phases; without any preparing worker, no coordinator knows the leader's ID."""
     given = {url: FILE | {SUPPORT: phase.value} for url, phase in zip(URLS, phases, strict=True)}
     members = tuple(GroupMember(url, url) for url in URLS)
     facts = {

@@ -42,7 +42,7 @@ def one_record(value: bytes) -> bytes:
 
 
 class Bomb(NamedTuple):
-    """A batch, what it is, and whether its records cannot be had: there are too many, too large, or other ones."""
+    """A batch, its description, and whether its records cannot be read: too many, too large, or others."""
 
     data: bytes
     what: str

@@ -23,7 +23,7 @@ from tests.integration.mirror_site import BEGUN_MS
 from tests.integration.producers import create_topic
 
 OF_HEADERS: Final = Command(("transactions", "trace", f"{LIVE}:0@0", *GROUP))
-"""What became of a record with data of users: no record is unpacked for that."""
+"""The trace of a record with users' data: it unpacks no record."""
 OF_OFFSETS: Final = Command(("transactions", "trace", "connect-offsets:0@0", *GROUP))
 MIRRORED, COPY, MAPPING = "mirrored", "eu.mirrored", "mapping.json"
 OF_MIRROR: Final = Command(
@@ -39,7 +39,7 @@ OF_MIRROR: Final = Command(
     ),
     rest=False,
 )
-"""Source and target are in one cluster, so what is damaged may be of either."""
+"""Source and target are in one cluster, so a damage may belong to either."""
 ASKED: Final = (*(each for each in COMMANDS if each.name != "watch"), OF_HEADERS, OF_OFFSETS, OF_MIRROR)
 """Commands that read brokers and end."""
 ENDS: Final = ExitStack()
@@ -69,7 +69,7 @@ def _copy(site: Site) -> None:
 
 
 class Recorded(NamedTuple):
-    """What a command answers, and of what answers of the broker it makes that."""
+    """A command's answer, and the broker's answers behind it."""
 
     answer: Answer
     answers: list[Answered]
@@ -82,7 +82,7 @@ def recorded(command: Command) -> Recorded:
 
 
 def any_damage(command: Command, chance: random.Random) -> Damage:
-    """One of the sorts of damage to what the broker answers to the command."""
+    """A random kind of damage to the broker's answers to the command."""
     sorts = {each.sort: each for answered in recorded(command).answers for each in damages(answered, chance)}
     return sorts[chance.choice(sorted(sorts))]
 
@@ -97,7 +97,7 @@ class Planted(NamedTuple):
 
 
 def any_planted(command: Command, chance: random.Random) -> Planted | None:
-    """A bomb somewhere in what the command fetches; None where it fetches no records."""
+    """A bomb in the command's fetched records; None if it fetches none."""
     fetched = [each for each in recorded(command).answers if each.seen.api_key == FETCH and _records(each)]
     if not fetched:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 Answer = Callable[[int, int, bytes], bytes]
-"""What is sent for a request, given its API key, its version and its correlation ID as bytes."""
+"""The bytes that answer a request, given its API key, its version and its correlation ID as bytes."""
 
 
 @contextmanager

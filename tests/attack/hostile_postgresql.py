@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 Attack = Callable[[socket.socket], None]
-"""What is done to a connection whose start-up packet was read."""
+"""Acts on a connection whose start-up packet was read."""
 
 TLS, GSS = 80877103, 80877104
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 Attack = Callable[[socket.socket, str], None]
-"""What is written to a connection that asked for this path; BrokenPipeError where the client has gone."""
+"""Writes to a connection that requested this path; BrokenPipeError if the client has gone."""
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 PLUGIN = "org.apache.kafka.connect.file.FileStreamSourceConnector"
@@ -37,7 +37,7 @@ HONEST = {
 """Answers of a worker with one connector, by path."""
 
 VALUES = (None, True, -1, 2**31, 2**63, 10**400, 0.5, "", "x", "\ud800", "1", [], [[]], {}, {"a": {}}, "\x1b[2J\u202e")
-"""What stands where something else belongs."""
+"""Values for places where something else belongs."""
 
 
 @contextmanager
@@ -148,7 +148,7 @@ def answering(body: bytes) -> Attack:
 
 
 def wrong_shape(seed: int) -> Attack:
-    """Honest answers, in each of which one value is another."""
+    """Honest answers with one wrong value in each."""
     chosen = random.Random(seed)
     changed = {path: json.dumps(_changed(chosen, body)).encode() for path, body in HONEST.items()}
 

@@ -1,4 +1,4 @@
-"""Inputs that follow a format's grammar and hold what nobody writes by accident."""
+"""Inputs with a format's grammar, but with contents that only an attacker writes."""
 
 import random
 import re
@@ -12,7 +12,7 @@ ODD: Final = (
     *(b"0x" + b"f" * 6_000, b"-9223372036854775809"),
     *(b"!!python/object:os.system", b"*a", b"&a [*a]", b"${env:HOME}", b"\xe2\x80\xae", b"\x1b[2J"),
 )  # fmt: skip
-"""What stands in the place of a value: depth, size, numbers, half characters, duplicate keys, other languages."""
+"""Replacements for a value: depth, size, numbers, half characters, duplicate keys, other languages."""
 
 _VALUE: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?|true|false|null|\w+')
 

@@ -1,4 +1,4 @@
-"""How much memory something takes at most."""
+"""The peak memory of a piece of work."""
 
 import os
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def peak_mib(work: Callable[[], object]) -> int:
-    """What the process that does it grows by, in MiB; a fork does it, so that this one stays as it is."""
+    """The growth in MiB of a process that does it; a fork does it, so that this process stays unchanged."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

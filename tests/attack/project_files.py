@@ -13,7 +13,7 @@ SHORT = ("env:EOSCTL_TEST_CANARY", "file:{path}")
 
 
 def files_with_references(path: str, home: str) -> Iterator[str]:
-    """Files each of which refers to a secret of the user in another place."""
+    """Files that each refer to a secret of the user in another place."""
     for field in FIELDS:
         for provider in PROVIDERS:
             yield _file(field, provider.format(path=path, home=home))

@@ -12,7 +12,7 @@ from typing import Final
 from tests.attack.hostile_worker import HONEST, answer
 
 Answer = Callable[[str, str], bytes]
-"""What is sent for a request, given its method and its path."""
+"""The bytes that answer a request, given its method and its path."""
 
 CANARY: Final = "canary-7f3a"
 CLIENT_HELLO: Final = b"\x16\x03\x01"
@@ -21,7 +21,7 @@ LOOPBACK: Final = (
     *("017700000001", "0177.0.0.1", "0", "0.0.0.0", "00000", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]"),
     *("[::1]", "[::]", "[64:ff9b::127.0.0.1]", "127.0.0.1.", "127\u30020\u30020\u30021", "%31%32%37.0.0.1"),
 )
-"""This machine, or what may be taken for it."""
+"""This machine, or names that may stand for it."""
 
 NOWHERE: Final = (
     *("http://xn--/", "http://xn--a/", "http://a..b/", "http://*/", "http://[::zz]/", "http://[v1.a]/", "http:///", ""),
@@ -64,7 +64,7 @@ def recording(reply: Answer) -> Iterator[tuple[int, list[bytes]]]:
 
 
 def _request(peer: socket.socket) -> bytes:
-    """One request as it was sent, its body included; what is no HTTP as far as it came."""
+    """One request as it was sent, with its body; bytes that are no HTTP as far as they came."""
     found = b""
     while b"\r\n\r\n" not in found and (piece := peer.recv(1 << 16)):
         found += piece
@@ -76,7 +76,7 @@ def _request(peer: socket.socket) -> bytes:
 
 
 def honest(cluster_id: str) -> Answer:
-    """What a worker of this Kafka cluster answers."""
+    """The answers of a worker of this Kafka cluster."""
     bodies = {**HONEST, "/": {"version": "4.3.1", "commit": "c", "kafka_cluster_id": cluster_id}}
 
     def reply(_: str, path: str) -> bytes:
@@ -109,7 +109,7 @@ def hostile_url(port: int, chance: random.Random) -> str:
 
 
 def beyond_a_plain_get(request: bytes) -> bool:
-    """Whether it is another method, has a body, or shows who the user is. The begin of a TLS handshake is none."""
+    """True if it has another method, a body, or credentials. The beginning of a TLS handshake is none."""
     if request.startswith(CLIENT_HELLO):  # a certificate would follow the server's answer
         return CANARY.encode() in request
     head, _, body = request.partition(b"\r\n\r\n")

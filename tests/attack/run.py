@@ -1,9 +1,8 @@
-"""`python -m tests.attack.run 1 100`: so many hostile inputs of each class, of this seed, given to whole commands.
+"""`python -m tests.attack.run 1 100`: this many hostile inputs of each class, of this seed, for whole commands.
 
-Each command runs in a fork of its own. Counted are the inputs, how the commands ended, the longest time, the most CPU
-and the most memory. It fails (exit code 1) where one ends with 70 or by a signal, takes longer than its timeout and
-5 s, takes more than 512 MiB, or lies: what it writes and how it ends are two things, or a file that it refuses is
-changed.
+Each command runs in a separate fork. The table counts the inputs, the ends of the commands, the longest time, the most
+CPU and the most memory. It fails (exit code 1) if a command ends with 70 or by a signal, takes longer than its timeout
+and 5 s, takes more than 512 MiB, or lies: its output contradicts its exit code, or it changes a file that it refuses.
 """
 
 import json
@@ -117,7 +116,7 @@ VALUES: Final = (
 
 @dataclass
 class Counted:
-    """What became of the inputs of one class."""
+    """The results for the inputs of one class."""
 
     codes: Counter[int] = field(default_factory=Counter)
     seconds: float = 0
@@ -153,7 +152,7 @@ class Attack:
     brokers: Brokers
 
     def run(self, *args: str, what: bytes = b"", most_s: float = TIMEOUT_S + GRACE_S) -> int:
-        """The exit code of `eosctl` with these arguments; what is wrong about it is kept, with the input."""
+        """The exit code of `eosctl` with these arguments; a fault is kept, with the input."""
         out, begun = self.home / "out", monotonic()
         child = os.fork()
         if child == 0:
@@ -172,7 +171,7 @@ class Attack:
         return code
 
     def call(self, act: Callable[[], str | None]) -> None:
-        """What the act says is wrong is kept; 0 stands for its end, 70 for any exception."""
+        """Keeps the fault that the act reports; 0 stands for its end, 70 for any exception."""
         begun = monotonic()
         try:
             wrong, code = act(), 0
@@ -202,7 +201,7 @@ class Attack:
 
 
 def _is_true(out: Path, code: int) -> bool:
-    """Whether standard output is one document that says what the exit code says."""
+    """True if standard output is one document that agrees with the exit code."""
     try:
         document = json.loads(out.read_text())
     except ValueError:
@@ -250,7 +249,7 @@ def records(attack: Attack, chance: random.Random) -> None:
 
 
 def impossible_connectors(attack: Attack, chance: random.Random) -> None:
-    """Connectors of any name and settings: it is wrong if nothing is said of the healthy one beside them."""
+    """Connectors of any name and settings: silence about the healthy one beside them is a fault."""
     file, sandbox = attack.home / "records", attack.brokers.sandbox
     lines = [LINES.decode()]
     for offset in range(4, 4 + chance.randint(1, 8)):
@@ -344,14 +343,14 @@ def answers(attack: Attack, chance: random.Random) -> None:
 
 
 def bombs(attack: Attack, chance: random.Random) -> None:
-    """Batches of a real broker with bombs in them: it is a lie not to name the place of what cannot be unpacked."""
+    """Batches of a real broker with bombs in them: not naming the place of an unreadable one is a lie."""
     command = chance.choice([each for each in ASKED if each != OF_HEADERS and any_planted(each, random.Random(0))])
     planted = any_planted(command, chance)
     assert planted is not None
     after = _damaged(attack, command, Planting(planted.damage))
     if after is None or not planted.bomb.is_refused:
         return
-    # A mirror audit reads every record; others may need none of what is damaged.
+    # A mirror audit reads every record; other commands may not need the damaged ones.
     if command is not OF_MIRROR and judged(recorded(command).answer, after) is Outcome.SAME:
         return
     said = after.stdout + after.stderr
@@ -360,7 +359,7 @@ def bombs(attack: Attack, chance: random.Random) -> None:
 
 
 def _damaged(attack: Attack, command: Command, damaging: Damaging) -> Answer | None:
-    """What the command answers; None where it did not ask for what is damaged."""
+    """The command's answer; None if it did not request the damaged part."""
     site = damaged_site()
     site.rest.plan(None, None)
     site.kafka.plan(None, None)
@@ -421,9 +420,8 @@ def redirects(attack: Attack, chance: random.Random) -> None:
 
 
 def discovered_workers(attack: Attack, chance: random.Random) -> None:
-    """Members of the Connect group with hostile addresses: they get plain GET requests, and none on a loopback address
-    where the brokers are elsewhere; none shows a password.
-    """
+    """Members of the Connect group with hostile addresses: they get plain GET requests, and none on a loopback
+    address if the brokers are elsewhere; none shows a password."""
     sandbox, is_here = attack.brokers.sandbox, chance.random() < 0.5
     with recording(honest(sandbox.cluster_id)) as (port, seen):
         url = hostile_url(port, chance)
@@ -440,9 +438,9 @@ def discovered_workers(attack: Attack, chance: random.Random) -> None:
 
 
 def _ask_about_connect(attack: Attack, chance: random.Random, *named: str, what: bytes, is_here: bool = True) -> None:
-    """One command that asks workers; where the brokers are not here, their name is none of the loopback address.
+    """One command that queries workers; if the brokers are not here, their name is no loopback address.
 
-    The group is the one whose topics are there: of another one a command says so, and asks none of its members.
+    The group is the one with topics: a command reports any other group, and queries none of its members.
     """
     servers = attack.brokers.sandbox.bootstrap_servers
     command = chance.choice(
@@ -467,7 +465,7 @@ def _ask_about_connect(attack: Attack, chance: random.Random, *named: str, what:
 
 
 def project_files(attack: Attack, chance: random.Random) -> None:
-    """A project's files of profiles that nobody trusts: it is a lie to send what they refer to anywhere."""
+    """Untrusted project files of profiles: sending the secrets that they refer to anywhere is a lie."""
     file = attack.home / ".eosctl.yaml"
     file.write_text(random_file(chance.randrange(1 << 30), str(attack.home / "secret"), str(attack.home)))
     before = Path.cwd()
@@ -609,7 +607,7 @@ def table(found: dict[str, Counted]) -> str:
 
 
 def main(seed: str = "1", inputs: str = "100", *names: str) -> int:
-    """Prints the table and what is wrong; of the classes that are named, or of all."""
+    """Prints the table and the faults; for the named classes, or for all."""
     for name in [name for name in os.environ if name.startswith("EOSCTL_")]:
         del os.environ[name]
     found = campaign(int(seed), int(inputs), names)

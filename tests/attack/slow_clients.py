@@ -22,7 +22,7 @@ def pushed(url: str) -> None:
 
 
 def healthy_beside(clients: int, piece: bytes) -> str | None:
-    """What is wrong about /healthz while so many clients send the piece, wait, and reconnect."""
+    """The fault of /healthz while this many clients send the piece, wait, and reconnect."""
     server = MetricsServer(
         address_of("127.0.0.1:0", allow_remote=False), lambda _: Page(200, "text/plain", b"ok"), exchange_s=0.3
     )

@@ -168,7 +168,7 @@ def test_records_are_had_or_the_batch_is_refused_in_little_memory(seed: int):
 
 
 def test_many_keys_in_a_batch_are_folded_in_bounded_memory():
-    """As many records as a batch may have, each with a key of its own: what `offsets show` makes of them."""
+    """The most records of a batch, each with its own key, in `offsets show`."""
     count = 50_000
     keys = b"".join(one_keyed(number) for number in range(count))
     data = batch(Codec.ZSTD, keys, count)
@@ -201,7 +201,7 @@ ODD = [
 
 
 TAKEN = {'{"a":1e999}': {"a": float("inf")}, '["\\ud800"]': ["?"], '{"\\udc00":1}': {"?": 1}}
-"""What Jackson makes of those of them that it reads."""
+"""The values of those that Jackson reads."""
 
 
 @pytest.mark.parametrize("text", ODD, ids=lambda text: text[:8])
@@ -355,7 +355,7 @@ LONGEST_MS = 2**31 - 1
 
 
 def asked(answer: Answer) -> EosctlError:
-    """What asking such a broker for the cluster's brokers ends with."""
+    """The end of a request for the cluster's brokers to such a broker."""
     with (
         false_broker(answer) as address,
         Wire(ClientProperties((address,)), timeout_s=TIMEOUT_S) as wire,

@@ -297,7 +297,7 @@ def test_each_option_that_takes_a_file_is_tried():
 
 
 def test_files_of_others_are_opened_in_one_place():
-    """The rest opens what eosctl itself wrote, or comes with it."""
+    """The rest opens files that eosctl itself wrote, or that come with it."""
     opens = re.compile(r"""\.read_text\((?!\w+, )|\.read_bytes\(|\.open\("rb"\)""")
     found = {
         path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if opens.search(path.read_text("utf-8"))
@@ -446,7 +446,7 @@ def rows(text):
 
 
 def value_of(content):
-    """What docs/scripting.md says: one apostrophe is taken away."""
+    """The rule of docs/scripting.md: one apostrophe is removed."""
     return content.removeprefix("'")
 
 

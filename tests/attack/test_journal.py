@@ -282,7 +282,7 @@ def test_a_plan_that_does_not_want_the_connector_stopped_is_refused(kind):
 
 @pytest.mark.parametrize(("plan", "place", "kind"), FORGED)
 def test_what_is_taken_out_is_checked_or_refused(plan, place, kind):
-    """What concerns the side that the step changes: what only the planner could know of the other one it has read."""
+    """Preconditions on the side that the step changes: only the planner has read the other side."""
     step, bare = plan.steps[place], without(plan, place, kind)
     lost = {*step.preconditions} - {*demanded_steps(bare)[place].preconditions}
     assert lacking(bare) or [each for each in lost if each.side is step.step.side] == []

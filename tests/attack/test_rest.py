@@ -55,7 +55,7 @@ from tests.planning.test_migration import FACTS, WISH
 
 TIME_S = 0.4
 ALLOWED_S = 1.5
-"""Beyond the time that a request has: this machine may be busy."""
+"""Beyond the time of a request: this machine may be busy."""
 
 READERS = (
     lambda url: read_worker(url, TIME_S),
@@ -254,7 +254,7 @@ STORES = (
 
 
 def leaks(ran):
-    """What of a password is seen."""
+    """The visible parts of a password."""
     text = ran.stdout + ran.stderr
     return [each for each in ("geheim", "heim") if each in text]
 
@@ -382,7 +382,7 @@ CREDENTIALS = {
 
 
 class Listener:
-    """Accepts connections, and keeps what it is sent; it answers nothing."""
+    """Accepts connections, and keeps the received bytes; it answers nothing."""
 
     def __init__(self) -> None:
         self._server = socket.create_server(("127.0.0.1", 0))

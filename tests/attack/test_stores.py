@@ -81,7 +81,7 @@ COLUMNS = (
 
 
 def damage(file: Path, table: str, column: str, value: object) -> str:
-    """Puts the value, or what an expression of SQL gives, into the column; what was done."""
+    """Puts the value, or the result of an SQL expression, into the column; returns a description."""
     with sqlite3.connect(file, isolation_level=None) as connection:
         connection.execute("PRAGMA writable_schema = ON")
         connection.execute("UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', '')")

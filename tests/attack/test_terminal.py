@@ -1,4 +1,4 @@
-"""What a terminal is shown: names, unseen characters, output."""
+"""Output on a terminal: names, invisible characters, closed streams."""
 
 import errno
 import json
@@ -197,7 +197,7 @@ def test_both_lost_is_74():
 
 
 class Full(StringIO):
-    """What a full disk is."""
+    """A full disk."""
 
     def write(self, text: str) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -109,7 +109,7 @@ class SharedSites:
 
     @contextmanager
     def _lent(self, site: CertifiedSite, connector: str) -> Iterator[CertifiedSite]:
-        """The site with a connector and a directory of its own, so that nothing is left of earlier ones."""
+        """The site with a separate connector and directory, so that nothing is left of earlier ones."""
         directory = site.directory / connector
         directory.mkdir()
         lent = CertifiedSite(site.sandbox, directory, site.plugins, site.state, connector)
@@ -168,7 +168,7 @@ def run(name: str, seed: int, files: Mapping[str, str], directory: Path, shared:
 
 
 def _cpu_s() -> float:
-    """Of this process and of all that it has ended, brokers and workers among them."""
+    """The CPU time of this process and of all ended children, brokers and workers among them."""
     spent = (resource.getrusage(each) for each in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(each.ru_utime + each.ru_stime for each in spent)
 

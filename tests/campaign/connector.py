@@ -22,7 +22,7 @@ FORMS = ("position", "position", "changing", "gtid", "snapshot", "none")
 
 @dataclass(frozen=True)
 class Kind:
-    """What kind of source a connector reads; the names are NumberedSource's settings."""
+    """The kind of a connector's source; the names are NumberedSource's settings."""
 
     partitions: int = 1
     topics: int = 1
@@ -104,7 +104,7 @@ class NumberedConnector:
         assert (status := self.home.ask(method, self.path(what), body)) < 400, f"{method} {what}: {status}"
 
     def status(self) -> dict[str, Any]:
-        """What Connect says of its state and its tasks' states; nothing while it is rebalancing or not there yet."""
+        """Connect's report on its state and its tasks' states; empty while it is rebalancing or not there yet."""
         answer = self._http.get(self.path("status"))
         return dict(answer.json()) if answer.status_code == 200 else {}
 
@@ -151,7 +151,7 @@ class NumberedConnector:
         draft.replace(self.source)
 
     def expected(self) -> Iterator[Number]:
-        """What readers should have once."""
+        """The numbers that readers should have once."""
         drop = self.kind.drop_every
         for partition in range(self.kind.partitions):
             for number in range(self.end):
@@ -179,11 +179,11 @@ class NumberedConnector:
         )
 
     def truth(self) -> Truth:
-        """What readers have."""
+        """The numbers that readers have."""
         return compare(self.reader.read_to_the_ends(), self.expected())
 
     def offsets(self) -> list[dict[str, Any]]:
-        """What `GET offsets` says."""
+        """The answer of `GET offsets`."""
         answer = self._http.get(self.path("offsets"))
         assert answer.status_code == 200, answer.text
         return list(answer.json()["offsets"])

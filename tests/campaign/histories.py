@@ -24,7 +24,7 @@ FLOW = 30
 
 @dataclass
 class History:
-    """What one connector went through; operations are in order, those of the workers among them."""
+    """The history of one connector; operations are in order, those of the workers among them."""
 
     connector: NumberedConnector
     chance: random.Random
@@ -35,7 +35,7 @@ class History:
     truth: Truth = field(default_factory=lambda: Truth({}, {}))
 
     def act(self, operation: Callable[[Acting], bool], eosctl: Eosctl) -> None:
-        """One operation; one that fails ends the history, for then nobody knows what was done."""
+        """One operation; a failed one ends the history, because its effect is unknown."""
         try:
             done = operation(Acting(self.connector, self.chance, eosctl))
             self.wished = self.wished or (done and operation in WISHES)
@@ -52,24 +52,24 @@ class History:
             self.failure = f"at the end: {error}"[:2000]
 
     def count(self) -> Truth:
-        """What readers have now, which is then its truth; nothing of a history that came to no end."""
+        """The readers' present numbers, which become its truth; none for an unfinished history."""
         if not self.failure:
             self.truth = self.connector.truth()
         return self.truth
 
     @property
     def facts(self) -> Facts:
-        """What is known of it without eosctl; a null offset is a removed one."""
+        """The facts that are known without eosctl; a null offset is a removed one."""
         truth = Truth({}, {}) if self.failure else self.truth
         return Facts(truth, self.plain, self.wished, self.connector.kind.form == "none")
 
 
 @dataclass(frozen=True)
 class Result:
-    """A history and its verdict; the last of the connector's names is the one that it has at the end.
+    """A history and its verdict; the last of the connector's names is the final one.
 
-    `failure` says why a history came to no end; it is then not judged. witnesses are the kinds of those of its findings
-    that an ordinary consumer saw at their offsets.
+    `failure` is why a history did not finish; it is then not judged. witnesses are the kinds of those findings that an
+    ordinary consumer saw at their offsets.
     """
 
     seed: int
@@ -141,9 +141,9 @@ class Round:
             history.plain = history.plain or self.site.plain
 
     def report(self, recorded: Path | None = None, *more: str) -> Mapping[str, Any]:
-        """What an audit says of all connectors, during which readers got nothing; what it read is kept in `recorded`.
+        """The audit's report on all connectors, during which readers got nothing; its inputs are kept in `recorded`.
 
-        A task that begins from nothing may begin after all numbers are complete: the audit is then made again.
+        A task that begins from nothing may begin after all numbers are complete: then the audit is repeated.
         """
         home = self.site.home
         place = ("-b", home.servers, "--connect-url", home.url, "--group-id", home.group_id)
@@ -157,7 +157,7 @@ class Round:
         return eventually(undisturbed, "an audit during which readers got nothing", deadline_s=300)
 
     def results(self, report: Mapping[str, Any]) -> Iterator[Result]:
-        """Each history with its truth and its verdict, whose witnesses a consumer has to see as they are told."""
+        """Each history with its truth and its verdict; a consumer must see the witnesses as stated."""
         for history in self.histories:
             yield _witnessed(_result(self.seed, history, report), report, self.site.home.servers)
 

@@ -37,7 +37,7 @@ Finding = Mapping[str, Any]
 
 
 class Outcome(StrEnum):
-    """What came of one connector's audit."""
+    """The result of one connector's audit."""
 
     HELD = "held"
     ALTERED = "altered"
@@ -47,10 +47,10 @@ class Outcome(StrEnum):
 
 
 class Facts(NamedTuple):
-    """What is known of a history without eosctl.
+    """The facts about a history that are known without eosctl.
 
-    plain: exactly-once was off at some time; wished: its user removed or altered offsets;
-    forgets: the connector itself commits offsets that are null.
+    plain: exactly-once was off at some time; wished: its user removed or altered offsets; forgets: the connector itself
+    commits null offsets.
     """
 
     truth: Truth
@@ -67,7 +67,7 @@ class Judged(NamedTuple):
 
 
 def judge(names: Sequence[str], report: Mapping[str, Any], facts: Facts) -> Judged:
-    """What came of the verdicts in the `data` of an audit's JSON on a connector that has the last of these names.
+    """Judges the verdicts in an audit's JSON `data` on a connector whose last name is the last of these.
 
     The verdict is that on its last name; one on a former name may be wrong, too.
     """
@@ -149,7 +149,7 @@ _WRONGS = {
 
 
 def _names(finding: Finding, partition: int) -> bool:
-    """Whether a finding names this source partition; one that names none is about all of the connector's."""
+    """True if a finding names this source partition; one without partitions concerns all of the connector's."""
     keys = [place["key"] for place in finding["evidence"].get("places", ()) if "key" in place]
     complete = len(keys) >= finding["evidence"].get("count", 0)
     return not keys or not complete or any(json.loads(key)[1].get("p") == partition for key in keys)

@@ -73,7 +73,7 @@ class MirrorConnector:
         self.resume()
 
     def move_offsets(self) -> None:
-        """It gets an offsets topic of its own, and nobody copies its offsets."""
+        """It gets its own offsets topic, without a copy of its offsets."""
         own = f"{self.name}-offsets"
         self.offsets_topics = ["connect-offsets", own]
         self.configure(**{"offsets.storage.topic": own})
@@ -103,7 +103,7 @@ class MirrorWorkers:
         self._sandbox.start_worker(number)
 
     def freeze(self, _: random.Random) -> None:
-        """One stands still until the other one has its tasks and has copied more, and goes on: a zombie."""
+        """One is frozen until the other one has its tasks and has copied more, and then continues: a zombie."""
         self._sandbox.pause_worker(2)
         try:
             eventually(self._moved, "tasks to be on the first worker", deadline_s=SETTLED_S, every_s=0.5)

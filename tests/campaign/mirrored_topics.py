@@ -1,4 +1,4 @@
-"""A topic that MirrorMaker 2 mirrors between two clusters: what random operations do to it, and what its copy holds.
+"""A topic that MirrorMaker 2 mirrors between two clusters: random operations on it, and its copy.
 
 Truth is counted from the records: each has another number, and is known from its producer and from a plain consumer.
 """
@@ -21,7 +21,7 @@ EXPIRES_S = 4
 
 @dataclass
 class Written:
-    """What was produced to one partition, in order: each record's text, and whether it was committed."""
+    """The records produced to one partition, in order: each record's text, and whether it was committed."""
 
     texts: list[str] = field(default_factory=list)
     aborted: set[str] = field(default_factory=set)
@@ -38,7 +38,7 @@ class Truth:
 
     @property
     def whole(self) -> bool:
-        """Whether the copy holds what was committed, once and in order."""
+        """True if the copy holds the committed records, once and in order."""
         return not (self.doubled or self.late or self.aborted or self.lost)
 
 
@@ -140,7 +140,7 @@ class MirroredTopic:
         reader.close()
 
     def expire(self) -> None:
-        """The broker deletes old segments: all of them, or those that are some seconds old."""
+        """The broker deletes old segments: all of them, or those older than some seconds."""
         self.cut = True
         before = self._log_starts()
         self._retain(self._chance.choice([1, 1500, 5000]))

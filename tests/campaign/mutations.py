@@ -10,7 +10,7 @@ from eosctl.analysis.catalogue import audit
 
 
 class Mutation(NamedTuple):
-    """A decision of the judge, by its path in eosctl.analysis.audit, and what is put in its place."""
+    """A decision of the judge, by its path in eosctl.analysis.audit, and its replacement."""
 
     name: str
     decision: str

@@ -1,7 +1,7 @@
-"""What happens to a connector in a history: what its user does over REST, and moves by eosctl.
+"""The operations on a connector in a history: its user's requests over REST, and moves by eosctl.
 
-An operation begins while records flow and leaves the connector running. One that returns False was not possible as the
-connector was.
+An operation begins while records flow and leaves the connector running. One that returns False was impossible in the
+connector's state.
 """
 
 import random
@@ -105,7 +105,7 @@ def _migrate(acting: Acting, *target: str) -> bool:
 
 
 def move(acting: Acting) -> bool:
-    """To an offsets topic of its own, by eosctl; not with null offsets, with which it does not go on there."""
+    """Moves it to its own offsets topic, by eosctl; not with null offsets, with which it could not continue there."""
     if acting.connector.kind.form == "none":
         return False
     topic = f"{acting.connector.name}-moved-{acting.chance.randrange(10**6)}"
@@ -147,7 +147,7 @@ def reset(acting: Acting) -> bool:
 
 
 def alter(acting: Acting) -> bool:
-    """One source partition's offset set back over REST, or ahead; what lies between is then wished away."""
+    """Sets one source partition's offset back over REST, or ahead; the numbers in between are then unwanted."""
     connector, chance = acting.connector, acting.chance
     if connector.kind.form == "none":
         return False

@@ -1,4 +1,4 @@
-"""What an audit read, kept in files, so that it can be judged again without a Kafka.
+"""An audit's inputs in files, so that they can be judged again without a Kafka.
 
 The plan and its coverage as the cluster answered, and the segments of every partition that the audit reads.
 """
@@ -31,7 +31,8 @@ PLAN = "plan.pickle"
 
 @contextmanager
 def recording(logs: Path, directory: Path) -> Iterator[None]:
-    """An audit of a cluster within leaves in `directory` what it read; `logs` is the log directory of its broker."""
+    """An audit of a cluster in this block leaves its inputs in `directory`; `logs` is the log directory of its
+    broker."""
 
     class Recorded(ClusterInput):
         def bounds(self) -> AuditPlan:
@@ -58,7 +59,7 @@ def _copy(logs: Path, topics: set[str], directory: Path) -> None:
 
 @contextmanager
 def replaying(directory: Path) -> Iterator[None]:
-    """An audit within reads what was recorded in `directory`, whatever cluster it names."""
+    """An audit in this block reads the recording in `directory`, whichever cluster it names."""
 
     class Replayed(RecordedInput):
         def __init__(self, _: ClusterReader, __: AuditRequest) -> None:

@@ -1,8 +1,8 @@
 """`python -m tests.campaign.run 1 63`: eight histories for each of these seeds, on one site for some seeds at a time.
 
-Each result is a line of build/campaign/results.jsonl; a seed that has its results there is not run again. What was
-audited stays in build/campaign/<seed> where a verdict was wrong. The table of counts is printed at the end. The exit
-code is 1 where a verdict was wrong.
+Each result is a line of build/campaign/results.jsonl; a seed with results there is not run again. The audited data
+stays in build/campaign/<seed> after a wrong verdict. The table of counts is printed at the end. The exit code is 1
+after a wrong verdict.
 """
 
 import os
@@ -28,7 +28,7 @@ BOUNCED = 5
 
 
 def run_seed(site: Site, seed: int, directory: Path, eosctl: Eosctl, recorded: Path | None = None) -> list[Result]:
-    """The results of one seed; what was audited is kept in `recorded`."""
+    """The results of one seed; the audited data is kept in `recorded`."""
     histories = Round(site, seed, AT_ONCE, directory, eosctl)
     histories.play(STEPS, bounce=seed % BOUNCED == 0)
     results = list(histories.results(histories.report(recorded)))
@@ -39,7 +39,7 @@ def run_seed(site: Site, seed: int, directory: Path, eosctl: Eosctl, recorded: P
 
 
 def run_seeds(seeds: list[int], eosctl: Eosctl, kept: Path = KEPT) -> None:
-    """All of them, on sites of their own for some seeds at a time."""
+    """All of them, on separate sites for some seeds at a time."""
     done = {each.seed for each in kept_results(kept / RESULTS)}
     left = [seed for seed in seeds if seed not in done]
     for number, of_site in groupby(left, key=lambda seed: seed // SEEDS_A_SITE):

@@ -32,7 +32,7 @@ class Site:
 
     @property
     def operations(self) -> Sequence[Callable[[random.Random], None]]:
-        """What may happen to its workers: a frozen one needs another that takes its tasks."""
+        """The operations on its workers: a frozen one needs another that takes its tasks."""
         return (self.kill, self.freeze) if len(self._workers) > 1 else (self.kill,)
 
     @property
@@ -48,7 +48,7 @@ class Site:
         self._await_members(len(self._workers))
 
     def freeze(self, _: random.Random) -> None:
-        """A worker stands still until the other one has taken its tasks, and goes on: a zombie."""
+        """A worker is frozen until the other one has taken its tasks, and then continues: a zombie."""
         self.sandbox.pause_worker(2)
         self._await_members(len(self._workers) - 1)
         self.sandbox.resume_worker(2)
@@ -66,7 +66,7 @@ class Site:
         self._await_members(len(self._workers))
 
     def _await_members(self, count: int) -> None:
-        """Until tasks are on so many workers, none of them unassigned or on a worker that left."""
+        """Until tasks are on this many workers, none of them unassigned or on a worker that left."""
 
         def there() -> bool:
             answer = httpx.get(f"{self.home.url}/connectors?expand=status", timeout=60, trust_env=False, verify=False)

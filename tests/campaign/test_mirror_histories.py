@@ -55,7 +55,7 @@ def _audit(eosctl: Eosctl, connector: MirrorConnector, *more: str) -> dict[str, 
 
 
 def _rows(data: Mapping[str, Any]) -> dict[tuple[str, int], Row]:
-    """What the audit says of each partition."""
+    """The audit's row of each partition."""
     known = {"isolation_level": data.get("isolation_level")}
     return {(each["source"], each["partition"]): {**each, **known} for each in data.get("pairs", ())}
 
@@ -82,7 +82,7 @@ def judged(
 
 
 def wrong(verdict: str, counted: Truth, row: Row) -> str | None:
-    """Why a verdict is wrong; None where it is not."""
+    """Why a verdict is wrong; None if it is not."""
     asked = replace(counted, aborted=0) if row["isolation_level"] == "read_uncommitted" else counted
     if verdict == "held" and not asked.whole:
         return "held, and it is not"
@@ -96,12 +96,12 @@ def wrong(verdict: str, counted: Truth, row: Row) -> str | None:
 
 
 def followed(connector: MirrorConnector, directory: Path) -> tuple[str, ...]:
-    """Options with which an audit goes on where the last one of the connector ended."""
+    """Options for an audit that continues the connector's previous one."""
     return ("--store", f"sqlite:///{directory}/ledger.db", "--job", connector.name)
 
 
 def counted_alike(row: Row) -> tuple[object, ...]:
-    """What a run in parts and one of everything have to say alike."""
+    """The values on which a run in parts and one of everything must agree."""
     kinds = ("head", "lead", "lag", "gap", "repeat", "late", "aborted", "unknown")
     return (row["verdict"], row["matched"], *(row[f"{kind}_records"] for kind in kinds))
 
@@ -109,7 +109,7 @@ def counted_alike(row: Row) -> tuple[object, ...]:
 def run(
     eosctl: Eosctl, seed: int, connectors: int, steps: int, exactly_once: str, directory: Path
 ) -> tuple[Counter[str], list[tuple[object, ...]]]:
-    """One round of histories: verdicts, counted, and what was wrong, with all that is needed to see why.
+    """One round of histories: counted verdicts, and the wrong ones, with all facts to see why.
 
     Each is audited as a whole at its end, and in parts after each step.
     """

@@ -1,4 +1,4 @@
-"""Recorded histories judged again: by Spark alike, and by judges with one decision spoilt, each of which is caught."""
+"""Recorded histories judged again: by Spark equally, and by judges with one spoilt decision, which are all caught."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ PARTS = ("connectors", "findings", "ranges", "transactions", "timeline", "epochs
 
 @dataclass(frozen=True)
 class Recorded:
-    """Directories of recordings with the results beside them, and what the engines said of each while Kafka ran."""
+    """Directories of recordings with the results beside them, and the engines' answers while Kafka ran."""
 
     directories: tuple[Path, ...]
     local: tuple[Mapping[str, Any], ...]
@@ -55,7 +55,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
 
 
 def judged_again(directory: Path, eosctl: Eosctl) -> dict[str, Judged]:
-    """What comes of each recorded history, by its connector's last name."""
+    """The judgement of each recorded history, by its connector's last name."""
     with replaying(directory):
         report = audit(eosctl, "-b", "127.0.0.1:1")
     return {

@@ -1,4 +1,4 @@
-"""What readers of a connector's outputs really have, counted from the records' own numbers and by nothing of eosctl."""
+"""The records that readers of a connector's outputs really have, counted by their own numbers without eosctl."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ class Truth(NamedTuple):
 
 
 def compare(seen: Mapping[Number, int], expected: Iterable[Number]) -> Truth:
-    """The truth of what was seen how often, where `expected` should have been seen once."""
+    """The truth from the number of sightings, where `expected` should have been seen once."""
     lost: dict[int, list[int]] = {}
     doubled: dict[int, list[int]] = {}
     for partition, number in sorted(expected):
@@ -63,7 +63,7 @@ class Reader:
         return self._opened
 
     def read(self) -> Mapping[Number, int]:
-        """What was seen until now, and how often."""
+        """The numbers seen until now, with their counts."""
         while len(messages := self._consumer.consume(500, 0.25)) == 500:
             self._take(messages)
         self._take(messages)

@@ -99,7 +99,7 @@ NAMED: dict[Any, dict[str, Any]] = {
     messages.create_acls: {"results": [{}, {}]},
     messages.delete_acls: {"filter_results": [{}, {}]},
 }
-"""What a whole answer names, by the function that makes the request; the rest of it has one of everything."""
+"""The names in a whole answer, by the function that makes the request; the rest of it has one of everything."""
 
 
 def answered(make: Any, version: int) -> Any:
@@ -169,7 +169,7 @@ LIMITS = {"int8": 7, "int16": 15, "int32": 31, "int64": 63}
 
 
 def refused(make: Any, response: Any) -> str:
-    """Why the answer is none."""
+    """Why the answer is refused."""
     with pytest.raises(Undecodable) as caught:
         require_sound(REQUESTS[make], response, "broker:9092")
     assert caught.value.exit_code == 7
@@ -257,7 +257,7 @@ def test_an_answer_that_failed_as_a_whole_names_nothing():
 
 @pytest.mark.parametrize(("make", "version"), SENT)
 def test_bytes_that_are_cut_or_changed_end_in_an_error_of_the_library_or_in_none(make, version):
-    """Each of them is said to be none of Kafka's protocol by the connection: see tests/attack/test_batches.py."""
+    """The connection reports each of them as no Kafka protocol: see tests/attack/test_batches.py."""
     response = answered(make, version)
     response._header = None
     data = response.encode(version=version)

@@ -206,7 +206,7 @@ def test_a_marker_goes_out_in_the_version_that_leaves_the_epoch_alone():
 
 
 class SlowBrokers:
-    """Brokers that know the topic after so many questions; None: one that does not answer."""
+    """Brokers that know the topic after this many requests; None: a broker that does not answer."""
 
     def __init__(self, **unknown: int | None) -> None:
         self.left = {int(name.removeprefix("b")): count for name, count in unknown.items()}

@@ -124,7 +124,7 @@ def jwt(**claims):
 
 @contextmanager
 def endpoint(status, body):
-    """An endpoint that answers so; yields its address and what it was asked."""
+    """An endpoint with this answer; yields its address and its received requests."""
     asked = []
 
     class Handler(BaseHTTPRequestHandler):

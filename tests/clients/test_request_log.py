@@ -1,4 +1,4 @@
-"""A user learns which address a command waits for, and with -v what each request took; neither shows a secret."""
+"""The user sees the address that a command waits for, and with -v the time of each request; neither shows a secret."""
 
 import socket
 import threading

@@ -291,7 +291,7 @@ def through_a_window(wire):
 
 
 def closed_by_the_peer(port):
-    """Whether this process has a connection to `port` that the other side has ended (CLOSE_WAIT)."""
+    """True if this process has a connection to `port` that the other side has ended (CLOSE_WAIT)."""
     rows = [line.split() for line in Path("/proc/self/net/tcp").read_text().splitlines()[1:]]
     return any(row[2].endswith(f":{port:04X}") and row[3] == "08" for row in rows)
 
@@ -384,7 +384,7 @@ class _Parser(KafkaProtocol):  # type: ignore[misc]  # the library is untyped
 
 
 def _received(pieces: list[bytes]) -> tuple[list[bytes], Exception | None]:
-    """What the parser makes of bytes sent piece by piece, and the error at their end."""
+    """The parser's result for bytes sent piece by piece, and the error at their end."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.setblocking(False)

@@ -1,8 +1,8 @@
-"""Any bytes: a codec returns a value or raises an EosctlError that says why, and nothing else.
+"""Any bytes: a codec returns a value or raises an EosctlError with the reason, and nothing else.
 
-Inputs are mutations of good ones, because random bytes hardly get past a first field, and good ones with odd
-values: deep nesting, huge numbers, half characters, duplicate keys. Each codec has a seed of its own, so that a failure
-comes again: FUZZ_SEED, and the input itself, are in the message.
+Inputs are mutations of good ones, because random bytes hardly get past a first field, and good ones with odd values:
+deep nesting, huge numbers, half characters, duplicate keys. Each codec has its own seed, so that a failure can be
+repeated: FUZZ_SEED, and the input itself, are in the message.
 """
 
 import base64
@@ -102,7 +102,7 @@ DICTIONARY = (
     *(b"\\", b"\\u0000", b'"', b"{", b"[", b"[" * 40, b"null", b"1e999", b"9" * 30, b"-1"),
     *(b"=", b": ", b"\n", b"${file:x:y}", b"$1"),
 )
-"""What is put in now and then: bytes that some codec gives a meaning."""
+"""Inserted now and then: bytes with a meaning for some codec."""
 
 
 def batch() -> bytes:
@@ -149,7 +149,7 @@ def snapshot(data: str) -> object:
 
 
 def views(data: bytes) -> None:
-    """What is made of the batches of one answer beside their records."""
+    """Decodes the parts of one answer's batches other than their records."""
     producer = ProducerIdAndEpoch(7, 2)
     decode_ending(data, 0, producer)
     decode_shown(data, [(7, 0)], 0, producer)

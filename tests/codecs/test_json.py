@@ -257,7 +257,7 @@ SCALARS = {
 
 @cache
 def values_of(hint: Any) -> st.SearchStrategy[Any]:
-    """Anything that the type hint allows; the fields of lines of their own are as after decoding."""
+    """Any value of the type hint; the fields of separate lines are as after decoding."""
     origin, arguments = get_origin(hint), get_args(hint)
     if hint in SCALARS:
         return SCALARS[hint]
@@ -284,7 +284,7 @@ def data(offset: int, producer: ProducerIdAndEpoch = OURS) -> bytes:
 
 
 def marker(offset: int, kind: int, producer: ProducerIdAndEpoch = OURS) -> bytes:
-    """A control batch; its CRC is that of what it says."""
+    """A control batch with a valid CRC."""
     builder = DefaultRecordBatchBuilder(2, 0, 1, producer.producer_id, producer.producer_epoch, -1, 1 << 10)
     builder.append(0, 1_000, struct.pack(">hh", 0, kind), struct.pack(">hi", 0, 0), [])
     whole = bytearray(_at(offset, bytes(builder.build())))

@@ -1,4 +1,4 @@
-"""Plan files and journals: what is written is read, and what was changed or cut is noticed."""
+"""Plan files and journals: they are read as written, and a change or a cut is noticed."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Snapshots: what is written is what is read."""
+"""Snapshots are read as written."""
 
 import contextlib
 import json

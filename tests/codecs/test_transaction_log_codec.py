@@ -1,4 +1,4 @@
-"""The bytes of the transaction log: what is read, and what is refused."""
+"""The bytes of the transaction log: decoded and refused ones."""
 
 import pytest
 from hypothesis import given, settings

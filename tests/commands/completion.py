@@ -1,4 +1,4 @@
-"""What the tests of completion share: a worker that answers, a home with profiles, a TAB as a shell presses it."""
+"""The tests of completion share a worker that answers, a home with profiles, and a TAB as a shell presses it."""
 
 import json
 import os
@@ -70,7 +70,7 @@ def home(directory: Path, connect_url: str = NOBODY) -> dict[str, str]:
 
 
 def offers(line: str, at: Path | None = None, **environment: str) -> list[str]:
-    """What is offered after `line` in directory `at`; nothing may be said beside it."""
+    """The offers after `line` in directory `at`; nothing else may be printed."""
     ran = forks.run(PROGRAM, environment=_environment(line, environment), directory=at)
     assert (ran.returncode, ran.stderr) == (0, "")
     return [each.partition("\t")[0] for each in ran.stdout.splitlines()]

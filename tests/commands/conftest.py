@@ -14,7 +14,7 @@ from tests.schemas import check_documents
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a command line left behind."""
+    """The result of a command line."""
 
     exit_code: int
     stdout: str

@@ -1,4 +1,4 @@
-"""`limited.py BYTES ARGUMENT…`: eosctl, whose files may not grow beyond so many bytes; 0 is no limit."""
+"""`limited.py BYTES ARGUMENT…`: eosctl, whose files may not grow beyond this many bytes; 0 is no limit."""
 
 import resource
 import sys

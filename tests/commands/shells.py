@@ -1,7 +1,7 @@
 """The completion of zsh and fish in the shells themselves: `make shells`, where both are installed.
 
-Not collected by an ordinary run, which must need nothing that the project does not install; there the same answers are
-held in tests/commands/test_cli_completion.py, with bash as the shell.
+An ordinary run does not collect it, because it may need nothing that the project does not install.
+tests/commands/test_cli_completion.py holds the same answers, with bash as the shell.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Audits on a disk that is really full: what is said, what is left on it, and that the ledger goes on afterwards."""
+"""Audits on a really full disk: the error, the files left on it, and the ledger's continuation afterwards."""
 
 import json
 import os
@@ -22,7 +22,7 @@ NO_ROOM = ("No space left on device", "File too large", "the disk is full", "the
 
 @dataclass(frozen=True)
 class SmallDisk:
-    """A directory on a disk of its own; where none may be mounted, no file may grow beyond `room` (RLIMIT_FSIZE)."""
+    """A directory on a separate disk; where none may be mounted, no file may grow beyond `room` (RLIMIT_FSIZE)."""
 
     directory: Path
     mounted: bool
@@ -40,7 +40,7 @@ class SmallDisk:
         return replace(self, room=room // 8)
 
     def files(self) -> list[str]:
-        """What lies on it."""
+        """The files on it."""
         return sorted(str(path.relative_to(self.directory)) for path in self.directory.rglob("*"))
 
 
@@ -79,7 +79,7 @@ def write_logs(directory: Path, keys: int) -> None:
 
 
 def require_full(disk: SmallDisk, ran: subprocess.CompletedProcess[str], *words: str) -> None:
-    """Exit code 2, and an error that says what was to be written where, and that there is no room.
+    """Exit code 2, and an error that names the file and the missing room.
 
     A limit on the size of files may strike elsewhere first.
     """
@@ -115,7 +115,7 @@ def test_a_ledger_that_finds_no_room_stays_as_it_was_and_goes_on_when_there_is(d
 
 
 def told(disk: SmallDisk, store: str) -> list[object]:
-    """What the ledger says of its runs and cursors."""
+    """The ledger's runs and cursors."""
     answers = [disk.run("audit", what, "--store", store, "-o", "json") for what in ("status", "history")]
     assert [each.returncode for each in answers] == [0, 0], answers[0].stdout
     return [json.loads(each.stdout)["data"] for each in answers]

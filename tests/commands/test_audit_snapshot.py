@@ -1,4 +1,4 @@
-"""`eosctl audit --snapshot`: what a snapshot can tell is judged, what it lacks is named, and nothing is called held."""
+"""`eosctl audit --snapshot`: the facts in a snapshot are judged, missing ones are named, and no verdict is held."""
 
 import json
 from collections.abc import Callable

@@ -33,7 +33,7 @@ def probe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Start the probe as a process of its own; it is gone when the test ends."""
+    """Start the probe as a separate process, which ends with the test."""
     processes: list[subprocess.Popen[str]] = []
 
     def starting(*args: str, **streams: Any) -> subprocess.Popen[str]:

@@ -1,4 +1,4 @@
-"""What a TAB offers: asked as a shell asks, and in a bash with a person at its keyboard."""
+"""The offers of a TAB: requested as a shell does, and in a bash with a person at its keyboard."""
 
 import json
 from pathlib import Path

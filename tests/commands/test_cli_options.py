@@ -1,4 +1,4 @@
-"""The shared options: where they may stand, where they come from, what wins."""
+"""The shared options: their places, their origins, and their precedence."""
 
 import json
 from pathlib import Path

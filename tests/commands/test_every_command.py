@@ -1,4 +1,4 @@
-"""What holds for every command that there is: widths, colours, a reader who goes, and Ctrl-C while it waits."""
+"""Properties of every command: widths, colours, a reader who goes, and Ctrl-C while it waits."""
 
 import os
 import re

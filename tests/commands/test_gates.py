@@ -1,4 +1,4 @@
-"""`--sarif` and `--junit`: files for pipelines beside the answer, which change neither it nor the exit code."""
+"""`--sarif` and `--junit`: files for pipelines that change neither the answer nor the exit code."""
 
 import json
 

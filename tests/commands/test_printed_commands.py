@@ -23,7 +23,7 @@ QUOTED = re.compile(r"`(eosctl [^`]+)`")
 COMMANDS = {each.path for each in walk(root_command(), PROGRAM) if not each.is_group}
 BARE = re.compile(r"(?:^|: )(eosctl [a-z][^`;]* --[^`;]*)$")
 FILLED = ("1", "enabled")
-"""What is put for a name in a command line, such as `<topic>`: the second is for those that are a choice."""
+"""Replacements for a name in a command line, such as `<topic>`: the second is for choices."""
 
 
 def texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -65,7 +65,7 @@ def printed() -> Iterator[tuple[str, str]]:
 
 
 def in_findings() -> Iterator[tuple[str, str]]:
-    """Those of the findings of each rule, with the names of what was found."""
+    """The commands in the findings of each rule, with the names in the findings."""
     for rule_id, evidence, *_ in CONDITIONS:
         for finding in answer(rule_id, evidence).findings:
             yield from ((f"a finding of {rule_id}", line) for line in commands_in(finding.cure))
@@ -89,7 +89,7 @@ PRINTED = sorted({line: where for where, line in reversed(list(printed()))}.item
 
 
 def what_is_wrong(line: str) -> str | None:
-    """What the command tree says of the line; None where it takes it."""
+    """The command tree's objection to the line; None if it accepts it."""
     wrong = None
     for value in FILLED:
         filled = re.sub(r"<[^<>]*>|\{[a-z_]+\}", value, line).replace("…", "1").replace("[--", "--")

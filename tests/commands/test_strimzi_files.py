@@ -41,7 +41,7 @@ spec:
 
 @pytest.fixture
 def refused(eosctl, tmp_path):
-    """What `acl-plan` says of a file that it refuses."""
+    """The refusal of `acl-plan` for a file."""
 
     def said(text: str, option: str = "--worker-config") -> str:
         (tmp_path / "file.yaml").write_text(text)

@@ -1,4 +1,4 @@
-"""Each command in a terminal of 80 and of 200 columns, without colours, in a pipe; and JSON whatever happens."""
+"""Each command in a terminal of 80 and of 200 columns, without colours, in a pipe; and valid JSON in any case."""
 
 import json
 import re

@@ -84,7 +84,7 @@ class Log(LogSource):
             yield DataBatch(found, number in self.aborted)
 
     def read(self, plan: AuditPlan, offsets: OffsetRange) -> Iterator[LogItem]:
-        """Those whose last offset lies in the range."""
+        """The batches whose last offset lies in the range."""
         return (each for each in self.items() if offsets.start <= each.batch.header.last_offset < offsets.end)
 
 

@@ -39,7 +39,7 @@ def opened(source: Log, target: Log) -> tuple[BothSides, PairJob]:
 
 
 def kept(found: ComparedPair) -> MirrorProgress:
-    """What the run left, as a ledger keeps it."""
+    """The state that the run leaves to a ledger."""
     assert found.progress is not None
     return decode_audit_state(encode_audit_state(found.progress), MirrorProgress)
 

@@ -88,7 +88,7 @@ class MovedOffsets:
 
     def _fill(self) -> Live:
         producer = Producer({"bootstrap.servers": self.bootstrap})
-        # What the workers leave of a connector that was deleted.
+        # The workers' leftovers of a deleted connector.
         producer.produce(CONFIG_TOPIC, b'{"tasks":0}', f"commit-{self.name}".encode(), 0)
         live = {}
         for number in range(KEYS):
@@ -141,7 +141,7 @@ class MovedOffsets:
         return read_offsets_topic(self.reader, self.target).records
 
     def is_old_or_new(self) -> bool:
-        """Whether the target holds nothing of the connector, or all of it."""
+        """True if the target holds nothing of the connector, or all of it."""
         return self.live() in (self.old, self.moved)
 
     def apply(self, failpoint: str = "never", *more: str, file: Path | None = None) -> Ended:
@@ -208,7 +208,7 @@ class Audited(Protocol):
         ...
 
     def check(self) -> None:
-        """Raises AssertionError unless the ledger is that of one audit of everything, as far as the audits came."""
+        """Raises AssertionError unless the ledger equals one audit of everything, as far as the audits came."""
         ...
 
 
@@ -238,7 +238,7 @@ def endure(audited: Audited, chance: random.Random) -> int:
 
 
 def _ended(process: Forked, *, killed: bool = False) -> int:
-    """0 or -9; whatever else a process ends with is a failure."""
+    """0 or -9; any other end of a process is a failure."""
     _, error = process.communicate(timeout=PATIENCE_S)
     assert process.returncode in {0, -9}, error
     assert not (killed and error), error
@@ -290,7 +290,7 @@ class StandInAudited:
         return self._ledger
 
     def check(self) -> None:
-        """Ranges go on from one another, and what is carried is what one reading of them in order gives."""
+        """Ranges are contiguous, and the carried state equals that of one reading of them in order."""
         ledger = self.ledger
         state = ledger.state(self.job, CLUSTER)
         ranges, runs = list(ledger.ranges(self.job)), ledger.runs(self.job)
@@ -312,7 +312,7 @@ class StandInAudited:
             assert last == json.loads(report_of(read_once))
 
     def is_at_the_end(self) -> bool:
-        """Whether every cursor has come to the last stable offset."""
+        """True if every cursor has reached the last stable offset."""
         cursors = self.ledger.state(self.job, CLUSTER).cursors
         return {(str(each), cursor.topic_id, cursor.offset) for each, cursor in cursors.items()} == {
             (f"{name}-{number}", topic_id, stable)
@@ -322,9 +322,8 @@ class StandInAudited:
 
 
 def contiguous(ranges: Iterable[CommittedRange]) -> dict[str, tuple[str | None, int] | None]:
-    """Where the ranges of each partition end, None after a topic's end; an AssertionError where one does not go on from
-    the one before it.
-    """
+    """The end of the ranges of each partition, None after a topic's end; an AssertionError for a gap between two
+    ranges."""
     places: dict[str, tuple[str | None, int] | None] = {}
     for number, each in ranges:
         name = f"{each.topic}-{each.partition}"

@@ -1,9 +1,9 @@
-"""A process that applies a plan and kills itself (SIGKILL) at a named failpoint: what tests of crashes run.
+"""A process that applies a plan and kills itself (SIGKILL) at a named failpoint: the subject of the crash tests.
 
-    python crashing_apply.py PLAN BOOTSTRAP FAILPOINT [--one-transaction-per-record]
+python crashing_apply.py PLAN BOOTSTRAP FAILPOINT [--one-transaction-per-record]
 
-FAILPOINT is one of those that ApplyRun and write_offsets tell, or `never`; `pause:NAME` stops there until it is told to
-go on by a line on standard input. The last option makes it wrong on purpose, so that the tests can be seen to notice.
+FAILPOINT is one of those of ApplyRun and write_offsets, or `never`; `pause:NAME` stops there until a line comes on
+standard input. The last option makes it wrong on purpose, to show that the tests notice.
 """
 
 import os

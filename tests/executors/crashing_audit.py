@@ -1,9 +1,9 @@
-"""A process that audits a small made-up log into a real ledger, and kills itself where EOSCTL_FAILPOINT says.
+"""A process that audits a small made-up log into a real ledger, and kills itself at EOSCTL_FAILPOINT.
 
-    python crashing_audit.py STORE JOB LOG SEED [--two-transactions]
+python crashing_audit.py STORE JOB LOG SEED [--two-transactions]
 
 LOG is a file with a LogShape, which may grow between two rounds. SEED decides how far each round goes. The last option
-commits what was found and how far it came apart, so that the tests can be seen to notice. Prints the stale commits.
+commits results and progress separately, to show that the tests notice. Prints the stale commits.
 """
 
 import json
@@ -27,7 +27,7 @@ from eosctl.planning.audit import Resumption, advance, resume
 CLUSTER = "a-cluster"
 BUCKETS = 4
 CONTROL = 11
-"""Every so many offsets there is a marker and no record."""
+"""At each multiple of this offset there is a marker instead of a record."""
 
 OWN_FAILPOINTS = ("state-read", "planned", "read")
 
@@ -46,7 +46,7 @@ class LogShape:
 
     @staticmethod
     def read(path: Path) -> "LogShape":
-        """What is there now."""
+        """The present content."""
         return LogShape(**json.loads(path.read_text()))
 
 
@@ -66,7 +66,7 @@ def fold(state: State, topic_id: str, partition: int, offsets: Iterable[int]) ->
 
 
 def bucket_of(key: str) -> int:
-    """Where a key's state lies."""
+    """The bucket of a key's state."""
     return zlib.crc32(key.encode()) % BUCKETS
 
 
@@ -94,7 +94,7 @@ def buckets_of(carried: Carried) -> Iterator[CarriedBucket]:
 
 
 def report_of(carried: Carried) -> str:
-    """What a run concludes: all records there ever were, by partition."""
+    """A run's conclusion: all records ever, by partition."""
     return json.dumps(
         {f"{topic}-{partition}": state.get("log") for (topic, partition), state in sorted(carried.items())}
     )
@@ -169,7 +169,7 @@ def _asked(shape: LogShape) -> tuple[list[AuditedTopic], list[PartitionBounds]]:
 
 
 def commit_in_two(ledger: Ledger, run: LedgerRun) -> None:
-    """Wrong on purpose: what was found is committed, then how far it came."""
+    """Wrong on purpose: commits the results first, then the progress."""
     failpoint: Failpoint = ledger.failpoint
     with ledger.store.connect() as connection:
         connection.begin_writing(lock_of(run.state.job))

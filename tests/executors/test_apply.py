@@ -147,7 +147,7 @@ def test_fencing_changes_nothing_that_lasts_so_what_follows_stays_a_refusal(jour
 
 
 def test_an_interrupted_run_ends_as_interrupted_though_steps_are_done(journal: Journal) -> None:
-    """130 as every program that Ctrl-C ends, with the count of what was done before."""
+    """130, like every program that Ctrl-C ends, with the count of finished steps."""
     plan = plan_of(PlannedStep(StopConnector(S, "orders")), PlannedStep(StopConnector(S, "other")))
 
     def interrupted(step: Step, _: Recheck) -> str:

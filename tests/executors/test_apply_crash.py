@@ -14,7 +14,7 @@ pytestmark = pytest.mark.kafka
 
 EVENTS = ("point", "point", "time", "beside")
 INSIDE = {"checked", "2:performed", "3:begun", "initialised", "first-written", "written", "committed", "3:performed"}
-"""Around and inside of the transaction; what lies between other steps only the journal tells apart."""
+"""Around and inside of the transaction; only the journal distinguishes points between other steps."""
 
 FreshName = Callable[[str], str]
 Move = Callable[[], MovedOffsets]
@@ -71,7 +71,7 @@ def test_the_same_plan_file_is_applied_by_one_at_a_time(move: Move):
 
 @pytest.mark.parametrize("failpoint", ["first-written", "written"])
 def test_of_two_that_apply_copies_of_a_plan_one_commits(move: Move, failpoint: str):
-    """The second takes the transactional ID: the first is refused when it goes on, and what it wrote is aborted."""
+    """The second takes the transactional ID: the first is refused when it continues, and its records are aborted."""
     offsets = move()
     first = offsets.start(f"pause:{failpoint}")
     assert first.stdout.readline() == "paused\n"
@@ -118,7 +118,7 @@ def test_ctrl_c_aborts_what_is_open_and_says_so(move: Move, failpoint: str, told
 
 
 def test_a_broker_that_is_killed_in_mid_transaction(move: Move, sandbox: Sandbox):
-    """The run goes on with the broker that is there again, or fails; in either case nothing is half written."""
+    """The run continues with the restarted broker, or fails; in both cases nothing is half written."""
     offsets = move()
     paused = offsets.start("pause:first-written")
     assert paused.stdout.readline() == "paused\n"

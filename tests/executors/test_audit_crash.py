@@ -85,7 +85,7 @@ def _endure(under_audit: Under, seeds: range) -> None:
 
 
 def test_results_and_cursor_in_two_transactions_are_caught(under_audit: Under):
-    """The harness can fail: between the two, what was found is there and will be found again."""
+    """The harness can fail: between the two, the results are there and will be found again."""
     audited = under_audit(1, "--two-transactions")
     assert _end(audited, "between") == -9
     with pytest.raises(AssertionError):

@@ -174,7 +174,7 @@ class Killed(BaseException):
 
 @dataclass
 class Connect:
-    """A worker with its connectors, and what the offsets topic holds of one of them."""
+    """A worker with its connectors, and the offsets topic's entries of one of them."""
 
     version: str = "4.3.1"
     type: str = "source"

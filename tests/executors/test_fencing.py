@@ -23,7 +23,7 @@ DONE = SimpleNamespace(error_code=0, producer_id=7, producer_epoch=2)
 
 @dataclass
 class Script:
-    """Answers in the order they are given out; stands in for the wire and for its window."""
+    """Answers in the order in which they are given; replaces the wire and its window."""
 
     answers: dict[str, deque[Any]]
     sent: list[tuple[Any, int, Request, float]] = field(default_factory=list)

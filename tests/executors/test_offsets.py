@@ -1,4 +1,4 @@
-"""Offsets are written in one transaction, or not at all, and only over those that the plan was made for."""
+"""Offsets are written in one transaction, or not at all, and only over those of the plan."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ S = Side.SOURCE
 RECORDS = tuple(OffsetsWrite(0, key, b"v", None) for key in (b"a", b"b", b"c"))
 STEP = WriteOffsets(S, "offsets", "orders", "g-orders-0", 60_000, RECORDS, "read", "old", "new")
 AGAIN = replace(STEP, after="old")
-"""What an undo writes where each value is to be what it was: only the places of records tell before from after."""
+"""An undo that restores the same values: only the places of records distinguish before from after."""
 BEFORE, AFTER, OTHER = OffsetsNow("read", "old"), OffsetsNow("written", "new"), OffsetsNow("x", "y")
 
 
@@ -75,7 +75,7 @@ TRANSACTION = ["begin", "write 1", "flush", "write 2", "flush", "commit"]
 
 @pytest.fixture
 def write(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """Carries the step out on a topic; the markers of its transaction are written at once, unless `decided` says so."""
+    """Performs the step on a topic; the markers of its transaction are written at once, unless `decided` says so."""
 
     def carry_out(topic: Topic, step: WriteOffsets = STEP, decided: Sequence[bool | BaseException] = (True,)) -> str:
         monkeypatch.setattr(offsets, "TransactionalProducer", lambda *_, **__: topic)
@@ -99,7 +99,7 @@ def write(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
 
 
 def test_the_transaction_of_before_is_fenced_before_anything_is_looked_at_again(write) -> None:
-    """What still holds the ID could commit between the look and the write otherwise."""
+    """Otherwise the former holder of the ID could commit between the look and the write."""
     topic = Topic(BEFORE)
     assert write(topic) == "3 offsets in one transaction as g-orders-0"
     assert topic.done == ["initialise", "recheck", "read", *TRANSACTION, "decided?"]
@@ -124,7 +124,7 @@ def test_the_transaction_of_before_is_fenced_before_anything_is_looked_at_again(
     ],
 )
 def test_offsets_are_written_over_those_of_the_plan_and_over_no_others(write, step, now: OffsetsNow, outcome: str):
-    """Those of after the plan were written by an earlier run; whatever else is there, a task wrote meanwhile."""
+    """An earlier run wrote the plan's result; a task wrote any other records meanwhile."""
     topic = Topic(now)
     if outcome == "refused":
         with pytest.raises(Refused, match="the offsets of connector orders in topic offsets changed"):

@@ -1,4 +1,4 @@
-"""How an abort marker and a commit treat each answer, and that nothing is sent twice while it may have been done."""
+"""How an abort marker and a commit treat each answer; a request that may have succeeded is never sent again."""
 
 from collections.abc import Mapping
 from types import SimpleNamespace
@@ -66,7 +66,7 @@ MARKER = "WriteTxnMarkers"
 
 
 def aborted(monkeypatch: pytest.MonkeyPatch, timeout_s: float = 5, leaders: list[int] | None = None, **answers: Any):
-    """What the step says, and the requests that it sent; 0 recheck."""
+    """The step's result, and its requests; 0 recheck."""
     known = {"DescribeProducers": [opened((7, 40)), opened()], "ListOffsets": [stable(40), stable(50)]}
     brokers = Brokers(**(known | {MARKER: [marked()]} | answers))
     order = InTurn(*(leaders or [1]))
@@ -184,7 +184,7 @@ def committed(
     stable_offsets: tuple[int, int] = (40, 51),
     timeout_s: float = 5,
 ) -> tuple[str, list[str]]:
-    """What the step says, and what it did; the coordinator is looked at with these results in turn."""
+    """The step's result, and its actions; each look at the coordinator gets the next of these results."""
     brokers = Brokers(
         **{"look": looks, ENDED: ends or [answered()], COORDINATOR: found or [coordinated()]},
         offsets=[{PLACE: PartitionOffsets(PLACE, 0, each, 60)} for each in stable_offsets],

@@ -12,7 +12,7 @@ Series = dict[tuple[tuple[str, str], ...], float]
 
 @dataclass
 class Collector:
-    """Its URL, and what it was sent; status is what it answers."""
+    """Its URL, and its received requests; status is its answer."""
 
     url: str = ""
     status: int = 200

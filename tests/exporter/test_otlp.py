@@ -49,7 +49,7 @@ def board(lifetime_s=60.0, **profiles):
 
 
 def scraped(published):
-    """What /metrics shows: each metric's values by their labels."""
+    """The content of /metrics: each metric's values by their labels."""
     text = Exporter(published, Exposition(TABLE)).page("/metrics").body.decode()
     found = {}
     for family in text_string_to_metric_families(text):

@@ -1,4 +1,4 @@
-"""The HTTP server: where it listens, what it answers, and what slow or hostile clients can do to it."""
+"""The HTTP server: its address, its answers, and the effects of slow or hostile clients."""
 
 import contextlib
 import http.client

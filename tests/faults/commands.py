@@ -12,13 +12,13 @@ from tests.faults.site import CONNECTOR, FAILING, HUNG, LIVE
 TIMEOUT_S = 2
 COUNTED = frozenset({"error", "warning"})
 NOT_COMPARED = frozenset({"unread", "complete", "evidence", "rules", "file", "owners", "plan"})
-"""What only adds to an answer, or says what it lacks."""
+"""Members that only add to an answer, or name its missing parts."""
 IDENTIFYING = frozenset(
     {"subject", "topic", "partition", "transactional_id", "producer_id", "start_offset", "last_stable_offset"}
     | {"high_watermark", "held_back", "hangs", "verdict", "name", "connector", "kafka_effective", "key", "to", "status"}
     | {"next_start", "rule", "state", "principal", "operation", "resource", "id"}
 )
-"""Members of rows that say what a row is about; the others may be unknown."""
+"""Members of rows that identify their subject; the others may be unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ COMMANDS = (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a run left: its exit code, the document on stdout, stderr, and stdout as it is."""
+    """The result of a run: its exit code, the document on stdout, stderr, and stdout unchanged."""
 
     exit_code: int
     document: dict[str, Any]
@@ -86,12 +86,12 @@ class Answer:
 
     @property
     def essence(self) -> str:
-        """What its rows are about, for comparison."""
+        """The subjects of its rows, for comparison."""
         return json.dumps(_identity(self.data), sort_keys=True)
 
     @property
     def names_gap(self) -> bool:
-        """Whether stdout says that something needed was not read, and what."""
+        """True if stdout names a needed fact that was not read."""
         return self.data.get("complete") is False and bool(self.data.get("unread") or self.data.get("unknown"))
 
 

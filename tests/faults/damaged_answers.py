@@ -1,8 +1,8 @@
 """Answers of a real broker, damaged on their way: each field of each answer, in every way that its type allows.
 
-A damage is *possible* where Kafka itself could answer so: another number, name or text than the broker's. All else is
-none of Kafka's answers to that request: null where the schema has none, less than nothing, an unknown error code, an
-absurd throttle time, something that was not asked for, twice or not at all, another correlation ID, bytes that are cut.
+A damage is *possible* if Kafka itself could answer so: another number, name or text than the broker's. Every other
+answer is none of Kafka's: null against the schema, a negative number, an unknown error code, an absurd throttle time,
+an unrequested item, an item twice or not at all, another correlation ID, cut bytes.
 """
 
 import importlib
@@ -40,11 +40,11 @@ ASKED: Final = {
     "FindCoordinator": ("coordinators", "key"),
     "InitProducerId": (),
 }
-"""Arrays of what was asked for, and the fields that name it: Kafka answers each once, and nothing else."""
+"""Arrays of requested items, and the fields that name them: Kafka answers each once, and nothing else."""
 
 
 class Damage(NamedTuple):
-    """What happens to one answer of a command: which one, where in it, and how; possible: Kafka could answer so."""
+    """The damage to one answer of a command: which one, where in it, and how; possible: Kafka could answer so."""
 
     seen: Seen
     place: str
@@ -59,7 +59,7 @@ class Damage(NamedTuple):
 
     @property
     def sort(self) -> tuple[int, str, str]:
-        """The same for answers of one kind, whichever items of their arrays are meant."""
+        """Equal for answers of one kind, regardless of the items in their arrays."""
         return self.seen.api_key, "".join(char for char in self.place if not char.isdigit()), self.how
 
 
@@ -87,7 +87,7 @@ class Recorder(OtherKafka):
         return self.passed(seen, version, frame)
 
     def passed(self, seen: Seen, version: int, frame: bytes) -> bytes:
-        """What the client gets."""
+        """The bytes that the client gets."""
         return frame
 
 

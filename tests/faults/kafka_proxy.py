@@ -19,11 +19,11 @@ THROTTLE_MS = 200
 FETCH = 1
 EMPTY_FETCH = struct.pack(">ihi", THROTTLE_MS, 0, 0)
 NO_THROTTLE = frozenset({17, 18, 36})
-"""SASL has no throttle_time_ms; that of ApiVersions does not stand first."""
+"""SASL has no throttle_time_ms; in ApiVersions it is not the first field."""
 
 
 class Fault(StrEnum):
-    """What happens to the request."""
+    """The fate of the request."""
 
     CLOSED = "connection closed"
     DEAD = "broker dead"
@@ -64,7 +64,7 @@ API_NAMES = {
 
 
 class OtherKafka:
-    """A service that is not quite Kafka: what a real broker behind it is asked, and what it answers."""
+    """A service that differs from Kafka: the requests to the real broker behind it, and the answers."""
 
     def request(self, api_key: int, version: int, frame: bytes) -> bytes:
         """The request that the broker gets, its header included."""
@@ -95,7 +95,7 @@ def _encoded(host: str, port: int) -> bytes:
 class KafkaProxy:
     """Passes frames on. `plan` makes one request fail in one way; `seen` has all since then.
 
-    While `other` is set, it says what is passed on. Where `then` is set, new connections lead there after a fault.
+    While `other` is set, it decides what is passed on. If `then` is set, new connections lead there after a fault.
     """
 
     other: OtherKafka | None = None

@@ -19,7 +19,7 @@ MOST: Final = {Fault.DEAD: 2, Fault.TIMEOUT: 1, Fault.MOVED: 1}
 
 
 class Outcome(StrEnum):
-    """What became of a command under a fault."""
+    """The result of a command under a fault."""
 
     SAME = "same finding"
     NAMED = "not 0 and named"
@@ -38,7 +38,7 @@ class Cell(NamedTuple):
 
 
 def judged(before: Answer, after: Answer) -> Outcome:
-    """The same finding or row, or an error or gap that is named; anything else is a lie."""
+    """The same finding or row, or a named error or gap; anything else is a lie."""
     if after.exit_code == 70:
         return Outcome.LIE
     same = after.essence == before.essence if not before.findings else before.findings <= after.findings
@@ -70,7 +70,7 @@ class FaultMatrix:
         return (*(word.format(**places) for word in command.words), "-b", servers, *urls)
 
     def baseline(self, command: Command) -> tuple[Answer, list[Seen], list[Call]]:
-        """The answer without fault, and what was sent for it."""
+        """The answer without a fault, and its requests."""
         self.kafka.plan(None, None)
         self.rest.plan(None, None)
         answer = self.run(command)
@@ -79,7 +79,7 @@ class FaultMatrix:
     def try_all(self, command: Command) -> None:
         """Each of its requests in each way.
 
-        A broker that is gone or silent is so for what follows, too: it is tried from the first requests of each API on.
+        A dead or silent broker stays so for later requests, too: it is tried from the first requests of each API on.
         """
         before, seen, calls = self.baseline(command)
         for target in seen:
@@ -99,14 +99,14 @@ class FaultMatrix:
             self._keep(command, target.name, fault, before, after)
 
     def try_damages(self, command: Command, chance: random.Random, most: int) -> None:
-        """So many damages of different sorts to what the broker answers."""
+        """This many damages of different kinds to the broker's answers."""
         before, answers = self.recorded(command)
         sorts = {each.sort: each for answered in answers for each in damages(answered, chance)}
         for sort in chance.sample(sorted(sorts), min(most, len(sorts))):
             self._try_damage(command, before, sorts[sort])
 
     def recorded(self, command: Command) -> tuple[Answer, list[Answered]]:
-        """The answer without fault, and what the broker answered for it."""
+        """The answer without a fault, and the broker's answers behind it."""
         self.rest.plan(None, None)
         self.kafka.plan(None, None)
         self.kafka.other = recorder = Recorder()
@@ -116,7 +116,7 @@ class FaultMatrix:
             self.kafka.other = None
 
     def _try_damage(self, command: Command, before: Answer, damage: Damage) -> None:
-        """One answer of the broker is damaged. What Kafka could answer as well may change the command's answer."""
+        """Damages one answer of the broker. A possible answer of Kafka may change the command's answer."""
         self.kafka.plan(None, None)
         self.kafka.other = damaging = Damaging(damage)
         try:

@@ -71,7 +71,7 @@ def without_fencing() -> Answers:
 
 
 def _error_code_at(api_key: int, version: int, frame: bytes) -> int:
-    """Where the first error code stands. Names of topics are short, so that their lengths take a byte."""
+    """The place of the first error code. Names of topics are short, so that their lengths take a byte."""
     assert is_flexible(api_key, version)
     if api_key == PRODUCE:
         return _behind_partition(frame, 5)
@@ -115,7 +115,7 @@ class Lags(OtherKafka):
         self._is_committed = self._lags = False
 
     def request(self, api_key: int, version: int, frame: bytes) -> bytes:
-        """The same; notes what is asked."""
+        """The same; notes the requests."""
         self._lags |= api_key == END_TXN
         if api_key == FETCH:
             self._is_committed = frame[isolation_at(api_key, version, frame)] == 1

@@ -13,7 +13,7 @@ JSON = "application/json"
 
 
 class RestFault(StrEnum):
-    """What the call is answered with."""
+    """The answer to the call."""
 
     UNAUTHORIZED = "401"
     FORBIDDEN = "403"

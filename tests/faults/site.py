@@ -1,4 +1,4 @@
-"""A real cluster with faults planted in it: what the commands of the matrix have to find."""
+"""A real cluster with planted faults, which the commands of the matrix must find."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -88,7 +88,7 @@ def test_a_damaged_answer_is_no_bug_and_hides_nothing(matrix: FaultMatrix, comma
 )
 def test_a_broker_that_names_no_topic_leaves_the_answer_incomplete(matrix: FaultMatrix, words: tuple[str, ...]):
     matrix.kafka.plan(None, None)
-    # Names that do not exist are asked for, too: those answers stay as they are.
+    # Commands also request names that do not exist: those answers stay unchanged.
     matrix.kafka.other = Altered(METADATA, ("topics",), lambda given: [] if _has_existing(given) else given)
     found = matrix.run(Command(words))
     assert (found.exit_code, found.names_gap) == (3, True)

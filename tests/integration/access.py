@@ -38,7 +38,7 @@ def allowed(sandbox: Sandbox, user: str, *grants: tuple[str, str, str]) -> Itera
 
 
 def _at_brokers(wire: Wire, user: str) -> set[int]:
-    """How many bindings of the user the brokers know: one number once all of them know the same."""
+    """The brokers' counts of the user's bindings: one number once all of them agree."""
     answers = [wire.request(broker.node_id, describe_acls()) for broker in wire.brokers()]
     return {
         sum(acl.principal == f"User:{user}" for resource in answer.resources for acl in resource.acls)

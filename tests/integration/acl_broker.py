@@ -25,7 +25,7 @@ def wire_of(sandbox: Sandbox, user: str | None = None) -> Wire:
 
 
 class AclBroker:
-    """Sets the cluster's ACLs to exactly what is asked for. Leaves none behind when closed."""
+    """Sets the cluster's ACLs to exactly the given ones. Leaves none behind when closed."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._root = wire_of(sandbox)
@@ -51,10 +51,10 @@ class AclBroker:
 
 
 class Prober:
-    """One user on one broker: asks what it may do, and changes nothing by asking.
+    """One user on one broker: queries its permissions, and changes nothing by it.
 
-    Topics must exist. Where Describe is denied the broker says no more about that resource, so the answers have only
-    that one entry.
+    Topics must exist. If Describe is denied the broker says no more about that resource, so the answers have only that
+    one entry.
     """
 
     def __init__(self, wire: Wire) -> None:
@@ -126,7 +126,7 @@ TOLD = {
         *(Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS, Operation.IDEMPOTENT_WRITE),
     ),
 }
-"""What a broker tells about a resource that may be described (KIP-430; AclEntry.supportedOperations)."""
+"""The operations that a broker reports for a describable resource (KIP-430; AclEntry.supportedOperations)."""
 
 
 def warm_up(root: Wire, group: str, transactional_id: str) -> None:

@@ -1,4 +1,4 @@
-"""What operators do with a Connect cluster: each scenario passes, or is Broken at the step that did not come about."""
+"""Operators' actions on a Connect cluster: each scenario passes, or is Broken at its failed step."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -157,7 +157,7 @@ def _produce(site: Site) -> None:
 
 
 def resets_hang(site: Site, name: str) -> bool:
-    """Whether a reset never ends on this version, whatever the ACLs: it does with two stores under exactly-once.
+    """True if a reset never ends on this version, with any ACLs: with two stores under exactly-once.
 
     Tombstones go to the worker-global topic first (KAFKA-15018), and those of the own topic are sent when that is
     acknowledged: the transaction has been committed by then ("Cannot add partition … while in state READY").

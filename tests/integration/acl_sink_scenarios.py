@@ -1,4 +1,4 @@
-"""What operators do with a sink connector that has a dead letter queue, and a source that creates its topics."""
+"""Operators' actions on a sink connector with a dead letter queue, and a source that creates its topics."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ CREATED_PARTITIONS = 3
 
 
 def sink(site: Site) -> ConnectorConfig:
-    """FileStreamSink over `<site>-in`; what is not JSON goes into `<site>-dlq`."""
+    """FileStreamSink over `<site>-in`; records that are no JSON go into `<site>-dlq`."""
     return site.connector(
         f"{site.name}-sink",
         **{

@@ -1,4 +1,4 @@
-"""A Connect worker and its connectors, every client of them a user of its own, that may do what a set of ACLs says."""
+"""A Connect worker and its connectors, with a separate user for every client, under a given set of ACLs."""
 
 import itertools
 import re
@@ -32,13 +32,13 @@ CLIENTS = {"producer": "connector", "consumer": "consumer", "admin": "admin"}
 
 STEP_S = 20.0
 SHORT_S = 15.0
-"""Where something is expected not to come about, nobody waits for it longer than this."""
+"""The longest wait for an event that is expected to fail."""
 PATIENT_S = 60.0
-"""Where all is expected to come about, a busy machine is waited for."""
+"""The longest wait for an expected event on a busy machine."""
 
 
 class Broken(Exception):
-    """A step that did not come about: its name, and what was seen instead."""
+    """A failed step: its name, and the observation instead."""
 
     def __init__(self, step: str, evidence: str) -> None:
         super().__init__(f"{step}: {evidence}")
@@ -71,7 +71,7 @@ class Site:
         return decode_properties(self.sandbox.client_properties(user), origin=user)
 
     def worker_settings(self) -> dict[str, str]:
-        """What the worker is told beyond the sandbox's own settings: as whom it comes, and its names."""
+        """The worker's settings beyond the sandbox's own: its identity, and its names."""
         return {
             **self.client("worker"),
             "group.id": self.name,
@@ -128,7 +128,7 @@ class Site:
     def plan(
         self, connectors: Iterable[ConnectorConfig], existing: Mapping[str, bool], *, tool: str | None = None
     ) -> AclPlan:
-        """What eosctl plans for the worker and these connectors, and for itself where it is the user `tool`."""
+        """The plan of eosctl for the worker and these connectors, and for itself as the user `tool`."""
         cluster = ConnectCluster((self.worker,), tuple(connectors))
         principals = {} if tool is None else {(ClientRole.EOSCTL, None): f"User:{tool}"}
         return plan_acls(AclRequest((cluster,), principals=principals, topics_known=existing), _no_certificate)
@@ -136,7 +136,7 @@ class Site:
     # -- what happens ------------------------------------------------------------------------------------------------
 
     def allow(self, bindings: Iterable[AclBinding]) -> None:
-        """The cluster's ACLs are these; what the worker's log says from now on counts as evidence."""
+        """Sets the cluster's ACLs; later lines of the worker's log count as evidence."""
         self.acls.set(bindings)
         self.mark[0] = self._log_size()
 
@@ -228,7 +228,7 @@ class Site:
         self.wait(step, running, f"{tasks} tasks RUNNING")
 
     def wait(self, step: str, is_so: Callable[[], bool], what: str) -> None:
-        """Wait for a condition; Broken, with what the worker's log complains of, when it does not come."""
+        """Wait for a condition; Broken, with the complaints in the worker's log, if it does not hold in time."""
         deadline = time.monotonic() + self.patience_s
         last = ""
         while True:

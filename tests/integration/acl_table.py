@@ -1,4 +1,4 @@
-"""The table in docs/acls.md of what fails without each binding, as rows and as Markdown."""
+"""The table in docs/acls.md of the failures without each binding, as rows and as Markdown."""
 
 import re
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ HEAD = "| principal | binding | without it | what was seen |\n|---|---|---|---|\
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One binding without which a scenario was run: the step that failed (None: none did) and what was seen.
+    """One binding, without which a scenario was run: the failed step (None: none) and the observation.
 
     Names are those of any Connect cluster: <group>, <file> for the connector, <offsets> for the topic.
     """
@@ -49,7 +49,7 @@ class Row:
 
     @property
     def verdict(self) -> tuple[str, str, bool]:
-        """What must not change from run to run: the step that fails first may, by a matter of milliseconds."""
+        """The part that must not change from run to run: the first failing step may, by a matter of milliseconds."""
         return self.principal, self.binding, self.step is None
 
     def markdown(self) -> str:
@@ -60,7 +60,7 @@ class Row:
 
 
 def general(name: str, text: str) -> str:
-    """The text with the site's own names replaced by what they stand for."""
+    """The text with general names in place of the site's own."""
     for own, meaning in (
         (f"connect-cluster-{name}", "connect-cluster-<group>"),
         (f"{name}-own-offsets", "<own offsets>"),
@@ -75,7 +75,7 @@ def general(name: str, text: str) -> str:
 
 
 def marks(table: str) -> tuple[str, str]:
-    """What stands before and after the table in the document."""
+    """The texts before and after the table in the document."""
     return f"<!-- table of {table}: begin -->", f"<!-- table of {table}: end -->"
 
 

@@ -24,7 +24,7 @@ OFFSETS_PARTITIONS = 25
 
 @dataclass(frozen=True)
 class Audited:
-    """What an audit said of one connector."""
+    """The audit's answer about one connector."""
 
     exit_code: int
     data: dict[str, Any]
@@ -38,7 +38,7 @@ class Audited:
 
     @property
     def reasons(self) -> list[str]:
-        """What the verdict rests on."""
+        """The reasons for the verdict."""
         (found,) = [each for each in self.data["connectors"] if each["name"] == self.name]
         return list(found["reasons"])
 
@@ -80,7 +80,7 @@ class AuditSite:
 
     @property
     def transactional_id(self) -> str:
-        """That of the connector's one task; who initialises it fences the task."""
+        """The ID of the connector's one task; initializing it fences the task."""
         return f"connect-cluster-{self.name}-0"
 
     @property
@@ -166,7 +166,7 @@ class AuditSite:
         assert ran.exit_code == 0, ran.stderr
 
     def audit(self, *more: object) -> Audited:
-        """The audit of this connector, by the rules of its worker; what its witnesses say is what consumers see."""
+        """The audit of this connector, by the rules of its worker; consumers see its witnesses as stated."""
         audited = audit(self._eosctl, self.servers, self.connectors.url, self.name, *more)
         check(audited.data, self.servers)
         return audited

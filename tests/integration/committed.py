@@ -1,4 +1,4 @@
-"""What a reader of committed records is given."""
+"""The records that a reader of committed records gets."""
 
 import json
 import time
@@ -15,7 +15,7 @@ def committed_reader(servers: str, topic: str) -> Consumer:
 
 
 def committed_values(reader: Consumer, until: bytes | None) -> list[bytes]:
-    """Values that the reader is given: up to `until`, or all that come before nothing more does for a second."""
+    """The values that the reader gets: up to `until`, or until nothing comes for a second."""
     values: list[bytes] = []
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:

@@ -46,7 +46,7 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=["80", pytest.param("120", marks=pytest.mark.variation)])
 def columns(request: pytest.FixtureRequest) -> str:
-    """How wide the terminal is on which a page is followed."""
+    """The width of the terminal on which a page is followed."""
     return str(request.param)
 
 
@@ -78,7 +78,7 @@ def acl_root(acl_sites: Sites) -> Iterator[Wire]:
 
 @pytest.fixture(scope="module", params=["enabled", pytest.param("disabled", marks=pytest.mark.variation)])
 def here(shared_sandboxes: SharedSandboxes, kafka_version: str, request: pytest.FixtureRequest) -> Sandbox:
-    """What `moves_home` is, with exactly-once enabled and without."""
+    """Like `moves_home`, with exactly-once enabled and without."""
     return shared_sandboxes.of(spec_of(kafka_version, workers=1, exactly_once=request.param))
 
 
@@ -90,7 +90,7 @@ def abroad(shared_sandboxes: SharedSandboxes, here: Sandbox) -> Sandbox:
 
 @pytest.fixture
 def three_brokers(shared_sandboxes: SharedSandboxes, kafka_version: str) -> Sandbox:
-    """What `cluster3` is, of each version that `--kafka-versions` names."""
+    """Like `cluster3`, of each version in `--kafka-versions`."""
     return shared_sandboxes.three_brokers(kafka_version)
 
 

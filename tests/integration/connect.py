@@ -47,7 +47,7 @@ class Worker:
         return answer.json() if answer.content else None
 
     def tell_rounds(self) -> None:
-        """Have the worker log what each request to fence comes to."""
+        """Have the worker log the result of each request to fence."""
         for logger in (HERDER, WORKER):
             self.ask("PUT", f"/admin/loggers/{logger}", {"level": "DEBUG"})
 
@@ -69,7 +69,7 @@ class Worker:
         self.wait_for_tasks(name, 0)
 
     def rounds(self, name: str) -> list[tuple[str, int]]:
-        """What the leader did at each request to fence that was not yet answered by a record: rule and producers."""
+        """The leader's actions at each request to fence that no record answered yet: rule and producers."""
         found = []
         for line in self.sandbox.worker_log(1).read_text().splitlines():
             if (fenced := _ROUND.search(line)) and fenced[2] == name:

@@ -1,4 +1,4 @@
-"""What coordinators know of transactional IDs, asked without the command that is under test."""
+"""The coordinators' state of transactional IDs, read without the command under test."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping

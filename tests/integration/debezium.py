@@ -92,7 +92,7 @@ def create_table(source: Sandbox, name: str) -> None:
 
 
 def drop_slot(source: Sandbox, name: str) -> None:
-    """Drops a slot and its publication, once nobody uses it; one that is not there is fine."""
+    """Drops a slot and its publication, once they are unused; a missing one is fine."""
     slots = f"FROM pg_replication_slots WHERE slot_name = '{name}'"
     eventually(lambda: execute(source, f"SELECT 1 {slots} AND active") == [], "the slot to be left")
     execute(source, f"SELECT pg_drop_replication_slot(slot_name) {slots}")
@@ -124,7 +124,7 @@ class Table:
         return execute(self.source, statement)
 
     def write(self, count: int) -> None:
-        """So many new rows, and with `updates` a new revision of one of three of all rows of late."""
+        """This many new rows, and with `updates` a new revision of one in three of the recent rows."""
         self.execute(f"INSERT INTO {self.table} (filler) SELECT repeat('x', 40) FROM generate_series(1, {count})")
         if self.updates:
             self.execute(
@@ -174,7 +174,7 @@ class Table:
         return [task["state"] for task in status.json().get("tasks", ())] if status.status_code == 200 else []
 
     def offset(self) -> Mapping[str, object]:
-        """The one source offset, over REST, or read by eosctl where REST cannot tell; empty where there is none."""
+        """The one source offset, over REST, or read by eosctl if REST does not show it; empty without one."""
         if self.place.home.version < STOPPABLE:
             committed = [records.committed for _, records in offsets_in(self.place.home, self.place.name)]
             return dict(json.loads(committed[0].value or b"{}")) if committed and committed[0] else {}
@@ -199,18 +199,18 @@ class Table:
         eventually(streams, lambda: f"streaming, not {self.states()}", deadline_s=90, every_s=0.3)
 
     def events(self) -> list[Event]:
-        """What readers have, cluster after cluster, up to now."""
+        """The readers' events, cluster after cluster, up to now."""
         everywhere = dict.fromkeys([*self.visited, self.place.home.servers])
         return [event for servers in everywhere for event in self.events_in(servers)]
 
     def events_in(self, servers: str) -> list[Event]:
-        """What readers of one cluster have up to now."""
+        """The events of one cluster's readers up to now."""
         reader = self._readers.setdefault(servers, Events(servers, self.topic))
         reader.read_to_the_ends()
         return reader.events
 
     def heartbeats(self) -> int:
-        """How many heartbeats readers have; they are all of one row, and its revision."""
+        """The readers' number of heartbeats; all are of one row, and its revision."""
         reader = Reader(self.place.home.servers, {f"__debezium-heartbeat.{self.table}": 1})
         reader.number_of = lambda _: (0, 0)  # type: ignore[method-assign]
         found = reader.read_to_the_ends().get((0, 0), 0)
@@ -218,7 +218,7 @@ class Table:
         return found
 
     def truth(self) -> Truth:
-        """What was lost or doubled, once the last row is there: one more is written for that."""
+        """Lost and doubled rows, once the last row is there: one more is written for that."""
         self.updates = False
         self.write(1)
         rows = self.execute(f"SELECT id, revision FROM {self.table}")
@@ -241,7 +241,7 @@ class Table:
         self.visited.append(self.place.home.servers)
 
     def moved(self, **place: str) -> Place:
-        """Where it is to be, told by what changes."""
+        """Its new place, named by the changes."""
         return replace(self.place, **place)
 
     def drop(self) -> None:

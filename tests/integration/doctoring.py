@@ -87,7 +87,7 @@ class Doctor:
         deadline_s: float = 60,
         meanwhile: Callable[[], object] = lambda: None,
     ) -> None:
-        """Returns as soon as all of their rules can tell and none is found; `meanwhile` is done before each look."""
+        """Returns as soon as all of their rules can tell and find nothing; `meanwhile` runs before each look."""
         left: list[list[object]] = []
 
         def none_there() -> bool:
@@ -139,7 +139,7 @@ class Rest:
         return [task["state"] for task in answer.json()["tasks"]] if answer.status_code == 200 else []
 
     def await_tasks(self, name: str, count: int = 1, state: str = "RUNNING") -> None:
-        """Returns when it has so many tasks and all are in that state."""
+        """Returns when it has this many tasks and all are in that state."""
         words = f"{name} has {count} tasks {state}"
         eventually(lambda: self.states(name) == [state] * count, words, deadline_s=120, every_s=0.1)
 

@@ -20,7 +20,7 @@ POLL_S = 0.1
 
 
 def wait_for(read: Callable[[], T], good: Callable[[T], bool], what: str) -> T:
-    """What `read` gives as soon as it is good."""
+    """The result of `read` as soon as it is good."""
     deadline = time.monotonic() + DEADLINE_S
     while not good(found := read()):
         if time.monotonic() > deadline:

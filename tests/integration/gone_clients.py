@@ -1,7 +1,7 @@
-"""Transactions whose client is gone: made request by request, so that nothing of a client is left running.
+"""Transactions whose client is gone: made request by request, so that no client is left running.
 
-A client of transaction.version 2 (KIP-890) sends Produce v12, by which the leader adds the partition, and EndTxn v5;
-an older one AddPartitionsToTxn, Produce v11 and EndTxn v4.
+A client of transaction.version 2 (KIP-890) sends Produce v12, by which the leader adds the partition, and EndTxn v5; an
+older one AddPartitionsToTxn, Produce v11 and EndTxn v4.
 """
 
 import time
@@ -21,7 +21,7 @@ NONE, INVALID_TXN_STATE, PRODUCER_FENCED = 0, 48, 90
 
 @dataclass
 class GoneClient:
-    """What a client did before it was killed; version is the transaction.version that it knew."""
+    """The actions of a client before it was killed; version is its transaction.version."""
 
     wire: Wire
     transactional_id: str

@@ -1,4 +1,4 @@
-"""Hanging transactions made on purpose: transactional batches that no coordinator was told of.
+"""Hanging transactions made on purpose: transactional batches unknown to any coordinator.
 
 The brokers must not verify partitions (KIP-890): `transaction.partition.verification.enable=false`. The batches are
 sent in a Produce version below 12, because from there on (transaction.version 2) a broker adds the partition by itself.

@@ -20,7 +20,7 @@ Fence = Callable[[str], object]
 
 @dataclass(frozen=True)
 class Step:
-    """What was done, and between which times (ms since the epoch)."""
+    """An action, and its time (from and to, ms since the epoch)."""
 
     name: str
     since: int
@@ -36,7 +36,7 @@ def now() -> int:
 class Incident:
     """The story of connector `name`; `steps` is the recording. workers are the addresses of the sandbox's workers.
 
-    One is lost in the story, and comes back, unless `happen` is told to leave that out.
+    One of them is killed in the story, and comes back, unless `happen` leaves that out.
     """
 
     sandbox: Sandbox

@@ -16,7 +16,7 @@ MAIN = {
 
 
 def run_kafka_tool(sandbox: Sandbox, printed: str, *more: str) -> str:
-    """What the printed command says, run against the sandbox as the super user; fails when the command fails."""
+    """The output of the printed command, run against the sandbox as the super user; fails if the command fails."""
     printed = printed.split("`")[1] if "`" in printed else printed
     tool, *arguments = shlex.split(printed.replace("<broker>", sandbox.bootstrap_servers))
     assert "--bootstrap-server" in arguments, printed

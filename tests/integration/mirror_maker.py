@@ -23,7 +23,7 @@ class Mirrored(Copied):
         self.mirror = MirrorConnector(worker, f"{name}-mirror", [self], "read_committed")  # type: ignore[list-item]
 
     def await_copied(self, count: int, naming: Sequence[object] = ("--alias", "eu")) -> Judged:
-        """What the audit says once so many source records are in the target."""
+        """The audit's answer once this many source records are in the target."""
         found: list[Judged] = []
         more = ("--offsets-topic", "connect-offsets", "--connect-url", self.worker.url)
 

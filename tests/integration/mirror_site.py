@@ -1,4 +1,4 @@
-"""Two clusters, a topic in one and its copy in the other, and what the audit of the copy says."""
+"""Two clusters, a topic in one and its copy in the other, and the audit of the copy."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ HEADERS: list[tuple[str, bytes | None]] = [("trace", b"\x00\xff"), ("trace", Non
 
 @dataclass(frozen=True)
 class Judged:
-    """What the audit said of one partition."""
+    """The audit's answer about one partition."""
 
     exit_code: int
     pair: dict[str, Any]
@@ -34,7 +34,7 @@ class Judged:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many records there are of each kind of difference, where there is one."""
+        """The number of records of each kind of difference that occurs."""
         kinds = ("head", "lead", "lag", "gap", "repeat", "late", "aborted", "unknown")
         return {kind: self.pair[f"{kind}_records"] for kind in kinds if self.pair[f"{kind}_records"]}
 
@@ -115,7 +115,7 @@ class Copied:
         )  # fmt: skip
 
     def audit(self, *more: object, naming: Sequence[object] = ("--alias", "eu")) -> Judged:
-        """What it says of the one partition."""
+        """The audit's answer about the one partition."""
         ran = self.ask(*more, naming=naming)
         assert ran.exit_code in {0, 1, 3}, ran.stderr
         data = json.loads(ran.stdout)["data"]

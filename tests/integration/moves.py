@@ -84,7 +84,7 @@ class Home:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a connector lives: its Connect cluster, its name, and the offsets topic of its own."""
+    """The place of a connector: its Connect cluster, its name, and its own offsets topic."""
 
     home: Home
     name: str
@@ -136,7 +136,7 @@ class Lines:
         self.count += count
 
     def copied(self) -> list[bytes | None]:
-        """What read_committed consumers see, cluster after cluster."""
+        """The records of read_committed consumers, cluster after cluster."""
         return [
             value for each in dict.fromkeys((*self.visited, self._output())) for value in values_in(each, self.topic)
         ]
@@ -192,14 +192,14 @@ class _WorkerOf(Worker):
 
 
 def offsets_in(home: Home, connector: str) -> list[Entry]:
-    """What the workers' offsets topic has of a connector."""
+    """The entries of a connector in the workers' offsets topic."""
     with Wire(ClientProperties((home.servers,))) as wire:
         topic = read_offsets_topic(reading_over(wire).reader, home.offsets_topic)
     return entries_by_connector(topic).get(connector, [])
 
 
 def delete_copies(home: Home, connector: str) -> None:
-    """Tombstones for what the workers copied to their own topic: they may miss a copy, too."""
+    """Tombstones for the workers' copies in their own topic: they may miss a copy, too."""
     copies = eventually(lambda: offsets_in(home, connector), "the workers' copy")
     sender = producer(ClientProperties((home.servers,)))
     for key, records in copies:
@@ -226,7 +226,7 @@ def flowing(copier: Copier) -> Iterator[None]:
 
 
 def move(eosctl: Eosctl, copiers: Sequence[Copier], places: Sequence[Place], *flags: str | Path) -> Ran:
-    """Move all of them with eosctl while records flow; what this version of Connect cannot do is done by hand.
+    """Move all of them with eosctl while records flow; steps that this version of Connect lacks are done by hand.
 
     From 3.7 on eosctl does everything over REST. Workers before 3.7 cannot create a connector STOPPED, those before 3.5
     cannot stop one: there connectors are deleted before, or created afterwards.

@@ -15,7 +15,7 @@ FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 END = "-- that was it:"
 DEADLINE_S = 60.0
 CURL = 'curl() {{ (cd {root} && exec {python} -m tests.integration.curl "$OLDPWD" "$@"); }}'
-"""What curl does for a page, on machines without one, too; a worker that rebalances is asked again."""
+"""curl for a page, also on machines without it; a rebalancing worker is queried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +63,17 @@ class Howto:
     def follow(
         self, beginning: str, *more: str, codes: Collection[int] = (0,), shows: str = "", stay: bool = False
     ) -> str:
-        """Types the next block, which has to begin so, and `more` behind it: what it says.
+        """Types the next block, which must begin so, and `more` after it; returns the output.
 
-        AssertionError for another exit code. Where it should show something, it is typed until it does. With `stay` the
-        same block comes next again.
+        AssertionError for another exit code. With `shows` it is typed until it shows that. With `stay` the same block
+        comes next again.
         """
         line = self.line(beginning)
         self._place -= stay
         return self.type(" ".join((line, *more)), codes, shows)
 
     def line(self, beginning: str) -> str:
-        """The next block, as it stands there, for a test that types it by itself."""
+        """The next block unchanged, for a test that types it itself."""
         commands = self._steps[self._place].commands
         assert commands.startswith(beginning), f"the page's next step is {commands}"
         self._place += 1
@@ -110,15 +110,15 @@ class Howto:
 
 
 class Shell:
-    """One bash; `follow(step)` types its commands and looks at what they say. is_pages_width: as wide as pages."""
+    """One bash; `follow(step)` types its commands and checks their output. is_pages_width: as wide as pages."""
 
     def __init__(self, process: subprocess.Popen[str], *, is_pages_width: bool = True) -> None:
         self._process, self._is_pages_width = process, is_pages_width
 
     def follow(self, step: Step) -> None:
-        """AssertionError where a command fails, or where what should be seen is not seen by the deadline.
+        """AssertionError if a command fails, or if the expected output does not come by the deadline.
 
-        A command that only looks may fail until then: what the page did before it needs its time to be there.
+        A command that only looks may fail until then: the page's previous commands need time to take effect.
         """
         deadline = time.monotonic() + DEADLINE_S
         while True:
@@ -131,13 +131,13 @@ class Shell:
             assert time.monotonic() < deadline, told
 
     def run(self, commands: str) -> str:
-        """What the commands say; AssertionError where they fail."""
+        """The output of the commands; AssertionError if they fail."""
         output, code = self.type(commands)
         assert code == 0, f"{commands}\nended with {code}:\n{output}"
         return output
 
     def type(self, commands: str) -> tuple[str, int]:
-        """What the commands say, and their exit code."""
+        """The output of the commands, and their exit code."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(f"{commands}\nprintf '\\n%s %d\\n' '{END}' $?\n")
@@ -151,9 +151,9 @@ class Shell:
 
 
 def not_seen(shown: tuple[str, ...], output: str, *, same_lines: bool = True) -> str | None:
-    """The first of the lines `shown` that does not come, in this order, in the output; None where all do.
+    """The first of the lines `shown` that is missing, in this order, in the output, or None.
 
-    Without `same_lines` it is the first of which a word does not come: another width arranges tables in another way.
+    Without `same_lines` it is the first with a missing word: another width arranges tables differently.
     """
     lines, words = iter(output.splitlines()), set(output.split())
     for wanted in shown:

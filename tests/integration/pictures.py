@@ -1,7 +1,7 @@
-"""Draws docs/pictures from real runs: `make pictures`. Not collected by an ordinary run.
+"""Draws docs/pictures from real runs: `make pictures`. An ordinary run does not collect it.
 
-A sandbox is brought into the states that the pictures are about, each command is run in a terminal, and what it writes
-there becomes a picture, with the command as its title.
+A sandbox is brought into the states of the pictures, each command runs in a terminal, and its output becomes a picture
+with the command as its title.
 """
 
 import re
@@ -46,7 +46,7 @@ FONT = 'Menlo, Consolas, "DejaVu Sans Mono", monospace'
 
 
 def without_foreign_fonts(svg_format: str) -> str:
-    """Rich's own frame, which loads a font from a host, with the fonts of whoever looks at it."""
+    """Rich's own frame, which loads a font from a host, with the viewer's fonts instead."""
     plain = re.sub(r"@font-face \{\{.*?\}\}\n", "", svg_format, flags=re.DOTALL)
     return plain.replace("Fira Code, monospace", FONT)
 
@@ -61,7 +61,7 @@ def draw(name: str, command: str, screen: str) -> None:
 
 
 def animate(name: str, shown: Sequence[str]) -> None:
-    """docs/pictures/NAME.svg: these pictures in turn; the first alone for those who want no motion."""
+    """docs/pictures/NAME.svg: these pictures in turn; only the first for viewers who want no motion."""
     pictures = [(PICTURES / f"{each}.svg").read_text("utf-8") for each in shown]
     sizes = [tuple(map(float, re.findall(r'viewBox="0 0 (\S+) (\S+)"', each)[0])) for each in pictures]
     width, height = (max(side) for side in zip(*sizes, strict=True))

@@ -145,7 +145,7 @@ def test_each_alert_fires_once_and_resolves(make_sandbox, eosctl, tmp_path):
 
 
 def eventually_quiet(server: Prometheus, site: Site) -> set[str]:
-    """What fires before anything is caused, when the first cycles have ended."""
+    """The alerts before anything is caused, when the first cycles have ended."""
     eventually(lambda: server.ask("query", query="eosctl_last_success_seconds")["result"], "a whole cycle")
     eventually(lambda: "EosctlNotWatching" not in _firing(server, site), "the first scrape to be seen")
     time.sleep(8)  # what fires at all does so within 3 s of its `for`
@@ -186,7 +186,7 @@ def phases(site: Site, eosctl: Any, store: str, watch: ExitStack, start: Callabl
         site.stay_awake()
 
     def kill() -> None:
-        sleep()  # nobody asks the broker meanwhile
+        sleep()  # no other client queries the broker meanwhile
         site.sandbox.kill_broker(1)
 
     def restart() -> None:
@@ -204,9 +204,9 @@ def phases(site: Site, eosctl: Any, store: str, watch: ExitStack, start: Callabl
         ("EosctlConsumersHeldBack", holds, lambda: kept["writer"].commit_transaction(30)),
         # zombies of an earlier generation may be there until a round of fencing has succeeded
         ("EosctlFencingPending", lambda: site.commit(1), lambda: site.fence(1)),
-        # tasks of the new generation run for two minutes, those of the one before were not fenced
+        # tasks of the new generation run for two minutes, and the previous ones were not fenced
         ("EosctlFindings EOS068", lambda: site.commit(1, age_s=120), lambda: site.fence(1)),
-        # what the connector's own topic lacks hides what the workers' topic has
+        # a key that the connector's own topic does not have hides the one in the workers' topic
         ("EosctlNullShadow", lambda: site.offset(TOPICS["offsets"], "/n"), lambda: site.offset(OWN_TOPIC, "/n")),
         ("EosctlConnectorInconsistent", lambda: site.commit(2, published=1), lambda: (site.commit(2), site.fence(2))),
         ("EosctlTransactionalIdsNearExpiry", sleep, wake),

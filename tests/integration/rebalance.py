@@ -6,5 +6,5 @@ from eosctl.clients.rest import REBALANCE_EXPECTED
 
 
 def is_for_now(answer: httpx.Response) -> bool:
-    """Whether the request is to be tried again: writes are answered 409 meanwhile, reads of the worker's own 500."""
+    """True if the request should be repeated: writes are answered 409 meanwhile, reads of the worker's own 500."""
     return answer.status_code == 409 or (answer.status_code == 500 and REBALANCE_EXPECTED in answer.text)

@@ -63,7 +63,7 @@ def _fetch(version: str, directory: Path) -> None:
 
 
 ASKING = {"rest.extension.classes": f"{PACKAGE}.BasicAuthSecurityRestExtension"}
-"""What makes a worker ask for user and password."""
+"""The settings with which a worker requires user and password."""
 
 
 def java_option(directory: Path, **users: str) -> str:

@@ -17,7 +17,7 @@ ACTIONS = {"stopped": ("STOPPED", "stop"), "running": ("RUNNING", "resume"), "pa
 
 
 def _connectors(resource: dict) -> Iterator[dict]:
-    """KafkaConnectors as they are, and those that KafkaMirrorMaker2Connectors makes of a KafkaMirrorMaker2 (v1)."""
+    """KafkaConnectors unchanged, and those that KafkaMirrorMaker2Connectors makes of a KafkaMirrorMaker2 (v1)."""
     if resource["kind"] == "KafkaConnector":
         yield resource
     for mirror in resource["spec"]["mirrors"] if resource["kind"] == "KafkaMirrorMaker2" else ():

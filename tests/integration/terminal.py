@@ -39,7 +39,7 @@ def in_terminal(
             continue
         try:
             more = os.read(ours, 65536)
-        except OSError:  # Linux: nobody holds the other end any more
+        except OSError:  # Linux: the other end is closed
             break
         if not more:
             break

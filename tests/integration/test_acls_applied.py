@@ -315,9 +315,8 @@ def test_a_snapshot_has_no_principals_and_says_which_to_name(eosctl, connect_san
     assert f"User:overridden Write TransactionalId connect-cluster-{connector}-0" in rows_of(named, connector)
 
 
-# The ACL tables of Kafka's manual, granted word by word: where they are too small, and where too large.
-#
-# The tables name "the principal of each connector", as if its clients were one; docs/acls.md says what was seen here.
+# The ACL tables of Kafka's documentation, granted word by word: where they are too small, and where too large.  The
+# tables name "the principal of each connector", as if its clients were one; docs/acls.md has the observations.
 
 
 ONE = {"producer": "connector", "consumer": "connector", "admin": "connector"}
@@ -329,7 +328,7 @@ def grant(principal: str, pattern: ResourcePattern, *operations: Operation) -> s
 
 
 def of_the_worker(site: Site) -> set[AclBinding]:
-    """What the manual wants for a worker: group, internal topics, and for exactly-once the leader's ID."""
+    """The documentation's ACLs for a worker: group, internal topics, and for exactly-once the leader's ID."""
     internal = [
         each for name in site.worker.internal_topics for each in grant("worker", topic(name), READ, WRITE, CREATE)
     ]
@@ -338,7 +337,7 @@ def of_the_worker(site: Site) -> set[AclBinding]:
 
 
 def of_the_connector(site: Site, offsets: tuple[Operation, ...]) -> set[AclBinding]:
-    """What it wants for "the principal of each connector" with exactly-once, and on its offsets topics."""
+    """Its ACLs for "the principal of each connector" with exactly-once, and on its offsets topics."""
     bindings = grant("connector", topic(f"{site.name}-lines"), WRITE)
     for name in (f"{site.name}-offsets", f"{site.name}-own-offsets"):
         bindings |= grant("connector", topic(name), *offsets)
@@ -448,7 +447,7 @@ def root(site: Site) -> Iterator[Wire]:
 
 
 def planned_for_eosctl(site: Site) -> tuple[PlannedBinding, ...]:
-    """The plan for connectors, the one with an offsets topic of its own among them, and for eosctl; no topic exists."""
+    """The plan for connectors, with and without an own offsets topic, and for eosctl; no topic exists."""
     topics = (*site.worker.internal_topics, f"{site.name}-own-offsets")
     known = {**dict.fromkeys(topics, False), f"{site.name}-lines": True}
     connectors = Connectors.of(site)
@@ -457,7 +456,7 @@ def planned_for_eosctl(site: Site) -> tuple[PlannedBinding, ...]:
 
 
 def needed(site: Site) -> list[AclBinding]:
-    """All of Connect's bindings, and of eosctl's own those that are not optional."""
+    """All of Connect's bindings, and the required ones of eosctl."""
     tool = f"User:{TOOL}"
     return [each.binding for each in planned_for_eosctl(site) if each.binding.principal != tool or not each.is_optional]
 
@@ -495,7 +494,7 @@ def test_reading_needs_no_more_than_the_required_bindings(site: Site, tool: Call
     assert json.loads(ran.stdout)["data"]["offsets"], "the connector has committed"
     ran = tool("transactions describe", *topics, f"connect-cluster-{site.name}", f"{site.name}-{site.name}-file-0")
     assert ran.exit_code == 0, ran.stderr
-    # Who may not Describe all IDs and topics is shown what there is, and that more may be hidden.
+    # A principal without Describe on all IDs and topics sees the visible ones, and that more may be hidden.
     ran = tool("transactions list", *topics, "-o", "json")
     assert ran.exit_code == 3, ran.stderr
     assert len(json.loads(ran.stdout)["data"]["transactions"]) >= 2

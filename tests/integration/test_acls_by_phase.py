@@ -1,4 +1,4 @@
-"""`acl-plan` asks the workers for their phase: what it plans is what runs, and all that `doctor` demands."""
+"""`acl-plan` asks the workers for their phase: its plan lets everything run, and satisfies `doctor`."""
 
 import dataclasses
 import json
@@ -23,7 +23,7 @@ BEFORE = [pytest.param(each, marks=pytest.mark.variation) for each in (SourceSup
 
 
 def named(site: Site) -> list[str]:
-    """What leads eosctl to the Connect cluster, without any of its files."""
+    """The options that lead eosctl to the Connect cluster, without any of its files."""
     topics = {f"--{role}-topic": site.name + suffix for role, suffix in (("config", "-configs"), ("status", "-status"))}
     topics |= {"--worker-offsets-topic": f"{site.name}-offsets", "--group-id": site.name}
     url = site.sandbox.connect_url(site.worker_number[0])
@@ -33,7 +33,7 @@ def named(site: Site) -> list[str]:
 
 
 def with_the_workers_brokers(connector: ConnectorConfig) -> ConnectorConfig:
-    """The connector without addresses of its own: without a worker's file nobody knows that they are the same."""
+    """The connector without its own addresses: without a worker's file it is unknown that they are the same."""
     kept = {key: each for key, each in connector.properties.items() if not key.endswith("override.bootstrap.servers")}
     return replace(connector, properties=kept)
 
@@ -51,7 +51,7 @@ def bindings_of(ran) -> set[AclBinding]:
 
 
 def demanded(eosctl: Callable, site: Site, *more: str) -> set[str]:
-    """The findings of `doctor` about ACLs, none of which it cannot tell."""
+    """The findings of `doctor` about ACLs; each rule must be able to tell."""
     ran = eosctl("doctor", *named(site), *more, "-o", "json")
     assert ran.exit_code in {0, 1, 3}, ran.stderr  # 3: it may not log in where the connector's clients do
     told = json.loads(ran.stdout)["data"]

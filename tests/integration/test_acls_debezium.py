@@ -61,7 +61,7 @@ class Shop:
         return (f"{self.name}.public.{self.name}", *(beside if "metadata" in self.kinds else ()), *notices)
 
     def plan(self) -> AclPlan:
-        """What eosctl plans where none of its topics exists."""
+        """The plan of eosctl if none of its topics exists."""
         return self.site.plan([self.connector], dict.fromkeys(self.topics, False))
 
     def live(self, root: Wire) -> None:

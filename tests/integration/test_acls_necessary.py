@@ -1,6 +1,6 @@
 """Every planned binding is needed: without it something fails, or the plan calls it optional and nothing does.
 
-What was seen is kept as the table in docs/acls.md; EOSCTL_UPDATE_ACL_TABLE=1 writes it again.
+The observations are kept as the table in docs/acls.md; EOSCTL_UPDATE_ACL_TABLE=1 writes it again.
 """
 
 import os
@@ -75,7 +75,7 @@ def scenarios(planned: PlannedBinding, site: Site) -> tuple[Scenario, ...]:
 
 
 def remove_and_look(site: Site, root: Wire, planned: PlannedBinding) -> Row:
-    """The row of one binding: what fails without it. Everything is as it was afterwards."""
+    """The row of one binding: the failure without it. Everything is restored afterwards."""
     every = {each.binding for each in bindings_of(site)}
     site.allow(every - implying(planned.binding, every))
     try:

@@ -1,6 +1,6 @@
 """Exactly the plan's bindings are enough for a sink with a dead letter queue, and for a source that creates topics.
 
-Without each of them something fails, or the plan calls it optional; docs/acls.md keeps what was seen, and
+Without each of them something fails, or the plan calls it optional; docs/acls.md keeps the observations, and
 EOSCTL_UPDATE_ACL_TABLE=1 writes it again.
 """
 
@@ -50,7 +50,7 @@ def test_the_plan_is_enough_for_a_sink_and_for_creating_topics(acl_sites: Sites,
 
 
 def of_connectors(site: Site) -> list[PlannedBinding]:
-    """Those of the sink's clients, and those by which the source creates its topic."""
+    """The bindings of the sink's clients, and those with which the source creates its topic."""
     wanted = (f"{site.name}-sink", f"{site.name}-creating")
     return [
         each

@@ -1,4 +1,5 @@
-"""A Connect cluster whose principals may do exactly what eosctl plans does all that operators ask of it."""
+"""A Connect cluster whose principals have exactly the permissions of eosctl's plan does everything that operators
+need."""
 
 from dataclasses import replace
 

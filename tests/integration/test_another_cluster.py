@@ -43,7 +43,7 @@ class Moving(NamedTuple):
         return run_command((*words, "-b", self.first.bootstrap_servers), timeout_s=10)
 
     def held(self) -> list[TransactionDescription | None]:
-        """What each cluster has of the ID."""
+        """Each cluster's description of the ID."""
         places = (self.first.bootstrap_servers, self.second.bootstrap_servers)
         return [describe(each, [self.name])[self.name] for each in places]
 
@@ -78,9 +78,9 @@ def moving(two_clusters: tuple[Sandbox, Sandbox], fresh_name: FreshName) -> Iter
     ids=lambda words: "-".join(words[:2]),
 )
 def test_what_was_read_of_two_clusters_is_no_answer(moving: Moving, words: tuple[str, ...]):
-    """Moved behind each kind of request: the answer is that of the first cluster alone, or there is none.
+    """Moved after each kind of request: the answer is that of the first cluster alone, or there is none.
 
-    A request that is on its way as the connection ends is lost (4).
+    A request on its way when the connection ends is lost (4).
     """
     words = tuple(each.format(name=moving.name) for each in words)
     before = moving.run(words)
@@ -124,7 +124,7 @@ def test_a_wire_that_met_another_cluster_requests_nothing_more(moving: Moving):
 
 
 def test_the_clients_that_write_records_and_topics_are_of_the_same_cluster(moving: Moving, fresh_name: FreshName):
-    """librdkafka connects by itself, so it is asked by itself."""
+    """librdkafka connects by itself, so its cluster is checked separately."""
     here = client_properties(bootstrap_server=moving.second.bootstrap_servers)
     there = replace(here, cluster_id=moving.first.cluster_id)
     topic, name = fresh_name("never"), fresh_name("never-initialised")
@@ -144,7 +144,7 @@ def test_a_broker_of_another_cluster_that_the_brokers_hand_out_is_not_written_to
 ):
     """The coordinator's address leads to another cluster, as a forwarded port may.
 
-    librdkafka goes there by itself: where brokers were not asked before, 6 of 8 producers fenced the other cluster's.
+    librdkafka connects to it by itself: without a check of the brokers, 6 of 8 producers fenced the other cluster's.
     """
     other, name = two_clusters[0], fresh_name("handed-out")
     for each in (cluster3, other):

@@ -50,12 +50,12 @@ def connect(brokers: Sandbox, eosctl: Eosctl, fresh_name: FreshName) -> WrittenC
 
 
 def output(connect: WrittenConnect) -> TopicPartition:
-    """Where all of its records go."""
+    """The topic of all of its records."""
     return TopicPartition(connect.name, 0)
 
 
 def are_everywhere(connect: WrittenConnect) -> bool:
-    """Whether every broker knows the leaders of the connector's topics: clients ask any of them."""
+    """True if every broker knows the leaders of the connector's topics: clients query any of them."""
     with Wire(ClientProperties(tuple(connect.servers.split(",")))) as wire:
         asked = topics_metadata([connect.name, connect.offsets, connect.configs])
         answers = [wire.request(broker.node_id, asked) for broker in wire.brokers()]
@@ -84,7 +84,7 @@ def await_complete(connect: WrittenConnect) -> None:
 
 
 def commit_while_frozen(brokers: Sandbox, connect: WrittenConnect, position: int) -> None:
-    """A transaction whose marker reaches the offsets long after the output: their broker stands still meanwhile."""
+    """A transaction whose marker reaches the offsets long after the output: their broker is frozen meanwhile."""
     assert connect.task is not None
     place = output(connect)
     frozen = leader_of(connect.servers, connect.place)
@@ -103,7 +103,7 @@ def commit_while_frozen(brokers: Sandbox, connect: WrittenConnect, position: int
 
 
 def ended(servers: str, place: TopicPartition, before: int) -> bool:
-    """Whether a transaction that was open in the partition has ended; asked of its leader alone."""
+    """True if a transaction that was open in the partition has ended; only its leader is queried."""
     with Wire(ClientProperties(tuple(servers.split(","))), timeout_s=5) as wire:
         request = list_offsets([place], LATEST, IsolationLevel.READ_COMMITTED)
         answer = wire.request(leader_of(servers, place), request)
@@ -121,7 +121,7 @@ def test_a_transaction_whose_markers_lie_far_apart_is_one(brokers: Sandbox, conn
 def test_data_without_offsets_right_before_offsets_without_data_are_two(
     brokers: Sandbox, connect: WrittenConnect, tmp_path: Path
 ):
-    """Who may not read the transaction log is told that it stays unclear."""
+    """A user without Read on the transaction log sees that it stays unclear."""
     assert connect.task is not None
     await_complete(connect)
     first = committed_until(connect.servers, output(connect))

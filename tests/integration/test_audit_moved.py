@@ -129,7 +129,7 @@ def ask(altered_site: AuditSite, method: str, offsets: list[dict[str, Any]] | No
 
 
 def extra_records(altered_site: AuditSite) -> int:
-    """How many records a consumer that reads committed is given beyond the first of each."""
+    """The number of records that a read_committed consumer gets beyond the first of each."""
     reader = committed_reader(altered_site.servers, altered_site.name)
     values = Counter(committed_values(reader, None))
     reader.close()
@@ -147,7 +147,7 @@ def await_records(altered_site: AuditSite, count: int) -> None:
 
 
 def counts(audited: Any) -> tuple[Any, Any]:
-    """What was repeated and left out, as JSON has it."""
+    """The repeated and left-out counts in the JSON."""
     (found,) = [each for each in audited.data["connectors"] if each["name"] == audited.name]
     return found["repeated_by_change"], found["left_out_by_change"]
 
@@ -242,14 +242,14 @@ def test_an_output_topic_that_was_created_again_between_two_runs_leaves_the_verd
     assert f"{altered_site.name}-0: was deleted and created again since the last run" in audited.reasons
 
 
-# What an audit judges that was requested for some topics, or for one connector, of several.
+# The judgement of an audit that was requested for some topics, or for one connector, of several.
 
 
 @pytest.fixture
 def requested_site(
     connect_sandbox: Sandbox, eosctl: Eosctl, tmp_path: Path, fresh_name: FreshName
 ) -> Iterator[AuditSite]:
-    """A connector beside another one, which writes to a topic of its own."""
+    """A connector beside another one, which writes to another topic."""
     made = AuditSite(connect_sandbox, eosctl, tmp_path, fresh_name("asked"))
     other = f"{made.name}-other"
     made.connectors.file(other).write_text("one\ntwo\n")
@@ -261,7 +261,7 @@ def requested_site(
 
 
 def audited(requested_site: AuditSite, eosctl: Eosctl, *asked: str) -> tuple[int, dict[str, Any]]:
-    """Exit code and data of an audit of what is asked for."""
+    """Exit code and data of an audit with these arguments."""
     at = ("-b", requested_site.servers, "--connect-url", requested_site.connectors.url, "--group-id", "connect-cluster")
     ran = eosctl("audit", *at, *asked, "-o", "json")
     return ran.exit_code, json.loads(ran.stdout)["data"]

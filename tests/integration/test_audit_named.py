@@ -39,7 +39,7 @@ def connect(unverified_broker: Sandbox, eosctl: Eosctl, fresh_name: FreshName) -
 
 @pytest.fixture
 def raises_epochs(kafka_version: str) -> int:
-    """By how much a marker's epoch is above that of its data: 1 under transaction.version 2 (KIP-890)."""
+    """The difference between the epochs of a marker and its data: 1 under transaction.version 2 (KIP-890)."""
     return int(kafka_version >= "4")
 
 

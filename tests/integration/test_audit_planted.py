@@ -188,7 +188,7 @@ def test_records_read_again_in_part_through_a_new_offsets_topic(site: AuditSite)
 
 
 def test_an_output_topic_that_cannot_be_seen_leaves_the_verdict_open(site: AuditSite):
-    """Brokers answer for a topic without Describe what they answer for one that is gone."""
+    """Brokers answer the same for a hidden topic as for a deleted one."""
     other = f"{site.name}-other"
     site.connectors.create(site.name, {"topic": other})
 
@@ -244,7 +244,8 @@ def test_a_topic_that_a_later_audit_of_the_job_is_not_asked_for_counts_as_it_was
     ("until", "told_by"), [(60, [OFFSETS]), (30, []), pytest.param(51, [OFFSETS], marks=pytest.mark.long)]
 )
 def test_a_range_that_was_deleted_before_the_first_audit(site: AuditSite, until: int, told_by: list[str]):
-    """The topic keeps records for a week, and the offsets of what is gone are minutes old; or a batch was cut."""
+    """The topic keeps records for a week, and the offsets of the deleted records are minutes old; or a batch was
+    cut."""
     site.grow(30)
     site.delete_records(site.name, 0, until)
     audited = site.audit()

@@ -1,4 +1,4 @@
-"""What goes wrong while an audit reads: it is told with partition and offset, and the audit goes on."""
+"""Faults while an audit reads: it names partition and offset, and continues."""
 
 import json
 import os
@@ -240,12 +240,9 @@ def test_the_audit_names_what_is_damaged_and_reads_the_rest(damaged: Sandbox, na
     assert not [gap for gap in read.gaps if gap.end > damage.behind]
 
 
-# What a real log cleaner leaves of transactions, audited from the broker and from its files: no alarm, gaps
-# explained.
-#
+# A real log cleaner's remains of transactions, audited from the broker and from its files: no alarm, gaps explained.
 # The cleaner keeps an empty batch where a producer wrote no later one (its time is -1), a marker for
-# delete.retention.ms with the time of its end in the place of its own (KIP-534), and the last marker of every
-# producer.
+# delete.retention.ms with the time of its end in place of its own (KIP-534), and the last marker of every producer.
 
 
 CLEANED_OFFSETS, CONFIGS, OUTPUT = "connect-offsets", "connect-configs", "orders"
@@ -304,7 +301,7 @@ class CleanedSite:
         return partition.parent
 
     def headers(self, topic: str) -> list[BatchHeader]:
-        """The batches on the disk; what is cut off while the cleaner replaces segments is seen the next time."""
+        """The batches on the disk; a part that the cleaner replaces meanwhile is read the next time."""
         paths = sorted((self.directory / f"{topic}-0").glob("*.log"))
         return [batch.header for path in paths if path.exists() for batch in iter_batches(path.read_bytes())]
 
@@ -413,7 +410,7 @@ class GrowingTopics:
         self._written = 0
 
     def grow(self, chance: random.Random) -> None:
-        """Some transactions more; a few are aborted, and now and then somebody writes outside of them."""
+        """Some more transactions; a few are aborted, and now and then there is a non-transactional write."""
         for _ in range(chance.randint(1, 20)):
             task = chance.randrange(2)
             producer = self._tasks[task]
@@ -435,7 +432,7 @@ class GrowingTopics:
             assert plain.flush(30) == 0
 
     def arguments(self) -> list[str]:
-        """What tells `eosctl audit` of these topics."""
+        """The options of `eosctl audit` for these topics."""
         named = ["--worker-offsets-topic", self.offsets, "--topic", self.output, "--config-topic", f"{self.name}-none"]
         return ["audit", "-b", self.servers, *named, "--connector", self.name, "-o", "json"]
 
@@ -449,7 +446,7 @@ def start(topics: GrowingTopics, store: str, engine: str, failpoint: str | None 
 
 
 def ended(process: "subprocess.Popen[str]") -> int:
-    """0, 1 or 3 (the topics have no config topic), or killed; whatever else a process ends with is a failure."""
+    """0, 1 or 3 (the topics have no config topic), or killed; any other end of a process is a failure."""
     _, error = process.communicate(timeout=PATIENCE_S)
     assert process.returncode in {0, 1, 3, -9}, error
     return process.returncode

@@ -1,4 +1,4 @@
-"""What happens between a plan that is shown and the answer to its question: nothing else is done than was shown."""
+"""Changes between a shown plan and the answer to its question: only the shown plan is carried out."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,5 @@
-"""What a TAB offers of a real cluster: topics from the brokers, connectors from the config topic without any worker."""
+"""The offers of a TAB on a real cluster: topics from the brokers, connectors from the config topic without any
+worker."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`eosctl connector show` and `list` beside real workers: each state, and printed commands run as they stand."""
+"""`eosctl connector show` and `list` beside real workers: each state, and printed commands run unchanged."""
 
 import json
 import re

@@ -21,7 +21,7 @@ SASL_AUTHENTICATE = 36
 
 
 class Logins(OtherKafka):
-    """The broker behind the proxy as it is; users has who showed a password to it."""
+    """The unchanged broker behind the proxy; users are the logins with a password."""
 
     def __init__(self) -> None:
         self.users: set[str] = set()

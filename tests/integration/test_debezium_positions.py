@@ -39,7 +39,8 @@ def table(
 def run(
     eosctl: Eosctl, table: Table, offset: Mapping[str, object], directory: Path, *command: object, asks: bool = True
 ) -> Any:
-    """What eosctl answers to a command that takes this offset, asking the database; the password is in a variable."""
+    """The answer of eosctl to a command that takes this offset and queries the database; the password is in a
+    variable."""
     begin, home = directory / "begin.json", table.place.home
     begin.write_text(json.dumps({"offsets": [{"partition": {"server": table.table}, "offset": offset}]}))
     at = ("-b", home.servers, "--group-id", home.group_id, "--connect-url", home.url)

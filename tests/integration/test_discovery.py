@@ -1,4 +1,4 @@
-"""A real cluster of which only the brokers are named: group and workers are found, and the answer is the same."""
+"""A real cluster of which only the brokers are named: eosctl finds group and workers, and the answer is the same."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ GROUP = "connect-cluster"
 
 
 def judged(ran: Ran) -> dict[str, Any]:
-    """What the checks found, and of which workers, as far as a GET shows it."""
+    """The findings of the checks, and their workers, as far as a GET shows it."""
     assert ran.exit_code in {0, 1, 3}, ran.stderr
     data = json.loads(ran.stdout)["data"]
     workers = [(each["url"], each["version"]) for each in data["workers"]]

@@ -1,4 +1,4 @@
-"""`eosctl doctor` on real clusters: silent on a healthy one, and right about what is made wrong."""
+"""`eosctl doctor` on real clusters: silent on a healthy one, and right about planted faults."""
 
 import json
 from collections.abc import Callable
@@ -106,7 +106,7 @@ def test_a_busy_cluster_is_free_of_findings(make_sandbox, eosctl, tmp_path: Path
 def test_a_snapshot_answers_as_the_cluster_and_says_what_it_does_not_hold(
     connect_sandbox: Sandbox, eosctl, fresh_name, tmp_path: Path
 ) -> None:
-    """What connectors answer and ACLs are not in a snapshot; consumers tell nobody how they read."""
+    """A snapshot has no connectors' validation answers and no ACLs; consumers do not report their isolation level."""
     name, lines, file = fresh_name("saved"), tmp_path / "lines", tmp_path / "cluster.snapshot"
     lines.write_text("1\n")
     put_source(connect_sandbox, name, lines)
@@ -152,7 +152,7 @@ def test_a_deleting_config_topic_is_found_and_cured(connect_sandbox: Sandbox, eo
 @pytest.mark.variation
 @pytest.mark.proves("EOS013", "EOS023", "EOS031")
 def test_settings_of_brokers_and_workers_are_found_as_they_are(make_sandbox, eosctl, tmp_path: Path) -> None:
-    """One cluster with three things wrong, each of which goes with its own cure."""
+    """One cluster with three faults, each of which goes with its own fix."""
     sandbox = make_sandbox(
         workers=1,
         exactly_once="disabled",
@@ -231,7 +231,7 @@ def test_an_offsets_topic_that_connectors_of_two_principals_write_is_named_until
 def test_missing_acls_are_found_until_the_printed_ones_are_granted(
     connect_sandbox: Sandbox, eosctl, fresh_name, tmp_path: Path
 ) -> None:
-    """What the planner misses of two principals; which of them are needed indeed, the tests of acl-plan show."""
+    """The ACLs that the planner misses for two principals; the tests of acl-plan show which are really needed."""
     from confluent_kafka.admin import (
         AclBindingFilter,
         AclOperation,

@@ -33,7 +33,7 @@ def tried(ground: Ground, eosctl: Eosctl) -> Callable[..., Ran]:
 
 
 def now(ran: Ran) -> dict[str, tuple[str, str | None]]:
-    """What is checked, whether it holds, and why not."""
+    """The checked preconditions, whether each holds, and why not."""
     rows = json.loads(ran.stdout)["data"]["preconditions"]
     return {row["what"]: (row["now"], row["reason"]) for row in rows}
 

@@ -1,4 +1,4 @@
-"""What an audit of a real topic shows in a file, and what `verify` says of it while the topic changes."""
+"""The evidence file of an audit of a real topic, and the answers of `verify` while the topic changes."""
 
 import json
 import subprocess

@@ -72,7 +72,7 @@ class Stage:
         self.left = "--producer-id 42 --producer-epoch 3"
 
     def rewind(self) -> None:
-        """`orders` is stopped and has its offsets in the workers' topic, whatever an example made of it."""
+        """`orders` is stopped with its offsets in the workers' topic, after any example."""
         name = "orders"
         self.connectors.create(name, {"topic": COPIED})
         with RestClient(self.sandbox.connect_url(1), 60) as rest:
@@ -118,7 +118,7 @@ class Stage:
             consumer.close()
 
     def make_ready(self, path: str) -> None:
-        """What the example with this path is about is there."""
+        """Creates the inputs of the example with this path."""
         if path.startswith("transactions abort"):
             self.hang()
         if path.startswith("transactions commit"):
@@ -180,7 +180,7 @@ class Stage:
         run(*move, "--plan-file", home / "orders.plan", "--dry-run")
 
     def words(self, line: str, home: Path) -> tuple[list[str], str]:
-        """The example's arguments with the names of this cluster in it, and what is redirected to its input."""
+        """The example's arguments with this cluster's names, and its redirected input."""
         url = self.sandbox.connect_url(1)
         names = {
             "http://worker:8083": url,
@@ -254,7 +254,7 @@ def test_every_example_does_what_it_says(command, stage, eosctl, tmp_path, monke
 
 
 def problems(stage: Stage, line: str, home: Path) -> Iterator[str]:
-    """What is wrong with the example: its exit code, or JSON that is none."""
+    """The faults of the example: its exit code, or invalid JSON."""
     path = line.removeprefix(f"{PROGRAM} ")
     stage.make_ready(path)
     words, given = stage.words(line, home)

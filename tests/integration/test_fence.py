@@ -373,7 +373,7 @@ def _id_coordinated_by(node: int, servers: str, fresh_name: FreshName) -> str:
 
 
 def _committed_values(servers: str) -> list[bytes | None]:
-    """What a read_committed consumer finds in the partition, to its end."""
+    """The values that a read_committed consumer finds in the partition, to its end."""
     consumer = Consumer(
         {
             "bootstrap.servers": servers,
@@ -519,7 +519,7 @@ def test_a_prefix_finds_only_what_the_principal_may_see(
             f"whether a task of Connect group {prefix} has {mine} is unknown: User:tool lacks Describe" in unsure.stderr
         )
         assert _epoch(sandbox, mine) == 0
-    # Who may list all groups knows that there is no such group.
+    # A principal that may list all groups knows that there is no such group.
     seeing = ("DESCRIBE", "BROKER", "kafka-cluster"), ("DESCRIBE", "TOPIC", "__consumer_offsets")
     grants = ("WRITE", "TRANSACTIONAL_ID", f"{prefix}-mine*"), *seeing
     with allowed(sandbox, "tool", *grants):

@@ -328,7 +328,7 @@ def test_a_broker_that_freezes_while_the_user_is_asked_leaves_nothing_fenced_and
     assert described.producer.producer_epoch == 0
 
 
-# Ctrl-C while `eosctl fence` runs: what the result says of each ID is what its coordinator knows.
+# Ctrl-C while `eosctl fence` runs: the result of each ID agrees with its coordinator.
 
 
 INTERRUPTED_IDS = 30_000

@@ -1,4 +1,4 @@
-"""`eosctl fence` beside a real exactly-once Connect worker: what is refused, what tasks feel, that data stays whole."""
+"""`eosctl fence` beside a real exactly-once Connect worker: refusals, the effect on tasks, and whole data."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -80,9 +80,10 @@ def test_forced_fencing_turns_the_tasks_failed_and_a_restart_heals_them(mirror: 
 def test_a_failed_task_has_no_producer_for_any_command_and_its_transaction_is_not_committed(
     mirror: Mirror, worker: Worker, fence: Fence, eosctl: Callable[..., Ran]
 ) -> None:
-    """Fencing ends what is open under its ID; a commit is refused because Connect never commits it, group named or not.
+    """Fencing ends the open transaction of its ID; a commit is refused because Connect never commits it, group named or
+    not.
 
-    Without --connect-url its state is not known, and both refuse it as in use.
+    Without --connect-url its state is unknown, and both refuse it as in use.
     """
     assert fence("--connector", mirror.name, "--force").exit_code == 0
     mirror.feed()

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.variation, pytest.mark.usefixtures(
 
 SHARED = "a-b-c-0"
 OFFSETS = ("--worker-offsets-topic", "connect-offsets")
-"""It has to be named: the transactional ID of what writes to it may be one of either group."""
+"""It must be named: the transactional ID of its writer may belong to either group."""
 NEIGHBOUR = {
     "group.id": "a-b",
     "config.storage.topic": "neighbour-configs",
@@ -43,7 +43,7 @@ class Neighbours:
             if name == "b-c":
                 self.become(home, name, "stop", [])
         self.connectors = connectors[1]
-        # After one more rebalance the task of `c` is in its worker's metadata, and not in what it was assigned.
+        # After one more rebalance the task of `c` is in its worker's metadata, and not in its assignment.
         self.connectors.file("later").write_text("line\n")
         self.connectors.create("later")
         self.connectors.await_last("later", "line")
@@ -75,7 +75,7 @@ def run(neighbours: Neighbours, eosctl: Eosctl) -> Callable[..., Ran]:
 
 @pytest.fixture
 def refused(neighbours: Neighbours, run: Callable[..., Ran]) -> Callable[..., str]:
-    """What a command says that is refused and fences nobody."""
+    """The message of a command that is refused and fences nothing."""
 
     def check(*args: object) -> str:
         before = neighbours.epoch()

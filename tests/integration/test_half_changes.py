@@ -1,6 +1,6 @@
-"""Changes of primary keys, cut by kills: all that a trigger of the database and a consumer show is found, no other one.
+"""Changes of primary keys, cut by kills: exactly those that a trigger of the database and a consumer show are found.
 
-Each change becomes three records; a worker that is killed between two of them goes on behind the first.
+Each change becomes three records; a worker that is killed between two of them continues after the first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ VARIANTS: dict[str, dict[str, str]] = {"plain": {}, "schemas": SCHEMAS, "bare": 
 
 
 class MovedRows(Table):
-    """Forty rows whose keys go on changing, each to one that no row had; a trigger notes old and new ones."""
+    """Forty rows whose keys keep changing, each to a new one; a trigger notes old and new ones."""
 
     def create_table(self) -> None:
         super().create_table()
@@ -45,7 +45,7 @@ class MovedRows(Table):
         )
 
     def move(self, count: int) -> None:
-        """So many changes of keys at once, each a transaction; the connector makes three of each."""
+        """This many changes of keys at once, each a transaction; the connector makes three records of each."""
         self.execute(
             f"DO $$ BEGIN FOR i IN 1..{count} LOOP UPDATE {self.table} SET id = (SELECT max(id) FROM {self.table}) + 1 "
             f"WHERE id = (SELECT min(id) FROM {self.table}); COMMIT; END LOOP; END $$"

@@ -1,7 +1,7 @@
 """How to enable exactly-once: each step of the page, in its order, there and back, with the faults that it names.
 
-Workers and connectors are users that may do nothing but what the page's ACL plan grants them. Lines are written all the
-time: at the end each of them is there once.
+Workers and connectors are users with exactly the permissions of the page's ACL plan. Lines are written all the time: at
+the end each of them is there once.
 """
 
 import json
@@ -195,7 +195,7 @@ def plant_aborted_offset(cluster: Cluster, file: Path) -> None:
     producer.abort_transaction(30)
 
 
-# How to move a connector: each step of the page, in its order, what it says of a move that is cut short included.
+# How to move a connector: each step of the page, in its order, with the page's statements about an interrupted move.
 
 
 MOVE = Path(__file__).resolve().parents[2] / "docs" / "howto" / "move-a-connector.md"
@@ -360,13 +360,13 @@ class Stuck:
         self.worker.wait_for_tasks("orders", 2, "FAILED", deadline_s=240)
 
     def trace(self) -> str:
-        """Of the task on the leader's worker: the other's has no cause."""
+        """The trace of the task on the leader's worker: the other's has no cause."""
         traces = [task["trace"] for task in self.worker.ask("GET", "/connectors/orders/status")["tasks"]]
         [trace] = [each for each in traces if "ConnectRestException" not in each]
         return str(trace)
 
     def fix(self) -> None:
-        """What the page's table says of the cause."""
+        """The fix in the page's table for the cause."""
         if self.by_limit:
             self.sandbox.stop_broker(1)
             self.sandbox.start_broker(1, {LIMIT: "900000"})
@@ -443,7 +443,7 @@ def inconsistent_goes(page: Howto, stuck: Stuck) -> None:
 
 
 def the_zombie_is_fenced(page: Howto, stuck: Stuck) -> None:
-    """Worker 2 stands still until worker 1 has its tasks, and goes on when the page is done."""
+    """Worker 2 is frozen until worker 1 has its tasks, and continues after the page is done."""
     stuck.sandbox.pause_worker(2)
     there = stuck.worker.url.removeprefix("http://")
 

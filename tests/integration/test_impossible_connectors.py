@@ -28,7 +28,7 @@ ODD: Mapping[str, Mapping[str, object]] = {
     "brokers": {"producer.override.bootstrap.servers": "::::"},
     "line\nend": {},
 }
-"""What is odd about each connector, by what its name begins with."""
+"""The fault of each connector, by the beginning of its name."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""`eosctl inspect-config` on files: what is no file of records or snapshot, and how much memory a long one takes."""
+"""`eosctl inspect-config` on files: files that are no records or snapshot, and the memory of a long one."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What `eosctl inspect-config` finds in topics that were spoilt on purpose."""
+"""The findings of `eosctl inspect-config` in topics that were spoilt on purpose."""
 
 import json
 from typing import Any
@@ -28,7 +28,7 @@ RECORDS = (
 
 
 class Spoilt:
-    """One topic, writers to it, and what is found in it."""
+    """One topic, its writers, and its findings."""
 
     def __init__(self, servers: str, eosctl: Eosctl, topic: str) -> None:
         self.servers, self.eosctl, self.topic = servers, eosctl, topic
@@ -40,7 +40,7 @@ class Spoilt:
         make_topic(admin, topic)
 
     def write(self, *records: tuple[bytes | None, bytes | None]) -> None:
-        """By a producer that is not even idempotent."""
+        """Writes with a producer that is not even idempotent."""
         self._send(Producer({"bootstrap.servers": self.servers}), records)
 
     def write_as_leader(self, *records: tuple[bytes | None, bytes | None], commit: bool = True) -> Producer:

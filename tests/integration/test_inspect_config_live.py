@@ -1,4 +1,4 @@
-"""`eosctl inspect-config` beside a real worker: what it says of the next start is what Connect then does."""
+"""`eosctl inspect-config` beside a real worker: its prediction of the next start is Connect's action."""
 
 import json
 import re
@@ -43,7 +43,7 @@ def inspect(worker: Worker, eosctl: Eosctl) -> Inspect:
 
 
 def row(ran: Ran) -> dict[str, Any]:
-    """The one connector that was asked for; a healthy one has nothing wrong with it."""
+    """The one requested connector; a healthy one has no findings."""
     assert ran.exit_code == 0, ran.stdout + ran.stderr
     data = json.loads(ran.stdout)["data"]
     assert [each for each in data["findings"] if each["severity"] != "info"] == []
@@ -76,7 +76,7 @@ def test_doctor_takes_tasks_that_a_stop_is_about_to_end_for_no_start_without_fen
 
 
 def test_a_start_in_progress_is_no_finding(mirror: Mirror, worker: Worker, inspect: Inspect) -> None:
-    """A changed number of tasks is committed while those of before run; a restart and a rebalance follow."""
+    """A changed number of tasks is committed while the previous ones run; a restart and a rebalance follow."""
     name = mirror.name
     mirror.start(3)
     for tasks in (2, 3, 1):
@@ -167,7 +167,7 @@ def test_each_start_falls_under_the_rule_that_was_reported_before(
 
 
 def predictions(mirror: Mirror, eosctl: Eosctl, directory: Path) -> list[tuple[str, int]]:
-    """What is said about the next start from the records before each task count record."""
+    """The predictions of the next start from the records before each task count record."""
     records = read_topic(mirror.servers)
     predicted = []
     for record in records:

@@ -54,7 +54,7 @@ def test_a_connector_moves_to_topics_names_groups_and_clusters(
 
     moved(Place(here, old, f"{old}-one"), "--to-topic", f"{old}-one")
     moved(Place(here, old, f"{old}-two"), "--to-topic", f"{old}-two")
-    # Workers copy offsets of a topic of its own to theirs afterwards, as well as they can.
+    # Workers later copy offsets from a connector's own topic to theirs, without a guarantee.
     moved(Place(here, old), "--to-worker-topic", "--merge", "keep-source")
     moved(Place(here, new), "--rename-to", new)
     moved(Place(beside, new, "moved-offsets"), "--to-group-id", "moved", "--to-topic", "moved-offsets")

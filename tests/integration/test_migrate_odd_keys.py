@@ -1,7 +1,7 @@
-"""After a move the connector's own next commit lands where ours did, whatever its source partitions look like.
+"""After a move the connector's next commit lands on eosctl's record, with any source partitions.
 
-A connector of the tests' own has a null partition, an empty one, characters beyond U+FFFF, escapes, integers, doubles,
-floats, bytes, members in several orders: one live value for each key, in topics of 1, 5, 25 and 50 partitions.
+A test connector has a null partition, an empty one, characters beyond U+FFFF, escapes, integers, doubles, floats,
+bytes, members in several orders: one live value for each key, in topics of 1, 5, 25 and 50 partitions.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What `migrate-offsets` and `apply` do not do, on a real broker: exit code, words, and nothing written."""
+"""Refusals of `migrate-offsets` and `apply` on a real broker: exit code, words, and nothing written."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -105,7 +105,7 @@ def test_a_rename_map_that_gives_two_connectors_one_name(ground: Ground, eosctl:
 def test_a_rename_map_with_a_name_that_is_given_away_and_taken(
     ground: Ground, eosctl: Eosctl, tmp_path: Path, names: str
 ):
-    """What the name stands for would depend on the order of the moves."""
+    """The meaning of the name would depend on the order of the moves."""
     path = tmp_path / "names.json"
     path.write_text(names)
     ran = eosctl("migrate-offsets", "-b", ground.servers, "--group-id", "g", "--rename-map", path, "--yes")
@@ -160,7 +160,7 @@ class TestMissingAcls:
         assert len(ground.held()) == 1
 
 
-# What `apply` does with a plan that was made before: as it was shown, or not at all, and nothing written.
+# `apply` with an earlier plan: as it was shown, or not at all, and nothing written.
 
 
 class TestPlansThatWereMadeBefore:
@@ -219,7 +219,7 @@ class TestPlansThatWereMadeBefore:
         refused(ground.migrate("stopped", "--plan-file", plan), 2, "exists already")
 
     def test_another_connector_is_moved_to_the_same_topic(self, ground: Ground, plan: Path, tmp_path: Path):
-        """Both plans were made before the topic was there; neither disturbs what the other wrote."""
+        """Both plans were made before the topic existed; neither disturbs the other's records."""
         ground.connector("second", "STOPPED", 0)
         ground.put(ground.offsets, b'["second",{"f":1}]', b'{"p":2}')
         other = tmp_path / "other.plan"
@@ -231,7 +231,7 @@ class TestPlansThatWereMadeBefore:
     def test_the_same_connector_was_moved_to_the_same_topic_by_another_plan(
         self, ground: Ground, plan: Path, tmp_path: Path
     ):
-        """What is there already is not written again; with another value it would be refused."""
+        """Existing values are not written again; another value would be refused."""
         other = tmp_path / "other.plan"
         assert ground.migrate("stopped", "--plan-file", other).exit_code == 0
         assert ground.apply(plan).exit_code == 0
@@ -239,7 +239,7 @@ class TestPlansThatWereMadeBefore:
         assert ground.held() == {b'["stopped",{"f":1}]': b'{"p":1}'}
 
     def test_a_transaction_is_open_in_the_source(self, ground: Ground, plan: Path, fresh_name: FreshName):
-        """One that fencing does not reach, because nobody knows whose it is: refused, whatever becomes of it."""
+        """A transaction of an unknown owner, which fencing does not reach: refused, with any outcome."""
         producer = open_transaction(ground.servers, fresh_name("stranger"), ground.offsets)
         producer.produce(ground.offsets, b'{"p":5}', b'["stopped",{"f":1}]', partition=1)
         producer.flush(30)
@@ -256,7 +256,7 @@ class TestPlansThatWereMadeBefore:
         assert ground.held() == {b'["stopped",{"f":1}]': b'{"p":1}'}
 
 
-# Workers whose offsets topic, group and cluster are not those that eosctl was told: nothing begins from nothing.
+# Workers whose offsets topic, group and cluster differ from eosctl's options: nothing begins from nothing.
 
 
 OURS = {

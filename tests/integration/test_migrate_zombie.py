@@ -44,13 +44,13 @@ def worker_of_task(sandbox: Sandbox) -> int:
 
 
 def output(sandbox: Sandbox) -> list[Record]:
-    """All records of the output topic, whatever became of them."""
+    """All records of the output topic, committed or not."""
     with Wire(ClientProperties((sandbox.bootstrap_servers,))) as wire:
         return list(read_log(wire, TopicPartition(NAME, 0)))
 
 
 def committed_by(sandbox: Sandbox, zombie: Record, topic: str) -> list[Record]:
-    """What the zombie's producer, in the epoch that it had, committed to an offsets topic."""
+    """The records that the zombie's producer, in its epoch, committed to an offsets topic."""
     with Wire(ClientProperties((sandbox.bootstrap_servers,))) as wire:
         facts = topic_facts(wire, [topic])[topic]
         assert facts is not None
@@ -118,7 +118,7 @@ def test_a_worker_that_wakes_up_after_the_migration(
 
 
 def of_another(url: str, sandbox: Sandbox, frozen: int) -> bool:
-    """Whether the task runs at a worker that is not frozen."""
+    """True if the task runs at a worker that is not frozen."""
     with RestClient(url, 60) as rest:
         body = rest.get(f"/connectors/{NAME}/status")
     assert isinstance(body, dict)
@@ -127,7 +127,7 @@ def of_another(url: str, sandbox: Sandbox, frozen: int) -> bool:
 
 
 def log_says(sandbox: Sandbox, number: int) -> bool:
-    """Whether the worker noticed that its producer was fenced, or dropped the task before it could write."""
+    """True if the worker noticed that its producer was fenced, or dropped the task before it could write."""
     text = sandbox.worker_log(number).read_text()
     return any(
         sign in text for sign in ("ProducerFencedException", "InvalidProducerEpochException", "has been cancelled")

@@ -1,4 +1,4 @@
-"""`mirror audit` on two real clusters whose copies were made by hand: what is different on purpose is found."""
+"""`mirror audit` on two real clusters whose copies were made by hand: it finds the planted differences."""
 
 import json
 from collections.abc import Callable

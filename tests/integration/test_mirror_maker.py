@@ -1,4 +1,4 @@
-"""`mirror audit` of what MirrorMaker 2 copied between two clusters: its own offsets and its groups' checkpoints."""
+"""`mirror audit` of MirrorMaker 2's copies between two clusters: its own offsets and its groups' checkpoints."""
 
 from pathlib import Path
 from struct import pack

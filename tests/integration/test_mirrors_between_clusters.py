@@ -48,7 +48,7 @@ class Across(Mirror):
         eventually(lambda: self._ends() > before, "records after the kill", deadline_s=120)
 
     def _ends(self) -> int:
-        """Where the partitions of the copy end, together; a reader would not come to an end while records flow."""
+        """The sum of the ends of the copy's partitions; a reader would not come to an end while records flow."""
         reader = Consumer({"bootstrap.servers": self.target, "group.id": "ends"})
         places = [TopicPartition(f"A.{self.name}-in", partition) for partition in range(PARTITIONS)]
         found = sum(reader.get_watermark_offsets(each, 30)[1] for each in places)

@@ -1,4 +1,4 @@
-"""Moves of a connector that goes on copying: what is printed is true at that moment, and works when it is pasted."""
+"""Moves of a connector that keeps copying: the output is true at that moment, and works when it is pasted."""
 
 import re
 import shlex
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.timeout(180)]
 
 @pytest.fixture
 def lines(connect_sandbox: Sandbox, fresh_name: FreshName, tmp_path: Path) -> Iterator[Lines]:
-    """A connector that runs and has copied what there was."""
+    """A running connector that has copied all records so far."""
     home = Home(connect_sandbox)
     made = Lines(home, fresh_name("flowing"), tmp_path)
     yield made
@@ -95,7 +95,7 @@ def test_a_move_that_had_nothing_to_write_is_not_rolled_back_once_the_connector_
 def test_the_roll_back_of_a_roll_back_is_refused_once_the_connector_has_gone_on(
     lines: Lines, move: Callable[..., Ran], eosctl: Eosctl
 ):
-    """It would write the offsets of the first plan into the topic of its own once more."""
+    """It would write the offsets of the first plan into its own topic again."""
     undo, _ = printed(move("--connect-url", lines.place.home.url, "--stop", "--set-config", "--resume", "--yes"), lines)
     redo, _ = printed(eosctl(*shlex.split(undo), "--yes"), lines)
     check_refused_once_gone_on(redo, lines, eosctl)

@@ -154,7 +154,7 @@ def test_no_file_that_is_left_holds_one(site):
 
 
 def test_no_process_is_named_by_one(site):
-    """What `ps` shows of the audit and of the processes that it starts."""
+    """The `ps` output for the audit and its child processes."""
     command = [PROGRAM, "audit", "--processes", "2", "-X", "ssl.key.password=${env:TOOL_SECRET}"]
     with subprocess.Popen(
         command, cwd=site.home, env=site.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE

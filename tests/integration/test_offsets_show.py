@@ -1,4 +1,4 @@
-"""`eosctl offsets` on a real broker: what lies in the topics, what is wrong with it, and what cannot be read."""
+"""`eosctl offsets` on a real broker: the contents of the topics, their faults, and unreadable parts."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -290,7 +290,7 @@ def test_an_export_file_with_an_error_is_an_error_of_input(sandbox: Sandbox, eos
 def test_a_connector_that_was_deleted_has_its_offsets_where_it_had_them(
     topics: OffsetsTopics, config_topic: str, show: Callable[..., Ran], fresh_name: FreshName
 ) -> None:
-    """Nobody runs; its last config names the topic, as long as the config topic holds it."""
+    """No worker runs; its last config names the topic, as long as the config topic holds it."""
     worker, own = topics.create(fresh_name("global")), topics.create(fresh_name("own"))
     properties = {"properties": {"name": "gone", "offsets.storage.topic": own}}
     topics.write(config_topic, ("connector-gone", json.dumps(properties)), ("connector-gone", None), partition=0)
@@ -301,7 +301,7 @@ def test_a_connector_that_was_deleted_has_its_offsets_where_it_had_them(
     assert row["kafka_effective"]["topic"] == own
 
 
-# An offsets topic is read once, by whatever names its brokers are given.
+# An offsets topic is read once, under any names of its brokers.
 
 
 NOWHERE = frozenset({"127.0.0.1:1"})
@@ -389,9 +389,8 @@ def test_with_only_the_producer_elsewhere_every_start_begins_from_nothing(
     connectors.delete(name)
 
 
-# A null offset beside others in one commit (KAFKA-15018): docs/dev/lab.md has what was seen.
-#
-# Of two source partitions of one task the second has null offsets, so a restarted task rightly reads that one again.
+# A null offset beside others in one commit (KAFKA-15018): docs/dev/lab.md has the observations.  Of two source
+# partitions of one task the second has null offsets, so a restarted task rightly reads that one again.
 
 
 TOMBSTONES_FIRST = KafkaVersion(3, 8)
@@ -428,7 +427,7 @@ def came(connector: NumberedConnector) -> list[int]:
 
 
 def came_again(connector: NumberedConnector) -> bool:
-    """Whether numbers were repeated; a task that has FAILED is started again."""
+    """True if numbers were repeated; a FAILED task is started again."""
     if connector.tasks() == ["FAILED"]:
         connector.ask("POST", "tasks/0/restart")
     return came(connector)[1] > 0

@@ -1,7 +1,7 @@
-"""Where a connector really begins again is what `offsets show` said before: each row of Kafka's rule, on real workers.
+"""A connector really resumes where `offsets show` said before: each row of Kafka's rule, on real workers.
 
-The file of a connector is taken away while it is created again: its task runs and waits, `offsets show` is asked, the
-file comes back, and the records of the output topic tell from which line on it was read.
+The file of a connector is removed while it is created again: its task runs and waits, `offsets show` answers, the file
+comes back, and the records of the output topic show from which line on it was read.
 """
 
 import base64
@@ -84,7 +84,7 @@ def two_workers(kafka_version: str) -> Iterator[Sandbox]:
 
 @dataclass(frozen=True)
 class Shown:
-    """What was said while the file was away."""
+    """The answers while the file was removed."""
 
     rows: dict[str, dict[str, Any]]
     findings: list[dict[str, Any]]
@@ -142,7 +142,7 @@ def run_before(connectors: FileConnectors, rows: list[Case], show: Callable[[], 
 
 
 def recreate(connectors: FileConnectors, rows: list[Case], show: Callable[[], dict[str, Any]], *, rest: bool) -> Shown:
-    """Every connector is there again, without its file; what is said about it then."""
+    """Every connector is there again, without its file; returns the answers about it."""
     for case in rows:
         file = connectors.file(case.name)
         file.rename(file.with_suffix(".away"))

@@ -47,7 +47,7 @@ ON_TOPIC = (
 
 @dataclass(frozen=True)
 class Answered:
-    """What a probe left."""
+    """The result of a probe."""
 
     ran: Ran
 
@@ -85,7 +85,7 @@ def proxy(sandbox: Sandbox) -> Iterator[KafkaProxy]:
 
 @pytest.fixture
 def probe_of(sandbox: Sandbox, proxy: KafkaProxy, eosctl: Eosctl) -> Callable[..., Answered]:
-    """What a probe finds at such a service; its topic is gone afterwards."""
+    """The findings of a probe at such a service; its topic is gone afterwards."""
 
     def probe(other: OtherKafka | None = None, *, timeout_s: float = 20) -> Answered:
         proxy.other = other

@@ -1,6 +1,6 @@
 """Whole rolling upgrades with a source connector running: upgrade-check is right at every state in between.
 
-What it decides is held in tests/analysis/test_upgrade.py by evidence made by hand.
+tests/analysis/test_upgrade.py holds its decisions with evidence made by hand.
 """
 
 import json
@@ -21,7 +21,7 @@ TOPIC = "rolled-out"
 
 
 class Roll:
-    """Workers of a sandbox, what each is at, and the lines that the connector has been given."""
+    """Workers of a sandbox, the phase of each, and the lines given to the connector."""
 
     def __init__(self, sandbox: Sandbox, eosctl, lines: Path) -> None:
         self.sandbox, self.eosctl, self.lines = sandbox, eosctl, lines
@@ -73,7 +73,7 @@ class Roll:
             assert near or "EOS018" in data["blockers"]
 
     def to(self, target: str, *, every_state: bool = True) -> None:
-        """Follow the printed steps, one worker after the other; all verdicts are asked for where phases are mixed."""
+        """Follow the printed steps, one worker after the other; all verdicts are checked while phases are mixed."""
         by_url = {self.sandbox.connect_url(number): number for number in self.phases}
         while steps := self.check(target, wait_s=90)["steps"]:
             number = by_url[steps[0]["url"]]

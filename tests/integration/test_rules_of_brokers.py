@@ -92,9 +92,9 @@ def place_log(brokers: Sandbox, directory: Path, replicas: Mapping[int, list[int
 def test_a_broker_is_gone_that_leads_the_transaction_log_and_a_partition_of_an_open_transaction(
     brokers: Sandbox, group: str, doctor: Doctor
 ) -> None:
-    """The transaction is that of a task whose ID broker 1 coordinates; tests of fence show what follows.
+    """The transaction is that of a task whose ID broker 1 coordinates; tests of fence show the consequences.
 
-    Of the leader's ID, which broker 2 coordinates, nothing is known meanwhile.
+    The leader's ID, which broker 2 coordinates, is unknown meanwhile.
     """
     servers = brokers.bootstrap_servers.split(",")[0]
     names = (f"source{number}" for number in range(100))
@@ -121,7 +121,7 @@ def test_a_broker_is_gone_that_leads_the_transaction_log_and_a_partition_of_an_o
 
 
 def write_connector(brokers: Sandbox, name: str, output: str) -> None:
-    """What a source connector with one task leaves in the config topic."""
+    """The records of a source connector with one task in the config topic."""
     config = {"connector.class": "FileStreamSource", "topic": output}
     records = {f"connector-{name}": {"properties": config}, f"task-{name}-0": {"properties": config}}
     records |= {f"commit-{name}": {"tasks": 1}, f"tasks-fencing-{name}": {"task-count": 1}}
@@ -257,7 +257,7 @@ def test_a_transaction_log_that_cannot_be_created_with_the_brokers_that_live(mak
 def test_the_id_of_an_idle_task_is_near_expiry_until_the_task_is_restarted(
     make_sandbox, eosctl: Eosctl, tmp_path: Path
 ) -> None:
-    """Here an ID expires after 20 s, and nobody looks for those that did."""
+    """Here an ID expires after 20 s, and the broker does not look for expired ones."""
     cleanup = {"transaction.remove.expired.transaction.cleanup.interval.ms": "3600000"}
     sandbox = make_sandbox(workers=1, broker_config={"transactional.id.expiration.ms": "20000", **cleanup})
     doctor, rest = Doctor(eosctl, tuple(arguments(sandbox))), Rest(sandbox.connect_url(1))

@@ -19,7 +19,7 @@ OVERRIDE = "producer.override."
 
 
 class Case(NamedTuple):
-    """A rule, settings that break it (None: left out), those that fix it, and words of the cure that says so."""
+    """A rule, settings that break it (None: left out), those that fix it, and words of the fix that names them."""
 
     rule: str
     bad: dict[str, str | None]

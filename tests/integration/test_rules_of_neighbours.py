@@ -30,7 +30,7 @@ OTHER_GROUP = {"group.id": "a-b", **{f"{role}.storage.topic": f"b-{role}" for ro
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Sandbox]:
-    """One worker of group `a`; topics are there only if somebody creates them."""
+    """One worker of group `a`; topics exist only if a test creates them."""
     spec = SandboxSpec(workers=1, group_id="a", broker_config={"auto.create.topics.enable": "false"})
     with Sandbox(spec) as started:
         yield started
@@ -109,7 +109,7 @@ def test_a_connector_that_asks_for_a_version_of_its_plugin(
 def test_whether_exactly_once_is_supported_depends_on_the_worker_until_a_version_is_chosen(
     cluster: Sandbox, rest: Rest, doctor: Callable[[], Doctor], tmp_path: Path
 ) -> None:
-    """KIP-891: the newest version, which one of the workers lacks, does not support it."""
+    """KIP-891: the newest version, which one of the workers does not have, does not support it."""
     first, second = versions_of_the_plugin(cluster, tmp_path)
     cluster.stop_worker(1)
     cluster.start_worker(1, {"plugin.path": f"{first},{second}"})

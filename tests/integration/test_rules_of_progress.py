@@ -1,7 +1,7 @@
 """A connector that waits for ever in its poll: RUNNING for Connect, and found by the history of its own commits.
 
-A history takes a day and more. What a coordinator would have written in that time is written into the transaction log
-beforehand; the tasks, their silence and all that is read of them are real.
+A history takes a day and more. A coordinator's records of that time are written into the transaction log beforehand;
+the tasks, their silence and all reading of them are real.
 """
 
 import time
@@ -39,7 +39,7 @@ def cluster(kafka_version: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 def write_history(servers: str, transactional_id: str, days: int) -> None:
-    """What a coordinator writes for a commit each INTERVAL_MS in so many days until now."""
+    """A coordinator's records for a commit each INTERVAL_MS in the last days."""
     producer = Producer({"bootstrap.servers": servers, "client.id": "__admin_client", "linger.ms": 50})
     now, key = time.time_ns() // 1_000_000, encode_transaction_log_key(transactional_id)
     partitions = producer.list_topics(TRANSACTION_LOG, timeout=30).topics[TRANSACTION_LOG].partitions

@@ -1,4 +1,4 @@
-"""What a 4.x cluster tells of protocols: transactions of KIP-890 and KIP-939, and share groups (KIP-932)."""
+"""Protocols of a 4.x cluster: transactions of KIP-890 and KIP-939, and share groups (KIP-932)."""
 
 import json
 import re
@@ -27,7 +27,7 @@ LEADER = "connect-cluster-connect-cluster"
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Sandbox]:
-    """Where producers began with transaction.version 1, and timeouts may be the longest there is."""
+    """A cluster whose producers began with transaction.version 1, with the longest possible timeouts."""
     settings = {"transaction.max.timeout.ms": str(LONGEST_MS)}
     spec = SandboxSpec(str(NEWEST), workers=1, broker_config=settings, features={"transaction.version": "1"})
     with Sandbox(spec) as started:

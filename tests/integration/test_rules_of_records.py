@@ -274,9 +274,9 @@ def test_a_commit_before_its_connector_is_found_until_the_connector_is_restarted
 def test_a_roll_back_to_disabled_is_found_until_exactly_once_is_enabled_again(
     cluster: Sandbox, rest: Rest, doctor: Doctor, tmp_path: Path
 ) -> None:
-    """One connector from before, whose tasks were committed again, and one that was made meanwhile.
+    """One connector from before, whose tasks were committed again, and a new one.
 
-    A commit of just now may be one whose round of fencing goes on: the rule decides by the time of its record.
+    A very recent commit may still have its round of fencing in progress: the rule decides by the time of its record.
     """
     started(rest, tmp_path, "before")
     cluster.stop_worker(1)

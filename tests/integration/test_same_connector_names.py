@@ -1,4 +1,4 @@
-"""Two Connect clusters on one Kafka, each with a connector `pay`: nothing of the one is said or done of the other."""
+"""Two Connect clusters on one Kafka, each with a connector `pay`: no answer or action about one concerns the other."""
 
 import json
 from collections.abc import Callable, Iterator

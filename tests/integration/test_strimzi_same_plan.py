@@ -40,7 +40,7 @@ def stopped(text: str) -> str:
 
 
 def steps(eosctl: Eosctl, ground: Ground, connector: str, *options: object) -> list[dict[str, object]]:
-    """Those of a move to a topic of its own."""
+    """The steps of a move to its own topic."""
     ran = eosctl(
         "migrate-offsets", "-b", ground.servers, "--connector", connector, "--to-topic", ground.target,
         "--partitions", "3", "--replication-factor", "1", *options, "--dry-run", "-o", "json",
@@ -60,7 +60,7 @@ def steps(eosctl: Eosctl, ground: Ground, connector: str, *options: object) -> l
 def test_each_form_of_a_cluster_gives_the_same_plan(
     forms: list[Shape], sandbox: Sandbox, fresh_name: FreshName, eosctl: Eosctl, tmp_path: Path
 ) -> None:
-    """What is left to people is said in terms of the resources."""
+    """Steps for people are in terms of the resources."""
     first = forms[0]
     ground = ShapedGround(first, sandbox, fresh_name("forms"), eosctl)
     first.as_properties(tmp_path)

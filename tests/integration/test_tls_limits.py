@@ -37,7 +37,7 @@ ONLY_OLD = {LIMITS[2], LIMITS[3], LIMITS[5], LIMITS[6], LIMITS[7]}
 
 
 def java(files):
-    """Whether Kafka's own client connects with each of the properties files."""
+    """True for each properties file with which Kafka's own client connects."""
     jars = resolve_jars(DEFAULT_KAFKA_VERSION, lambda _: None)
     classes = compile_java(jars.compiler, ORACLE, jars.classpath)
     command = [*java_with(jars, classes), "ConnectOracle"]

@@ -149,7 +149,7 @@ def test_a_plan_is_applied_once_and_only_while_the_client_is_silent(
 
 
 # `eosctl transactions commit` killed at every point, at the last epochs, under each transaction.version, and while
-# markers cannot be written: every record appears once, and readers go on.
+# markers cannot be written: every record appears once, and readers continue.
 
 
 APPLY = Path(__file__).parents[1] / "executors" / "crashing_apply.py"

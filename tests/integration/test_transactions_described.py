@@ -590,7 +590,7 @@ def test_abort_needs_alter_on_the_cluster_and_no_more_than_hanging_does(site: Sa
 
 @pytest.mark.variation
 def test_a_commit_is_refused_by_who_may_not_see_all_of_its_topics(site: Sandbox, eosctl: Eosctl, tmp_path: Path):
-    """The coordinator leaves out what may not be described: that is no sign of a client that is at work."""
+    """The coordinator omits topics that may not be described: that is no sign of a working client."""
     plan, identity = tmp_path / "commit.plan", tmp_path / "client.properties"
     identity.write_text(site.client_properties("tool"))
     with wire_to(site.bootstrap_servers) as wire:

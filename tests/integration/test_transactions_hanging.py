@@ -619,7 +619,7 @@ def write_records(servers: str, *connectors: str) -> None:
     assert producer.flush(30) == 0
 
 
-# A hanging transaction in a config topic keeps a worker from starting; `hanging` says so, and `abort` cures it.
+# A hanging transaction in a config topic keeps a worker from starting; `hanging` reports it, and `abort` fixes it.
 
 
 HEALTH_ENDPOINT = KafkaVersion(3, 9)
@@ -666,10 +666,10 @@ def _reads_config_topic(sandbox: Sandbox) -> bool:
 
 
 def _has_started(sandbox: Sandbox, url: str) -> bool:
-    """Whether the worker is healthy (KIP-1017): it has read its topics and joined its group.
+    """True if the worker is healthy (KIP-1017): it has read its topics and joined its group.
 
-    Workers before 3.9 have no such endpoint; they say in their log that they have read the config topic. `GET
-    /connectors` would not do: it is answered with an empty list before that.
+    Workers before 3.9 have no such endpoint; their log shows that they have read the config topic. `GET /connectors`
+    would not do: it is answered with an empty list before that.
     """
     if KafkaVersion.parse(sandbox.spec.workers_version) < HEALTH_ENDPOINT:
         return f"Finished reading KafkaBasedLog for topic {CONFIG_TOPIC}" in sandbox.worker_log(1).read_text()

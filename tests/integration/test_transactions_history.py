@@ -32,7 +32,7 @@ Row = dict[str, Any]
 
 
 def epochs(eosctl: Eosctl, servers: str, *ids: str) -> list[Row]:
-    """The rows of these IDs, whatever was found."""
+    """The rows of these IDs, with any findings."""
     ran = eosctl("transactions", "history", *ids, "-b", servers, "-o", "json")
     assert ran.exit_code in {0, 1}, ran.stderr
     return list(json.loads(ran.stdout)["data"]["epochs"])
@@ -118,7 +118,7 @@ def java_producers(sandbox: Sandbox, topic: str, *arguments: str) -> Iterator[su
 
 
 def check_java(rows: list[Row], prefix: str, *, own_epochs: bool) -> None:
-    """What the log shows of each scene; own_epochs: with transaction.version 2."""
+    """The log's record of each scene; own_epochs: with transaction.version 2."""
     scenes: dict[str, list[Row]] = {}
     for row in rows:
         scenes.setdefault(row["transactional_id"].removeprefix(prefix), []).append(row)
@@ -164,7 +164,7 @@ def test_a_coordinator_ends_what_outlives_its_timeout_and_what_is_idle(
     newest = version == "4.3.1"
 
     def ended(name: str, ended_by: str) -> Row:
-        """The row of an ID of which one producer is known, once it has ended so."""
+        """The row of an ID with one known producer, once it has ended so."""
 
         def seen() -> list[Row]:
             rows = epochs(eosctl, sandbox.bootstrap_servers, name)

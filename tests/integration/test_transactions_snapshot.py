@@ -31,7 +31,7 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "history": ("log", "done-0", "--history"),
 }
 MOVING = {"as_of", "running_ms", "running_s", "open_ms", "open_s", "held_ms", "held_s", "left_ms", "hidden"}
-"""What a moment more changes."""
+"""Members that change with time."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,5 @@
-"""`eosctl watch` on a real cluster: what is open, held back and hangs is seen, and what is not read is not shown."""
+"""`eosctl watch` on a real cluster: it shows open, held-back and hanging transactions, and no series for unread
+facts."""
 
 import pytest
 from msgspec.structs import replace
@@ -56,7 +57,7 @@ def test_a_cycle_that_shares_facts_and_continues_the_log_finds_what_one_finds_th
 
 
 def found(observed):
-    """The samples of a cycle without its times and what it took; ages in minutes."""
+    """The samples of a cycle without its times and costs; ages in minutes."""
     moving = {"eosctl_cycle_requests", "eosctl_last_success_seconds"}
     return {
         (each.metric.name, each.labels): round(each.value / 60) if each.metric.name.endswith("_seconds") else each.value

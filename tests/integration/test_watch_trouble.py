@@ -1,4 +1,5 @@
-"""`eosctl watch` in trouble of its own machine, and of workers: it says so, goes on, and sees when it is over."""
+"""`eosctl watch` in trouble of its own machine, and of workers: it reports the trouble, continues, and notices its
+end."""
 
 import resource
 import signal

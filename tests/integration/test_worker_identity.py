@@ -63,7 +63,7 @@ def guarded(tmp_path_factory):
 
 
 def checked(eosctl, guarded, tmp_path, url, properties):
-    """The REST step of `profile check`; the password is in nothing that is said."""
+    """The REST step of `profile check`; the password is in no output."""
     file = Path(tmp_path, "client.properties")
     file.write_text(properties)
     ran = eosctl(

@@ -1,4 +1,4 @@
-"""What reading commands leave in a worker's log."""
+"""The traces of reading commands in a worker's log."""
 
 import json
 import re
@@ -31,7 +31,7 @@ NO_FIELD = {
 
 
 class Fleet:
-    """Sources, one of which runs, one has failed, one is paused and one stopped; a heartbeat, a mirror and a sink."""
+    """Sources: one runs, one has failed, one is paused and one stopped; a heartbeat, a mirror and a sink."""
 
     def __init__(self, sandbox: Sandbox, directory: Path, name: str) -> None:
         self.log, self.url = sandbox.worker_log(1), sandbox.connect_url(1)
@@ -73,7 +73,7 @@ class Fleet:
 
     @property
     def sources(self) -> int:
-        """How many source connectors there are, those of other tests among them."""
+        """The number of source connectors, including other tests'."""
         with RestClient(self.url, 60) as rest:
             body: Any = rest.get("/connectors?expand=info")
         return sum(each["info"]["type"] == "source" for each in body.values())

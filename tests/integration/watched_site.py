@@ -103,7 +103,7 @@ class Site:
         self.put(f"commit-{CONNECTOR}", {"tasks": tasks}, age_s)
 
     def fence(self, tasks: int) -> None:
-        """What the leader writes after a round of zombie fencing."""
+        """The leader's record after a round of zombie fencing."""
         self.put(f"tasks-fencing-{CONNECTOR}", {"task-count": tasks})
 
     def offset(self, topic: str, file: str) -> None:
@@ -116,7 +116,7 @@ class Site:
         assert self._producer.flush(60) == 0
 
     def allow(self, *, all_ids: bool = True) -> None:
-        """What the principal of `watch` may do; without all_ids it sees no transactional ID."""
+        """The permissions of `watch`'s principal; without all_ids it sees no transactional ID."""
         kinds = {ResourceType.TOPIC: "*", ResourceType.GROUP: "*", ResourceType.CLUSTER: CLUSTER_NAME}
         kinds |= {ResourceType.TRANSACTIONAL_ID: "*"} if all_ids else {}
         self.acls.set(

@@ -1,4 +1,4 @@
-"""`eosctl watch` as a process of its own, and what Prometheus would scrape from it."""
+"""`eosctl watch` as a separate process, and the metrics that Prometheus would scrape from it."""
 
 import http.client
 import re
@@ -17,7 +17,7 @@ Series = dict[tuple[str, ...], float]
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """Where it serves, its process, and at its end what it said on standard error."""
+    """Its address, its process, and at its end its standard error."""
 
     port: int
     pid: int

@@ -9,11 +9,11 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 Row = Mapping[str, Any]
 END_S = 30.0
 TOMBSTONE = "tombstone"
-"""How an audit shows a record without a value; no source offset is a bare word, for offsets are JSON."""
+"""The audit's word for a record without a value; no source offset is a bare word, because offsets are JSON."""
 
 
 class Seen(NamedTuple):
-    """What a consumer got at an offset: None where it came to the partition's end, or to a later record, before."""
+    """A consumer's record at an offset: None if it came to the partition's end, or to a later record, before."""
 
     key: bytes | None
     value: bytes | None
@@ -153,7 +153,7 @@ CHECKS: Mapping[str, Callable[[Read], bool]] = {
 def check(data: Row, servers: str, source: str | None = None) -> set[str]:
     """The kinds of the witnesses in an audit's data; asserts that each broken verdict has one for each of its claims.
 
-    What the witness says of its records is what consumers see at their offsets; source is that of a mirror.
+    Consumers see a witness's records as stated at their offsets; source is a mirror's.
     """
     by_side = {None: servers, "target": servers, "source": source or servers}
     claims = {claim for verdict in _broken(data) for claim in verdict["evidence"]}

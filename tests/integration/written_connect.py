@@ -1,6 +1,6 @@
-"""A Connect cluster that tests write themselves: the records that workers write, by real producers, at any time.
+"""A Connect cluster that tests write themselves: the records of workers, by real producers, at any time.
 
-What a worker never does can be planted in it, and the time of a record is the one that it is given.
+A record that no worker writes can be planted in it, and each record has a chosen time.
 """
 
 import json
@@ -62,7 +62,7 @@ class WrittenConnect:
         self.lead({**configs, f"commit-{self.name}": {"tasks": tasks}})
 
     def fence(self, tasks: int) -> None:
-        """What the leader writes after a fencing round."""
+        """The leader's record after a fencing round."""
         self.lead({f"tasks-fencing-{self.name}": {"task-count": tasks}})
 
     def start(self, task: int = 0) -> None:

@@ -161,7 +161,7 @@ def test_of_two_runs_from_one_state_the_second_is_stale_and_leaves_nothing(ledge
 
 @pytest.mark.parametrize("runs_before", [0, 1])
 def test_runs_over_different_partitions_exclude_each_other_too(ledger: Ledger, runs_before: int):
-    """What they carry is merged from the same state: the second would undo what the first carried."""
+    """Both carry state merged from the same base: the second would undo the first one's."""
     for end in range(runs_before):
         read_up_to(ledger, "job", end + 1)
     state = ledger.state("job", CLUSTER)

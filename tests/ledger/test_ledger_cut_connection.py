@@ -23,9 +23,9 @@ Cut = Literal["before", "after", "late"]
 class Proxy:
     """Passes bytes on, until it sees a COMMIT while `cut` says what to do with it, once.
 
-    before: the COMMIT is thrown away and both sides are cut. after: it is passed on, and the client cut before the
-    answer. late: the client is cut, and only LATE_S later is the COMMIT passed on: the old transaction is still open
-    when the client comes back to ask. gone: from then on nobody is let in any more.
+    before: the COMMIT is dropped and both sides are cut. after: it is passed on, and the client cut before the answer.
+    late: the client is cut, and only LATE_S later is the COMMIT passed on: the old transaction is still open when the
+    client returns. gone: no later connection is accepted.
     """
 
     def __init__(self, port: int) -> None:

@@ -1,4 +1,4 @@
-"""What is told of a PostgreSQL that holds a ledger, or should: passwords, rights, locks and crashes."""
+"""Errors of a PostgreSQL that holds a ledger, or should: passwords, rights, locks and crashes."""
 
 import signal
 from pathlib import Path

@@ -48,7 +48,7 @@ def _serve(peer: socket.socket, context: ssl.SSLContext, port: int) -> None:
 
 
 def _copied(secured: ssl.SSLSocket, onward: socket.socket) -> bool:
-    """Copies what is there in either direction; whether both are still open. One thread: OpenSSL wants it."""
+    """Copies available bytes in both directions; True while both sides are open. One thread: OpenSSL requires it."""
     readable = [secured] if secured.pending() else select.select([secured, onward], [], [])[0]
     for origin in readable:
         piece = origin.recv(1 << 16)

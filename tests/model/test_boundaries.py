@@ -30,7 +30,8 @@ from eosctl.model.workers import host_port, is_loopback
     ],
 )
 def test_an_id_may_be_a_tasks_if_it_ends_with_a_number_as_java_writes_one(transactional_id: str, found):
-    """What is taken for no task's is fenced beside a live task; what is taken for one is refused for nothing."""
+    """An ID that is wrongly taken for no task's is fenced beside a live task; one wrongly taken for a task's is
+    refused."""
     assert stem_and_task(transactional_id) == found
 
 
@@ -58,7 +59,7 @@ def test_a_waiver_covers_its_finding_of_its_subject_and_nothing_else(words, subj
 @pytest.mark.parametrize("cause", Cause)
 @pytest.mark.parametrize("needed", [True, False])
 def test_what_should_have_been_readable_and_is_needed_is_a_gap(cause: Cause, needed: bool):
-    """Unknown is not fine: only what nobody asked for, what is not in use, and what differs, is none."""
+    """Unknown is not fine: only facts that were not requested, are not in use, or differ, are no gap."""
     fine = cause in {Cause.NOT_ASKED, Cause.NOT_IN_USE, Cause.MIXED}
     assert cause.is_gap is not fine
     assert Unread("a fact", "why", cause, needed).is_gap is (needed and not fine)

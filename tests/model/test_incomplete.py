@@ -1,4 +1,4 @@
-"""When an answer is incomplete, and what is said of it."""
+"""Incomplete answers, and their words."""
 
 import pytest
 

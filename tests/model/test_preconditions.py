@@ -1,4 +1,4 @@
-"""Which preconditions hold, in words where they do not, and which ones a step brings about itself."""
+"""Preconditions: which hold, the words of the others, and those that a step establishes itself."""
 
 from typing import get_args
 

@@ -1,4 +1,4 @@
-"""A session on a fake cluster, and a console that keeps what was said and answers questions by rule."""
+"""A session on a fake cluster, and a console that keeps its output and answers questions by rule."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from tests.fake_cluster import FakeCluster
 
 
 class Conversation:
-    """A Reporter: what was narrated, warned of, asked and shown, in order."""
+    """A Reporter: its narration, warnings, questions and answers, in order."""
 
     def __init__(self, *, agrees: bool = True) -> None:
         self.agrees = agrees
@@ -42,7 +42,7 @@ class Conversation:
         yield self.narrate
 
     def show(self, answer: object) -> None:
-        """What a command shows before the question."""
+        """The answer that a command shows before the question."""
         self.shown.append(answer)
 
 

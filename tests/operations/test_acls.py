@@ -176,7 +176,7 @@ RULES = ("EOS130", "EOS131", "EOS132")
 
 
 class World(NamedTuple):
-    """What each worker answers (whether it is enabled; None: nothing), the connectors, and what is allowed.
+    """Each worker's answer (whether it is enabled; None: none), the connectors, and the allowed bindings.
 
     allowed are numbers: the binding of each is allowed, counted over all that any phase needs.
     """
@@ -229,7 +229,7 @@ def session_in(world: World, allowed: frozenset[AclBinding]):
 def planned(
     world: World, allowed: frozenset[AclBinding] = frozenset(), phase: SourceSupport | None = None
 ) -> tuple[PlannedBinding, ...] | None:
-    """What `acl-plan` finds missing and required; None where it refuses."""
+    """The required bindings that `acl-plan` finds missing; None if it refuses."""
     names = {"config": "configs", "offsets": "offsets", "status": "status"}
     options = AclOptions(AclInputs(internal_topics=internal_topics(**names)), phase, principals=PRINCIPALS)
     try:
@@ -239,7 +239,7 @@ def planned(
 
 
 def evidence_of(world: World, allowed: frozenset[AclBinding]) -> Evidence:
-    """What `doctor` reads of ACLs."""
+    """The evidence of `doctor` about ACLs."""
     session, workers = session_in(world, allowed), workers_of(world)
     found = read_acl_differences(session, EvidenceRequest({}), named_principals(PRINCIPALS), TOPICS, workers)
     return but(workers=workers, worker_files={}, acl_differences=found.by_phase, acl_in_force=found.in_force)

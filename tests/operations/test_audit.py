@@ -146,7 +146,7 @@ def report(*findings: Finding, broken: tuple[str, ...] = ("orders",)) -> AuditRe
 
 
 class Auditor:
-    """What reads nothing and reports this."""
+    """Reads nothing and reports this."""
 
     processes = 1
 

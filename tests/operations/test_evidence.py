@@ -1,4 +1,4 @@
-"""Evidence of a cluster: what is asked, discovered and skipped."""
+"""Evidence of a cluster: requested, discovered and skipped facts."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -197,7 +197,7 @@ def test_internal_topics_are_those_of_the_request_then_of_files_then_those_that_
     [
         ({URL: {"isolation.level": "read_committed"}}, {"isolation.level": "read_committed"}),
         ({URL: {}}, {}),
-        ({"a.properties": {"isolation.level": "read_committed"}}, {}),  # of which worker is not known
+        ({"a.properties": {"isolation.level": "read_committed"}}, {}),  # the worker of the file is unknown
         ({URL: {"isolation.level": "read_committed"}, "http://b:8083": {}}, {}),
     ],
 )
@@ -243,7 +243,7 @@ def test_one_reading_of_the_transaction_log_says_since_when_ids_are_idle_and_whe
 
 
 def test_a_reading_that_continues_another_ends_as_one_of_the_whole_log() -> None:
-    """Whatever lies before and after the end of the earlier reading: commits, an idle ID, one that expired."""
+    """With any records before and after the end of the earlier reading: commits, an idle ID, an expired one."""
     commit, empty = TransactionState.COMPLETE_COMMIT, TransactionState.EMPTY
     said = [(empty, 1_000), (commit, 5_000), (commit, 9_000), None, (empty, 10_000), (commit, 12_000), (commit, 19_000)]
     values = [

@@ -1,4 +1,4 @@
-"""What fence decides from what it read: whether IDs may be missed, and whether the plan is still the one agreed to."""
+"""The decisions of fence on its facts: whether IDs may be missed, and whether the plan is still the agreed one."""
 
 from collections.abc import Callable, Iterable
 

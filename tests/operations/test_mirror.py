@@ -77,7 +77,7 @@ def progress(topics: TopicPair, end: int) -> MirrorProgress:
 
 @dataclass
 class Auditor:
-    """What reads nothing, finds everything equal up to an offset, and remembers what it was given to go on from."""
+    """Reads nothing, finds everything equal up to an offset, and remembers its starting points."""
 
     end: int
     topics: tuple[TopicPair, ...] = (ORDERS,)
@@ -121,7 +121,7 @@ def ledger(tmp_path) -> Ledger:
 
 
 def nightly(ledger: Ledger, auditor: Auditor) -> dict[str, int]:
-    """One run; up to which source offset it was told that each topic had been compared."""
+    """One run; the source offset up to which it learned that each topic had been compared."""
     run_incrementally(auditor, ledger, "nightly", lambda _: "{}")
     return {topics.source: each.kept.source_next for (topics, _), each in auditor.given[-1].items()}
 

@@ -1,4 +1,5 @@
-"""What decides where offsets are read, and as which workers: the user, then a worker's file, then the cluster."""
+"""The settings that decide where offsets are read, and as which workers: the user's, then a worker's file, then the
+cluster's."""
 
 from pathlib import Path
 from typing import Any

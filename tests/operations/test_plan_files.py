@@ -1,4 +1,4 @@
-"""Which plan files there are, what became of each, and which one `undo --last` takes."""
+"""Plan files: their list, the outcome of each, and the one that `undo --last` takes."""
 
 from pathlib import Path
 

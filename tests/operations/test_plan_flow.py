@@ -49,7 +49,7 @@ DOUBTFUL = Planned(plan=PLAN, cluster_id="c", objections=("it runs", "it is a si
 
 
 def unkept(shown: list[object]) -> list[object]:
-    """What was shown, whatever file holds it."""
+    """The shown answers, without their files."""
     return [replace(each, digest="") if isinstance(each, Planned) else each for each in shown]
 
 
@@ -232,7 +232,7 @@ def test_what_a_person_must_apply_is_said_where_results_are_not(narrated: bool, 
 
 
 def test_a_plan_is_not_kept_where_a_journal_lies(tmp_path: Path) -> None:
-    """It would be taken for what was done of this plan."""
+    """The journal would be taken for this plan's."""
     path = tmp_path / "orders.plan"
     path.with_name("orders.plan.journal").touch()
     with pytest.raises(UsageError, match="exists already"):
@@ -261,7 +261,7 @@ def begun(directory: Path, name: str, done: Iterable[int], as_of: int = 1, kind:
 
 @pytest.mark.parametrize(("done", "unfinished"), [([], False), ([1], True), ([1, 2], False)])
 def test_a_plan_is_unfinished_from_its_first_step_to_its_last(tmp_path: Path, done: list[int], unfinished: bool):
-    """What is left to do by hand is nothing that `apply` could finish."""
+    """Steps left to a person are nothing that `apply` could finish."""
     path = begun(tmp_path, "a.plan", done)
     found = path if unfinished else None
     assert unfinished_plan(tmp_path, "migrate-offsets", "here", ["new"]) == found

@@ -1,4 +1,4 @@
-"""What a snapshot keeps of a cluster that changes or falls silent while it is read."""
+"""A snapshot of a cluster that changes or falls silent while it is read."""
 
 import pytest
 from msgspec.structs import replace

@@ -73,9 +73,9 @@ def cluster(
     answers: Mapping[str, Described] | None = None,
     **facts: object,
 ) -> FakeCluster:
-    """Two partitions of which the second may lack a leader; `looks` are the producers at each time of asking.
+    """Two partitions of which the second may have no leader; `looks` are the producers at each look.
 
-    listed are the transactional IDs with their producer IDs, answers what their coordinators say.
+    listed are the transactional IDs with their producer IDs, answers their coordinators' answers.
     """
     rounds = iter(looks)
     ids = tuple(TransactionListing(name, each, TransactionState.ONGOING, 1) for name, each in (listed or {}).items())
@@ -358,7 +358,7 @@ class Narrated:
 
 
 def pauses(_: float, stop_after: int | None = None) -> Iterator[None]:
-    """No pause at all; Ctrl-C after so many."""
+    """No pause at all; Ctrl-C after stop_after of them."""
     count = 0
     while stop_after is None or count < stop_after:
         count += 1

@@ -209,7 +209,7 @@ FAILURES = [ConfigError("the file of profiles is gone"), ValueError("password=ge
 
 
 class Kept(Quiet):
-    """A reporter that keeps what is said."""
+    """A reporter that keeps the messages."""
 
     def __init__(self):
         self.said = []
@@ -222,7 +222,7 @@ class Kept(Quiet):
 
 
 def failing(monkeypatch, failures, rounds):
-    """What is published and said by so many cycles, each of which fails with the next of these errors."""
+    """The samples and messages of this many cycles, each of which fails with the next of these errors."""
     ended, published, console = threading.Event(), [], Kept()
     watched = Watched(SessionOptions(Quiet()), EvidenceRequest({}))
 
@@ -284,7 +284,7 @@ def test_each_cycle_is_pushed_and_a_collector_that_refuses_is_warned_of_once():
 
 
 def cycle_without(unread):
-    """A cycle in which so many facts were not read."""
+    """A cycle with this many unread facts."""
     samples = (Sample(UNREAD_FACTS, (), unread),)
     return Observation(profile="", cycle=Cycle(1, 1, {}), cluster_id="K", samples=samples, when_stale=())
 

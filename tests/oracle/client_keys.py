@@ -1,4 +1,4 @@
-"""Which keys Kafka's clients know in which release, by their own ConfigDefs.
+"""The keys that Kafka's clients know in each release, by their own ConfigDefs.
 
 python -m tests.oracle.client_keys   read the clients of every minor release, and write
 eosctl/model/client_keys_by_release.py

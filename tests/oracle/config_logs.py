@@ -207,7 +207,7 @@ def key_values(draw, pool):
 
 
 def compacted(pairs, dirty_from):
-    """What log compaction leaves: below `dirty_from` only the last record of each key, tombstones kept."""
+    """The result of log compaction: below `dirty_from` only the last record of each key, tombstones kept."""
     last = {key: at for at, (key, _) in enumerate(pairs)}
     return [(at, pair) for at, pair in enumerate(pairs) if at >= dirty_from or last[pair[0]] == at]
 

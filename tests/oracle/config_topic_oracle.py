@@ -47,7 +47,7 @@ class ConfigTopicOracle:
         self._process.wait(30)
 
     def fold(self, records: Sequence[Record]) -> Reading:
-        """What the store holds after these records, each given to its consume callback on its own."""
+        """The store's state after these records, each given separately to its consume callback."""
         encoded = [struct.pack(">i", len(records))]
         for record in records:
             encoded += [struct.pack(">q", record.offset), _sized(record.key), _sized(record.value)]

@@ -9,7 +9,7 @@ from typing import Final
 JARS: Final = re.compile(
     r"(connect-runtime|kafka-clients|kafka_2\.1\d|kafka-(transaction|group)-coordinator|kafka-storage)-\d"
 )
-"""Those whose lines stand in the logs of workers and brokers, and in the traces of tasks."""
+"""Jars whose messages occur in the logs of workers and brokers, and in the traces of tasks."""
 GENERATED: Final = re.compile(r"/(message|generated|protocol/types)/|Record\w*JsonConverter|anonfun|/shaded/")
 """Classes of requests and records, more than half of all: they say nothing in a log."""
 PLACE: Final = re.compile("\\{\\}|\x01|%[sd]")
@@ -60,7 +60,7 @@ def filled(sentence: str) -> str:
 
 
 def pieces(sentence: str) -> Iterator[str]:
-    """What stands between the places, word by word, where it still is four words or more: a page quotes it so."""
+    """The texts between the placeholders of four words or more: a page quotes it so."""
     for piece in re.split(f"{PLACE.pattern}|\n", sentence):
         if is_sentence(piece):
             yield " ".join(word.strip("`*.:,;'\"()[]") for word in piece.split())

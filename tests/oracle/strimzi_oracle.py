@@ -11,7 +11,7 @@ from eosctl.sandbox.site import QUICK_START
 from tests.jvm import Oracle
 
 DEFAULTS = {"patternType": "literal", "host": "*"}
-"""What the classes do not write, because it says the same as nothing."""
+"""Defaults that the classes do not write."""
 SOURCE = Path(__file__).with_name("StrimziOracle.java")
 
 

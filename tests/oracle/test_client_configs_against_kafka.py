@@ -1,4 +1,4 @@
-"""What eosctl says that a client is configured with is what Kafka's own classes hand to it, and make of it."""
+"""A client's configuration by eosctl is the one that Kafka's own classes pass to it and make of it."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -89,7 +89,7 @@ def same_map(ours: ClientConfig, kafkas: Mapping[str, str], learnt: Mapping[str,
 
 
 def same_values(ours: ClientConfig, kafkas: dict[str, str] | str, *, exactly_once: bool) -> None:
-    """The settings in force, defaults included; where Kafka's class refuses, ours says so of a producer."""
+    """The effective settings, defaults included; if Kafka's class refuses, ours reports it for a producer."""
     if ours.role is ClientRole.PRODUCER and exactly_once:
         said = list(refused_by_producer(ours))
         unknown = any(isinstance(each, Skipped) for each in said)

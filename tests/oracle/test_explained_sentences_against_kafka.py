@@ -1,4 +1,4 @@
-"""Kafka's sentences are inputs of `explain`: those that pages quote, and all of them for the names in them."""
+"""Kafka's sentences are inputs of `explain`: those quoted by pages, and all of them for the names in them."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ SEGMENT = re.compile(r"(?<=[.;!?])\s+(?=[A-Z`*])|\n\s*\n|\n(?=[-#*\d])|\|")
 FEWEST_WORDS = 5
 """Shorter runs of words are in Kafka and in our pages by chance."""
 NO_ERROR_OF_OURS = {"is larger than the maximum string length"}
-"""Of a JSON parser: a line on how records are made for a test."""
+"""A JSON parser's limit: a line of Kafka's record generator."""
 PLACEHOLDER = re.compile(r"[A-Z_:]+|User:NAME|[\w<>]*[\d_<>.-][\w<>.-]*|[Oo]rders|__cluster_metadata")
 """Names in pages and in Kafka's sentences: in capitals, in angle brackets, with a digit, or those of examples."""
 

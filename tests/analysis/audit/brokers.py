@@ -125,7 +125,7 @@ class Log:
 class Seen(NamedTuple):
     """The cluster at one moment, as the plan of an audit sees it.
 
-    Without known, no worker and no coordinator answered: nobody told which connectors there are, and what they use.
+    Without known, no worker and no coordinator answered: the existing connectors and their topics are unknown.
     """
 
     as_of: int

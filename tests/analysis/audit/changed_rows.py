@@ -94,7 +94,7 @@ class ChangedRows:
         self._put(new, "c", (("__debezium.oldkey", json.dumps({"id": old}).encode()),), closes=True)
 
     def poll(self, most: int | None = None) -> None:
-        """Commits what is there, a transaction for each poll; `most` records at most."""
+        """Commits the pending changes, one transaction for each poll; `most` records at most."""
         most = len(self._queue) if most is None else min(most, len(self._queue))
         while most > 0:
             taken = min(self.batch, most)
@@ -116,8 +116,10 @@ class ChangedRows:
         self._sent += pieces
 
     def stop(self, how: str) -> None:
-        """Kills the worker, which begins a transaction before; it goes on `behind` the last change, with the `rest` of
-        it, or writes it `again` from its beginning."""
+        """Kills the worker, which begins a transaction before.
+
+        It continues `behind` the last change, with the `rest` of it, or writes it `again` from its beginning.
+        """
         if self._queue:
             self._write(self._queue[:1])
         self.brokers.tick(50)

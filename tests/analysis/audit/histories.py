@@ -70,7 +70,7 @@ spoils = st.lists(
 
 
 class History:
-    """Carries steps out; `moments` are those at which somebody looked, the last one at the end."""
+    """Carries steps out; `moments` are the times of looking at the cluster, the last one at the end."""
 
     def __init__(self, transaction_version: int, clock_skew_ms: int = 0) -> None:
         self.brokers = Brokers(transaction_version=transaction_version, clock_skew_ms=clock_skew_ms)
@@ -152,7 +152,8 @@ class History:
             producer.commit(missing=[TopicPartition(mine.name, 2)])
 
     def _move(self, copied: bool, at: int) -> None:
-        """The second connector to its own offsets topic, or away from it; a tool copies what it had, or does not."""
+        """Moves the second connector to its own offsets topic, or away from it; with copied, a tool copies its
+        offsets."""
         mine = self.connectors[1]
         mine.own = "bills-offsets" if mine.own is None else None
         if copied:
@@ -182,9 +183,10 @@ class History:
         self.moments.append(self.brokers.seen())
 
     def _spoil(self, kind: str, place: int, index: int) -> None:
-        """Damages anywhere; compaction only of what the first look has seen, as it never reaches the log's end.
+        """Damages anywhere; compaction only in the part that the first look has seen, as it never reaches the log's
+        end.
 
-        A hole in a compacted topic is taken for compaction: it has a batch behind it that the first look has seen.
+        A hole in a compacted topic counts as compaction: a later batch exists that the first look has seen.
         """
         compacted = [OFFSETS, "bills-offsets", CONFIGS]
         topics = compacted if kind == "compact" else list(self.brokers.topics)
@@ -235,7 +237,7 @@ def audit(brokers: Brokers, seen: Seen | None = None, cut: Cut = whole, selected
 
 
 def audit_by_runs(brokers: Brokers, moments: Sequence[Seen], cut: Cut = whole) -> AuditReport:
-    """One run for each moment; each reads only what is new, and begins with what the one before carried."""
+    """One run for each moment; each reads only new records, and begins with the previous run's state."""
     carried: tuple[StateRow, ...] = ()
     before: Seen | None = None
     for seen in moments:

@@ -37,7 +37,8 @@ def stop(orders: Connector) -> None:
 
 
 def change(orders: Connector, offsets: Mapping[str, bytes | None]) -> None:
-    """What PATCH and DELETE on the connector's offsets write: the producer of the first task, without data."""
+    """The records of a PATCH or DELETE of the connector's offsets: written by the first task's producer, without
+    data."""
     altering = orders.brokers.init("group-orders-0")
     for source, value in offsets.items():
         orders.offset(altering, source, value)
@@ -299,7 +300,7 @@ def test_an_audit_by_runs_says_what_one_of_everything_says(orders):
 
 
 def test_a_later_run_knows_what_compaction_has_removed_since(orders):
-    """As compaction runs between the runs of a job: the number stays what the run before it counted."""
+    """Compaction may run between the runs of a job: the number stays the previous run's."""
     alter(orders, value_of(4))
     go_on(orders, range(5, 13))
     first = orders.brokers.seen()
@@ -336,7 +337,7 @@ def test_a_topic_that_was_created_again_after_the_pass_leaves_no_upper_bound_tho
 
 
 def test_a_topic_that_was_created_again_during_the_pass_leaves_no_upper_bound(orders):
-    """The rows of its first transactions are gone; those of its last one, and heartbeats beside, are left."""
+    """The rows of its first transactions are gone; those of its last one, and heartbeats beside them, are left."""
     alter(orders, value_of(4))
     for position in range(5, 9):
         orders.write(0, {"a": position}, 0)

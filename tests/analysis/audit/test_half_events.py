@@ -1,4 +1,4 @@
-"""Changes that a connector wrote as several records: which of them are half there, whatever cut them."""
+"""Changes that a connector wrote as several records: which of them are incomplete, for every kind of cut."""
 
 import json
 from typing import Any

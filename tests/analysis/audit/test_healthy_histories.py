@@ -351,7 +351,7 @@ def cuts(seed: int) -> Cut:
 
 
 def check(version: int, skew: int, played: list, spoiled: list, seed: int, strangers: int = 0) -> None:
-    """strangers: at so many of the first looks nothing is known of connectors."""
+    """strangers: the number of first looks at which no connectors are known."""
     history = History(version, skew).play(played, spoiled)
     last = history.moments[-1]
     for number in range(min(strangers, len(history.moments) - 1)):

@@ -86,7 +86,8 @@ def scan(found: list[Record]) -> dict[bytes | None, KeyState]:
 
 
 def judged(placed: dict[TopicPartition, list[Record]], **sessions: list[int]) -> tuple[dict[str, int], list[int]]:
-    """Counts by kind, and offsets of what counts only with data. p1=[3]: producer 1 began a session with epoch 3."""
+    """Counts by kind, and offsets of anomalies that count only with data. p1=[3]: producer 1 began a session with
+    epoch 3."""
     inputs = KeyJudgementInputs(
         frozenset({OWN.topic}),
         Sessions({int(name[1:]): epochs for name, epochs in sessions.items()}),
@@ -229,7 +230,7 @@ def test_a_way_back_while_exactly_once_was_off_to_a_topic_that_knew_no_transacti
 
 
 def test_a_connector_is_back_in_the_workers_topic_only():
-    """What is plain in its own topic has overtaken what it left in the workers'."""
+    """A plain write in its own topic has overtaken its earlier position in the workers' topic."""
     shared = [*records("1.0 100", time=80_000), *records("1.1 137", first=1, time=100_000)]
     own = [*records("1.1 100", time=90_000), *records("plain 169", first=1, time=115_000)]
     again = records("1.2 169", first=3, time=139_000)
@@ -277,7 +278,7 @@ def test_a_key_with_a_value_in_two_partitions_of_a_topic():
     ],
 )
 def test_a_write_in_another_partition_is_held_against_the_key_as_one_in_its_own(stray, time, more):
-    """A producer that does not partition as Java's does, V12; the connector goes on meanwhile."""
+    """A producer without Java's partitioner, V12; the connector continues meanwhile."""
     other = TopicPartition("connect-offsets", 1)
     home = [*records("1.0 5", "1.0 6", time=1000), *records("1.0 7", first=2, time=2000)]
     assert judged({SHARED: home, other: records(stray, time=time)})[0] == {"key-in-two-partitions": 1, **more}
@@ -350,7 +351,7 @@ def test_a_zombie_that_comes_back_within_a_later_range_is_held_against_the_write
 
 
 def test_who_writes_without_a_producer_id_before_and_behind_a_cut_is_no_zombie():
-    """A producer that is not idempotent has the ID -1, as every other such producer: nobody came back."""
+    """A non-idempotent producer has the ID -1, like every other such producer: none of them came back."""
     found = records("plain 1", "2.0 2", "plain 3")
     for cut in range(1, 3):
         assert merged(found[:cut], found[cut:])[KEY].returns == ()
@@ -442,7 +443,7 @@ HEARTBEAT = "__debezium-heartbeat.shop"
     ],
 )
 def test_an_offset_repeated_with_data_was_read_again_unless_its_data_went_elsewhere(before, again, resolved):
-    """Where the data of the first write are unknown, they may have been the same: unknown is not fine."""
+    """If the data of the first write are unknown, they may have been the same: unknown is not fine."""
     known = {BEFORE_IT: before, ALTERING: again}
     committed = [CommittedData(each, parts(*data)) for each, data in known.items() if data is not None]
     assert resolve(suspicion("offset-repeated"), circumstances(committed, {}, [])) == resolved

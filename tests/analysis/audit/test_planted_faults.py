@@ -1,4 +1,4 @@
-"""What the audit says of faults that are planted in histories: of records, of logs, and across the beginning."""
+"""The audit's findings about faults planted in histories: in records, in logs, and across the beginning."""
 
 import json
 from dataclasses import dataclass
@@ -90,7 +90,7 @@ def test_nothing_planted(planted):
 
 @pytest.mark.parametrize("meanwhile", [0, 5])
 def test_a_zombie_writes_on_after_another_task_took_its_source_partition_over(planted, meanwhile):
-    """Whatever it wrote meanwhile to other partitions, by which its epoch rises under transaction.version 2."""
+    """It may write to other partitions meanwhile, which raises its epoch under transaction.version 2."""
     orders = planted.orders
     zombie = orders.tasks[0]
     orders.write(1, {"a": 12})
@@ -181,7 +181,7 @@ def test_a_heartbeat_of_debezium_that_repeats_the_offset_of_the_heartbeat_before
 
 
 BEGUN = {"lsn_commit": 9, "lsn_proc": 19}
-"""What Debezium's offsets have in common within a transaction."""
+"""The common members of Debezium's offsets within a transaction."""
 
 
 @pytest.mark.parametrize(
@@ -469,7 +469,10 @@ def test_without_offsets_topics_nothing_can_be_told(planted):
     ("retention_ms", "verdict"), [(-1, CANNOT_TELL), (7 * 24 * 60 * MINUTE, CANNOT_TELL), (1, HELD), (None, HELD)]
 )
 def test_data_that_was_deleted_from_an_output_before_its_time(planted, retention_ms, verdict):
-    """The offsets of its transactions are still there. What retention deletes is past judging, and no fault."""
+    """The offsets of its transactions are still there.
+
+    Records that retention deleted cannot be judged, and are no fault.
+    """
     at = TopicPartition("bills", 1)
     planted.brokers.topics["bills"] = replace(planted.brokers.topics["bills"], retention_ms=retention_ms)
     log = planted.brokers.logs[at]
@@ -512,7 +515,7 @@ def test_tasks_that_start_without_a_fencing_round(planted):
 
 @pytest.mark.parametrize("round_takes", [MINUTE, 10 * MINUTE])
 def test_tasks_that_had_not_written_yet_may_write_until_the_fencing_round_is_over(planted, round_takes):
-    """A round takes minutes where many IDs are fenced one after the other; what they wrote meanwhile is theirs."""
+    """A round takes minutes if many IDs are fenced one after the other; the tasks' records of that time are theirs."""
     orders = planted.orders
     orders.reconfigure(2)
     planted.brokers.tick(MINUTE)

@@ -43,9 +43,9 @@ def scanned(start: int, end: int, kind: GapKind, items: list[BatchHeader | Damag
 
 
 def in_ranges(edges: list[int], kind: GapKind, items: list[BatchHeader | Damage]) -> LogState:
-    """Each item to the range in which its last offset lies; a damage that crosses ranges to both.
+    """Each item in the range of its last offset; a damage across ranges in both.
 
-    However the ranges are paired, the state is the same: an audit merges them as a tree.
+    Every pairing of the ranges gives the same state: an audit merges them as a tree.
     """
     states: list[LogState] = []
     for start, end in pairwise(edges):
@@ -151,7 +151,7 @@ WRITERS = [BatchWriter(*who) for who in ((-1, -1, False), (1, 0, True), (1, 1, T
 
 
 class Items(LogSource):
-    """A range that is read from memory, as often as it is asked for."""
+    """A range in memory that can be read repeatedly."""
 
     def __init__(self, items: Sequence[LogItem]) -> None:
         self._items = items

@@ -40,7 +40,7 @@ BLOCK = 7
 
 @dataclass(frozen=True)
 class Source:
-    """Records, each another number; an offset is three times its number. Those of `optional` were aborted."""
+    """Records with distinct numbers; an offset is three times its number. Those of `optional` were aborted."""
 
     count: int
     optional: frozenset[int] = field(default_factory=frozenset)
@@ -71,15 +71,15 @@ def copy(numbers: Sequence[int]) -> Log:
 
 
 def align(source: Source, copied: Sequence[int], *, window: int = 1000, position: int | None = None) -> Alignment:
-    """What the aligner says of them."""
+    """The aligner's result for them."""
     return Aligner(Log(source.blocks), copy(copied), position, window).align()
 
 
 def assert_same(found: Alignment, whole: Alignment, *, aborted_in_reach: bool) -> None:
-    """Both say the same, record by record.
+    """Both results are the same, record by record.
 
-    A mirror that went back farther than the window copied aborted records again that are not known any more to what
-    goes on there. What it repeated beside them breaks it in any case.
+    A mirror that went back farther than the window copied aborted records again that a continued run no longer knows.
+    The records that it repeated beside them break it in any case.
     """
     if aborted_in_reach:
         assert found == whole
@@ -89,7 +89,7 @@ def assert_same(found: Alignment, whole: Alignment, *, aborted_in_reach: bool) -
 
 
 def verdict(found: Alignment) -> str:
-    """What is said of a pair with these differences."""
+    """The verdict on a pair with these differences."""
     topics = TopicPair("a", "b")
     bounds = (PartitionBounds(name, 0, 0, 1000, 1000, 0) for name in topics)
     topic = MirroredTopic(topics, *(AuditedTopic(name, TopicRole.OUTPUT, cleanup_policy="delete") for name in topics))
@@ -99,7 +99,7 @@ def verdict(found: Alignment) -> str:
 
 @dataclass(frozen=True)
 class Counted:
-    """How many records there are of each kind."""
+    """The number of records of each kind."""
 
     matched: int = 0
     head: int = 0
@@ -113,7 +113,7 @@ class Counted:
 
 
 def counted(found: Alignment) -> Counted:
-    """The same of what the aligner found."""
+    """The same counts from the aligner's result."""
 
     def of(stretches: Sequence[Stretch | None]) -> int:
         return sum(each.records for each in stretches if each is not None)
@@ -210,7 +210,7 @@ def test_what_the_mirror_says_it_copied_is_a_gap_where_it_is_not_there():
 
 
 class Texts(Source):
-    """Records with these digests, of which some may be equal."""
+    """Records with these digests; some may be equal."""
 
     def __init__(self, *digests: int, optional: frozenset[int] = frozenset()) -> None:
         super().__init__(len(digests), optional)
@@ -252,7 +252,7 @@ STEPS = st.lists(st.tuples(st.integers(1, 15), st.sampled_from(KINDS), st.intege
 
 
 def mirrored(source: Source, begin: int, committed: bool, steps: list[tuple[int, str, int]]) -> list[int]:
-    """What a mirror makes of it that goes back, skips, and has another writer beside it."""
+    """The copy of a mirror that goes back, skips, and has another writer beside it."""
     copied, at = list[int](), begin
     for length, kind, by in steps:
         upto = min(source.count, at + length)
@@ -456,15 +456,15 @@ def test_a_copy_that_is_whole_now_is_not_held_where_a_log_was_cut_since_the_last
 SOON = {"SEARCHED_FOR": 4, "LOOKED_AT": 2}
 """Fewer records than in earnest decide between places, so that small logs decide something."""
 WINDOWS = st.integers(5, 60)
-"""Larger than what is searched for, as in earnest."""
+"""Larger than the searched part, as in production."""
 
 
 def in_parts(
     source: Source, copied: Sequence[int], ends: Sequence[int], window: int, lag: int, undecided: tuple[int, int]
 ) -> Alignment:
-    """Run by run: each sees so much of the copy, and of the source what was copied and `lag` records more.
+    """Run by run: each sees a part of the copy, and of the source the copied part and `lag` more records.
 
-    From so many records before these on, every second or third one is in a transaction that is open.
+    From this many records before these on, every second or third one is in an open transaction.
     """
     kept: Kept | None = None
     for end in [*sorted(ends), len(copied)]:
@@ -560,7 +560,7 @@ def test_a_source_that_lacks_records_before_the_end_of_the_last_run_is_not_gone_
 
 
 def pieces_of(source: Source, copied: Sequence[int], cuts: Sequence[Piece], window: int) -> list[EqualPiece]:
-    """How far each piece is equal; those that are not from their beginning on are left out."""
+    """The equal length of each piece; pieces that differ from the beginning are left out."""
     found = ((each, equal_from(Log(source.blocks), copy(copied), each, window)) for each in cuts)
     return [
         EqualPiece(each[:2], each[2:], run[0], run[1], Counts(), Counts()) for each, run in found if run is not None
@@ -614,7 +614,7 @@ def test_an_equal_run_that_is_smaller_than_the_window_is_compared_record_by_reco
 
 @pytest.mark.parametrize("settled", [59, 60, 61])
 def test_an_equal_run_that_ends_behind_the_last_stable_offset_is_not_passed_over(settled: int):
-    """A run that comes when its transactions have ended goes on before them: some may have been aborted by then."""
+    """A run after its transactions have ended resumes before them: some may have been aborted by then."""
     source, run = Source(100), EqualRun(0, 0, 3 * 59, 59, 60, 3 * 10)
     first = Aligner(Log(source.blocks, 0, 3 * settled), copy(range(100)), None, 50, equal=[run])
     first.align()
