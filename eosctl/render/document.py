@@ -149,7 +149,8 @@ class Table(Struct, frozen=True):
     """The rows at `rows` in the data, one line each; `empty` is said if there are none.
 
     most is the number of rows on a terminal; None: all. worth_showing is true for rows that a person looks for: if
-    there are some, a terminal shows only these.
+    there are some, a terminal shows only these. below are the paths of the last columns, a sentence and its subject,
+    that a narrow terminal shows below each row.
     """
 
     rows: str
@@ -158,6 +159,7 @@ class Table(Struct, frozen=True):
     empty: str = "none"
     most: int | None = None
     worth_showing: Callable[[Tree], bool] | None = None
+    below: tuple[str, ...] = ()
 
     def shows(self, row: Tree) -> bool:
         """True if a terminal shows this row, if not all are alike in that."""

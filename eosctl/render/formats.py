@@ -296,7 +296,9 @@ def _table(rows: Tree, block: Table, page: Page) -> Iterator[str]:
     if widths is None and page.width is not None:
         lone = _with_long_names(lines, page.width)
         widths = fit([headers, *_beside(lines, lone)], page.width) if lone else None
-    if widths is None or _is_taller(_beside(lines, lone), widths, columns, page):
+    if below := _below(block, columns, lines, widths, page):
+        yield from below
+    elif widths is None or _is_taller(_beside(lines, lone), widths, columns, page):
         yield from _grouped(lines, columns, page) or _expanded(lines, columns, page)
     else:
         aligns = [column.align for column in columns]
@@ -310,6 +312,35 @@ def _table(rows: Tree, block: Table, page: Page) -> Iterator[str]:
         yield from (page.paint(line, Tone.FAINT) for line in fold(f"all: {alike}", page.width))
     if len(lines) < len(rows):
         yield page.paint(more_words(len(rows) - len(lines)), Tone.FAINT)
+
+
+def _below(
+    block: Table, columns: tuple[Column, ...], lines: list[list[str]], widths: Sequence[int] | None, page: Page
+) -> list[str]:
+    """The rows with their sentences below them; nothing where the table takes less, or nothing fits."""
+    last = next((number for number, column in enumerate(columns) if column.path in block.below), 0)
+    headers, told = (
+        [column.header for column in columns],
+        [": ".join(text for text in cells[last:] if text not in EMPTY) for cells in lines],
+    )
+    across = fit([headers[:last], *(cells[:last] for cells in lines)], page.width) if last else None
+    if page.width is None or across is None:
+        return []
+    folded = [fold(text, page.width - len(INDENT)) for text in told]
+    if widths is not None and _height(lines, widths) <= len(lines) + sum(map(len, folded)):
+        return []
+    aligns = [column.align for column in columns[:last]]
+    found = list(rows_of_lines(headers[:last], [HEADING] * last, across, aligns, page))
+    found.append(INDENT + page.paint(": ".join(headers[last:]), HEADING))
+    for cells, sentence in zip(lines, folded, strict=True):
+        styles = [column.tones.get(text) for column, text in zip(columns[:last], cells[:last], strict=True)]
+        found += [*rows_of_lines(cells[:last], styles, across, aligns, page), *(INDENT + line for line in sentence)]
+    return found
+
+
+def _height(lines: list[list[str]], widths: Sequence[int]) -> int:
+    """How many lines rows of these widths take."""
+    return sum(max(len(fold(text, wide)) for text, wide in zip(cells, widths, strict=True)) for cells in lines)
 
 
 def _steps(rows: Tree, block: Steps, page: Page) -> Iterator[str]:
@@ -330,9 +361,8 @@ def _is_taller(lines: list[list[str]], widths: Sequence[int], columns: tuple[Col
     if page.width is None:
         return False
     room = _room(columns, page.width)
-    tall = ([len(fold(text, wide)) for text, wide in zip(cells, widths, strict=True)] for cells in lines)
     alone = sum(len(fold(text, room)) for cells in lines for text in cells) + len(lines)
-    return sum(map(max, tall)) > alone
+    return _height(lines, widths) > alone
 
 
 def _room(columns: tuple[Column, ...], width: int) -> int:

@@ -5,6 +5,7 @@
 
 import json
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,8 @@ from eosctl.model.config_topic import InspectedConfigTopic
 from eosctl.model.names import ConnectorTaskId, ProducerIdAndEpoch, TopicPartition
 from eosctl.model.offsets import OffsetsReport
 from eosctl.model.rules import Diagnosis, RuleAnswer
+from eosctl.model.skipped import Coverage
+from eosctl.model.timeline import Actor, Event, EventKind, EventSource, Timeline, TimelineFacts
 from eosctl.model.topics import TopicFacts
 from eosctl.model.transactions import (
     HiddenIds,
@@ -33,6 +36,7 @@ from eosctl.render.answers.audit import view_audit
 from eosctl.render.answers.diagnosis import view_diagnosis
 from eosctl.render.answers.inspection import view_inspection
 from eosctl.render.answers.offsets import view_offsets
+from eosctl.render.answers.timeline import view_timeline
 from eosctl.render.answers.transactions import view_transactions
 from eosctl.render.cells import Page
 from eosctl.render.document import Document
@@ -141,12 +145,42 @@ def diagnosis() -> Diagnosis:
     return replace(well, answers=answers)
 
 
+def timeline() -> Timeline:
+    """A connector that was changed, whose task failed, and the commits before."""
+    orders, payments, _ = CONNECTORS
+    leader, task = Actor(transactional_id="connect-commerce"), Actor(transactional_id=f"connect-commerce-{payments}-0")
+    trace = (
+        "FAILED: org.apache.kafka.connect.errors.ConnectException: Failed to perform zombie fencing for source tasks"
+    )
+    at = count(AS_OF, 1_204)
+    events = (
+        Event(next(at), EventSource.CONFIG, EventKind.CONFIG_CHANGED, "batch.size=7 (was 2048)", orders, actor=leader),
+        Event(
+            next(at),
+            EventSource.STATUS,
+            EventKind.TASK_STATE,
+            trace,
+            orders,
+            11,
+            Actor(worker="connect-eu-1.shop:8083"),
+        ),
+        Event(next(at), EventSource.OFFSETS, EventKind.OFFSETS_COMMITTED, "committed 3 offsets", payments, 0, task),
+        Event(next(at), EventSource.CONFIG, EventKind.TARGET_STATE, "target state STOPPED", orders),
+    )
+    facts = TimelineFacts(AS_OF, events, ())
+    return Timeline(
+        as_of=AS_OF, cluster_id="K", group_id="commerce", connectors=(), since=AS_OF, until=None, facts=facts,
+        coverage=Coverage((), ()),
+    )  # fmt: skip
+
+
 ANSWERS: Final[dict[str, Callable[[], Document]]] = {
     "offsets-show": lambda: view_offsets(offsets()),
     "transactions-list": lambda: view_transactions(transactions()),
     "inspect-config": lambda: view_inspection(inspection()),
     "doctor": lambda: view_diagnosis(diagnosis()),
     "audit": lambda: view_audit(rich_report()),
+    "timeline": lambda: view_timeline(timeline()),
 }
 
 

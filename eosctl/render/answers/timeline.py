@@ -84,6 +84,7 @@ EVENTS: Final = Table(
     "events",
     columns(EventRow, "at kind connector task who what"),
     empty="no events in this period",
+    below=("who", "what"),
 )
 
 
