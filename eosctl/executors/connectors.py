@@ -99,6 +99,10 @@ def resume_connector(step: ResumeConnector, _: Recheck, *, access: ClusterAccess
     """PUT resume, then wait until all its tasks run; Refused where a task fails or would begin somewhere else."""
 
     def resume(rest: RestClient) -> str:
+        if step.paused:
+            rest.request("PUT", f"{connector_path(step.connector)}/pause")
+            await_state(rest, step.connector, lambda _, state, __: state == "PAUSED", "to be PAUSED", access.timeout_s)
+            return f"connector {step.connector} is PAUSED"
         if step.offsets_topic is not None:
             await_answer(rest, step, checks, access.timeout_s)
         rest.request("PUT", f"{connector_path(step.connector)}/resume")

@@ -7,7 +7,8 @@ from msgspec import Struct, field
 
 from eosctl.model.names import ConnectorTaskId, Side, task_transactional_id
 from eosctl.model.offsets import ConnectorOffset, KnownPhase, OffsetsTopic, SourceRead
-from eosctl.model.preconditions import ConnectorFacts, ConnectorStopped, TopicNow
+from eosctl.model.plan import StopConnector
+from eosctl.model.preconditions import ConnectorFacts, TopicNow
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import LiveOwners
@@ -66,9 +67,9 @@ class MigrationRequest(Struct, frozen=True):
 
     Group IDs name the Connect clusters. partitions and replication_factor are for target topics that do not exist yet.
     replication_factor None copies the factor of the source offsets topic, which Connect made with the workers'
-    offset.storage.replication.factor; -1 is the broker's default. just_stopped are connectors that this command has
-    stopped. stays: the connector remains in its Connect cluster and produces to the other Kafka cluster. force: fence
-    the IDs of its producers although a task of another connector has them.
+    offset.storage.replication.factor; -1 is the broker's default. just_stopped are the steps by which this command
+    has stopped connectors. stays: the connector remains in its Connect cluster and produces to the other Kafka cluster.
+    force: fence the IDs of its producers although a task of another connector has them.
     """
 
     moves: tuple[Move, ...]
@@ -81,7 +82,7 @@ class MigrationRequest(Struct, frozen=True):
     resume: bool = False
     partitions: int = 25
     replication_factor: int | None = None
-    just_stopped: tuple[ConnectorStopped, ...] = ()
+    just_stopped: tuple[StopConnector, ...] = ()
     stays: bool = False
     force: bool = False
 

@@ -198,7 +198,12 @@ class CommitTransaction(StepBase, frozen=True):
 
 
 class StopConnector(ConnectorStep, frozen=True):
-    """PUT /connectors/C/stop (KIP-875), then wait until the connector is STOPPED and has no tasks."""
+    """PUT /connectors/C/stop (KIP-875), then wait until the connector is STOPPED and has no tasks.
+
+    paused: the connector is PAUSED before, and an undo makes it so again.
+    """
+
+    paused: bool = False
 
     def describe(self) -> str:
         return f"stop connector {self.connector}{self.side.suffix} and wait until it has no tasks"
@@ -330,12 +335,16 @@ class ResumeConnector(ConnectorStep, frozen=True):
     """PUT /connectors/C/resume when the workers answer the offsets in the topic, then wait until its tasks run.
 
     The topic is one of offsets_side; None: any answer will do. Workers before KIP-875 (3.5) do not report offsets.
+    paused: PUT /connectors/C/pause instead, then wait until it is PAUSED; it gets tasks once a user resumes it.
     """
 
     offsets_topic: str | None = None
     offsets_side: Side = Side.SOURCE
+    paused: bool = False
 
     def describe(self) -> str:
+        if self.paused:
+            return f"pause connector {self.connector}{self.side.suffix}, which was PAUSED before it was stopped"
         return f"resume connector {self.connector}{self.side.suffix} and wait until its tasks run"
 
 

@@ -23,8 +23,9 @@ from eosctl.model.fencing import FencingRequest
 from eosctl.model.migration import ConnectClusters, KeptHistory, MigrationFacts, MigrationRequest
 from eosctl.model.names import Side, did_you_mean
 from eosctl.model.offsets import KnownPhase
+from eosctl.model.plan import StopConnector
 from eosctl.model.planned import Applied, Planned
-from eosctl.model.preconditions import ConnectorFacts, ConnectorStopped
+from eosctl.model.preconditions import ConnectorFacts
 from eosctl.model.skipped import Skipped, not_asked, read_or_skip
 from eosctl.model.topics import RecordsDigest
 from eosctl.model.workers import WorkerFacts
@@ -130,7 +131,7 @@ def migrate(
 ) -> Planned | Applied:
     """Moves the offsets: the plan where it is only to be shown or kept, otherwise what became of its steps."""
 
-    def make_plan(just_stopped: tuple[ConnectorStopped, ...]) -> Planned:
+    def make_plan(just_stopped: tuple[StopConnector, ...]) -> Planned:
         return read_and_plan(session, clusters, options, just_stopped)
 
     if operator.operated.to_cluster is not None and not options.goes_elsewhere:
@@ -149,7 +150,7 @@ def read_and_plan(
     session: Session,
     clusters: SourceAndTarget,
     options: MigrationOptions,
-    just_stopped: tuple[ConnectorStopped, ...] = (),
+    just_stopped: tuple[StopConnector, ...] = (),
 ) -> Planned:
     """Reads what the move needs to know, and plans it."""
     group_id = session.need_group_id()

@@ -41,7 +41,7 @@ from eosctl.model.plan import (
     moved_again,
 )
 from eosctl.model.planned import Applied, ApplyOutcome, Planned
-from eosctl.model.preconditions import ClusterIs, ConnectorStopped, TransactionNow
+from eosctl.model.preconditions import ClusterIs, TransactionNow
 from eosctl.model.skipped import Skipped, read_or_skip
 from eosctl.model.text import first_few, pluralize
 from eosctl.model.transactions import TransactionDescription, require_described
@@ -90,8 +90,8 @@ BY_WORKERS: Final = (*OVER_REST, AwaitOperator)
 
 T = TypeVar("T", Plan, Planned)
 
-MakePlan = Callable[[tuple[ConnectorStopped, ...]], Planned]
-"""Reads and plans; its argument is the connectors that this command has stopped."""
+MakePlan = Callable[[tuple[StopConnector, ...]], Planned]
+"""Reads and plans; its argument is the steps by which this command has stopped connectors."""
 
 
 def plan_and_apply(
@@ -133,7 +133,7 @@ def _made_here(
     clusters: SourceAndTarget,
     make_plan: MakePlan,
     operator: ConnectorOperator,
-    just_stopped: tuple[ConnectorStopped, ...],
+    just_stopped: tuple[StopConnector, ...],
 ) -> Planned:
     """The plan with where it is made, so that `eosctl apply` needs no more than the file."""
     planned = operator.planned(make_plan(just_stopped))
@@ -216,7 +216,9 @@ def _read_again(planned: Planned) -> Plan:
 def _stop_and_plan_again(session: Session, clusters: SourceAndTarget, make_plan: MakePlan, planned: Planned) -> Planned:
     """Rule 2."""
     stopped = [each.step for each in planned.stops if isinstance(each.step, StopConnector | AwaitOperator)]
-    steps = tuple(ConnectorStopped(step.side, step.connector) for step in stopped)
+    steps = tuple(
+        step if isinstance(step, StopConnector) else StopConnector(step.side, step.connector) for step in stopped
+    )
     return _stop_and(session, clusters, planned, lambda: make_plan(steps))
 
 
@@ -251,7 +253,10 @@ def _resuming(clusters: SourceAndTarget, planned: Planned) -> str:
         return "apply its resource as it was"
     steps = [each.step for each in planned.stops if isinstance(each.step, StopConnector)]
     urls = {side: next(iter(clusters.access(side).connect_urls), "") for side in Side}
-    return "; ".join(f"curl -X PUT {urls[step.side]}{connector_path(step.connector)}/resume" for step in steps)
+    return "; ".join(
+        f"curl -X PUT {urls[step.side]}{connector_path(step.connector)}/{'pause' if step.paused else 'resume'}"
+        for step in steps
+    )
 
 
 def apply_file(

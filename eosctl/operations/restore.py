@@ -14,8 +14,8 @@ from eosctl.model.connectors import OFFSETS_TOPIC
 from eosctl.model.hidden_fields import HiddenFields
 from eosctl.model.migration import ConnectClusters, MigrationFacts, MigrationRequest
 from eosctl.model.names import Side, did_you_mean
+from eosctl.model.plan import StopConnector
 from eosctl.model.planned import Applied, Planned
-from eosctl.model.preconditions import ConnectorStopped
 from eosctl.model.skipped import Skipped, not_asked
 from eosctl.operations.agreement import Show
 from eosctl.operations.connector_operator import NO_OPERATOR, ConnectorOperator, connector_operator
@@ -109,14 +109,14 @@ def restore_offsets(
 ) -> Planned | Applied:
     """Restores the offsets: the plan where it is only to be shown or kept, otherwise what became of its steps."""
 
-    def make_plan(just_stopped: tuple[ConnectorStopped, ...]) -> Planned:
+    def make_plan(just_stopped: tuple[StopConnector, ...]) -> Planned:
         return _read_and_plan(session, clusters, options, just_stopped)
 
     return plan_and_apply(session, clusters, make_plan, show, plan_file=options.plan_file, operator=operator)
 
 
 def _read_and_plan(
-    session: Session, clusters: SourceAndTarget, options: RestoreOptions, just_stopped: tuple[ConnectorStopped, ...]
+    session: Session, clusters: SourceAndTarget, options: RestoreOptions, just_stopped: tuple[StopConnector, ...]
 ) -> Planned:
     offsets = decode_kip875(read_text(options.file, EXPORT), str(options.file))
     dsn, timeout_s = options.source_dsn, session.options.timeout_s

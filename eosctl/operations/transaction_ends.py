@@ -6,9 +6,9 @@ from eosctl.analysis.hanging import ALL_AGES
 from eosctl.analysis.transactions import KnownNames, ownership
 from eosctl.errors import EosctlError
 from eosctl.model.names import Side
-from eosctl.model.plan import Plan
+from eosctl.model.plan import Plan, StopConnector
 from eosctl.model.planned import Applied, Planned
-from eosctl.model.preconditions import ConnectorStopped, NoLiveOwner, Parts
+from eosctl.model.preconditions import NoLiveOwner, Parts
 from eosctl.model.text import pluralize
 from eosctl.model.transaction_ends import AbortRequest, CommitFacts, CommitRequest
 from eosctl.model.transactions import TransactionState
@@ -33,7 +33,7 @@ def commit(
 ) -> Planned | Applied:
     """Commits the transaction: returns the plan if it is only shown or kept, otherwise the step's outcome."""
 
-    def make_plan(_: tuple[ConnectorStopped, ...]) -> Planned:
+    def make_plan(_: tuple[StopConnector, ...]) -> Planned:
         return plan_commit(request, read_commit_facts(session.reader, request, config_topic))
 
     def question(_: Plan) -> str:
@@ -78,7 +78,7 @@ def abort(
 ) -> Planned | Applied:
     """Aborts the transactions: returns the plan if it is only shown or kept, otherwise the steps' outcomes."""
 
-    def make_plan(_: tuple[ConnectorStopped, ...]) -> Planned:
+    def make_plan(_: tuple[StopConnector, ...]) -> Planned:
         return _read_and_plan(session, request)
 
     return plan_and_apply(

@@ -653,8 +653,11 @@ class _Planner:
             now = self._facts.connectors[each.side, each.connector]
             stopped = isinstance(now, ConnectorFacts) and now.state == "STOPPED" and now.tasks == 0
             to_stop = self._request.stop and self._exists(each.side, each.connector) and not stopped
-            if to_stop or each in self._request.just_stopped:
-                yield PlannedStep(StopConnector(each.side, each.connector), (self._cluster(each.side),))
+            paused = isinstance(now, ConnectorFacts) and now.state == "PAUSED"
+            at = each.side, each.connector
+            before = [step for step in self._request.just_stopped if (step.side, step.connector) == at]
+            for step in before or [StopConnector(*at, paused)] * to_stop:
+                yield PlannedStep(step, (self._cluster(each.side),))
 
     def _fences(self) -> Iterator[PlannedStep]:
         for side, ids in self._facts.fenced_ids.items():

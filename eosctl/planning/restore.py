@@ -290,7 +290,7 @@ class RestoreRequest(Struct, frozen=True):
     offsets: tuple[ConnectorOffset, ...]
     stop: bool = False
     resume: bool = False
-    just_stopped: tuple[ConnectorStopped, ...] = field(default=())
+    just_stopped: tuple[StopConnector, ...] = field(default=())
     create_keys: bool = False
     own_topic: bool = False
     named: bool = False
@@ -512,8 +512,9 @@ class _Planner:
     def steps(self) -> Iterator[PlannedStep]:
         """Stop or create, fence, write each store, resume."""
         connector = self._request.connector
-        if self._is_to_stop or self._request.just_stopped:
-            yield PlannedStep(StopConnector(Side.SOURCE, connector), (self._cluster,))
+        paused = isinstance(self._now, ConnectorFacts) and self._now.state == "PAUSED"
+        for step in self._request.just_stopped or [StopConnector(Side.SOURCE, connector, paused)] * self._is_to_stop:
+            yield PlannedStep(step, (self._cluster,))
         if self._request.new is not None:
             yield from creating_steps(
                 self._request.new, self._facts, self._request.topics, (self._cluster, self._stopped)

@@ -5,7 +5,7 @@
    back would repeat records: the undo is refused then. That holds also where the plan had nothing to write, and for the
    topic that a move copied from: an undo of the undo leads to positions that the connector has left since.
 2. A connector that the plan resumed is stopped first, and the producers of its tasks are fenced again; one that it
-   stopped is resumed last; a config change is made the other way round.
+   stopped is resumed last, or PAUSED if it was; a config change is made the other way round.
 3. ACLs that were removed are created again, then those that were created are removed.
 4. A connector that was created from a file is deleted after its offsets; one that was created like another stays, as
    topics do: a person decides about them. A connector that was STOPPED before the plan is left STOPPED, which is said.
@@ -53,7 +53,10 @@ S = TypeVar("S", bound=Step)
 def undo_plan(plan: Plan) -> Plan:
     """The way back from the result of `plan`; undoing it leads forward again."""
     steps = (
-        *(PlannedStep(StopConnector(step.side, step.connector), kept) for step, kept in _of(plan, ResumeConnector)),
+        *(
+            PlannedStep(StopConnector(step.side, step.connector, step.paused), kept)
+            for step, kept in _of(plan, ResumeConnector)
+        ),
         *_stopped_again(plan),
         *(PlannedStep(step, kept) for step, kept in _of(plan, FenceProducers)),
         *(each for step, kept in _of(plan, WriteOffsets) for each in _unwritten(step, kept)),
@@ -62,7 +65,10 @@ def undo_plan(plan: Plan) -> Plan:
         *_unconfigured_by_resource(plan),
         *(PlannedStep(_turned(DeleteConnector, step), kept) for step, kept in _of(plan, CreateConnector)),
         *(PlannedStep(_turned(CreateConnector, step), kept) for step, kept in _of(plan, DeleteConnector)),
-        *(PlannedStep(ResumeConnector(step.side, step.connector), kept) for step, kept in _of(plan, StopConnector)),
+        *(
+            PlannedStep(ResumeConnector(step.side, step.connector, paused=step.paused), kept)
+            for step, kept in _of(plan, StopConnector)
+        ),
         *_resumed_again(plan),
         *(PlannedStep(each) for each in _left_over(plan)),
     )

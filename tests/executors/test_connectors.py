@@ -234,6 +234,9 @@ class Connect:
             case "PUT", "/connectors/orders/resume":
                 self.states["orders"] = self.after_resume
                 return RestResponse(202, None)
+            case "PUT", "/connectors/orders/pause":
+                self.states["orders"] = "PAUSED"
+                return RestResponse(202, None)
         raise AssertionError((method, path))
 
     def resume(self) -> str:
@@ -417,14 +420,15 @@ def test_a_copied_connector_begins_stopped_under_its_own_name():
 RIGHT, WRONG = ([{"partition": {"server": "shop"}, "offset": {"lsn": each}}] for each in (7, 9))
 
 
-def resumed(connect: Connect, topic: str | None = "own") -> str:
+def resumed(connect: Connect, topic: str | None = "own", *, paused: bool = False) -> str:
     access: Any = connect
 
     def contradiction(answer: Sequence[ConnectorOffset], _: object) -> str | None:
         return None if [each.offset for each in answer] == [{"lsn": 7}] else "another position"
 
     checks = ResumeChecks(lambda *_: (), contradiction, is_overtaken)
-    return resume_connector(ResumeConnector(S, "orders", topic), lambda: None, access=access, checks=checks)
+    step = ResumeConnector(S, "orders", topic, paused=paused)
+    return resume_connector(step, lambda: None, access=access, checks=checks)
 
 
 def test_a_connector_is_resumed_once_its_worker_answers_the_offsets_that_were_written():
@@ -433,6 +437,12 @@ def test_a_connector_is_resumed_once_its_worker_answers_the_offsets_that_were_wr
     with pytest.raises(TimedOut):
         resumed(connect)
     assert (connect.answers, connect.states) == ([RIGHT], {"orders": "RUNNING"}), "it has no tasks here, and is awaited"
+
+
+def test_a_connector_that_was_paused_is_paused_again_and_begins_nothing():
+    connect = Connect(states={"orders": "STOPPED"})
+    assert resumed(connect, None, paused=True) == "connector orders is PAUSED"
+    assert connect.states == {"orders": "PAUSED"}
 
 
 def test_a_connector_whose_worker_keeps_its_offsets_elsewhere_is_not_resumed():

@@ -20,7 +20,7 @@ from eosctl.model.migration import (
 )
 from eosctl.model.names import Side
 from eosctl.model.offsets import ConnectorOffset, OffsetsTopic, ReplicationSlot, SourceRead, SourceServer
-from eosctl.model.plan import Plan, StopConnector, WriteOffsets, lacking
+from eosctl.model.plan import Plan, ResumeConnector, StopConnector, WriteOffsets, lacking
 from eosctl.model.planned import Planned
 from eosctl.model.preconditions import ConnectorFacts, ConnectorStopped, NoOpenTransaction, TopicNow
 from eosctl.model.records import RecordState, java_partition
@@ -37,6 +37,7 @@ from eosctl.planning.migration import (
     plan_migration,
 )
 from eosctl.planning.restore import NewConnector, RestoreRequest, find_differences, find_positions, plan_restore
+from eosctl.planning.undo import undo_plan
 from eosctl.render.answers.plan import view_plan
 from tests.planning.offsets_topics import Written, java, topic_of
 from tests.planning.test_migration import ALL, CREATE, FACTS, KEY, NEW_FACTS, RUNNING, S, T, kinds
@@ -285,7 +286,7 @@ def test_it_becomes_the_plan_that_is_made_of_the_stopped_connector(records):
     facts = at(records)
     plan = reading_again(PLANNED)
     assert plan is not None
-    stopped = replace(ALL, just_stopped=(ConnectorStopped(S, "c"),))
+    stopped = replace(ALL, just_stopped=(StopConnector(S, "c"),))
     assert with_found(plan, found(facts), 7) == plan_migration(stopped, facts).plan
 
 
@@ -339,7 +340,7 @@ def test_a_restore_that_waited_for_apply_becomes_the_one_planned_of_the_stopped_
     plan = in_file((HOME, KEY, then))
     assert kinds(plan)[:2] == ["StopConnector", "ReadAgain"]
     assert decode_plan(encode_plan(plan)) == plan
-    stopped = replace(FROM_FILE, just_stopped=(STOPPED_C,), create_keys=True)
+    stopped = replace(FROM_FILE, just_stopped=(StopConnector(S, "c"),), create_keys=True)
     assert applied_to(plan, *now) == plan_restore(stopped, at(now)).plan
 
 
@@ -594,3 +595,15 @@ def test_an_offset_is_held_against_the_one_that_it_replaces(partition, before, a
     assert told == ([] if found is None else [found])
     forced = find_differences("c", partition, before, after, force=True)
     assert [(each.id, each.severity) for each in forced] == ([] if found is None else [(found[0], "warning")])
+
+
+@pytest.mark.parametrize(("state", "paused"), [("PAUSED", True), ("RUNNING", False)])
+def test_a_connector_that_was_paused_is_so_again_after_an_undo(state: str, paused: bool):
+    facts = replace(at([(0, KEY, b"1")]), connectors={(S, "c"): ConnectorFacts(state, 1)})
+    planned = plan_migration(ALL, facts).plan
+    assert [each.step for each in planned.steps if isinstance(each.step, StopConnector)] == [
+        StopConnector(S, "c", paused)
+    ]
+    assert [each.step for each in undo_plan(planned).steps if isinstance(each.step, ResumeConnector)] == [
+        ResumeConnector(S, "c", paused=paused)
+    ]

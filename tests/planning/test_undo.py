@@ -36,7 +36,7 @@ HERE = (ClusterIs(Side.SOURCE, "k"),)
 KEYS = (b"one", b"two")
 SETTING = "offsets.storage.topic"
 BINDINGS = tuple(AclBinding("User:c", operation, topic("t")) for operation in (Operation.READ, Operation.WRITE))
-RUNNING, STOPPED = "RUNNING", "STOPPED"
+RUNNING, PAUSED, STOPPED = "RUNNING", "PAUSED", "STOPPED"
 
 
 @dataclass
@@ -80,7 +80,7 @@ class Cluster:
             case StopConnector(_, name):
                 self.states[name] = STOPPED
             case ResumeConnector(_, name):
-                self.states[name] = RUNNING
+                self.states[name] = PAUSED if step.paused else RUNNING
             case SetConnectorConfig(_, name, changes, before):
                 assert {key: self.configs[name].get(key) for key in changes} == before
                 self.configs[name] |= changes
@@ -116,7 +116,7 @@ def steps_of(cluster: Cluster, name: str, chosen: frozenset[str]) -> list[Planne
     if "create" in chosen:
         steps.append(PlannedStep(CreateConnector(Side.SOURCE, name, "/c.json", "digest"), HERE))
     elif "stop" in chosen:
-        steps.append(PlannedStep(StopConnector(Side.SOURCE, name), HERE))
+        steps.append(PlannedStep(StopConnector(Side.SOURCE, name, cluster.states[name] == PAUSED), HERE))
     if "fence" in chosen:
         steps.append(PlannedStep(FenceProducers(Side.SOURCE, (f"g-{name}-0",), 1), stopped))
     if "write" in chosen:
@@ -153,7 +153,7 @@ def clusters_and_plans(draw: st.DrawFn) -> tuple[Cluster, Plan]:
         if name == "c":
             chosen = chosen - {"configure"} | {"create"}
         else:
-            cluster.states[name] = draw(st.sampled_from([RUNNING, STOPPED]))
+            cluster.states[name] = draw(st.sampled_from([RUNNING, PAUSED, STOPPED]))
             cluster.configs[name] = draw(st.sampled_from([{}, {SETTING: "before"}]))
             cluster.offsets["t", name] = draw(st.dictionaries(st.sampled_from(KEYS), st.binary(max_size=2)))
             if cluster.states[name] == STOPPED:
