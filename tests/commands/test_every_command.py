@@ -9,15 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from eosctl.cli import PROGRAM, root_command
 from eosctl.codecs.evidence_file import encode_evidence
 from eosctl.model.evidence_file import EvidencedCluster, EvidenceFile
-from eosctl.shell.command_tree import walk
 from tests import forks
+from tests.commands.tree import commands
 from tests.integration.terminal import PROGRAM as EOSCTL
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-COMMANDS = {each.path: each for each in walk(root_command(), PROGRAM)}
+COMMANDS = {each.path: each for each in commands()}
 CONNECTING = {
     path: "-b {mute}"
     for path, each in COMMANDS.items()

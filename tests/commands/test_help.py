@@ -14,11 +14,11 @@ from eosctl.analysis.errors import ERROR_PATTERNS
 from eosctl.errors import EosctlError
 from eosctl.render.answers.kinds import KINDS
 from eosctl.render.formats import Output
-from eosctl.shell.command_tree import walk
 from eosctl.shell.completion import SCRIPTS
 from eosctl.shell.help import in_words
+from tests.commands.tree import commands
 
-TREE = tuple(walk(cli.root_command(), cli.PROGRAM))
+TREE = commands()
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from eosctl.cli import PROGRAM, root_command
-from eosctl.shell.command_tree import walk
+from tests.commands.tree import commands
 from tests.integration.terminal import in_terminal
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -47,7 +46,7 @@ def test_colours_are_for_those_who_want_them(home, args):
 
 def offline_examples() -> Iterator[str]:
     """Every example of every command, with brokers and workers that nobody answers for."""
-    for each in walk(root_command(), PROGRAM):
+    for each in commands():
         if each.is_group or each.path.startswith(STARTS_KAFKA):
             continue
         for line in each.blocks["Examples"].splitlines():

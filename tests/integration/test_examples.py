@@ -14,14 +14,15 @@ from confluent_kafka.admin import AdminClient
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from eosctl.cli import PROGRAM, root_command
+from eosctl.cli import PROGRAM
 from eosctl.clients.rest import RestClient
 from eosctl.clients.wire import Wire
 from eosctl.model.client_properties import ClientProperties
 from eosctl.model.names import TopicPartition
 from eosctl.sandbox.properties import SandboxSpec
-from eosctl.shell.command_tree import CommandHelp, walk
+from eosctl.shell.command_tree import CommandHelp
 from tests.commands.conftest import Typed
+from tests.commands.tree import commands
 from tests.faulty_sandbox import Sandbox
 from tests.integration.file_connectors import FileConnectors, values_in, wait_for
 from tests.integration.gone_clients import GoneClient
@@ -50,7 +51,7 @@ COPIED = "orders-copied"
 def examples() -> dict[str, list[str]]:
     """Lines of examples by the command of the root that they belong to."""
     found: dict[str, list[str]] = {}
-    for each in walk(root_command(), PROGRAM):
+    for each in commands():
         if not each.is_group and not each.path.startswith(STARTS_KAFKA):
             found.setdefault(each.path.split()[1], []).extend(_lines(each))
     return found

@@ -1,13 +1,12 @@
 """The checkout, and the tree of commands as data."""
 
 import subprocess
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from eosctl.cli import PROGRAM, root_command
-from eosctl.shell.command_tree import CommandHelp, walk
+from eosctl.shell.command_tree import CommandHelp
+from tests.commands.tree import commands
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -15,11 +14,6 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="session")
 def root() -> Path:
     return ROOT
-
-
-@cache
-def commands() -> tuple[CommandHelp, ...]:
-    return tuple(walk(root_command(), PROGRAM))
 
 
 @pytest.fixture(scope="session")

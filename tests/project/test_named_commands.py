@@ -3,8 +3,7 @@
 import re
 from pathlib import Path
 
-from eosctl.cli import root_command
-from eosctl.shell.command_tree import walk
+from tests.commands.tree import commands
 
 ROOT = Path(__file__).parents[2]
 NAMED = re.compile(r"`eosctl ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?")
@@ -12,7 +11,7 @@ PLACES = [*ROOT.glob("eosctl/**/*.py"), *ROOT.glob("docs/**/*.md"), ROOT / "READ
 
 
 def test_every_command_that_a_text_names_exists() -> None:
-    known = {each.path.removeprefix("eosctl ") for each in walk(root_command(), "eosctl")} | {"help"}
+    known = {each.path.removeprefix("eosctl ") for each in commands()} | {"help"}
     groups = {path.split()[0] for path in known if " " in path}
     unknown = set()
     for place in PLACES:

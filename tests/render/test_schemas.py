@@ -13,12 +13,12 @@ import jsonschema
 import pytest
 from msgspec import UNSET, Struct, UnsetType
 
-from eosctl.cli import PROGRAM, root_command
+from eosctl.cli import PROGRAM
 from eosctl.model.hanging import Advice
 from eosctl.model.skipped import Skipped
 from eosctl.render.answers.kinds import BY_NAME, KINDS, document_schema
 from eosctl.render.document import Column, Document, Table, columns
-from eosctl.shell.command_tree import walk
+from tests.commands.tree import commands
 from tests.render.published import FILE, decoded, fields_of, incompatible, published_now
 from tests.schemas import check_documents
 
@@ -185,5 +185,5 @@ def test_every_kind_of_document_in_the_code_is_in_the_table():
 
 
 def test_the_commands_that_print_a_kind_exist():
-    paths = {each.path.removeprefix(f"{PROGRAM} ") for each in walk(root_command(), PROGRAM)}
+    paths = {each.path.removeprefix(f"{PROGRAM} ") for each in commands()}
     assert {each for kind in KINDS for each in kind.commands} <= {*paths, "--help-json"}

@@ -19,7 +19,7 @@ from eosctl.render.cells import Page
 from eosctl.render.formats import Output, text_of
 from eosctl.render.live import tallest
 from eosctl.render.watch_files import view_watch_file
-from eosctl.shell.command_tree import walk
+from tests.commands.tree import commands
 
 RUNBOOKS = "https://docs.example.com/alerts.html"
 PAGE = Path(__file__).parents[2] / "docs" / "alerts.md"
@@ -79,7 +79,7 @@ def test_every_alert_leads_to_its_own_entry_of_the_page_of_alerts_with_three_com
 
 
 def test_the_commands_of_an_alert_are_those_of_eosctl_with_options_that_they_take():
-    known = {each.path: each for each in walk(root_command(), "eosctl")}
+    known = {each.path: each for each in commands()}
     for command in (each for alert in ALERTS for each in alert.commands if each.startswith("eosctl ")):
         words = command.split()
         path = max((" ".join(words[:count]) for count in range(2, 4) if " ".join(words[:count]) in known), key=len)
