@@ -1,5 +1,6 @@
 """PostgreSQL servers that are none, and ledgers with damaged values: exit code 4 or 7 with the place, and in time."""
 
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -88,7 +89,8 @@ def damage(file: Path, table: str, column: str, value: object) -> str:
     connection.close()
     is_sql = isinstance(value, str) and value.startswith("CAST")
     with sqlite3.connect(file, isolation_level=None) as connection:
-        connection.execute(f"UPDATE {table} SET {column} = {value if is_sql else '?'}", () if is_sql else (value,))
+        update = f"UPDATE {table} SET {column} = {value if is_sql else '?'}"
+        assert connection.execute(update, () if is_sql else (value,)).rowcount > 0
     connection.close()
     return f"{table}.{column} = {value!r}"
 
@@ -103,11 +105,18 @@ def reads(ledger_url: str) -> None:
     list(ledger.carried(ledger.state("job", CLUSTER), StateKind.LOG))
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A ledger with a row in each table."""
+    file = tmp_path_factory.mktemp("whole") / "ledger.db"
+    read_up_to(open_ledger(f"sqlite:///{file}"), "job", 10, rows=(row(b"x"),))
+    return file
+
+
 @pytest.mark.parametrize(("table", "column"), COLUMNS)
-def test_a_damaged_value_of_a_ledger_is_named_or_read_as_it_is(tmp_path: Path, table: str, column: str):
+def test_a_damaged_value_of_a_ledger_is_named_or_read_as_it_is(whole: Path, tmp_path: Path, table: str, column: str):
     for number, value in enumerate(DAMAGE):
-        file = tmp_path / f"{number}.db"
-        read_up_to(open_ledger(f"sqlite:///{file}"), "job", 10, rows=(row(b"x"),))
+        file = shutil.copy(whole, tmp_path / f"{number}.db")
         damage(file, table, column, value)
         error = outcome(f"sqlite:///{file}")
         assert error is None or error.exit_code in {6, 7, 8}, (value, error)
