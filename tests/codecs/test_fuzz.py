@@ -91,7 +91,7 @@ from tests.codecs.test_snapshot import EMPTY, FULL, written
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")  # of Python's re
 
-SHORT, LONG = 1_000, 1_000_000
+SHORT, LONG = 300, 1_000_000
 SLOW = frozenset(
     {"YAML of Kubernetes", "resources", "settings of a worker", "worker file", "connector file", "connector"}
 )

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct, defstruct
 
@@ -117,6 +117,7 @@ NOUNS: dict[str, tuple[JsonNoun[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", NOUNS)
+@settings(max_examples=30)
 @given(st.data())
 def test_every_noun_of_a_file_is_read_as_it_was_written(name: str, data: st.DataObject) -> None:
     noun, hint = NOUNS[name]
@@ -129,6 +130,7 @@ OBJECTS = sorted(NOUNS.keys() - {"transactions", "unlisted"})
 
 
 @pytest.mark.parametrize("name", OBJECTS)
+@settings(max_examples=10)
 @given(st.data())
 def test_a_noun_that_lacks_a_member_or_has_another_one_is_refused(name: str, data: st.DataObject) -> None:
     noun, hint = NOUNS[name]
