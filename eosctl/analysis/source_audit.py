@@ -1,7 +1,8 @@
 """Rows of a table and records of its topic as images that can be compared, and what a point of the source's log saw.
 
-An image has eight bytes for each column, a digest of the value's text; zeros stand for a value that is not compared.
-Both sides make the same text of a value, by the kind of its column:
+An image is a list in MessagePack: the text of each column, NULL, or False for a value that is not compared. Of texts
+that may be long, or a person's, it has a digest of eight bytes. Both sides make the same text of a value, by the kind
+of its column:
 
     integer, date        a whole number (days since the epoch)
     timestamp, instant   microseconds since the epoch; time: since midnight
@@ -15,7 +16,8 @@ docs/source-audit.md has the rule of the point.
 import json
 import re
 from base64 import b64decode, urlsafe_b64decode
-from collections.abc import Callable, Mapping, Sequence
+from binascii import a2b_base64
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
@@ -25,8 +27,8 @@ from struct import pack, unpack
 from types import UnionType
 from typing import Any, Final, NamedTuple
 
-from msgspec import DecodeError
-from msgspec.json import decode
+from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType, msgpack
+from msgspec.json import Decoder, decode
 
 from eosctl.analysis.catalogue.audit import SOURCE_ROW_DIFFERS, SOURCE_ROW_EXTRA, SOURCE_ROW_MISSING
 from eosctl.model.audit import AuditVerdict
@@ -44,8 +46,11 @@ from eosctl.model.source_audit import (
 )
 
 WIDTH: Final = 8
-BLANK: Final = bytes(WIDTH)
-NULL: Final = blake2b(b"\0null", digest_size=WIDTH).digest()
+DIGESTED: Final = frozenset({ColumnKind.TEXT, ColumnKind.PADDED, ColumnKind.BYTES, ColumnKind.LIST})
+"""Kinds of which an image has digests; of a decimal that is longer than MOST_TEXT, too."""
+MOST_TEXT: Final = 24
+MOST_KNOWN: Final = 4096
+"""Digests that are kept, for columns of few values."""
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_US: Final = 86_400_000_000
 GREGORIAN: Final = -141_427
@@ -73,26 +78,10 @@ class Unusable(ValueError):  # a record's answer, not an error
 # -- values ------------------------------------------------------------------------------------------------------------
 
 
-def image_of(texts: Sequence[str | bool | None]) -> bytes:
-    """The image of a row's texts: None is NULL, False a value that is not compared."""
-    return b"".join(
-        [
-            blake2b(each.encode(), digest_size=WIDTH).digest()
-            if isinstance(each, str)
-            else (NULL if each is None else BLANK)
-            for each in texts
-        ]
-    )
-
-
 def differing_columns(columns: Sequence[TableColumn], one: bytes, other: bytes) -> tuple[str, ...]:
     """The names of those columns that are compared on both sides and differ."""
-    found = []
-    for number, column in enumerate(columns):
-        mine, its = one[number * WIDTH : (number + 1) * WIDTH], other[number * WIDTH : (number + 1) * WIDTH]
-        if mine != its and BLANK not in {mine, its}:
-            found.append(column.name)
-    return tuple(found)
+    both = zip(columns, msgpack.decode(one), msgpack.decode(other), strict=True)
+    return tuple(column.name for column, mine, its in both if mine != its and mine is not False and its is not False)
 
 
 def blanks_of(texts: Sequence[str | bool | None]) -> str:
@@ -102,23 +91,22 @@ def blanks_of(texts: Sequence[str | bool | None]) -> str:
     return format(sum(1 << number for number, each in enumerate(texts) if each is False), "x")
 
 
+SAME_TEXT: Final = frozenset({ColumnKind.TEXT, ColumnKind.BYTES, ColumnKind.INTEGER})
+
+
 def table_text(column: TableColumn, text: str | None) -> str | bool | None:
     """The text of a value as the database gives it; False where it is not compared.
 
     Debezium writes NULL for a decimal that is not finite, and other numbers for infinite times. Its snapshots write
     times before 1582 by the Julian calendar, its streamed changes by the Gregorian one.
     """
-    if text is None or column.kind in {ColumnKind.TEXT, ColumnKind.BYTES, ColumnKind.INTEGER}:
+    if text is None or column.kind in SAME_TEXT:
         return text
+    read = _READ.get(column.kind)
     try:
-        return _of_table(column.kind, text)
+        return False if read is None else read(text)
     except (ValueError, ArithmeticError, StructError):
         return False
-
-
-def _of_table(kind: ColumnKind, text: str) -> str | bool:
-    read = _READ.get(kind)
-    return False if read is None else read(text)
 
 
 def topic_text(column: TableColumn, value: Any, handling: Handling) -> str | bool | None:  # noqa: ANN401  # any JSON
@@ -162,9 +150,10 @@ def _since(first: int) -> Callable[[str], str]:
     """A whole number from this one on."""
 
     def read(text: str) -> str:
-        if int(text) < first:
+        number = int(text)
+        if number < first:
             raise ValueError(text)
-        return str(int(text))
+        return str(number)
 
     return read
 
@@ -278,9 +267,11 @@ def key_text(table: CapturedTable, row: Mapping[str, object], handling: Handling
 
 def joined_key(texts: Sequence[str | bool | None]) -> str | None:
     """The texts of a key's values as one; None if one of them is no text."""
+    if len(texts) == 1:
+        return texts[0] if isinstance(texts[0], str) else None
     if not texts or not all(isinstance(each, str) for each in texts):
         return None
-    return str(texts[0]) if len(texts) == 1 else json.dumps(texts, ensure_ascii=False)
+    return json.dumps(texts, ensure_ascii=False)
 
 
 # -- records -----------------------------------------------------------------------------------------------------------
@@ -363,10 +354,13 @@ def _name(read: object) -> str | None:
 
 
 def _position(source: Mapping[str, Any], *, is_read: bool) -> SourcePosition | None:
-    lsn, file, pos = source.get("lsn"), source.get("file"), source.get("pos")
+    lsn, transaction = source.get("lsn"), source.get("txId")
     if isinstance(lsn, int):
-        transaction = source.get("txId")
         return SourcePosition(lsn, transaction if isinstance(transaction, int) else None, is_read)
+    return _in_binlog(source.get("file"), source.get("pos"), is_read=is_read)
+
+
+def _in_binlog(file: object, pos: object, *, is_read: bool) -> SourcePosition | None:
     if isinstance(file, str) and isinstance(pos, int):
         order = binlog_order(file, pos)
         return None if order is None else SourcePosition(order, None, is_read)
@@ -377,6 +371,197 @@ def binlog_order(file: str, place: int) -> int | None:
     """A place in a binary log as one number; None for a file whose name has none at its end."""
     number = file.rpartition(".")[2]
     return (int(number) << 40) + place if number.isdecimal() and len(number) < 8 else None
+
+
+# -- images ------------------------------------------------------------------------------------------------------------
+
+
+class RowImage(NamedTuple):
+    """What is kept of a row: its key (None: it is not compared), image, and the columns of which it has no value."""
+
+    key: str | None
+    image: bytes
+    blanks: str
+
+
+class RecordImage(NamedTuple):
+    """What is kept of a record; image None: the row was deleted."""
+
+    key: str
+    image: bytes | None
+    blanks: str
+    position: SourcePosition | None
+
+
+class _Source(Struct):
+    """Debezium's `source` as far as it is used; another type is read by `read_record`."""
+
+    lsn: int | None = None
+    txId: int | None = None
+    file: str | None = None
+    pos: int | None = None
+    table: str | None = None
+
+
+class _Envelope(Struct):
+    op: str
+    source: _Source
+    after: dict[str, Any] | UnsetType | None = UNSET
+
+
+class _WithSchema(Struct, forbid_unknown_fields=True):
+    schema: Raw
+    payload: _Envelope
+
+
+_ENVELOPE: Final = Decoder(_Envelope)
+_WITH_SCHEMA: Final = Decoder(_WithSchema)
+ROW_FOLLOWS: Final = frozenset({"c", "u", "r"})
+ABSENT: Final = object()
+ReadValue = Callable[[Any], str | bool | None]
+
+
+class RowReader:
+    """Makes images of a table's rows and of its topic's records.
+
+    What Debezium usually writes is read by a short way: an envelope with the row behind the change. Each other form is
+    left to `read_record` and `topic_text`, and both give the same.
+    """
+
+    def __init__(self, table: CapturedTable, handling: Handling) -> None:
+        self._table, self._handling = table, handling
+        self._names = frozenset({None, table.name, *table.parts})
+        self._of_table = [_table_reader(each) for each in table.columns]
+        self._of_topic = [(each.name, _topic_reader(each, handling)) for each in table.columns]
+        self._digested = [number for number, each in enumerate(table.columns) if each.kind in DIGESTED]
+        self._decimals = [number for number, each in enumerate(table.columns) if each.kind is ColumnKind.DECIMAL]
+        self._key = [table.columns.index(each) for each in table.key]
+        self._encode = msgpack.Encoder().encode
+        self._key_names = [each.name for each in table.key]
+        self._known: dict[str, bytes] = {}
+        self._has_schema = False
+
+    def row(self, values: Sequence[str | None]) -> RowImage:
+        """Of a row as the database gives it."""
+        both = zip(self._of_table, values, strict=True)
+        return self._image([text if read is None or text is None else read(text) for read, text in both])
+
+    def record(self, key: bytes | None, value: bytes | None) -> RecordImage:
+        """Of a record. Raises Unusable."""
+        envelope = None if value is None else self._envelope(value)
+        if envelope is None or envelope.source.table not in self._names or envelope.op not in ROW_FOLLOWS:
+            return self._other_record(key, value)
+        row, source = envelope.after, envelope.source
+        if not isinstance(row, dict):
+            return self._other_record(key, value)
+        made = self._image_of(row)
+        if made.key is None or not self._is_of(key, row, made.key):
+            return self._other_record(key, value)
+        is_read = envelope.op == "r"
+        if source.lsn is not None:
+            return RecordImage(made.key, made.image, made.blanks, SourcePosition(source.lsn, source.txId, is_read))
+        position = _in_binlog(source.file, source.pos, is_read=is_read)
+        return RecordImage(made.key, made.image, made.blanks, position)
+
+    def _envelope(self, value: bytes) -> _Envelope | None:
+        """None: it has another form. The last record's form is tried first."""
+        for has_schema in (self._has_schema, not self._has_schema):
+            try:
+                found = _WITH_SCHEMA.decode(value).payload if has_schema else _ENVELOPE.decode(value)
+            except (DecodeError, RecursionError):
+                continue
+            self._has_schema = has_schema
+            return found
+        return None
+
+    def _is_of(self, key: bytes | None, row: Mapping[str, object], text: str) -> bool:
+        """Whether the record's key is the row's; a key that has not all columns says nothing."""
+        keyed = _keyed(self._table, key)
+        for name in self._key_names:
+            given, its = keyed.get(name, ABSENT), row[name]
+            if given != its or type(given) is not type(its):
+                return key_text(self._table, keyed, self._handling) in {None, text}
+        return True
+
+    def _other_record(self, key: bytes | None, value: bytes | None) -> RecordImage:
+        read = read_record(self._table, key, value, self._handling)
+        if read.row is None:
+            return RecordImage(read.key, None, "0", read.position)
+        made = self._image_of(read.row)
+        return RecordImage(read.key, made.image, made.blanks, read.position)
+
+    def _image_of(self, row: Mapping[str, object]) -> RowImage:
+        texts: list[str | bool | None] = []
+        for name, read in self._of_topic:
+            value = row.get(name, ABSENT)
+            texts.append(None if value is None else False if value is ABSENT else read(value))
+        return self._image(texts)
+
+    def _image(self, texts: Sequence[str | bool | None]) -> RowImage:
+        key = joined_key([texts[number] for number in self._key])
+        kept: list[str | bytes | bool | None] = [*texts]
+        for number in self._digested:
+            text = texts[number]
+            if type(text) is str:
+                kept[number] = self._known.get(text) or self._digest(text)
+        for number in self._decimals:
+            text = texts[number]
+            if type(text) is str and len(text) > MOST_TEXT:
+                kept[number] = self._digest(text)
+        return RowImage(key, self._encode(kept), blanks_of(texts))
+
+    def _digest(self, text: str) -> bytes:
+        digest = blake2b(text.encode(errors="surrogatepass"), digest_size=WIDTH).digest()
+        if len(self._known) < MOST_KNOWN and len(text) <= MOST_TEXT:
+            self._known[text] = digest
+        return digest
+
+
+def _table_reader(column: TableColumn) -> Callable[[str], str | bool | None] | None:
+    """`table_text` of the column; None: the text stays as it is."""
+    return None if column.kind in SAME_TEXT else lambda text: table_text(column, text)
+
+
+def _topic_reader(column: TableColumn, handling: Handling) -> ReadValue:
+    """`topic_text` of the column, with a short way for the usual form of the commonest kinds."""
+
+    def other(value: object) -> str | bool | None:
+        return topic_text(column, value, handling)
+
+    if column.kind is ColumnKind.INTEGER and column.type != UNSIGNED:
+        return lambda value: str(value) if type(value) is int else other(value)
+    if column.kind is ColumnKind.TEXT:
+        unavailable = handling.unavailable
+        return lambda value: value if type(value) is str and value != unavailable else other(value)
+    if column.kind is ColumnKind.INSTANT:
+        return _instants(other)
+    if column.kind is ColumnKind.DECIMAL and handling.decimals == "precise" and 0 < (column.digits or 0) <= MOST_DIGITS:
+        return _unscaled_by(column.digits or 0, handling.unavailable, other)
+    return other
+
+
+def _instants(other: ReadValue) -> ReadValue:
+    def read(value: object) -> str | bool | None:
+        try:
+            return str(_micros(value)) if type(value) is str else other(value)
+        except ValueError:
+            return other(value)
+
+    return read
+
+
+def _unscaled_by(scale: int, unavailable: str, other: ReadValue) -> ReadValue:
+    def read(value: object) -> str | bool | None:
+        if type(value) is not str or value == unavailable:
+            return other(value)
+        try:
+            number = int.from_bytes(a2b_base64(value, strict_mode=True), "big", signed=True)
+        except ValueError:
+            return other(value)
+        digits = str(abs(number)).rjust(scale + 1, "0")
+        return _short(f"{'-' if number < 0 else ''}{digits[:-scale]}.{digits[-scale:]}")
+
+    return read
 
 
 # -- points ------------------------------------------------------------------------------------------------------------
@@ -401,6 +586,37 @@ def is_seen(position: SourcePosition, point: SourcePoint) -> bool:
     if ahead < XIDS // 2 and (position.order > point.low or ahead < MOST_RUNNING):
         return False
     return position.transaction % XIDS not in running
+
+
+class SeenByAll(NamedTuple):
+    """A bound below which every point of a comparison saw a change.
+
+    low is the lowest one of the points. oldest is the lowest ID of a transaction that ran at any of them (64 bits);
+    None: of a change that names its transaction nothing is known, without is_seen.
+    """
+
+    low: int
+    oldest: int | None
+
+    @classmethod
+    def of(cls, points: Iterable[SourcePoint]) -> "SeenByAll":
+        """IDs of 32 bits are compared within a quarter of their circle."""
+        low, oldest, ends = -1, [], []
+        for point in points:
+            low = point.low if low < 0 else min(low, point.low)
+            if point.snapshot is not None:
+                first, end, _ = point.snapshot.split(":")
+                oldest.append(int(first))
+                ends.append(int(end))
+        return cls(low, min(oldest) if oldest and max(ends) - min(oldest) < XIDS // 4 else None)
+
+    def has(self, position: SourcePosition) -> bool:
+        """Whether all points saw this change; False: that is not known."""
+        if position.order >= self.low:
+            return False
+        if position.transaction is None or position.is_read:
+            return True
+        return self.oldest is not None and 0 < (self.oldest - position.transaction) % XIDS < XIDS // 4
 
 
 @lru_cache(maxsize=64)

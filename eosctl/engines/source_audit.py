@@ -1,8 +1,10 @@
 """The comparison of one table with its topic, in a SQLite file: what was read stays there, so memory does not grow.
 
-`source_row` has the image of each row with the number of the point it was read at, `topic_row` the last record of each
-key that its point saw, `differing` the keys that differ. Each step commits what it adds with the place to go on at.
-`blanks` of a row or a record are the columns of which it has no value that is compared.
+`pair` has for each key the image of its row with the number of the point it was read at (None: no row was read), and
+the last record that its point saw (`record_offset` None: none was read). `differing` has the keys that differ. Each
+step commits what it adds with the place to go on at. `blanks` of a row or a record are the columns of which it has no
+value that is compared. `raw` is the key as the database writes it, in JSON; None: `key` is. A record whose image is its
+row's has the empty SAME instead.
 
 A record of a key without a row is taken whatever its position: `look` gives such a key a point of its own later, which
 decides (rule 4 of docs/source-audit.md). A tombstone has no position and belongs to the record before it.
@@ -18,16 +20,12 @@ from typing import Final, NamedTuple, Self
 from msgspec.json import decode, encode
 
 from eosctl.analysis.source_audit import (
-    TopicRecord,
+    RecordImage,
+    RowReader,
+    SeenByAll,
     Unusable,
-    blanks_of,
     differing_columns,
-    image_of,
     is_seen,
-    joined_key,
-    read_record,
-    table_text,
-    topic_text,
 )
 from eosctl.codecs.record_batches import DamagedOffsets, iter_entries
 from eosctl.errors import ConfigError, Refused, Undecodable
@@ -46,22 +44,45 @@ from eosctl.sources.audit_log import ControlBatch, LogSource
 from eosctl.sources.source_tables import SourceChunk
 
 AT_A_TIME: Final = 500
+RECORDS_A_STEP: Final = 5000
 MOST_SAMPLES: Final = 10
+FORM: Final = 2
+"""Of what is kept: another one begins again."""
 CACHE_KIB: Final = 64 << 10
 ASKABLE: Final = frozenset(
     {ColumnKind.INTEGER, ColumnKind.TEXT, ColumnKind.PADDED, ColumnKind.BOOLEAN, ColumnKind.DECIMAL}
 )
 """Kinds whose text is what the database takes as a value."""
-_TABLES: Final = """
+_ROW: Final = ("point INTEGER", "image BLOB", "blanks TEXT", "raw TEXT")
+_RECORD: Final = (
+    "record_image BLOB", "record_blanks TEXT", "topic_partition INTEGER", "record_offset INTEGER", "place INTEGER",
+    "xid INTEGER", "is_read INTEGER", "is_later INTEGER",
+)  # fmt: skip
+_TABLES: Final = f"""
 CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS point (number INTEGER PRIMARY KEY, low INTEGER, high INTEGER, snapshot TEXT);
-CREATE TABLE IF NOT EXISTS source_row (key TEXT PRIMARY KEY, raw TEXT, point INTEGER, image BLOB, blanks TEXT)
-    WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS topic_row (key TEXT PRIMARY KEY, image BLOB, blanks TEXT, topic_partition INTEGER,
-    record_offset INTEGER, place INTEGER, xid INTEGER, is_read INTEGER, is_later INTEGER) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS pair (key TEXT PRIMARY KEY, {", ".join(_ROW + _RECORD)}) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS differing (key TEXT PRIMARY KEY, kind TEXT, point INTEGER, columns TEXT,
     topic_partition INTEGER, record_offset INTEGER, raw TEXT, doubt INTEGER DEFAULT 0) WITHOUT ROWID;
 """
+SAME: Final = b""
+
+
+def _names(columns: Sequence[str]) -> list[str]:
+    return [each.partition(" ")[0] for each in columns]
+
+
+def _add_to_pair(columns: Sequence[str], *more: str) -> str:
+    """Sets these columns of a key, whether it is there or not."""
+    names = _names(columns)
+    changes = ", ".join([f"{each} = excluded.{each}" for each in names] + [*more])
+    values = ", ".join("?" * (len(names) + 1))
+    return f"INSERT INTO pair (key, {', '.join(names)}) VALUES ({values}) ON CONFLICT (key) DO UPDATE SET {changes}"
+
+
+_LAST: Final = ", ".join(_names(_RECORD))
+_ADD_ROW: Final = _add_to_pair(_ROW, "record_image = CASE record_image WHEN x'' THEN image ELSE record_image END")
+_ADD_RECORD: Final = _add_to_pair(_RECORD)
 APPLICATION: Final = 0x656F7363
 """`eosc`, the application_id of such a file: any other database of the user's is left alone."""
 
@@ -79,14 +100,28 @@ class _Later(IntEnum):
 
 
 class _Last(NamedTuple):
-    """The last record of a key that counts."""
+    """The last record of a key that counts, as `_LAST`; the last but one are its position (place None: it has none)."""
 
     image: bytes | None
     blanks: str
     partition: int
     offset: int
-    position: SourcePosition | None
+    place: int | None
+    transaction: int | None
+    is_read: bool | None
     is_later: int = _Later.NONE
+
+
+class _Known(NamedTuple):
+    """What is here of a key: the number of the point that decides for it, its last record, and its row's image."""
+
+    point: int | None
+    last: _Last | None
+    image: bytes | None
+
+
+_UNKNOWN: Final = _Known(None, None, None)
+_NOWHERE: Final = (None, None, None)
 
 
 class Differing(NamedTuple):
@@ -111,6 +146,7 @@ class TableComparison:
         except sqlite3.Error as error:
             raise ConfigError(f"cannot keep the comparison in {path}: {error}") from error
         self._doubtful = _Later.SNAPSHOT
+        self._seen_by_all: SeenByAll | None = None
         self.topic_id: str | None = None
         before = self.kept("of")
         if before is not None and before != of:
@@ -153,12 +189,13 @@ class TableComparison:
         compacted topic the records before a later one may be gone: what differs then is undecided.
         """
         self._doubtful, self.topic_id = _Later.STREAMED if is_compacted else _Later.SNAPSHOT, topic_id
-        this = encode((table, self._handling, topic_id)).decode()
+        self._reader, self._seen_by_all = RowReader(table, self._handling), None
+        this = encode((FORM, table, self._handling, topic_id)).decode()
         if self.kept("table") == this:
             return
         with self._database:
             self._database.execute("BEGIN")
-            for each in ("point", "source_row", "topic_row", "differing"):
+            for each in ("point", "pair", "differing"):
                 self._database.execute(f"DELETE FROM {each}")
             self._database.execute("DELETE FROM kept WHERE name != 'of' AND name NOT LIKE 'ended %'")
             self._keep("table", this)
@@ -186,28 +223,37 @@ class TableComparison:
         return self.kept("rows read") is not None
 
     def end_rows(self) -> None:
-        self._keep("rows read", self._count("source_row"))
+        self._keep("rows read", self._count("pair WHERE point IS NOT NULL"))
 
     def add(self, table: CapturedTable, chunk: SourceChunk) -> None:
         """Takes the rows of a chunk, and keeps where it ends."""
         with self._database:
             self._database.execute("BEGIN")
             point = self._add_point(chunk.point)
-            self._add_rows(images_of(table, chunk), point)
+            self._add_rows(self._images_of(table, chunk), point)
             self._keep("after", encode(chunk.rows[-1][0]).decode())
 
     def _add_rows(self, rows: Iterable["_SourceRow"], point: int) -> None:
-        self._database.executemany(
-            "INSERT OR REPLACE INTO source_row VALUES (?, ?, ?, ?, ?)",
-            [(each.key, each.raw, point, each.image, each.blanks) for each in rows],
-        )
+        self._database.executemany(_ADD_ROW, [(each.key, point, each.image, each.blanks, each.raw) for each in rows])
+
+    def _images_of(self, table: CapturedTable, chunk: SourceChunk) -> list["_SourceRow"]:
+        """Raises Undecodable for a key that is not compared."""
+        found, read = [], self._reader.row
+        for raw, values in chunk.rows:
+            key, image, blanks = read(values)
+            if key is None:
+                raise Undecodable(
+                    f"table {table.label}: a value of the primary key cannot be compared: {', '.join(raw)}"
+                )
+            found.append(_SourceRow(key, None if raw == (key,) else encode(raw).decode(), image, blanks))
+        return found
 
     def uncompared(self, table: CapturedTable) -> tuple[str, ...]:
         """Columns of which not all values were compared, with their type, and in how many rows unless it is all."""
         pairs, blank = 0, [0] * len(table.columns)
         for mine, its, count in self._database.execute(
-            "SELECT s.blanks, t.blanks, count(*) FROM source_row s JOIN topic_row t ON t.key = s.key "
-            "WHERE t.image IS NOT NULL GROUP BY 1, 2"
+            "SELECT blanks, record_blanks, count(*) FROM pair WHERE point IS NOT NULL AND record_image IS NOT NULL "
+            "GROUP BY 1, 2"
         ):
             pairs += count
             bits = int(mine, 16) | int(its, 16)
@@ -220,6 +266,7 @@ class TableComparison:
         )
 
     def _add_point(self, point: SourcePoint) -> int:
+        self._seen_by_all = None
         cursor = self._database.execute("INSERT INTO point (low, high, snapshot) VALUES (?, ?, ?)", point)
         return int(cursor.lastrowid or 0)
 
@@ -232,7 +279,7 @@ class TableComparison:
         return self._number("rows read")
 
     def keys(self) -> int:
-        return self._count("topic_row WHERE image IS NOT NULL")
+        return self._count("pair WHERE record_image IS NOT NULL")
 
     def _count(self, what: str) -> int:
         found = self._one(f"SELECT count(*) FROM {what}")
@@ -286,7 +333,7 @@ class TableComparison:
         """Whether every record of a row said where its change lies."""
         return self.kept("without position") is None
 
-    def fold(self, source: LogSource, plan: AuditPlan, table: CapturedTable, offsets: OffsetRange) -> Iterator[int]:
+    def fold(self, source: LogSource, plan: AuditPlan, offsets: OffsetRange) -> Iterator[int]:
         """Takes the committed records of the range, and gives how many offsets each step has gone on."""
         waiting: list[tuple[int, bytes | None, bytes | None]] = []
         done = offsets.start
@@ -296,32 +343,33 @@ class TableComparison:
             if isinstance(item, ControlBatch) or item.aborted:
                 continue
             waiting.extend((each.offset, each.key, each.value) for each in iter_entries(item.batch))
-            if len(waiting) >= AT_A_TIME:
+            if len(waiting) >= RECORDS_A_STEP:
                 end = item.batch.header.next_offset
-                self._take(table, offsets.partition, waiting, end)
+                self._take(offsets.partition, waiting, end)
                 yield end - done
                 waiting, done = [], end
-        self._take(table, offsets.partition, waiting, offsets.end)
+        self._take(offsets.partition, waiting, offsets.end)
         yield offsets.end - done
 
-    def _take(
-        self, table: CapturedTable, partition: int, records: Sequence[tuple[int, bytes | None, bytes | None]], end: int
-    ) -> None:
-        read: list[tuple[int, TopicRecord]] = []
+    def _take(self, partition: int, records: Sequence[tuple[int, bytes | None, bytes | None]], end: int) -> None:
+        read: list[tuple[int, RecordImage]] = []
         unusable: dict[str, int] = {}
         for offset, key, value in records:
             try:
-                read.append((offset, read_record(table, key, value, self._handling)))
+                read.append((offset, self._reader.record(key, value)))
             except Unusable as error:
                 unusable[str(error)] = unusable.get(str(error), 0) + 1
-        keys = sorted({each.key for _, each in read})
-        points, last = self._points_of(keys), self._last_of(keys)
+        known = self._known_of(sorted({each.key for _, each in read}))
+        last: dict[str, _Last] = {}
         highest, is_without = 0, False
         for offset, each in read:
-            if each.position is not None and not each.position.is_read:
-                highest = max(highest, each.position.order)
-            is_without = is_without or (each.position is None and each.row is not None)
-            last[each.key] = self._next(table, each, (partition, offset), points.get(each.key), last.get(each.key))
+            position, found = each.position, known.get(each.key, _UNKNOWN)
+            if position is not None and not position.is_read:
+                highest = max(highest, position.order)
+            is_without = is_without or (position is None and each.image is not None)
+            before = last.get(each.key, found.last)
+            this = each if each.image is None or each.image != found.image else each._replace(image=SAME)
+            last[each.key] = self._next(this, (partition, offset), found.point, before)
         with self._database:
             self._database.execute("BEGIN")
             self._write(last)
@@ -332,10 +380,7 @@ class TableComparison:
             for reason, count in unusable.items():
                 self._keep(f"unusable {reason}", count + self._number(f"unusable {reason}"))
 
-    def _next(
-        self, table: CapturedTable, record: TopicRecord, place: tuple[int, int], point: SourcePoint | None,
-        before: _Last | None,
-    ) -> _Last:  # fmt: skip
+    def _next(self, record: RecordImage, place: tuple[int, int], point: int | None, before: _Last | None) -> _Last:
         """The key's last record once this one is taken; none counts behind the first that its point did not see.
 
         Offsets order the records of one partition only. Of a key with records in several ones positions decide.
@@ -343,44 +388,42 @@ class TableComparison:
         position, elsewhere = record.position, before is not None and before.partition != place[0]
         if before is not None and before.is_later and not elsewhere:
             return before
-        if before is not None and elsewhere and (position is None or before.position is None):
-            return _Last(None, "0", *place, None, _Later.UNORDERED)
-        if position is not None and point is not None and not is_seen(position, point):
+        if before is not None and elsewhere and (position is None or before.place is None):
+            return _Last(None, "0", *place, *_NOWHERE, _Later.UNORDERED)
+        if position is not None and point is not None and not self._is_seen(position, point):
             later = _Later.SNAPSHOT if position.is_read else _Later.STREAMED
-            return _Last(None, "0", *place, None, later) if before is None else before._replace(is_later=later)
-        if before is not None and elsewhere and _is_older(position, before.position):
+            return _Last(None, "0", *place, *_NOWHERE, later) if before is None else before._replace(is_later=later)
+        if before is not None and elsewhere and position is not None and position.order < (before.place or 0):
             return before
-        if position is None and record.row is None and before is not None:
-            position = before.position
-        if record.row is None:
-            return _Last(None, "0", *place, position)
-        texts = [
-            topic_text(column, record.row[column.name], self._handling) if column.name in record.row else False
-            for column in table.columns
-        ]
-        return _Last(image_of(texts), blanks_of(texts), *place, position)
+        if position is None and record.image is None and before is not None:
+            return before._replace(image=None, blanks="0", partition=place[0], offset=place[1], is_later=_Later.NONE)
+        return _Last(record.image, record.blanks, *place, *(position or _NOWHERE))
 
-    def _points_of(self, keys: Sequence[str]) -> dict[str, SourcePoint]:
-        """The point that decides for a key: its row's, or that of the second look."""
-        found = {}
-        for rows in ("source_row", "differing"):
-            statement = (
-                f"SELECT r.key, p.low, p.high, p.snapshot FROM {rows} r JOIN point p ON p.number = r.point "
-                "WHERE r.key IN "
-            )
-            for key, *point in self._among(statement, keys):
-                found[str(key)] = SourcePoint(*point)  # type: ignore[arg-type]  # ours
-        return found
+    def _is_seen(self, position: SourcePosition, point: int) -> bool:
+        """Most records are older than all points: these need no look at their own one."""
+        if self._seen_by_all is None:
+            self._seen_by_all = SeenByAll.of(self._points())
+        return self._seen_by_all.has(position) or is_seen(position, self._point(point))
 
-    def _last_of(self, keys: Sequence[str]) -> dict[str, _Last]:
-        statement = (
-            "SELECT key, image, blanks, topic_partition, record_offset, is_later, place, xid, is_read FROM topic_row "
-            "WHERE key IN "
-        )
+    def _points(self) -> Iterator[SourcePoint]:
+        with closing(self._database.cursor()) as cursor:
+            for point in cursor.execute("SELECT low, high, snapshot FROM point"):
+                yield SourcePoint(*point)
+
+    def _point(self, number: int) -> SourcePoint:
+        found = self._one("SELECT low, high, snapshot FROM point WHERE number = ?", number)
+        return SourcePoint(*found)  # type: ignore[misc]  # as `_add_point` wrote it
+
+    def _known_of(self, keys: Sequence[str]) -> dict[str, "_Known"]:
+        """What is here of these keys; the point of the second look at a key comes before that of its row."""
         found = {}
-        for key, image, blanks, partition, offset, is_later, place, xid, is_read in self._among(statement, keys):
-            position = None if place is None else SourcePosition(place, xid, bool(is_read))  # type: ignore[arg-type]  # ours
-            found[str(key)] = _Last(image, blanks, partition, offset, position, is_later)  # type: ignore[arg-type]  # ours
+        statement = f"SELECT key, point, image, {_LAST} FROM pair WHERE key IN "
+        for key, point, image, *last in self._among(statement, keys):
+            before = None if last[3] is None else _Last._make(last)
+            found[str(key)] = _Known(point, before, image)  # type: ignore[arg-type]  # as they were written
+        if self.has_differing():
+            for key, point in self._among("SELECT key, point FROM differing WHERE point != 0 AND key IN ", keys):
+                found[str(key)] = found.get(str(key), _UNKNOWN)._replace(point=point)  # type: ignore[arg-type]  # ours
         return found
 
     def _among(self, statement: str, keys: Sequence[str]) -> Iterator[Sequence[object]]:
@@ -389,8 +432,7 @@ class TableComparison:
             yield from self._database.execute(f"{statement} ({','.join('?' * len(some))})", some)
 
     def _write(self, last: Mapping[str, _Last]) -> None:
-        rows = [(key, *each[:4], *(each.position or (None, None, None)), each.is_later) for key, each in last.items()]
-        self._database.executemany("INSERT OR REPLACE INTO topic_row VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        self._database.executemany(_ADD_RECORD, [(key, *each) for key, each in last.items()])
 
     # -- what differs --------------------------------------------------------------------------------------------------
 
@@ -401,15 +443,14 @@ class TableComparison:
             self._database.execute("DELETE FROM differing")
             self._database.execute(
                 "INSERT INTO differing (key, kind, point, topic_partition, record_offset, raw, doubt) "
-                "SELECT s.key, ?, s.point, t.topic_partition, t.record_offset, s.raw, coalesce(t.is_later, 0) >= ? "
-                "FROM source_row s LEFT JOIN topic_row t ON t.key = s.key WHERE t.image IS NULL",
+                "SELECT key, ?, point, topic_partition, record_offset, raw, coalesce(is_later, 0) >= ? "
+                "FROM pair WHERE point IS NOT NULL AND record_image IS NULL",
                 (RowDifference.MISSING, self._doubtful),
             )
             self._database.execute(
                 "INSERT INTO differing (key, kind, point, topic_partition, record_offset, doubt) "
-                "SELECT t.key, ?, 0, t.topic_partition, t.record_offset, t.is_later = ? FROM topic_row t "
-                "LEFT JOIN source_row s ON s.key = t.key "
-                "WHERE s.key IS NULL AND (t.image IS NOT NULL OR t.is_later = ?)"
+                "SELECT key, ?, 0, topic_partition, record_offset, is_later = ? FROM pair "
+                "WHERE point IS NULL AND (record_image IS NOT NULL OR is_later = ?)"
                 + ("" if sample is None else f" ORDER BY random() LIMIT {sample}"),
                 (RowDifference.EXTRA, _Later.UNORDERED, _Later.UNORDERED),
             )
@@ -421,8 +462,8 @@ class TableComparison:
 
     def _with_other_values(self, table: CapturedTable) -> Iterator[tuple[object, ...]]:
         statement = (
-            "SELECT s.key, s.point, s.raw, s.image, t.image, t.topic_partition, t.record_offset, t.is_later "
-            "FROM source_row s JOIN topic_row t ON t.key = s.key WHERE t.image IS NOT NULL AND t.image != s.image"
+            "SELECT key, point, raw, image, record_image, topic_partition, record_offset, is_later FROM pair "
+            "WHERE point IS NOT NULL AND record_image NOT IN (image, x'')"
         )
         with closing(self._database.cursor()) as cursor:
             for key, point, raw, mine, its, partition, offset, is_later in cursor.execute(statement):
@@ -437,14 +478,13 @@ class TableComparison:
         Where records have no positions, a key with another last record than before is left undecided.
         """
         rows = self._database.execute(
-            "SELECT d.key, s.image, t.image, t.topic_partition, t.record_offset, t.is_later, d.record_offset "
-            "FROM differing d JOIN source_row s ON s.key = d.key LEFT JOIN topic_row t ON t.key = d.key "
-            "WHERE d.kind != ? AND d.doubt = 0",
+            "SELECT d.key, p.image, p.record_image, p.topic_partition, p.record_offset, p.is_later, d.record_offset "
+            "FROM differing d JOIN pair p ON p.key = d.key WHERE d.kind != ? AND d.doubt = 0",
             (RowDifference.EXTRA,),
         ).fetchall()
         changes, equal = [], []
         for key, mine, its, partition, offset, is_later, before in rows:
-            columns = () if its is None else differing_columns(table.columns, mine, its)
+            columns = () if its is None or its == SAME else differing_columns(table.columns, mine, its)
             if its is not None and not columns:
                 equal.append((key,))
             kind = RowDifference.MISSING if its is None else RowDifference.DIFFERING
@@ -467,7 +507,8 @@ class TableComparison:
             last = ""
             while rows := self._database.execute(statement, (kind, last, AT_A_TIME)).fetchall():
                 last = rows[-1][0]
-                some = [Differing(key, _raw(table, key, raw)) for key, raw in rows if raw is not None or askable]
+                has_raw = askable or kind is not RowDifference.EXTRA
+                some = [Differing(key, _raw(table, key, raw)) for key, raw in rows if raw is not None or has_raw]
                 if some:
                     yield some
 
@@ -510,12 +551,20 @@ class TableComparison:
         A key whose row, or whose last record, is another one than before is left undecided. A row that was not read
         before is compared like the others.
         """
-        found = {each.key: each for each in images_of(table, chunk)}
+        found = {each.key: each for each in self._images_of(table, chunk)}
         names = [each.key for each in keys]
-        rows = {str(key): image for key, image in self._among("SELECT key, image FROM source_row WHERE key IN ", names)}
-        last = self._last_of(names)
+        rows = {
+            str(key): image
+            for key, image in self._among("SELECT key, image FROM pair WHERE point IS NOT NULL AND key IN ", names)
+        }
+        last = {key: each.last for key, each in self._known_of(names).items() if each.last is not None}
         new = [found[each] for each in names if each in found and each not in rows]
-        unseen = [key for key, each in last.items() if each.position and not is_seen(each.position, chunk.point)]
+        unseen = [
+            key
+            for key, each in last.items()
+            if each.place is not None
+            and not is_seen(SourcePosition(each.place, each.transaction, bool(each.is_read)), chunk.point)
+        ]
         changed = [key for key in rows if key not in found or found[key].image != rows[key]]
         with self._database:
             self._database.execute("BEGIN")
@@ -537,7 +586,7 @@ class TableComparison:
         with self._database:
             self._database.execute("BEGIN")
             self._database.execute(
-                "DELETE FROM differing WHERE kind = ? AND key IN (SELECT key FROM topic_row WHERE image IS NULL)",
+                "DELETE FROM differing WHERE kind = ? AND key IN (SELECT key FROM pair WHERE record_image IS NULL)",
                 (RowDifference.EXTRA,),
             )
             self._database.execute(
@@ -545,30 +594,13 @@ class TableComparison:
             )
 
 
-def _is_older(position: SourcePosition | None, other: SourcePosition | None) -> bool:
-    return position is not None and other is not None and position.order < other.order
-
-
 class _SourceRow(NamedTuple):
-    """raw are the key's values as the database writes them, in JSON."""
+    """raw are the key's values as the database writes them, in JSON; None: it is one value, and the key."""
 
     key: str
-    raw: str
+    raw: str | None
     image: bytes
     blanks: str
-
-
-def images_of(table: CapturedTable, chunk: SourceChunk) -> list[_SourceRow]:
-    """Raises Undecodable for a key that is not compared."""
-    numbers = [table.columns.index(each) for each in table.key]
-    found = []
-    for raw, values in chunk.rows:
-        texts = [table_text(column, text) for column, text in zip(table.columns, values, strict=True)]
-        key = joined_key([texts[number] for number in numbers])
-        if key is None:
-            raise Undecodable(f"table {table.label}: a value of the primary key cannot be compared: {', '.join(raw)}")
-        found.append(_SourceRow(key, encode(raw).decode(), image_of(texts), blanks_of(texts)))
-    return found
 
 
 def _raw(table: CapturedTable, key: str, raw: str | None) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from eosctl.analysis.source_audit import KINDS, findings_about, unseen_at_most, verdict_of
 from eosctl.atomic_write import OWNER_ONLY
-from eosctl.engines.scanning import COMPACT
+from eosctl.engines.scanning import COMPACT, collecting_rarely
 from eosctl.engines.source_audit import TableComparison
 from eosctl.errors import ConfigError, EosctlError, Undecodable, UsageError
 from eosctl.files import open_file
@@ -124,7 +124,8 @@ def audit_source(
             comparer = Comparer(reader, log, source, kept, request, config, session.options.console.progress)
             is_via_root = source.is_via_root(config.get(PUBLICATION, DEFAULT_PUBLICATION)) if config else None
             wanted = _without_twins(tables, names, is_via_root)
-            compared = tuple(_compare(comparer, each, names) for each in wanted)
+            with collecting_rarely():
+                compared = tuple(_compare(comparer, each, names) for each in wanted)
     report = SourceAuditReport(
         as_of=reader.now(),
         cluster_id=reader.cluster_id,
@@ -478,7 +479,7 @@ def _passed(comparer: Comparer, table: CapturedTable) -> tuple[int, Mapping[int,
             start = comparison.begin_at(place.partition, each.log_start_offset)
             if start < each.last_stable_offset:
                 offsets = OffsetRange(table.topic, place.partition, start, each.last_stable_offset)
-                for count in comparison.fold(comparer.log, plan, table, offsets):
+                for count in comparison.fold(comparer.log, plan, offsets):
                     advance(count)
     ends = {place.partition: each.high_watermark for place, each in bounds.items()}
     streamed = min((comparison.note_order(place.partition) for place in places), default=0)

@@ -1,16 +1,22 @@
 """Values of both sides as one text, and what a point of the source's log saw."""
 
 import json
+import re
 from base64 import b64encode
+from typing import Any
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from msgspec import msgpack
 from msgspec.structs import replace
 
 from eosctl.analysis.source_audit import (
+    RowReader,
+    SeenByAll,
     Unusable,
     binlog_order,
     differing_columns,
-    image_of,
     is_seen,
     read_record,
     table_text,
@@ -28,6 +34,7 @@ from eosctl.model.source_audit import (
 )
 
 DEFAULT = Handling()
+ID = TableColumn("id", "int8", ColumnKind.INTEGER, key=1)
 ORDERS = CapturedTable(
     "public",
     "orders",
@@ -89,8 +96,11 @@ def test_a_value_has_the_same_text_on_both_sides(kind, digits, in_table, in_topi
 )
 def test_a_value_that_is_not_there_or_has_lost_digits_is_not_compared(kind, digits, value, handling):
     assert topic_text(column(kind, digits), value, handling) is False
-    images = image_of([False]), image_of(["x"])
-    assert differing_columns((column(kind, digits),), *images) == ()
+    one = CapturedTable("public", "one", "one", (ID, column(kind, digits)))
+    images = [
+        RowReader(one, handling).record(None, envelope("c", {"id": 1, "c": each})).image for each in (value, None)
+    ]
+    assert differing_columns(one.columns, *images) == ()
 
 
 @pytest.mark.parametrize(
@@ -115,7 +125,8 @@ def test_a_large_unsigned_number_is_compared_where_debezium_writes_it_precisely(
 
 
 def test_null_differs_from_an_empty_text():
-    assert differing_columns(ORDERS.columns, image_of(["1", None]), image_of(["1", ""])) == ("name",)
+    null, empty = (RowReader(ORDERS, DEFAULT).row(["1", each]).image for each in (None, ""))
+    assert differing_columns(ORDERS.columns, null, empty) == ("name",)
 
 
 # -- records
@@ -170,6 +181,106 @@ def test_a_partition_s_record_is_the_table_s_and_message_key_columns_may_be_othe
     parted = replace(ORDERS, parts=("orders_1",))
     assert read_record(parted, None, envelope("c", {"id": 5}, table="orders_1"), DEFAULT).key == "5"
     assert read_record(ORDERS, b'{"customer":9}', envelope("c", {"id": 5}, table="orders"), DEFAULT).key == "5"
+
+
+# -- images
+
+
+EVERY_KIND = CapturedTable(
+    "public",
+    "orders",
+    "orders",
+    (ID, *(TableColumn(str(kind), "t", kind, 2) for kind in ColumnKind), TableColumn("any", "t", ColumnKind.DECIMAL)),
+)
+UNAVAILABLE = st.sampled_from([DEFAULT.unavailable, b64encode(DEFAULT.unavailable.encode()).decode()])
+VALUES = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=40), UNAVAILABLE, st.dates().map(str),
+    st.binary(max_size=12).map(lambda raw: b64encode(raw).decode()), st.lists(st.integers() | UNAVAILABLE, max_size=2),
+    st.datetimes().map(lambda at: f"{at.isoformat()}Z"), st.just({"scale": 2, "value": "AA=="}), st.just({}),
+)  # fmt: skip
+ROWS = st.dictionaries(st.sampled_from([each.name for each in EVERY_KIND.columns]), VALUES)
+HANDLINGS = st.builds(
+    Handling,
+    st.sampled_from(["precise", "string", "double"]),
+    st.sampled_from(["adaptive", "adaptive_time_microseconds", "connect"]),
+    st.sampled_from(["bytes", "base64", "hex"]),
+)
+SOURCES = st.one_of(
+    st.fixed_dictionaries({}, optional={"lsn": VALUES, "txId": VALUES, "file": VALUES, "pos": VALUES, "table": VALUES}),
+    st.fixed_dictionaries({"lsn": st.integers(0, 2**40), "txId": st.integers(0, 2**31), "table": st.just("orders")}),
+    st.fixed_dictionaries({"file": st.just("binlog.000007"), "pos": st.integers(4, 2**30)}),
+    VALUES,
+)
+OPERATIONS = st.sampled_from(["c", "u", "r", "d", "t", 5, None])
+
+
+def read_slowly(table: CapturedTable, key: bytes | None, value: bytes | None, handling: Handling) -> Any:
+    """What `read_record` and `topic_text` say of it: key, texts without digests, position; or why it is unusable."""
+    try:
+        read = read_record(table, key, value, handling)
+    except Unusable as error:
+        return str(error)
+    if read.row is None:
+        return read.key, None, read.position
+    row = read.row
+    texts = [topic_text(each, row[each.name], handling) if each.name in row else False for each in table.columns]
+    return read.key, texts, read.position
+
+
+@given(st.integers(-3, 3), ROWS, ROWS, SOURCES, OPERATIONS, HANDLINGS, st.sampled_from(["plain", "schema", "row"]))
+@example(5, {}, {}, {"lsn": 7}, "c", DEFAULT, "plain")
+@settings(max_examples=150, deadline=None)
+def test_the_short_way_reads_each_record_as_the_long_one(number, row, before, source, operation, handling, form):
+    value = {"before": before, "after": {"id": number, **row}, "source": source, "op": operation}
+    value = (
+        {"schema": {"fields": []}, "payload": value} if form == "schema" else value["after"] if form == "row" else value
+    )
+    raw, key = json.dumps(value).encode(), json.dumps({"id": number}).encode()
+    expected = read_slowly(EVERY_KIND, key, raw, handling)
+    if isinstance(expected, str):
+        with pytest.raises(Unusable, match=re.escape(expected)):
+            RowReader(EVERY_KIND, handling).record(key, raw)
+        return
+    found = RowReader(EVERY_KIND, handling).record(key, raw)
+    key_text, texts, position = expected
+    assert (found.key, found.position, found.image is None) == (key_text, position, texts is None)
+    if found.image is not None and texts is not None:
+        kept = msgpack.decode(found.image)
+        assert [text if type(each) is bytes else each for each, text in zip(kept, texts, strict=True)] == texts
+        assert all(type(text) is str for each, text in zip(kept, texts, strict=True) if type(each) is bytes)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.sets(st.integers(0, 9))), min_size=1), st.data())
+@settings(max_examples=30, deadline=None)
+def test_what_is_seen_by_all_points_is_seen_by_each(drawn, data):
+    base = data.draw(st.sampled_from([100, (1 << 32) - 5, (5 << 32) + 3]))
+    points = [
+        SourcePoint(1000 + low, 1010 + low, f"{base + first}:{base + first + 10}:"
+                    + ",".join(str(base + first + each) for each in sorted(running)))
+        for low, first, running in drawn
+    ]  # fmt: skip
+    bound = SeenByAll.of(points)
+    for _ in range(4):
+        number = data.draw(st.integers(base - 20, base + 25) | st.integers(0, (1 << 32) - 1)) % (1 << 32)
+        position = SourcePosition(data.draw(st.integers(990, 1030)), number, data.draw(st.booleans()))
+        if bound.has(position):
+            assert all(is_seen(position, each) for each in points)
+    assert bound.has(SourcePosition(990, (base - 1) % (1 << 32)))
+
+
+def test_a_place_of_a_binary_log_is_seen_by_all_before_the_first_point():
+    bound = SeenByAll.of([SourcePoint(50, 50), SourcePoint(70, 70)])
+    assert [bound.has(SourcePosition(each)) for each in (49, 50, 60)] == [True, False, False]
+
+
+def test_a_column_of_few_values_and_one_of_long_ones_have_digests():
+    wide = replace(ORDERS, columns=(*ORDERS.columns, TableColumn("price", "numeric", ColumnKind.DECIMAL)))
+    reader = RowReader(wide, DEFAULT)
+    images = [msgpack.decode(reader.row(["1", "a name", each]).image) for each in ("1.50", "1" * 40, "1" * 41)]
+    assert images[0][0::2] == ["1", "1.5"]
+    assert len({each[1] for each in images}) == 1
+    assert [type(each[2]) for each in images] == [str, bytes, bytes]
+    assert images[1] != images[2]
 
 
 # -- points

@@ -71,7 +71,7 @@ def fold(kept: TableComparison, *changes: Change, partition: int = 0) -> None:
         records.append(Written(0, json.dumps({"id": each.key}).encode(), value.encode()))
     begin = kept.next_offset(partition)
     log = Log((batch(records, range(len(records)), begin),))
-    list(kept.fold(log, PLAN, ORDERS, OffsetRange("orders", partition, begin, begin + len(records))))
+    list(kept.fold(log, PLAN, OffsetRange("orders", partition, begin, begin + len(records))))
 
 
 def counts(kept: TableComparison) -> dict[RowDifference, int]:

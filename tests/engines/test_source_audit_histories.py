@@ -116,7 +116,7 @@ class Reader:
             if records:
                 log = Log((batch(records, range(len(records)), begin),))
                 offsets = OffsetRange("orders", partition, begin, begin + len(records))
-                list(self.kept.fold(log, PLAN, ORDERS, offsets))
+                list(self.kept.fold(log, PLAN, offsets))
 
     def look(self) -> None:
         """A second look at keys without a row, as of now."""
