@@ -1,7 +1,7 @@
 """A real PostgreSQL for tests, from the wheel that carries one. Its server runs for the test run and dies with it.
 
-The wheel's own Python is left alone: it adds users to the machine and opens directories. Only its binaries are used,
-from a copy, because PostgreSQL refuses to run as root and `nobody` may not be let into the virtual environment.
+The wheel's own Python is not used: it adds users to the machine and opens directories. Only its binaries are used, from
+a copy, because PostgreSQL refuses to run as root and `nobody` may not enter the virtual environment.
 """
 
 import ctypes

@@ -14,11 +14,11 @@ import jsonschema
 from eosctl.render.answers.kinds import BY_NAME
 
 MOST_ROWS = 30
-"""Of a long list its ends are looked at."""
+"""Only the ends of a longer list are checked."""
 
 
 def check_documents(text: str) -> None:
-    """Fails where the text is a document, or lines of -o jsonl that begin with one, and not what its schema says."""
+    """Fails if the text is a document, or lines of -o jsonl that begin with one, and violates its schema."""
     if not text.startswith('{"kind":') and not text.startswith('{\n  "kind":'):
         return
     if text.startswith('{"kind":'):

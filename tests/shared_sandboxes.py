@@ -14,7 +14,7 @@ Shared = TypeVar("Shared")
 
 
 class SharedSandboxes:
-    """The sandboxes of one process, one for each spec, and what else is made of them; `stop` ends them all."""
+    """The sandboxes of one process, one for each spec, and the objects made from them; `stop` ends them all."""
 
     def __init__(self) -> None:
         self._shared: list[tuple[object, Any]] = []
@@ -26,7 +26,7 @@ class SharedSandboxes:
         return self.once(spec, lambda: untroubled(Sandbox(spec)))
 
     def once(self, key: object, make: Callable[[], AbstractContextManager[Shared]]) -> Shared:
-        """What `make` gave for this key."""
+        """The result of `make` for this key, made once."""
         for known, shared in self._shared:
             if known == key:
                 return shared

@@ -1,11 +1,11 @@
 """How tests are dealt out to processes: `make` runs them with pytest-xdist.
 
 Tests on the same shared Kafka are one group, which one process runs from beginning to end: it starts that Kafka once,
-and ends it with the group. Of all other tests those of a file stay together, for they share what they started.
+and ends it with the group. Other tests of a file stay together, because they share what they started.
 
-Only the processes that collect know which fixtures a test takes, and all of them know the same. They leave the groups
-in a file, whose name they get from the process that deals out. (The mark that xdist 3.8 has for groups does nothing
-with pytest 9.2, in which an item's ID is no longer `_nodeid`.)
+Only the collecting processes know which fixtures a test takes, and all of them know the same. They leave the groups in
+a file, whose name they get from the process that deals out. (The mark that xdist 3.8 has for groups does nothing with
+pytest 9.2, in which an item's ID is no longer `_nodeid`.)
 """
 
 import json
@@ -39,14 +39,14 @@ APART = {
 LONGEST = ("worker", "broker", "tests/campaign", "tests/spark", "moves", "acls", "tests/executors/test_audit_crash.py",
            "tls", "tests/sandbox/test_supervisor.py", "tests/render/test_audit_page_in_browser.py",
            "tests/integration")  # fmt: skip
-"""What is begun first, in this order: a minute and more each, for which all processes but one would wait at the end."""
+"""The first tests, in this order: each takes a minute or more, for which all other processes would wait at the end."""
 _VERSION = re.compile(r"\[(?:.*?-)?(\d+\.\d+\.\d+(?:/\d+\.\d+\.\d+)?)(?:-.*)?\]$")
 
 
 class ByKafka(LoadScopeScheduling):  # type: ignore[misc]  # xdist says no types of it
-    """The tests of a group stay together, and those of a file and a version of Kafka without a group.
+    """The tests of a group stay together, and so do those of a file and a version of Kafka without a group.
 
-    They are begun in the order in which they were collected, which `begun` sorts.
+    They start in the order of collection, which `begun` sorts.
     """
 
     def __init__(self, config: pytest.Config, log: Any, groups: Path) -> None:

@@ -10,9 +10,9 @@ T = TypeVar("T")
 def eventually(
     ask: Callable[[], T], what: str | Callable[[], str] = "it", *, deadline_s: float = 60.0, every_s: float = 0.05
 ) -> T:
-    """The first true answer of `ask`; fails, saying `what` did not come to pass, after the deadline.
+    """The first true answer of `ask`; after the deadline it fails, naming `what`.
 
-    It is asked each `every_s`, and ever less often: the answer is seen late by a twentieth of the wait at most.
+    The interval is `every_s` at first, and grows: the answer is late by at most a twentieth of the wait.
     """
     begin = time.monotonic()
     while not (answer := ask()):

@@ -1,4 +1,5 @@
-"""What reading requests of eosctl left in the logs of Connect workers, by the access log and the errors before it."""
+"""The traces of eosctl's reading requests in the logs of Connect workers, by the access log and the errors before
+it."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -32,7 +33,7 @@ class Request(NamedTuple):
 
     @property
     def is_reading_of_eosctl(self) -> bool:
-        """Whether eosctl sent it, and it is one of those that change nothing."""
+        """True if eosctl sent it, and it changes nothing."""
         reads = self.method in {"GET", "HEAD"} or self.path.endswith(VALIDATE)
         return reads and self.user_agent.startswith(EOSCTL)
 
@@ -43,7 +44,7 @@ def requests_in(text: str) -> list[Request]:
 
 
 def trouble_in(text: str) -> list[str]:
-    """Lines with ERROR or WARN, but for those of connectors, tasks and clients, which go on meanwhile."""
+    """Lines with ERROR or WARN, except those of connectors, tasks and clients, which continue meanwhile."""
     return [line for line in text.splitlines() if TROUBLE.match(line) and not OF_TASKS.search(line)]
 
 
@@ -78,7 +79,7 @@ def _by_reading(text: str) -> list[str]:
 
 
 def _is_about(request: Request, path: str) -> bool:
-    """Whether it is for the path; an error of validation is about a config that was sent."""
+    """True if it is for the path; an error of validation is about a submitted config."""
     if path:
         return request.path.partition("?")[0] == path
     return request.path.endswith(VALIDATE) or request.method in {"PUT", "POST", "PATCH"}

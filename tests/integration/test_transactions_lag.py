@@ -31,7 +31,7 @@ def consumer(servers: str, group: str) -> Consumer:
 
 
 def read_from(reader: Consumer, place: TopicPartition) -> int:
-    """How many records the consumer gets from there until it is at the end."""
+    """The number of records that the consumer gets from there to the end."""
     reader.assign([place])
     count = 0
     while (message := reader.poll(30)) is not None:

@@ -145,7 +145,7 @@ def capitals(value: object) -> str:
 
 
 def steps(plan: Plan) -> Iterator[str]:
-    """Each step's kind with what distinguishes it, and the kinds of what must hold before it."""
+    """Each step's kind and distinguishing values, and the kinds of its preconditions."""
     for each in plan.steps:
         what = ""
         match each.step:

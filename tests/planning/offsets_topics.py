@@ -13,7 +13,7 @@ Written = Triple | tuple[int, bytes, bytes | None, RecordState]
 
 
 def topic_of(name: str, partitions: int, written: Sequence[Written], state=RecordState.COMMITTED) -> OffsetsTopic:
-    """The topic as it is read after these records were written in this order; a record may have a state of its own."""
+    """The topic after these records were written in this order; a record may have its own state."""
     parts = []
     for number in range(partitions):
         records = [

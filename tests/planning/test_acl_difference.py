@@ -356,7 +356,7 @@ def test_a_name_that_no_topic_can_have_is_told_where_only_the_connector_knows_wh
     assert not any("rows" in each for each in lines(plan(template)))
 
 
-# Who else may write what Connect alone should.
+# Other principals that may write resources of Connect alone.
 
 
 @pytest.mark.parametrize(

@@ -411,7 +411,7 @@ def test_a_connector_that_nobody_asked_for_is_a_neighbour_all_the_same():
 
 
 def test_an_acl_that_is_not_planned_covers_nobody():
-    """Of two connectors the shorter name's ACL covers the longer one's IDs; here the longer one alone is planned."""
+    """The shorter connector name's ACL covers the longer one's IDs; here only the longer one is planned."""
     longer = connector_of({"name": "c-eu", "connector.class": "FileStreamSource", "topic": "out"}, "c-eu.json")
     [cluster] = request(connector=longer).clusters
     asked = AclRequest((replace(cluster, others=("c",)),), SourceSupport.ENABLED)
@@ -468,14 +468,14 @@ def debezium(kind: str = POSTGRESQL, **settings: str) -> ConnectorConfig:
 
 
 def topics(connector: ConnectorConfig, *, optional: bool = False) -> set[str]:
-    """What its producer and admin client may do with its output topics."""
+    """The operations of its producer and admin client on its output topics."""
     found = plan(connector, topics_known=dict.fromkeys(("__debezium-heartbeat.shop", "notices", "shop"), False))
     own = [each for each in lines(found, "producer", "admin", optional=optional) if " Topic offsets" not in each]
     return {each for each in own if " Topic " in each}
 
 
 def test_change_events_are_written_to_topics_that_begin_with_the_prefix_and_a_dot():
-    """Not to those of a connector whose prefix only begins so; a broker may create them."""
+    """Not to topics of a connector whose prefix only begins so; a broker may create them."""
     assert topics(debezium()) == {"producer Write Topic prefixed shop."}
     assert topics(debezium(), optional=True) == {"producer Create Topic prefixed shop."}
     assert topics(debezium(**{"topic.delimiter": "-"})) == {"producer Write Topic prefixed shop-"}
@@ -656,7 +656,7 @@ emit.heartbeats.enabled = false
     ids=["another flow brings them", "not brought", "switched off", "by name", "no cycle", "all topics, same names"],
 )
 def test_heartbeats_that_another_flow_brings_into_the_source_cluster_are_mirrored_on(settings: str, carried: set[str]):
-    """Those that came from the target cluster are not sent back; a plan for all topics has them anyway."""
+    """Heartbeats from the target cluster are not sent back; a plan for all topics has them anyway."""
     clusters = decode_worker_file(RING + settings, "mm2.properties")
     users = {(role, None): f"User:{role}" for role in ClientRole}
     found = plan_acls(AclRequest(clusters, principals=users), _no_certificate).bindings

@@ -305,7 +305,7 @@ def failed(error: str | None, coordinator: int | None = 2) -> FenceResult:
     ],
 )
 def test_a_fencing_ends_by_what_was_fenced_and_by_why_the_first_id_was_not(results, code: int | None, told: str):
-    """Not fenced, not fenced for certain, and fenced in part: each is told apart, by the exit code too."""
+    """Not fenced, not fenced for certain, and fenced in part: the exit codes differ, too."""
     failure = failure_of(FencingOutcome(tuple(results), 1.0), "User:tool")
     assert (failure and failure.exit_code) == code
     assert failure is None or told in failure.message

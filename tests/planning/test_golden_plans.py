@@ -1,4 +1,4 @@
-"""What is planned, what must hold before each step, and what leads back: in every situation as it was looked at."""
+"""The plan, the preconditions of each step, and the way back: in every situation as a person checked it."""
 
 from tests.looked_at import AsLookedAt
 from tests.planning.golden_plans import lines

@@ -661,7 +661,7 @@ ELSEWHERE = replace(WISH, other_cluster=True, target_group_id="h")
 
 
 def history_found(history: KeptHistory | Skipped) -> list[tuple[str, str, bool]]:
-    """ID and severity of what is found of it, and whether the plan is refused for it."""
+    """ID and severity of the findings about it, and whether the plan is refused for it."""
     facts = replace(
         FACTS,
         cluster_ids={S: "k", T: "l"},

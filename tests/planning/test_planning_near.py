@@ -1,4 +1,4 @@
-"""What is planned just beside each situation: an offset one off, an owner more, a fact left out or unread."""
+"""The plan just beside each situation: an offset one off, an owner more, a fact left out or unread."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -41,7 +41,7 @@ RUNNING, PAUSED, STOPPED = "RUNNING", "PAUSED", "STOPPED"
 
 @dataclass
 class Cluster:
-    """What plans change; resources are the files that a person applies for Strimzi's operator."""
+    """The objects that plans change; resources are the files that a person applies for Strimzi's operator."""
 
     states: dict[str, str]
     configs: dict[str, dict[str, str | None]]
@@ -50,7 +50,7 @@ class Cluster:
     resources: dict[str, tuple[str, dict[str, str | None]]] = field(default_factory=dict)
 
     def seen(self) -> tuple[dict[str, str], object, object, object]:
-        """Everything there is; a tombstone and no record are alike to a worker."""
+        """The whole visible state; a tombstone and no record are alike to a worker."""
         offsets = {place: {k: v for k, v in each.items() if v is not None} for place, each in self.offsets.items()}
         configs = {name: {k: v for k, v in each.items() if v is not None} for name, each in self.configs.items()}
         return self.states, configs, {place: each for place, each in offsets.items() if each}, self.acls
@@ -59,7 +59,7 @@ class Cluster:
         return repr(sorted(item for item in self.offsets.get(of, {}).items() if item[1] is not None))
 
     def perform(self, plan: Plan) -> list[ManualStep]:
-        """Performs all steps, each only where its preconditions hold; what is left to a person."""
+        """Performs all steps, each only if its preconditions hold; returns the steps for a person."""
         for planned in plan.steps:
             for each in planned.preconditions:
                 self._require(each)
@@ -101,7 +101,7 @@ class Cluster:
                 self._reconcile(step)
 
     def _reconcile(self, step: AwaitOperator) -> None:
-        """A person applies the file, and the operator makes of the connector what the resource in it says."""
+        """A person applies the file, and the operator changes the connector to match its resource."""
         is_changed = step.changed and step.changed.items() <= self.configs[step.connector].items()
         state, config = self.resources[step.changed_file if is_changed and step.changed_file else step.file]
         self.states[step.connector], self.configs[step.connector] = state, dict(config)
@@ -170,7 +170,7 @@ def resumed_by_hand(left: list[ManualStep]) -> set[str]:
 
 @given(clusters_and_plans())
 def test_a_plan_and_its_undo_leave_the_cluster_as_it_was(drawn: tuple[Cluster, Plan]):
-    """Otherwise a connector goes on from other offsets, with other settings or rights, after what was a way back."""
+    """Otherwise a connector would continue from other offsets, with other settings or rights, after the undo."""
     cluster, plan = drawn
     before = repr(cluster.seen())
     cluster.perform(plan)

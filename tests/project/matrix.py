@@ -1,10 +1,10 @@
-"""The page of tested Kafka versions, from what `make matrix` saw.
+"""The page of tested Kafka versions, from the results of `make matrix`.
 
-    python -m tests.project.matrix VERSION,… build/matrix.xml…   write docs/matrix.json and docs/dev/versions.md
+python -m tests.project.matrix VERSION,… build/matrix.xml…   write docs/matrix.json and docs/dev/versions.md
 
-The results are pytest's JUnit files; of several, an area counts as the last one has it. A test belongs to the version
-in its parameters; those without one run on the default version in `make test` and are not counted here. The columns of
-these versions are replaced, and all others stay as they were seen.
+The results are pytest's JUnit files; the last file with an area counts. A test belongs to the version in its
+parameters; those without one run on the default version in `make test` and are not counted here. The columns of these
+versions are replaced, and all others stay.
 """
 
 import json
@@ -27,7 +27,7 @@ Column = dict[str, dict[str, int]]
 
 
 def column_of(junit: str, version: str) -> tuple[str, Column]:
-    """What was seen on this version: the date, and for each area how many tests passed and failed."""
+    """The results on this version: the date, and for each area how many tests passed and failed."""
     [suite] = ElementTree.fromstring(junit).iter("testsuite")
     areas: Column = {}
     for case in suite.iter("testcase"):

@@ -1,4 +1,7 @@
-"""What is published, installed as users install it: `make package`. Not collected by an ordinary run: it downloads."""
+"""The published packages, installed as users install them: `make package`.
+
+An ordinary run does not collect it: it downloads.
+"""
 
 import sys
 import tomllib
@@ -33,7 +36,7 @@ PROVIDES = {
 }
 """A module that each extra is there for."""
 OPTIONAL = (*PROVIDES.values(), "pyarrow", "jinja2")
-"""What a module may import at its top although a bare install lacks it."""
+"""Packages that a module may import at its top although a bare install does not have them."""
 
 
 def extras() -> list[str]:

@@ -1,4 +1,4 @@
-"""A bill of materials of what a release consists of, in CycloneDX 1.6: from the lock files, not from what is installed.
+"""A bill of materials of a release, in CycloneDX 1.6: from the lock files, not from the installed packages.
 
 The packages of requirements/runtime.lock are required; Kafka's jars, which the sandbox fetches, are optional.
 """

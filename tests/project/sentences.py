@@ -78,5 +78,5 @@ def paragraphs(page: str) -> Iterator[str]:
 
 
 def words(sentence: str) -> int:
-    """How many words it has; code and a value count as one."""
+    """The number of its words; code and a value count as one."""
     return len(re.sub(r"`[^`]*`|\{[^}]*\}", "X", sentence).split())

@@ -153,10 +153,10 @@ def test_every_module_says_what_it_is_for():
 
 
 def test_every_public_name_that_is_not_obvious_is_explained():
-    """Ports, and public classes and functions of more lines than a reader takes in with their name and types.
+    """Ports, and public classes and functions that are too long to grasp from their name and types.
 
-    Properties, methods and what is shorter need a docstring only where it says more than the name: a rule of the
-    protocol, a unit, what None means. No test can tell that; a review does.
+    Properties, methods and shorter functions need a docstring only for more than the name: a rule of the protocol, a
+    unit, the meaning of None. No test can judge that; a review does.
     """
     silent = [
         f"{name}:{node.lineno} {node.name}"

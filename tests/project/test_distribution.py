@@ -1,4 +1,4 @@
-"""The distribution: what is in it."""
+"""The contents of the distribution."""
 
 import email
 import re
@@ -24,7 +24,7 @@ LOCK = ROOT / "requirements" / "runtime.lock"
 
 
 def run(*command: object, cwd: Path = ROOT, **environment: str) -> str:
-    """What the command says; AssertionError with all of it where it fails."""
+    """The output of the command; AssertionError with all of it if it fails."""
     import os
 
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("EOSCTL_", "PYTHON"))}
@@ -135,7 +135,8 @@ def test_every_dependency_has_a_lowest_version(root):
 
 
 def test_the_ranges_of_every_extra_are_tested(root):
-    """`make ranges` names them; `sandbox` only brings what a machine may lack, and the tests' own sandbox shows it."""
+    """`make ranges` names them; `sandbox` only adds missing programs of a machine, and the tests' own sandbox shows
+    it."""
     import tomllib
 
     extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]

@@ -1,4 +1,4 @@
-"""What the project says of itself is true, complete and its own."""
+"""The project's statements about itself are true, complete and its own."""
 
 import importlib
 import pkgutil

@@ -1,4 +1,4 @@
-"""The page of tested Kafka versions says what was seen."""
+"""The page of tested Kafka versions agrees with the results."""
 
 import json
 

@@ -21,7 +21,7 @@ HTTP = {"request", "build_request"}
 
 
 def sent(root: Path) -> Iterator[tuple[str, str]]:
-    """What is sent, and the file that sends it."""
+    """Each request, and the file that sends it."""
     for path in sorted((root / "eosctl").rglob("*.py")):
         place = str(path.relative_to(root / "eosctl"))
         if place.startswith("sandbox/"):  # of a Kafka of its own

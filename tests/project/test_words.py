@@ -1,6 +1,6 @@
-"""Plain technical English: words that Kafka's documentation and the common style guides do not use, and what they use.
+"""Plain technical English: words that Kafka's documentation and the common style guides do not use, with replacements.
 
-What people read is searched: pages, and in the code every comment, docstring and message. `cannot tell` is a verdict.
+The search covers pages, and every comment, docstring and message in the code. `cannot tell` is a verdict.
 """
 
 import ast
@@ -61,7 +61,7 @@ EXCEPTIONS = {
     "docs/dev/decisions/0006-postgresql-from-a-wheel.md": "`nobody` is an account of the system",
 }
 ALTERNATIVE = re.compile(r"(?:[,;:.(]\s+(?:# )?|\()else\b|\bElse\b")
-"""`else` for what happens otherwise; `nothing else` and the like are English."""
+"""`else` as a conjunction; `nothing else` and the like are English."""
 
 
 def searching(list_of_words: Iterable[str]) -> re.Pattern[str]:

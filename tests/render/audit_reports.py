@@ -1,4 +1,4 @@
-"""Reports of audits, those of the golden files and random ones."""
+"""Reports of audits: the golden files' and random ones."""
 
 import random
 from collections import Counter

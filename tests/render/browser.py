@@ -82,7 +82,7 @@ class Browser:
         self._log.close()
 
     def command(self, method: str, session: str | None = None, /, **parameters: object) -> dict[str, Any]:
-        """Send a command and return its result; events that come meanwhile are kept."""
+        """Send a command and return its result; events in between are kept."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters}
         os.write(self._out, json.dumps(message | ({"sessionId": session} if session else {})).encode() + b"\0")
@@ -114,7 +114,7 @@ class Browser:
 
 
 class Page:
-    """One tab, with what it asked of the network and what it complained about."""
+    """One tab, with its network requests and its complaints."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
@@ -165,7 +165,7 @@ class Page:
         return answer["result"].get("value")
 
     def screenshot(self, file: Path, *, whole: bool = True) -> Path:
-        """What is seen, as PNG."""
+        """A PNG of the view."""
         shot = self._do("Page.captureScreenshot", format="png", captureBeyondViewport=whole, **self._clip(whole))
         file.write_bytes(base64.b64decode(shot["data"]))
         return file
@@ -181,11 +181,11 @@ class Page:
         return base64.b64decode(self._do("Page.printToPDF", printBackground=True)["data"])
 
     def accessible(self) -> list[dict[str, Any]]:
-        """What the page is to those who do not see it: roles and names, in order."""
+        """The page for screen readers: roles and names, in order."""
         return self._do("Accessibility.getFullAXTree")["nodes"]
 
     def requests(self) -> list[str]:
-        """Addresses that it asked for, the page's own included; a `data:` URL asks nobody."""
+        """The requested addresses, including the page's own; a `data:` URL needs no request."""
         sent = self._browser.events(self._session, "Network.requestWillBeSent")
         return [each["request"]["url"] for each in sent if not each["request"]["url"].startswith("data:")]
 

@@ -1,7 +1,7 @@
-"""A headless Chromium: the machine's own, else the one in requirements/browser, unpacked once.
+"""A headless Chromium: the machine's own, otherwise the one in requirements/browser, unpacked once.
 
 `python tests/render/chromium.py` installs it, with `--found` it only says whether that is needed; the tests install it
-themselves where nobody did.
+themselves if it is missing.
 """
 
 import fcntl
@@ -29,7 +29,7 @@ FONTS = """<?xml version="1.0"?>
 
 @dataclass(frozen=True)
 class Chromium:
-    """How to start it: the program, and what it needs in its environment."""
+    """How to start it: the program, and its environment."""
 
     program: Path
     environment: dict[str, str]

@@ -1,7 +1,7 @@
-"""What `watch --emit` writes, given to those that it is written for: `make emitted`.
+"""The output of `watch --emit`, checked by its consumers: `make emitted`.
 
-promtool and systemd-analyze are Debian's packages prometheus and systemd; the schemas of Kubernetes' API, Grafana's
-own classes (generated from its schemas) and a parser of PromQL are wheels that the target installs.
+promtool and systemd-analyze are Debian's packages prometheus and systemd; the schemas of Kubernetes' API, Grafana's own
+classes (generated from its schemas) and a parser of PromQL are wheels that the target installs.
 """
 
 import json
@@ -24,7 +24,7 @@ PROFILES = ("east", "West Side")
 CUSTOM = {"ServiceMonitor", "PrometheusRule"}
 """Objects of Prometheus' operator, which Kubernetes' own schemas do not know."""
 NOTES = ["/annotations/list/0/titleFormat", "/annotations/list/0/textFormat"]
-"""What Prometheus' data source reads of an annotation, and the dashboard's schema leaves to it."""
+"""Settings of an annotation that Prometheus' data source reads, and that the dashboard's schema leaves to it."""
 UNITS = {
     "eosctl-watch.service": Emitted.SYSTEMD,
     "eosctl-audit@.service": Emitted.SYSTEMD_AUDIT,
@@ -77,7 +77,7 @@ def test_grafana_s_own_classes_keep_all_of_the_dashboard():
 
 
 def lost(given: object, read: object, place: str = "") -> list[str]:
-    """Where what was read is not what was given; what was added is a default."""
+    """The places where the read value differs from the given one; an added value is a default."""
     if isinstance(given, dict) and isinstance(read, dict):
         return [each for name in given for each in lost(given[name], read.get(name), f"{place}/{name}")]
     if isinstance(given, list) and isinstance(read, list) and len(given) == len(read):

@@ -1,7 +1,7 @@
-"""What the files for pipelines have to look like: SARIF 2.1.0 as JSON Schema, and JUnit's XML.
+"""The required form of the files for pipelines: SARIF 2.1.0 as JSON Schema, and JUnit's XML.
 
-The schema is written from the sections of the standard that are named, for the parts that eosctl writes. It is closed:
-a part that it does not name is an error.
+The schema is written from the named sections of the standard, for the parts that eosctl writes. It is closed: a part
+that it does not name is an error.
 """
 
 import json
@@ -104,7 +104,7 @@ def sarif_run(text: str) -> dict[str, Any]:
 
 
 def junit_cases(text: str) -> dict[str, tuple[str, str]]:
-    """By name each test case of a valid file: what it became (passed, failure, error or skipped) and what it says."""
+    """Each test case of a valid file by name: its result (passed, failure, error or skipped) and its text."""
     root = ET.fromstring(text.encode("utf-8"))
     [suite] = root
     cases = {}

@@ -1,4 +1,4 @@
-"""The fields of each kind of document as they were published, in published_fields.txt: what later ones must keep.
+"""The published fields of each kind of document, in published_fields.txt, which later versions must keep.
 
 A line is a kind, its version, the path of a field, and its types in JSON; `?` is a field that may be missing. A change
 that programs would notice needs a new version of the kind. `make reference` writes the file again, and refuses others.
@@ -18,7 +18,7 @@ ABSENT: Final = "?"
 
 
 def published_now() -> Published:
-    """What eosctl publishes."""
+    """The fields that eosctl publishes now."""
     return {kind.name: (kind.version, dict(fields_of(kind.schema()))) for kind in KINDS}
 
 
@@ -52,7 +52,7 @@ def fields_of(schema: Mapping[str, Any]) -> Iterator[tuple[str, frozenset[str]]]
 
 
 def incompatible(before: Published, now: Published) -> Iterator[str]:
-    """What programs would notice that were written for `before`: a field that went, or has another type."""
+    """Changes that programs written for `before` would notice: a removed field, or another type."""
     for kind, (version, fields) in before.items():
         if kind not in now:
             yield f"there are no documents of kind {kind} any more"
@@ -76,7 +76,7 @@ def encoded(published: Published) -> str:
 
 
 def decoded(lines: Iterable[str]) -> Published:
-    """What the file says."""
+    """The content of the file."""
     found: dict[str, tuple[int, dict[str, frozenset[str]]]] = {}
     for line in lines:
         kind, version, path, types = line.split()
@@ -85,7 +85,7 @@ def decoded(lines: Iterable[str]) -> Published:
 
 
 def main() -> str | None:
-    """Writes the file, unless something in it would not be kept."""
+    """Writes the file, unless it would break a published field."""
     before = decoded(FILE.read_text(encoding="utf-8").splitlines()) if FILE.exists() else {}
     if broken := list(incompatible(before, published_now())):
         return "\n".join(

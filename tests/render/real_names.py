@@ -1,6 +1,6 @@
-"""Answers with names and offsets as data platforms have them: what the tables on a terminal are made for.
+"""Answers with names and offsets as data platforms have them, for the tables on a terminal.
 
-`python -m tests.render.real_names` writes the golden files again: look at what changed before it is committed.
+`python -m tests.render.real_names` writes the golden files again: check the changes before committing.
 """
 
 import json

@@ -135,7 +135,8 @@ def test_terraform_reads_every_name_as_it_is(name):
 
 
 def unquoted(text: str) -> str:
-    """What a quoted template of HCL says: https://github.com/hashicorp/hcl/blob/main/hclsyntax/spec.md#template-expressions."""
+    """The value of a quoted template of HCL:
+    https://github.com/hashicorp/hcl/blob/main/hclsyntax/spec.md#template-expressions."""
     found = re.findall(r'\\(?:u([0-9a-f]{4})|U([0-9a-f]{8}))|\\(["\\])|([$%])\4\{|([^"\\\n])', text)
     return "".join(
         chr(int(short or long, 16)) if short or long else escaped or (sign and sign + "{") or char

@@ -162,7 +162,7 @@ def test_every_plot_has_a_name_and_a_table_for_those_who_do_not_see_it(desktop):
 
 
 def unnamed(page: Page) -> list[str]:
-    """Roles of what a person can use and a screen reader has no name for."""
+    """Roles of interactive elements without a name for a screen reader."""
     return [
         each["role"]["value"]
         for each in page.accessible()

@@ -1,4 +1,4 @@
-"""What an audit says on the terminal and to programs."""
+"""The output of an audit for the terminal and for programs."""
 
 import json
 import unicodedata

@@ -1,4 +1,4 @@
-"""Findings on a terminal: grouped by kind, waived ones last, what is new before what is known."""
+"""Findings on a terminal: grouped by kind, waived ones last, new ones before known ones."""
 
 from eosctl.render.cells import Page
 from eosctl.render.document import Document, Findings

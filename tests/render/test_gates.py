@@ -1,4 +1,4 @@
-"""What pipelines read: SARIF and JUnit say of each kind of finding what the exit code rests on."""
+"""Files for pipelines: SARIF and JUnit report the findings behind the exit code."""
 
 from datetime import date
 

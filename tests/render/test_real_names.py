@@ -73,7 +73,7 @@ LONG = tuple(f"{name[:39]}.{name[:38]}-{number}" for number, name in enumerate(C
 def test_a_connector_with_a_name_as_long_as_the_line_stands_whole_and_widens_nothing_else(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such a name is a value on a line of its own: what stands beside it on a line is no longer than a label."""
+    """Such a name is a value on a separate line: the text beside it on a line is no longer than a label."""
     assert {len(each) for each in LONG} == {80}
     monkeypatch.setattr(real_names, "CONNECTORS", LONG)
     shown_lines = shown(name, 80).splitlines()

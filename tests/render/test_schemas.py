@@ -1,6 +1,6 @@
-"""JSON Schemas of documents: what they hold of, what they refuse, and that each kind has one.
+"""JSON Schemas of documents: the documents that they accept and refuse, and one for each kind.
 
-That documents are what their schemas say is held wherever a test runs a command with -o json (tests/schemas.py).
+Each test that runs a command with -o json also checks the document against its schema (tests/schemas.py).
 """
 
 import json
@@ -43,7 +43,7 @@ class Row(TypedDict):
 
 
 class Data(TypedDict):
-    """What is found."""
+    """The found data."""
 
     rows: list[Row]
 
@@ -101,7 +101,7 @@ def test_fields_are_described_where_they_are_declared_and_objects_by_their_docst
 
 
 class Found(Struct, frozen=True):
-    """What was found."""
+    """The found item."""
 
     name: Annotated[str, "what it is called"]
     more: Annotated[int | UnsetType, "how many more"] = UNSET
@@ -118,7 +118,7 @@ def test_a_struct_is_described_by_its_fields_and_may_leave_out_what_is_unset():
 
 def test_a_type_that_json_cannot_hold_has_no_schema():
     class Bytes(TypedDict):
-        """What JSON has no form for."""
+        """A value without a form in JSON."""
 
         key: bytes
 

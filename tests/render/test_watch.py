@@ -1,4 +1,4 @@
-"""What a watch leaves on a terminal and in files."""
+"""The output of a watch on a terminal and in files."""
 
 import json
 import re

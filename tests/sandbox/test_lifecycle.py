@@ -44,7 +44,7 @@ def test_three_brokers_go_on_when_one_is_killed_and_take_it_back(cluster3, fresh
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory):
-    """A broker whose tests stop, pause and restart what runs beside it. Each leaves it running, without workers."""
+    """A broker whose tests stop, pause and restart the processes beside it. Each leaves it running, without workers."""
     home = tmp_path_factory.mktemp("own")
     with Sandbox(SandboxSpec(directory=home / "kept", features={"transaction.version": "1"})) as started:
         yield started

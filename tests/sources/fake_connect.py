@@ -1,7 +1,6 @@
 """Connect workers' REST interface on loopback, as far as the evidence reads it: scripted, many at once, and slow.
 
-What it answers is what a real worker answered (tests/golden/worker.json, by record_worker), with the names and states
-of the test in it.
+Its answers are those of a real worker (tests/golden/worker.json, by record_worker), with the test's names and states.
 """
 
 import json
@@ -39,7 +38,7 @@ RUNNING = next(
 
 
 def entry_of(name: str, state: str = "RUNNING", *tasks: str, **config: str) -> dict[str, Any]:
-    """What a worker says of one connector with these states of its tasks."""
+    """A worker's report on one connector with these states of its tasks."""
     entry: dict[str, Any] = deepcopy(RUNNING)
     info, status = entry["info"], entry["status"]
     [task] = status["tasks"]
@@ -52,12 +51,11 @@ def entry_of(name: str, state: str = "RUNNING", *tasks: str, **config: str) -> d
 
 @dataclass
 class FakeWorker:
-    """One worker: what it is set to, its connectors by name with their own complaint (None: it supports exactly-once).
+    """One worker: its phase, and its connectors by name with their own complaint (None: it supports exactly-once).
 
-    busy is how often it answers 409 first; it waits for the others of `waits_for` before its first answer; one that
-    hangs answers nothing until it is let go, and counts what it left unanswered; with a password it answers 401 to
-    requests that do not give `user:<password>`. Its one plugin has the version of the worker, or those of
-    plugin_versions.
+    busy is how often it answers 409 first. It waits for the others of `waits_for` before its first answer. One that
+    hangs answers nothing until it is released, and counts its unanswered requests. With a password it answers 401 to
+    requests without `user:<password>`. Its one plugin has the version of the worker, or those of plugin_versions.
     """
 
     enabled: bool = True

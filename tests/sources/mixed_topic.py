@@ -70,7 +70,7 @@ class MixedTopic:
             (decided.commit_transaction if number % 2 else decided.abort_transaction)(30)
 
     def consumed(self, isolation_level: str, limit: int) -> list[tuple[int, int, bytes | None, bytes | None]]:
-        """What librdkafka's consumer is given below offset `limit`: (offset, timestamp, key, value)."""
+        """The records of librdkafka's consumer below offset `limit`: (offset, timestamp, key, value)."""
         return list(consumed(self.bootstrap, self.name, isolation_level, limit))
 
 

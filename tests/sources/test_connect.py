@@ -281,7 +281,7 @@ Reader = TypeVar("Reader", bound=LiveCluster)
 def live(
     urls: tuple[str, ...], timeout_s: float, kept: KeptFacts | None = None, kind: type[Reader] = LiveCluster
 ) -> Reader:
-    """Reads what these workers answer; no broker is asked."""
+    """Reads these workers' answers; it queries no broker."""
     reach = WireConnections(None, ClientProperties(()), 0, urls, timeout_s)  # type: ignore[arg-type]  # it asks no broker
     return kind(reach, "connect-cluster", no_progress, OffsetsFold, kept=kept)
 

@@ -56,7 +56,7 @@ def test_the_api_versions_of_a_broker_show_between_which_releases_it_is(broker: 
 
 
 class Reader(CoverageLog):
-    """One that counts what it was asked; the topics of connector `gone` cannot be read."""
+    """A reader that counts its requests; the topics of connector `gone` cannot be read."""
 
     asked_for: ClassVar[list[str]] = []
 
@@ -115,7 +115,7 @@ def status(*states: str) -> Reply:
 
 
 def facts(replies: Iterator[Reply], timeout_s: float = 5.0) -> ConnectorFacts | Skipped:
-    """What is told about connector c, which does not exist; `replies` are the answers to asking for its status."""
+    """The facts about connector c, which does not exist; `replies` are the answers to requests for its status."""
 
     def answer(path: str) -> Reply:
         return next(replies) if path == "/connectors/c/status" else WORKER if path == "/" else (200, b"{}")

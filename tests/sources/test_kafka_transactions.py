@@ -66,7 +66,7 @@ def eventually(read, wanted):
 
 @pytest.fixture(scope="module")
 def own(kafka_version):
-    """A broker whose transactional IDs are those of one test, with a limit of transaction timeouts of its own."""
+    """A broker whose transactional IDs belong to one test, with its own limit of transaction timeouts."""
     with Sandbox(spec_of(kafka_version, broker_config={"transaction.max.timeout.ms": "123000"})) as started:
         yield started
 

@@ -106,7 +106,7 @@ NAMES = ("ours", "theirs")
 
 
 def following(monkeypatch, after, *, gone=(), begin=0, end=6, epoch=3):
-    """Offsets of the records of our ID after this end; those at odd offsets are somebody else's."""
+    """Offsets of our ID's records after this end; those at odd offsets are another ID's."""
     log = [
         Record(offset, 1, encode_transaction_log_key(NAMES[offset % 2]), EMPTY)
         for offset in range(begin, end)

@@ -117,7 +117,7 @@ class AuditedCluster:
             assert producer.flush(30) == 0
 
     def settle(self) -> None:
-        """End what was left open, so that no clock changes what an audit sees."""
+        """End open transactions, so that no clock changes an audit's view."""
         for each in self._open:
             each.abort_transaction(30)
 
@@ -133,7 +133,7 @@ class AuditedCluster:
         return small and left == before
 
     def plan(self, wire: Wire) -> AuditPlan:
-        """What an audit of these topics would read, each partition in one range."""
+        """The plan of an audit of these topics, each partition in one range."""
         topics = (
             AuditedTopic(OFFSETS, TopicRole.OFFSETS),
             AuditedTopic(COMPACTED, TopicRole.OFFSETS, own=True),

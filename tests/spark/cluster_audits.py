@@ -1,4 +1,4 @@
-"""One audit by a printed command on a cluster of this machine, with a fault meanwhile, and what is held of each."""
+"""One audit by a printed command on a cluster of this machine, with a fault meanwhile, and its checks."""
 
 import hashlib
 import os
@@ -44,12 +44,12 @@ from tests.waiting import eventually
 T = TypeVar("T")
 WAITS = "spark.yarn.submit.waitAppCompletion"
 SLOWLY = 3_000
-"""Bytes a second: the topics take half a minute, and what is to be killed is killed meanwhile."""
+"""Bytes a second: the topics take half a minute, and the kills happen meanwhile."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """What is audited, by whom, with which bundle, and the ledger that the local engine made of it."""
+    """The audited topics, the user, the bundle, and the local engine's ledger."""
 
     sandbox: Sandbox
     postgresql: PostgreSQL
@@ -63,7 +63,7 @@ class Site:
 
 
 def question(sandbox: Sandbox) -> list[str]:
-    """What the local engine is asked."""
+    """The audit's options for the local engine."""
     address = ["-b", sandbox.sasl_bootstrap_servers, "--command-config", "client.properties"]
     return [*address, "--topic", OUTPUT, "--worker-offsets-topic", OFFSETS]
 
@@ -84,7 +84,7 @@ def pack(bundle: Path) -> None:
 
 @dataclass
 class Ran:
-    """One audit on a cluster: what it said, the code it ended with, the ledger, and why its tasks ended."""
+    """One audit on a cluster: its output, its exit code, the ledger, and why its tasks ended."""
 
     said: str
     code: int
@@ -103,7 +103,7 @@ class Running:
     database: str
     submission: Submission
     waits: bool
-    """Whether spark-submit ends with its application, not before."""
+    """True if spark-submit ends with its application, not before."""
 
     def until(self, ask: Callable[[], T], what: str) -> T:
         """The first true answer; fails where the application ends before there is one."""
@@ -122,7 +122,7 @@ class Running:
 
 
 Fault = Callable[[Running], None]
-"""What happens to the cluster meanwhile."""
+"""The fault of the cluster meanwhile."""
 
 
 def nothing(_running: Running) -> None:

@@ -21,9 +21,9 @@ from tests.spark.standalone import HOST, JVM, NODES, SPARK_HOME, Daemons, Node, 
 
 SERVER = "org.apache.hadoop.yarn.server"
 EXPIRY_MS = 30_000
-"""After that without a heartbeat a node is lost: ten minutes, where nobody waits for it."""
+"""The time without a heartbeat after which a node is lost: its default is ten minutes."""
 KEPT_S = 3_600
-"""How long NodeManagers keep what containers leave, launch scripts among them: tests read it."""
+"""How long NodeManagers keep the files of containers, including launch scripts: tests read them."""
 LOG4J = """log4j.rootLogger=INFO,console
 log4j.appender.console=org.apache.log4j.ConsoleAppender
 log4j.appender.console.target=System.err
@@ -44,7 +44,7 @@ class Hadoop:
     name_node: str
 
     def ask(self, path: str) -> Any:
-        """What the ResourceManager's REST API says."""
+        """The answer of the ResourceManager's REST API."""
         with urllib.request.urlopen(f"http://{self.resource_manager}/ws/v1/cluster/{path}", timeout=30) as answer:
             return json.load(answer)
 
@@ -81,7 +81,7 @@ class Hadoop:
         self._hdfs(path, "MKDIRS", "PUT")
 
     def remove(self, path: str) -> None:
-        """A directory of HDFS, with what is in it."""
+        """Removes a directory of HDFS, with its contents."""
         self._hdfs(path, "DELETE&recursive=true", "DELETE")
 
     def kill_application(self) -> None:
@@ -150,7 +150,7 @@ def _running(cluster: Hadoop) -> int:
 
 
 def _stores(cluster: Hadoop) -> bool:
-    """Whether HDFS takes files: the NameNode answers over HTTP before, and refuses what is asked of its files."""
+    """True if HDFS accepts files: the NameNode answers over HTTP earlier, but refuses requests about its files."""
     page = f"http://{cluster.name_node}/jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState"
     try:
         with urllib.request.urlopen(page, timeout=30) as answer:

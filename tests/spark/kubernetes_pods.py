@@ -1,7 +1,7 @@
 """The pods that Spark makes of the printed command, against the schemas of Kubernetes: `make spark`.
 
-No Kubernetes is here to run them: spark-submit posts the driver's pod to a stand-in for the API server. A driver would
-post those of its executors, which nobody starts here.
+There is no Kubernetes here to run them: spark-submit posts the driver's pod to a stand-in for the API server. A driver,
+which is not started here, would post its executors' pods.
 """
 
 import json
@@ -64,7 +64,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.do_POST()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing: what is asked for is in `made`."""
+        """Nothing: the requests are in `made`."""
 
 
 @pytest.fixture

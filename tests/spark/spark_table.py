@@ -50,7 +50,7 @@ def part(rows: Sequence[Row]) -> str:
 
 
 def kept_rows() -> list[Row]:
-    """The rows of all that ran, each as it was seen last."""
+    """The rows of all runs, each with its last result."""
     rows: list[Row] = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else []
     return rows
 

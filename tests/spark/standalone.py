@@ -40,7 +40,7 @@ LAUNCHER = "org.apache.spark.deploy.yarn.ExecutorLauncher"
 
 
 def plain_environment(**more: str) -> dict[str, str]:
-    """What a process on a node has: no path of this checkout, no setting of Spark or eosctl."""
+    """The environment of a process on a node: no path of this checkout, no setting of Spark or eosctl."""
     java_home = str(find_java().resolve().parent.parent)
     python = str(Path(sys.executable).parent)
     path = f"{python}:/usr/local/bin:/usr/bin:/bin"
@@ -55,7 +55,7 @@ BUNDLED = ROOT / "eosctl" / "spark" / "bundle" / "README.md"
 
 @dataclass(frozen=True)
 class Printed:
-    """A command as it is printed: the variables before it, and what follows `spark-submit`."""
+    """A command as printed: the variables before it, and the words after `spark-submit`."""
 
     environment: Mapping[str, str]
     arguments: tuple[str, ...]
@@ -148,7 +148,7 @@ def ready(process: Process, is_ready: Callable[[], bool]) -> None:
 
 @dataclass(frozen=True)
 class Node:
-    """What stands for a machine: its daemon, and the directory below which its containers or executors run."""
+    """Stands for a machine: its daemon, and the directory below which its containers or executors run."""
 
     daemon: Process
     directory: Path
@@ -220,7 +220,7 @@ class Standalone:
 def standalone(directory: Path) -> Iterator[Standalone]:
     """The cluster, ready, for the length of a block. Workers know no path of this checkout."""
     classpath = f"{SPARK_HOME / 'jars'}/*"
-    # What Spark's start scripts find out, and a worker needs to start executors.
+    # Variables that Spark's start scripts set, and that a worker needs to start executors.
     home = {"SPARK_HOME": str(SPARK_HOME), "SPARK_CONF_DIR": str(directory), "SPARK_SCALA_VERSION": "2.13"}
     with daemons(directory) as started:
         # It would listen on a port that is the same for all.
@@ -243,7 +243,7 @@ def standalone(directory: Path) -> Iterator[Standalone]:
 
 
 def _workers(page: str) -> int:
-    """How many are alive; -1 where the master does not answer yet."""
+    """The number of live workers; -1 if the master does not answer yet."""
     try:
         with urllib.request.urlopen(f"http://{HOST}:{page}/json/", timeout=30) as answer:
             return sum(each["state"] == "ALIVE" for each in json.load(answer)["workers"])
@@ -253,7 +253,7 @@ def _workers(page: str) -> int:
 
 DEADLINE_S = 900.0
 SECRET_FILES = ("client.properties", "pgpass")
-"""What is sent with --files: each is where its reader looks for it, and nowhere else is what stands in it."""
+"""Files for --files: each is where its reader looks for it, and its content is nowhere else."""
 SMALL = {"--executor-cores": "1", "--executor-memory": "512m", "--processes": "6"}
 CLUSTER_SETTINGS = {
     "spark.eventLog.enabled": "true",
@@ -272,7 +272,7 @@ CLUSTER_SETTINGS = {
 
 @dataclass
 class Submission:
-    """A submission that runs; its directory is a bundle of its own with the credentials in it."""
+    """A running submission; its directory is a separate bundle with the credentials in it."""
 
     process: subprocess.Popen[bytes]
     directory: Path
@@ -280,7 +280,7 @@ class Submission:
     command_lines: set[str] = field(default_factory=set)
 
     def end(self) -> str:
-        """What it said; fails when it does not end."""
+        """Its output; fails if it does not end."""
         self.process.wait(DEADLINE_S)
         return self.output.read_text("utf-8")
 
@@ -333,7 +333,8 @@ def _note_command_lines(seen: set[str], over: Event) -> None:
 
 @dataclass(frozen=True)
 class Kept:
-    """What a ledger holds: the report of its newest run (empty without one), how many runs, cursors, what was read."""
+    """The content of a ledger: the report of its newest run (empty without one), the number of runs, cursors,
+    ranges."""
 
     report: dict[str, Any]
     runs: int

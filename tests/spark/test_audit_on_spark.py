@@ -66,7 +66,7 @@ class Bench:
         return json.dumps(document, sort_keys=True, indent=1)
 
     def local(self, plan: AuditPlan) -> str:
-        """What the local engine says."""
+        """The answer of the local engine."""
         return self.report(LocalEngine(OpenCluster(self.properties, 30), processes=1), plan)
 
 

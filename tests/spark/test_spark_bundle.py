@@ -47,15 +47,15 @@ def audited(sandbox: Sandbox) -> Sandbox:
 
 
 def question(sandbox: Sandbox) -> list[str]:
-    """Of the topics that stay as they are, as a SASL user."""
+    """The options for the topics that do not change, as a SASL user."""
     topics = ["--topic", OUTPUT, "--worker-offsets-topic", OFFSETS]
     return ["-b", sandbox.sasl_bootstrap_servers, "--command-config", "client.properties", *topics]
 
 
 def run(command: list[str], directory: Path, python: str = sys.executable) -> dict[str, Any]:
-    """The answer that the command wrote to a file; it says nothing else but what is worth a warning.
+    """The answer that the command wrote to a file; its output has only warnings.
 
-    Something is found. A cluster manager that ran the command would start it again for it, unless that was asked for.
+    There are findings. A cluster manager would start the command again for them, unless --fail-on was given.
     """
     answer = directory / "audit.json"
     answer.unlink(missing_ok=True)
@@ -74,7 +74,7 @@ def run(command: list[str], directory: Path, python: str = sys.executable) -> di
 
 
 def concluded(data: dict[str, Any]) -> dict[str, Any]:
-    """What does not depend on the moment of the audit."""
+    """The parts that do not depend on the moment of the audit."""
     return {name: data[name] for name in ("verdict", "connectors", "findings", "ranges", "growth", "epochs")}
 
 
@@ -153,7 +153,7 @@ def test_spark_submit_says_what_the_local_engine_says(bundle: Path, audited: San
 @pytest.mark.long
 @pytest.mark.timeout(5 * DEADLINE_S)
 def test_executors_that_have_nothing_but_a_python_run_in_the_packed_environment(audited: Sandbox, tmp_path: Path):
-    """The environment is packed from the package index; what it is unpacked from is deleted by then."""
+    """The environment is packed from the package index; its source is deleted by then."""
     write_spark_bundle(tmp_path)
     (tmp_path / "client.properties").write_text(audited.client_properties(USER), encoding="utf-8")
     packing = ["sh", str(tmp_path / "environment.sh")]

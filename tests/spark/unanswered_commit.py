@@ -1,11 +1,11 @@
-"""A ledger's commit that is durable, and of which who wrote it hears nothing: what a crash at that moment leaves."""
+"""A ledger's durable commit without an answer: the state after a crash at that moment."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import psycopg
 
-# Only this transaction waits for a standby, and there is none: its commit is on the disk, and nobody is told.
+# Only this transaction waits for a standby, and there is none: its commit is on the disk without an answer.
 HOLD = """
 CREATE OR REPLACE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN PERFORM set_config('synchronous_commit', 'remote_apply', true); RETURN NEW; END $$;

@@ -1,6 +1,6 @@
 """The reproductions for Kafka's tracker, which need no eosctl: compiled against Kafka's jars and run as pages say.
 
-What they show is so on 4.3.1. When one ends otherwise, its page and the finding behind it are to be changed.
+Their results hold on 4.3.1. If one ends otherwise, change its page and the finding behind it.
 """
 
 import subprocess
@@ -41,7 +41,7 @@ def started(sandbox: Sandbox, name: str, *arguments: str) -> Iterator[subprocess
 
 
 def run(sandbox: Sandbox, name: str, *arguments: str) -> tuple[bool, str]:
-    """Whether it reproduced, and what it printed."""
+    """True if it reproduced the bug, and its output."""
     with started(sandbox, name, *arguments) as process:
         printed, _ = process.communicate(timeout=60)
     assert process.returncode in {0, 1}, printed

@@ -1,4 +1,4 @@
-"""What the audit says of histories in which everything happens at once, in one look and in several."""
+"""The audit's answers about histories in which everything happens at once, in one look and in several."""
 
 import json
 import random
