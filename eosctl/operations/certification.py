@@ -257,9 +257,9 @@ class _Certification:
         written = running.source.count or 0
         running.happened.clear()
         self._chosen = 0
-        reason, restarts = "", 0
+        reason, restarted = "", running.site.restarted_tasks
         try:
-            restarts = self._break(round_, begun)
+            self._break(round_, begun)
             reason = self._drain(may_abort=self._may_abort(round_))
         except (FaultMissed, EosctlError) as error:
             reason = error.message if isinstance(error, EosctlError) else str(error)
@@ -291,14 +291,14 @@ class _Certification:
             doubled=counts[Harm.DOUBLED],
             reordered=counts[Harm.REORDERED],
             aborted=self._chosen,
-            restarted_tasks=restarts,
+            restarted_tasks=running.site.restarted_tasks - restarted,
             elapsed_s=monotonic() - start,
             happened=tuple(running.happened),
             reason=reason,
         )
 
-    def _break(self, round_: Round, begun: int) -> int:
-        """Load, fault, healing, until the tasks run again; how many failed ones were restarted for that."""
+    def _break(self, round_: Round, begun: int) -> None:
+        """Load, fault, healing, until the tasks run again."""
         running = self._running
         running.site.revive()
         boundary = {} if round_.boundary is None else {"transaction_boundary": round_.boundary}
@@ -311,12 +311,11 @@ class _Certification:
         except Refused as error:
             raise ConfigError(f"workers refuse the config: {error.message}") from error
         running.source.start(tuple(1 + each % 10 for each in round_.chance))
-        restarts = running.site.await_running()
+        running.site.await_running()
         self._await_flow(begun)
         bring_about(round_, running)
-        restarts += running.site.await_running()
+        running.site.await_running()
         running.source.stop()
-        return restarts
 
     def _await_flow(self, begun: int) -> None:
         """Returns when a record of this round was delivered: what flows can be broken."""

@@ -30,7 +30,11 @@ from eosctl.sources.connect_rest import read_connector, validated_values
 GROUP: Final = "certify"
 CONNECTOR: Final = "certified"
 PATIENCE_S: Final = 180.0
+START_S: Final = 300.0
+"""Plugins without a manifest are looked for in all their classes, which takes minutes on a busy machine."""
 REQUEST_S: Final = 20.0
+VALIDATION_S: Final = 95.0
+"""A connector may look for its source meanwhile; workers give up after 90 s (rest.request.timeout)."""
 LOOK_S: Final = 0.2
 MOST_STATE: Final = 1 << 30
 SERVICES: Final = "META-INF/services/org.apache.kafka.connect.source.SourceConnector"
@@ -76,6 +80,7 @@ class CertifiedSite:
         self.state = state
         self.workers = list(range(1, sandbox.spec.workers + 1))
         self.frozen: set[int] = set()
+        self.restarted_tasks = 0
         self._clients: dict[int, RestClient] = {}
 
     @property
@@ -148,9 +153,9 @@ class CertifiedSite:
         found = self.request("GET", "/offsets")
         return tuple(found["offsets"]) if isinstance(found, Mapping) else ()
 
-    def await_running(self) -> int:
-        """Returns when all tasks run, and how often failed ones were restarted. Raises TimedOut with their errors."""
-        deadline, restarts, at = Deadline(PATIENCE_S), 0, 0.0
+    def await_running(self) -> None:
+        """Returns when all tasks run; failed tasks are restarted and counted. Raises TimedOut with their errors."""
+        deadline, at = Deadline(PATIENCE_S), 0.0
         while True:
             status = self.status()
             tasks = () if status is None else status.tasks
@@ -162,10 +167,10 @@ class CertifiedSite:
             ):
                 living = set(self.task_workers().values())
                 if living <= set(self.living):
-                    return restarts
+                    return
             failed = [each for each in tasks if each.state == "FAILED"]
             if failed and time.monotonic() - at > 3:
-                at, restarts = time.monotonic(), restarts + len(failed)
+                at, self.restarted_tasks = time.monotonic(), self.restarted_tasks + len(failed)
                 with suppress(EosctlError):
                     self.ask("POST", f"{connector_path(self.connector)}/restart?includeTasks=true&onlyFailed=true")
             deadline.pause_or_raise(LOOK_S, f"the connector's tasks do not run: {_states(status)}")
@@ -177,36 +182,38 @@ class CertifiedSite:
 
     def claim(self, config: Mapping[str, str]) -> Claim:
         """The worker's answer when exactly-once and the connector's own boundaries are required of this config."""
-        name = config["connector.class"]
+        name = config.get("connector.class")
+        if name is None:
+            raise ConfigError("the connector's config has no connector.class", hint="add it to the file of --config")
         path = f"/connector-plugins/{quote(name, safe='')}/config/validate"
         asked = {**config, "exactly.once.support": "required", "transaction.boundary": "connector"}
         url = self.sandbox.connect_url(1)
         try:
-            values = validated_values(self.ask("PUT", path, asked), url)
+            values = validated_values(RestClient(url, VALIDATION_S).request("PUT", path, asked).body, url)
         except NotFound as error:
             raise ConfigError(
                 f"no plugin of the workers has connector.class {name}", hint="give its plugin with --plugin"
             ) from error
         said = {value.get("name"): tuple(value["errors"]) for value in values}
         others = [f"{key}: {text}" for key, texts in said.items() for text in texts if key not in PREFLIGHT]
+        connector_class, version = self._plugin(name)
         return Claim(
-            connector_class=name,
+            connector_class=connector_class,
             exactly_once=_support(said.get("exactly.once.support", ())),
             transaction_boundaries=_support(said.get("transaction.boundary", ())),
             said=(*said.get("exactly.once.support", ()), *said.get("transaction.boundary", ()), *others),
-            plugin_version=self._version(name),
-            overridden=overridden(name, PluginClasses(self.plugins)),
+            plugin_version=version,
+            overridden=overridden(connector_class, PluginClasses(self.plugins)),
         )
 
-    def _version(self, name: str) -> str:
+    def _plugin(self, name: str) -> tuple[str, str]:
+        """The class that connector.class names, by itself or by an alias as workers know them, and its version."""
         found = self.ask("GET", "/connector-plugins")
-        plugins = found if isinstance(found, list) else []
-        matching = [
-            each.get("version")
-            for each in plugins
-            if name in {each.get("class"), str(each.get("class")).rpartition(".")[2]}
-        ]
-        return str(matching[0]) if matching else ""
+        for each in found if isinstance(found, list) else ():
+            simple = str(each.get("class")).rpartition(".")[2]
+            if name in {each.get("class"), simple, simple.removesuffix("Connector")}:
+                return str(each["class"]), str(each.get("version") or "")
+        return name, ""
 
 
 class PluginClasses(Mapping[str, ClassFile]):
@@ -290,6 +297,7 @@ def open_site(spec: SiteSpec, reporter: Reporter) -> Iterator[CertifiedSite]:
                 exactly_once=spec.exactly_once,
                 group_id=GROUP,
                 postgres=spec.postgres,
+                deadline_s=START_S,
                 worker_config={**QUICK, **settings, **spec.worker_config},
             ),
             reporter.narrate,
