@@ -256,6 +256,11 @@ class RoundResult(Struct, frozen=True, kw_only=True):
     happened: tuple[tuple[int, str], ...] = ()
     reason: str = ""
 
+    @property
+    def is_judged(self) -> bool:
+        """Whether repeats and order were judged; losses too, unless the connector may have aborted records."""
+        return self.verdict is not RoundVerdict.CANNOT_TELL or self.aborted > 0
+
 
 class Support(StrEnum):
     """A connector's answer about exactly-once, or about transaction boundaries, for a config."""

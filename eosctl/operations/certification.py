@@ -238,8 +238,8 @@ class _Certification:
 
     def _is_hopeless(self) -> bool:
         """True if the connector does not even run without faults, or if two rounds in a row could not judge it."""
-        verdicts = [each.verdict for each in self._results]
-        return verdicts[:1] == [RoundVerdict.CANNOT_TELL] or verdicts[-2:] == [RoundVerdict.CANNOT_TELL] * 2
+        judged = [each.is_judged for each in self._results]
+        return judged[:1] == [False] or judged[-2:] == [False] * 2
 
     def _narrate(self, result: RoundResult, left: int) -> None:
         figures = (
@@ -459,7 +459,7 @@ class _Certification:
 
 def _reasons(request: CertifyRequest, claim: Claim, results: Sequence[RoundResult], source: Source) -> Sequence[str]:
     reasons = [f"round {each.round.number} ({each.round.fault}): {each.reason}" for each in results if each.reason]
-    judged = {each.round.fault for each in results if each.verdict is not RoundVerdict.CANNOT_TELL}
+    judged = {each.round.fault for each in results if each.is_judged}
     untried = [each.fault.value for each in FAULTS if each.is_needed and each.fault not in judged]
     if untried:
         reasons.append(f"not tried: {', '.join(untried)}")

@@ -19,6 +19,7 @@ from eosctl.codecs.class_files import decode_class
 from eosctl.errors import ConfigError, EosctlError, Unreachable, UsageError
 from eosctl.model.certification import Claim, ClassFile, Support
 from eosctl.model.connectors import connector_path
+from eosctl.model.text import first_few
 from eosctl.model.versions import KafkaVersion
 from eosctl.model.workers import ConnectorStatus
 from eosctl.operations.session_options import Reporter
@@ -308,11 +309,15 @@ def open_site(spec: SiteSpec, reporter: Reporter) -> Iterator[CertifiedSite]:
 
 
 def _check_state(directory: Path) -> None:
-    """Raises UsageError unless it is a small file system of its own: it will be filled."""
+    """Raises UsageError unless it is a small, empty file system of its own: it will be filled."""
     hint = f"mount a small one there: mount -t tmpfs -o size=8m tmpfs {directory}"
     if not directory.is_mount():
         raise UsageError(
             f"--state {directory} is no file system of its own, and --faults fill-disk fills it", hint=hint
+        )
+    if left := sorted(each.name for each in directory.iterdir() if each.name != "lost+found"):
+        raise UsageError(
+            f"--state {directory} is not empty: it has {first_few(left)}", hint="empty it, or mount another"
         )
     size = shutil.disk_usage(directory).total
     if size > MOST_STATE:
