@@ -23,11 +23,16 @@ def as_looked_at(request: pytest.FixtureRequest) -> AsLookedAt:
         file = GOLDEN / f"{name}.lock"
         if request.config.getoption("--look-again"):
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text("".join(f"{each}\n" for each in lines))
+            file.write_text("".join(f"{escaped(each)}\n" for each in lines))
             return
-        pairs = enumerate(zip_longest(file.read_text().splitlines(), lines), 1)
+        pairs = enumerate(zip_longest(file.read_text().splitlines(), map(escaped, lines)), 1)
         if differ := list(islice(((at, pair) for at, pair in pairs if pair[0] != pair[1]), SHOWN)):
             shown = [f"line {at} looked at: {before}\nline {at} now: {now}" for at, (before, now) in differ]
             pytest.fail("\n".join([*shown, f"--look-again writes tests/golden/{name}.lock"]), pytrace=False)
 
     return hold
+
+
+def escaped(line: str) -> str:
+    """In one line of ASCII, whatever is in it."""
+    return line.encode("unicode_escape").decode()

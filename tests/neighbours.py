@@ -212,12 +212,18 @@ def flat(value: Any, place: str = "") -> Iterator[str]:
     if isinstance(value, Skipped):
         yield f"{place}=unread: {value.reason}"
     elif parts is None:
-        yield f"{place}={data_of(str(value)) if isinstance(value, str | bytes | Enum) else repr(value)}"
+        yield f"{place}={data_of(str(value)) if isinstance(value, str | bytes | Enum) else _repr(value)}"
     else:
         if isinstance(value, msgspec.Struct) or not parts:
             yield f"{place}={type(value).__name__}"
         for name, each in parts.items():
             yield from flat(each, f"{place}{name}")
+
+
+def _repr(value: Any) -> str:
+    """Without addresses, which are others in each run."""
+    found = repr(value)
+    return type(value).__name__ if " at 0x" in found else found
 
 
 def difference(before: Any, now: Any) -> str:
@@ -247,4 +253,4 @@ def _differing(before: Any, now: Any, place: str) -> Iterator[str]:
 def data_of(text: str) -> str:
     """Names and numbers in a sentence: it may be worded anew. A text of up to two words is left as it is."""
     words = text.split()
-    return text if len(words) < 3 else " ".join(["…", *(each for each in words if re.search(r"[\d=_./:-].", each))])
+    return text if len(words) < 3 else " ".join(["..", *(each for each in words if re.search(r"[\d=_./:-].", each))])

@@ -1,10 +1,11 @@
 """The decisions in a source file, and each changed in one way: a comparison, a condition, an early end."""
 
 import ast
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
     ast.Lt: "<=",
@@ -142,3 +143,43 @@ def _noted(node: ast.expr) -> ast.expr:
 def noting_decisions(source: str) -> ast.Module:
     """The tree of a file in which each decision notes its line before it is made."""
     return ast.fix_missing_locations(_Noting().visit(ast.parse(source)))
+
+
+class Decider(NamedTuple):
+    """A function at the top of a module or class: a digest of what it does, and the lines of its decisions."""
+
+    digest: str
+    lines: tuple[int, ...]
+
+
+def deciders(source: str) -> dict[str, Decider]:
+    """The functions of a file by qualified name. A docstring, a comment and the place in the file change no digest."""
+    noting = dict(_functions(noting_decisions(source)))
+    return {
+        name: Decider(hashlib.sha256(_dump(node).encode()).hexdigest()[:16], _noted_lines(noting[name]))
+        for name, node in _functions(ast.parse(source))
+    }
+
+
+def _functions(tree: ast.AST, within: str = "") -> Iterator[tuple[str, ast.AST]]:
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield f"{within}{node.name}", node
+        elif isinstance(node, ast.ClassDef):
+            yield from _functions(node, f"{within}{node.name}.")
+
+
+def _dump(function: ast.AST) -> str:
+    for node in ast.walk(function):
+        match node:
+            case (
+                ast.FunctionDef(body=[ast.Expr(ast.Constant(str())), _, *_])
+                | ast.ClassDef(body=[ast.Expr(ast.Constant(str())), _, *_])
+            ):
+                node.body = node.body[1:]
+    return ast.dump(function)
+
+
+def _noted_lines(function: ast.AST) -> tuple[int, ...]:
+    calls = (node for node in ast.walk(function) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name))
+    return tuple(sorted({node.args[0].value for node in calls if node.func.id == NOTE}))  # type: ignore[attr-defined]

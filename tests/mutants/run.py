@@ -27,7 +27,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 WORK: Final = ROOT / "build" / "mutants"
 EQUIVALENT: Final = Path(__file__).with_name("equivalent.toml")
 RATE: Final = Path(__file__).with_name("rate.json")
-ROOMS: Final = ("model", "codecs", "analysis", "planning", "executors")
+ROOMS: Final = ("model", "codecs", "analysis", "planning", "executors", "render")
 TESTS: Final = (
     "model",
     "codecs",
@@ -63,7 +63,12 @@ def main() -> int:
 
 def sampled(seed: int, count: int, only: str) -> list[Mutant]:
     """So many mutants, drawn evenly over all decisions of the rooms."""
-    paths = sorted(str(each.relative_to(ROOT)) for room in ROOMS for each in (ROOT / "eosctl" / room).rglob("*.py"))
+    paths = sorted(
+        str(each.relative_to(ROOT))
+        for room in ROOMS
+        for each in (ROOT / "eosctl" / room).rglob("*.py")
+        if room != "render" or each.parent.name == "answers"
+    )
     every = [mutant for path in paths if only in path for mutant in decisions(ROOT, path)]
     return sorted(random.Random(seed).sample(every, min(count, len(every))))
 

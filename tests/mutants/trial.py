@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.mutants.decisions import NOTE, Mutant, noting_decisions
+from tests.mutants.decisions import NOTE, Decider, Mutant, deciders, noting_decisions
 
 LONGEST_S: Final = 3600.0
 OFTEN: Final = 4
@@ -105,14 +105,25 @@ class Trial:
     ) -> Mapping[tuple[str, int], list[str]]:
         """Path and line to the tests that come to a decision there, the quickest first.
 
-        A test whose file is as it was, and each file of eosctl in which it decided something, is not measured again.
+        A test whose file is as it was, and each function in which it decided something, is not measured again.
         """
         kept = self._work / "measured.jsonl"
-        digests = {path: _digest(source) for path, source in self._sources.items()}
-        for file in {name.partition("::")[0] for name in items}:
-            digests[file] = _digest((self._root / file).read_text())
+        places = {path: deciders(source) for path, source in self._sources.items() if path.split("/")[1] in self._rooms}
+        digests = {
+            file: _digest((self._root / file).read_text()) for file in {name.partition("::")[0] for name in items}
+        }
         rows = map(json.loads, kept.read_text().splitlines() if kept.exists() else ())
-        known = {row["test"]: row for row in rows if row["test"] in items and row["files"].items() <= digests.items()}
+        known = {
+            row["test"]: row
+            for row in rows
+            if row["test"] in items
+            and row["file"] == digests[row["test"].partition("::")[0]]
+            and all(
+                name in places.get(path, ()) and places[path][name].digest == digest
+                for path, names in row["decided"].items()
+                for name, (digest, _) in names.items()
+            )
+        }
         files: dict[str, list[pytest.Item]] = defaultdict(list)
         for name, item in items.items():
             if name not in known:
@@ -122,8 +133,9 @@ class Trial:
         def measure(number: int) -> Iterable[object]:
             hits = self._hits(functions)
             for share in shares[number]:
-                for row in self._measure(files[share], hits):
-                    row["files"] = {path: digests[path] for path in (share, *row["lines"])}
+                for name, seconds, lines in self._measure(files[share], hits):
+                    decided = {path: _decided(places[path], each) for path, each in lines.items()}
+                    row = {"test": name, "file": digests[share], "seconds": seconds, "decided": decided}
                     with kept.open("a") as out:
                         out.write(json.dumps(row) + "\n")
                     yield row
@@ -132,7 +144,7 @@ class Trial:
             known[row["test"]] = row
         kept.write_text("".join(json.dumps(row) + "\n" for row in known.values()))
         self._seconds = {name: row["seconds"] for name, row in known.items()}
-        return _by_line(known)
+        return _by_line(known, places)
 
     def _hits(self, functions: Functions) -> set[tuple[str, int]]:
         """Path and line of each decision that is come to from now on: all functions of the rooms note it."""
@@ -151,8 +163,10 @@ class Trial:
                         each.__code__ = code
         return hits
 
-    def _measure(self, items: Sequence[pytest.Item], hits: set[tuple[str, int]]) -> Iterable[dict[str, Any]]:
-        """Of each of these tests: seconds, and the decisions that it comes to."""
+    def _measure(
+        self, items: Sequence[pytest.Item], hits: set[tuple[str, int]]
+    ) -> Iterable[tuple[str, float, Mapping[str, list[int]]]]:
+        """Of each of these tests: its name, CPU seconds, and the lines of the decisions that it comes to."""
         for item, following in zip(items, [*items[1:], None], strict=True):
             hits.clear()
             begun = time.process_time()
@@ -160,7 +174,7 @@ class Trial:
             lines: dict[str, list[int]] = defaultdict(list)
             for path, line in sorted(hits):
                 lines[path].append(line)
-            yield {"test": item.nodeid, "seconds": round(time.process_time() - begun, 3), "lines": lines}
+            yield item.nodeid, round(time.process_time() - begun, 3), lines
 
     def _within_budget(self, names: Iterable[str]) -> list[str]:
         """The quickest of these tests, as many as the budget has CPU for."""
@@ -207,12 +221,24 @@ class Trial:
         return name or ("" if ended and status == 0 else "(did not end)"), True
 
 
-def _by_line(measured: Mapping[str, dict[str, Any]]) -> Mapping[tuple[str, int], list[str]]:
+def _decided(places: Mapping[str, Decider], lines: Iterable[int]) -> dict[str, tuple[str, list[int]]]:
+    """The functions in which these lines are, each with its digest and which of its decisions they are."""
+    there = {line: (name, at) for name, each in places.items() for at, line in enumerate(each.lines)}
+    found: dict[str, tuple[str, list[int]]] = {}
+    for name, at in filter(None, map(there.get, lines)):
+        found.setdefault(name, (places[name].digest, []))[1].append(at)
+    return found
+
+
+def _by_line(
+    measured: Mapping[str, dict[str, Any]], places: Mapping[str, Mapping[str, Decider]]
+) -> Mapping[tuple[str, int], list[str]]:
     tests: dict[tuple[str, int], list[str]] = defaultdict(list)
     for name, row in sorted(measured.items(), key=lambda each: each[1]["seconds"]):
-        for path, lines in row["lines"].items():
-            for line in lines:
-                tests[path, line].append(name)
+        for path, decided in row["decided"].items():
+            for function, (_, numbers) in decided.items():
+                for number in numbers:
+                    tests[path, places[path][function].lines[number]].append(name)
     return tests
 
 
