@@ -257,7 +257,7 @@ def _from_config_topic(session: Session, cluster: ConnectCluster) -> dict[str, C
         return None
     try:
         # A topic that does not exist is known, and any other error ends the command: neither leaves a gap.
-        with reader.adding():
+        with reader.optional_reads():
             states = connector_states(reader.config_topic(topic, principals=True).records)
     except UsageError as error:
         if reader.internal_topic("config", topic).facts is not None:
@@ -455,7 +455,7 @@ def plan_cluster_acls(session: Session, options: AclOptions) -> AclReport:
     clusters = _in_force(session, options, read_connect_clusters(session, options.inputs))
     principals = principals_by_role(options.principals, clusters)
     # A plan that is not compared is whole without the ACLs that there are.
-    with nullcontext() if options.check else reader.adding():
+    with nullcontext() if options.check else reader.optional_reads():
         acls = reader.acls(topics_of(clusters))
     _require_acls(options, acls)
     place = bootstrap_addresses(clusters, acls.addresses, options.inputs.cluster)
@@ -502,7 +502,7 @@ def _in_force(
         return clusters
     reader = session.reader
     # A file says it; that a worker answers something else only adds to it.
-    with reader.adding() if options.inputs.worker_configs else nullcontext():
+    with reader.optional_reads() if options.inputs.worker_configs else nullcontext():
         workers = reader.worker_evidence()
     found = clusters_in_force(session, clusters, options.inputs, workers)
     if isinstance(found, Skipped):

@@ -111,7 +111,7 @@ def read_bounds(reader: ClusterReader, scope: AuditScope) -> AuditPlan:
 
 def _longest_transaction_ms(reader: ClusterReader) -> int:
     """The brokers' longest transaction timeout; the default, which only affects the stalls shown, if unreadable."""
-    with reader.adding():
+    with reader.optional_reads():
         brokers = reader.broker_settings()
     known = () if isinstance(brokers, Skipped) else brokers.values()
     return longest_transaction_ms(each for each in known if not isinstance(each, Skipped))

@@ -108,7 +108,7 @@ def read_written_statuses(
         return log
     if topic is None or not isinstance(topic.facts, TopicFacts) or topic.is_another:
         return UNREADABLE
-    with reader.adding():
+    with reader.optional_reads():
         return read_or_skip(lambda: _written_statuses(log, topic.name))
 
 

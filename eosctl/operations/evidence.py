@@ -275,7 +275,7 @@ def read_acl_differences(
     )
     clusters = read_connect_clusters(session, inputs)
     # The rules name their missing evidence, and a rolling step needs none of it.
-    with session.reader.adding():
+    with session.reader.optional_reads():
         acls = session.reader.acls(output_topics_of(clusters))
     require_known(principals, clusters)
     request = AclRequest(
@@ -332,7 +332,7 @@ def with_connectors(reader: ClusterReader, known: Evidence, active: Outputs | Sk
 
 def read_active_topics(reader: ClusterReader, known: Evidence) -> Outputs | Skipped:
     """The topics that Connect saw each source connector use (KIP-558); configs name the others."""
-    with reader.adding():
+    with reader.optional_reads():
         return reader.active_topics(known.sources()) if known.sources() else {}
 
 

@@ -164,14 +164,14 @@ def join_with_coordinators(reader: ClusterReader, candidates: Collection[ActiveP
 
 def _connect_topics(reader: ClusterReader, connect: ConnectNames, request: HangingRequest) -> ConnectTopics | None:
     """The internal topics of the Connect cluster with the known group ID, or None."""
-    with reader.adding():
+    with reader.optional_reads():
         group_id = reader.group_id
     if group_id is None:
         return None
     connectors = {} if isinstance(connect.connectors, Skipped) else connect.connectors
     known = request.worker_offsets_topic or read_or_skip(reader.worker_offsets_topic)
     offsets_topic = known if isinstance(known, str) else DEFAULT_OFFSETS_TOPIC
-    with reader.adding():
+    with reader.optional_reads():
         config_topic = _own(reader, "config", connect.config_topic)
         offsets_topic = _own(reader, "offsets", offsets_topic)
     return ConnectTopics(group_id, config_topic, offsets_topic, connectors)

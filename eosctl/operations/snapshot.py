@@ -118,7 +118,7 @@ def _last_days(
         outputs=False,
     )
     statuses = {} if is_answered else read_written_statuses(reader, topics)
-    with reader.adding():
+    with reader.optional_reads():
         facts = read_events(log, wanted, cluster_of(reader), KEPT_EVENTS)
     return facts if isinstance(statuses, Skipped) else replace(facts, statuses=statuses)
 

@@ -519,7 +519,7 @@ def read_from(reader: ClusterReader, request: TimelineRequest) -> TimelineFacts:
 
 def cluster_of(reader: ClusterReader) -> Cluster:
     group_id = reader.group_id
-    with reader.adding():
+    with reader.optional_reads():
         group = None if group_id is None else reader.connect_group(group_id)
     url = group.leader_url if isinstance(group, ConnectGroup) else None
     return Cluster(group_id, None if url is None else host_port(url))

@@ -67,7 +67,7 @@ def read_connect_names(reader: ClusterReader, config_topic: str, *, needed: bool
 
     needed: owners decide which IDs are shown. UsageError if the group is not that of the answering workers.
     """
-    with nullcontext() if needed else reader.adding():
+    with nullcontext() if needed else reader.optional_reads():
         groups, group_id = reader.groups(), reader.group_id
         connect = read_or_skip(reader.connect)
         found = read_or_skip(lambda: _read_connectors(reader, config_topic))

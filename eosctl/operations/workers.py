@@ -50,5 +50,5 @@ def require_group(reader: ClusterReader, connect: ConnectFacts | Skipped) -> Non
 
 def require_workers_group(reader: ClusterReader) -> None:
     """As require_group, asking workers for nothing else."""
-    with reader.adding(), reader.sparing_workers():
+    with reader.optional_reads(), reader.sparing_workers():
         require_group(reader, read_or_skip(reader.connect))

@@ -82,7 +82,7 @@ def _partly_denied(planned: Iterable[PlannedBinding], existing: Iterable[AclBind
     for wanted in planned if denials else ():
         binding = wanted.binding
         for denial in denials:
-            if _hurts(denial, binding):
+            if _partly_denies(denial, binding):
                 yield kinds.PARTLY_DENIED.finding(
                     str(binding.pattern),
                     f"{binding} is needed; a DENY ACL covers a part of it: {denial}",
@@ -90,7 +90,7 @@ def _partly_denied(planned: Iterable[PlannedBinding], existing: Iterable[AclBind
                 )
 
 
-def _hurts(denial: AclBinding, wanted: AclBinding) -> bool:
+def _partly_denies(denial: AclBinding, wanted: AclBinding) -> bool:
     """True if the denial covers part of the wanted binding, or Describe on it, but not all of it."""
     if denial.principal not in (wanted.principal, EVERY_PRINCIPAL) or not denial.pattern.overlaps(wanted.pattern):
         return False
@@ -165,7 +165,9 @@ class _Kinds:
         return None
 
 
-def without(existing: Iterable[AclBinding], plan: AclPlan, extra: Iterable[ExtraBinding]) -> tuple[ExtraBinding, ...]:
+def removable_extras(
+    existing: Iterable[AclBinding], plan: AclPlan, extra: Iterable[ExtraBinding]
+) -> tuple[ExtraBinding, ...]:
     """Those of the extras that can go while everything planned that is allowed now stays allowed."""
     left = set(existing) | {each.binding for each in plan.bindings}
     doomed = tuple(each for each in extra if each.binding in left)
@@ -201,7 +203,7 @@ def plan_acl_changes(
     added = [
         each.planned.binding for each in difference.compared if each.status is BindingStatus.MISSING and each.by is None
     ]
-    doomed = [each.binding for each in without(existing, plan, difference.extra)] if prune else []
+    doomed = [each.binding for each in removable_extras(existing, plan, difference.extra)] if prune else []
     steps = [PlannedStep(CreateAcls(Side.SOURCE, part), (here,)) for part in _parts(added)]
     kept = (AclsPresent(Side.SOURCE, tuple(added)),) if added else ()
     steps += [PlannedStep(DeleteAcls(Side.SOURCE, part), (here, *kept)) for part in _parts(doomed)]

@@ -56,7 +56,7 @@ from eosctl.model.versions import KafkaVersion
 from eosctl.planning.client_acls import (
     Client,
     Planner,
-    PrincipalBook,
+    PrincipalResolver,
     creation,
     plan_debezium,
     plan_sink,
@@ -473,7 +473,7 @@ _CAN_BE_IMPLIED: Final = frozenset(IMPLIED_BY)
 
 def plan_acls(request: AclRequest, subject_of: SubjectOf) -> AclPlan:
     """The bindings that the clusters of `request` need; raises ConfigError where a principal is not known."""
-    book = PrincipalBook(request, subject_of)
+    book = PrincipalResolver(request, subject_of)
     needs = [need for cluster in request.clusters for need in _needs_of(request, book, cluster)]
     book.require()
     named = [each for each in needs if not _is_reference(each) and _is_possible(each)]
@@ -508,7 +508,7 @@ def _references(needs: Iterable[Need]) -> Iterator[Finding]:
         )
 
 
-def _needs_of(request: AclRequest, book: PrincipalBook, cluster: ConnectCluster) -> Iterator[Need]:
+def _needs_of(request: AclRequest, book: PrincipalResolver, cluster: ConnectCluster) -> Iterator[Need]:
     for worker in cluster.workers:
         phase = request.phase or worker.phase
         assert phase is not None, "AclRequest asks for workers whose phase is known"
@@ -531,7 +531,7 @@ def _connector_needs(planner: Planner, connector: ConnectorConfig) -> Iterator[N
 def merge_needs(needs: Sequence[Need], here: frozenset[str] = frozenset()) -> Iterator[PlannedBinding]:
     """Each needed binding once, by principal, resource and operation; `here` are addresses of one cluster."""
     reasons: dict[_Place, _Reasons] = {}
-    clusters = united([here, *{cluster for _, cluster, _ in needs}])
+    clusters = merge_overlapping([here, *{cluster for _, cluster, _ in needs}])
     for binding, addresses, reason in needs:
         place = (clusters[addresses], binding)
         found = reasons.get(place)
@@ -547,7 +547,7 @@ def merge_needs(needs: Sequence[Need], here: frozenset[str] = frozenset()) -> It
             yield _planned(place, reasons[place])
 
 
-def united(clusters: Iterable[frozenset[str]]) -> dict[frozenset[str], frozenset[str]]:
+def merge_overlapping(clusters: Iterable[frozenset[str]]) -> dict[frozenset[str], frozenset[str]]:
     """For each set of bootstrap servers all addresses of its cluster, as far as the sets overlap."""
     given = tuple(clusters)
     known: dict[str, frozenset[str]] = {}

@@ -61,17 +61,17 @@ def resume(
     """
     ids = {topic.name: topic.topic_id for topic in topics}
     found = {TopicPartition(each.topic, each.partition): each for each in bounds}
-    going_on = [_going_on(each, ids.get(each.topic), cursors.get(place)) for place, each in found.items()]
-    recreated = {each.topic for each in going_on if each.is_recreated}
+    resumed = [_resumption(each, ids.get(each.topic), cursors.get(place)) for place, each in found.items()]
+    recreated = {each.topic for each in resumed if each.is_recreated}
     ended = [
         Resumption(*cursor[:3], cursor, cursor.offset, (_recreated(cursor),), ends=True)
         for place, cursor in cursors.items()
         if place not in found and place.topic in recreated and not _same(cursor.topic_id, ids[place.topic])
     ]
-    return tuple(sorted((*going_on, *ended), key=lambda each: each.topic_partition))
+    return tuple(sorted((*resumed, *ended), key=lambda each: each.topic_partition))
 
 
-def _going_on(bounds: PartitionBounds, topic_id: str | None, cursor: Cursor | None) -> Resumption:
+def _resumption(bounds: PartitionBounds, topic_id: str | None, cursor: Cursor | None) -> Resumption:
     first = Resumption(bounds.topic, bounds.partition, topic_id, cursor, bounds.log_start_offset)
     if cursor is None:
         return first
@@ -190,8 +190,8 @@ def _place(bounds: PartitionBounds) -> TopicPartition:
 
 
 def _begun(bounds: PartitionBounds, resumption: Resumption, begins: Mapping[TopicPartition, int]) -> PartitionBounds:
-    going_on = resumption.before is not None and not resumption.is_recreated
-    begun = begins.get(_place(bounds)) if going_on else None
+    resumed = resumption.before is not None and not resumption.is_recreated
+    begun = begins.get(_place(bounds)) if resumed else None
     return bounds if begun is None else bounds._replace(audited_from=begun)
 
 

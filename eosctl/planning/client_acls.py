@@ -55,7 +55,7 @@ class Client(Struct, frozen=True):
         return Need(AclBinding(self.principal, operation, pattern), self.cluster, reason)
 
 
-class PrincipalBook:
+class PrincipalResolver:
     """Principals of clients: named ones first, then those in their properties. Collects clients without either."""
 
     def __init__(self, request: AclRequest, subject_of: SubjectOf) -> None:
@@ -113,7 +113,7 @@ class Planner(Struct, frozen=True):
 
     request: AclRequest
     worker: WorkerConfig
-    book: PrincipalBook
+    book: PrincipalResolver
     phase: SourceSupport
     connectors: tuple[ConnectorConfig, ...] = field(default=())
 

@@ -98,7 +98,7 @@ class ClusterReader(TopicReader, Protocol):
     def coverage(self) -> Coverage:
         """The facts requested until now, and the unread ones."""
 
-    def adding(self) -> AbstractContextManager[None]:
+    def optional_reads(self) -> AbstractContextManager[None]:
         """Facts requested in this block only add to the answer: without them no verdict changes and nothing is left
         out, so the answer is complete. Not for several threads."""
 
@@ -334,7 +334,7 @@ def read_task_states(reader: ClusterReader) -> Mapping[str, ConnectorStatus] | S
 
     A worker that is stuck is why producers are fenced.
     """
-    with reader.adding(), reader.sparing_workers():
+    with reader.optional_reads(), reader.sparing_workers():
         connect = reader.connect()
     return connect if isinstance(connect, Skipped) else connect.connectors
 
@@ -402,7 +402,7 @@ class CoverageLog:
         return self._coverage
 
     @contextmanager
-    def adding(self) -> Iterator[None]:
+    def optional_reads(self) -> Iterator[None]:
         """Facts requested in this block are optional."""
         before, self._needed = self._needed, False
         try:
@@ -427,7 +427,7 @@ class CoverageLog:
             raise
 
 
-def asked(what: str, *, once: bool = False, kept_s: float = 0.0) -> Callable[[F], F]:
+def tracked(what: str, *, once: bool = False, kept_s: float = 0.0) -> Callable[[F], F]:
     """A reader's method whose answer, or error, is kept in its coverage as `what`; {} is its first argument.
 
     once: readers that share their facts request it once, as far as the answer was complete; with options, each time.

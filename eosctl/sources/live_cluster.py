@@ -44,7 +44,7 @@ from eosctl.sources.cluster_reader import (
     KeptFacts,
     OtherClusters,
     Wanted,
-    asked,
+    tracked,
     trusting,
     wanted_of,
 )
@@ -147,7 +147,7 @@ class LiveCluster(CoverageLog):
         return self._found
 
     def _processes(self) -> frozenset[str] | None:
-        with self.adding():
+        with self.optional_reads():
             group_id = self.group_id
             return None if group_id is None else self._member_ids(group_id)
 
@@ -170,7 +170,7 @@ class LiveCluster(CoverageLog):
         """Named workers of other Connect groups, which are not queried."""
         if not self._given or not self._connections.client_properties.bootstrap_servers:
             return {}
-        with self.adding():
+        with self.optional_reads():
             group_id = self.group_id
         if group_id is None:
             return {}
@@ -239,13 +239,13 @@ class LiveCluster(CoverageLog):
             self._silent |= dict.fromkeys(urls, Skipped.of(error))
             return self._nobody
 
-    @asked("Connect workers", once=True)
+    @tracked("Connect workers", once=True)
     def connect(self) -> ConnectFacts | Skipped:
         """Workers in parallel, connectors from the first that answers."""
         facts = self._of_workers(connect_rest.read_connect)
         return facts if isinstance(facts, Skipped) else replace(facts, workers=self._with_silent(facts.workers))
 
-    @asked("the workers' version", once=True)
+    @tracked("the workers' version", once=True)
     def connect_version(self) -> KafkaVersion | Skipped:
         """The oldest, by `GET /` of each worker."""
         workers = self._of_workers(connect_rest.read_workers)
@@ -257,20 +257,20 @@ class LiveCluster(CoverageLog):
             self._silent.update(silent)
         return oldest_version(workers.values())
 
-    @asked("connector configs", once=True)
+    @tracked("connector configs", once=True)
     def connector_configs(self) -> Configs | Skipped | None:
         """From the first worker that answers; raises the first error where none does."""
         if not self._speakers:
             return self._nobody if self._urls else None
         return connect_rest.read_connector_configs(self._speakers, self._timeout_s)
 
-    @asked("connector configs")
+    @tracked("connector configs")
     def client_configs(self) -> Mapping[str, ConnectorConfig] | None:
         """From the first worker that answers; raises the first error where none does."""
         urls = self._named or self._urls
         return connect_rest.read_client_configs(urls, self._timeout_s) if urls else None
 
-    @asked("worker")
+    @tracked("worker")
     def worker_evidence(self) -> Mapping[str, WorkerEvidence | Skipped] | Skipped:
         """Of all workers, named or members of the group: Skipped in place of one that does not answer.
 
@@ -289,34 +289,34 @@ class LiveCluster(CoverageLog):
         answers = {url: Skipped.of(each) if isinstance(each, EosctlError) else each for url, each in found.items()}
         return {**self._with_silent(answers), **unnamed}
 
-    @asked("connector statuses", once=True)
+    @tracked("connector statuses", once=True)
     def connector_statuses(self) -> Mapping[str, ConnectorStatus] | Skipped:
         """From the first worker that answers."""
         urls, timeout_s = self._speakers, self._timeout_s
         return read_or_skip(lambda: connect_rest.read_first_connectors(urls, timeout_s)) if urls else self._nobody
 
-    @asked("tasks of connector {0}")
+    @tracked("tasks of connector {0}")
     def ending_tasks(self, connector: str) -> tuple[str, ...]:
         """From the first worker that answers, until none is left or the time is up."""
         return rest.ask_worker(self._urls, self._timeout_s, partial(connect_rest.await_end, connector, self._timeout_s))
 
-    @asked("config of connector {0}")
+    @tracked("config of connector {0}")
     def config_digest(self, connector: str) -> str | None:
         """From the first worker that answers."""
         return rest.ask_worker(self._urls, self._timeout_s, partial(connect_rest.read_config_digest, connector))
 
-    @asked("offsets of connector")
+    @tracked("offsets of connector")
     def connector_offsets(self, connectors: Collection[str]) -> Mapping[str, tuple[ConnectorOffset, ...] | Skipped]:
         """From the first worker that answers."""
         return connect_rest.read_answers(self._urls, connectors, self._timeout_s) if self._urls else {}
 
-    @asked("preflight of connector")
+    @tracked("preflight of connector")
     def preflight(self, connectors: Collection[str] | None = None) -> Mapping[str, Preflight] | Skipped:
         """Each config is validated by one of the workers; nothing is created."""
         urls, timeout_s = self._named, self._timeout_s
         return read_or_skip(lambda: connect_rest.read_preflight(urls, timeout_s, connectors)) if urls else self._nobody
 
-    @asked("the workers' exactly.once.source.support", once=True)
+    @tracked("the workers' exactly.once.source.support", once=True)
     def source_support(self) -> KnownPhase | Skipped:
         """By the validate probe, at every named worker."""
         urls = self._named
@@ -344,13 +344,13 @@ class LiveCluster(CoverageLog):
     def worker_clients(self) -> Mapping[str, str] | Skipped:
         return not_asked("without --worker-config, addresses and isolation levels that its file sets are not seen")
 
-    @asked("topics")
+    @tracked("topics")
     def topic_names(self) -> frozenset[str]:
         facts = kafka_topics.topic_facts(self._wire)
         self.note(ALL_TOPICS, hidden_topics(self._wire, facts))
         return frozenset(name for name, each in facts.items() if each)
 
-    @asked("topics")
+    @tracked("topics")
     def topics(self, names: Collection[str], settings: Collection[str]) -> ReadTopics:
         """One request for each topic's settings."""
         wire = self._wire
@@ -363,17 +363,17 @@ class LiveCluster(CoverageLog):
             if each is not None
         }
 
-    @asked("keys of topic {0}")
+    @tracked("keys of topic {0}")
     def first_keys(self, topic: str) -> Sequence[bytes | None]:
         """Those of the first records after the log start offset."""
         return tuple(kafka_log.first_keys(self._wire, [TopicPartition(topic, 0)]))
 
-    @asked("records of topic {0}")
+    @tracked("records of topic {0}")
     def records_digest(self, topic: str, most: int | None = None) -> RecordsDigest | Skipped:
         """Of the records at the beginning of the reading."""
         return kafka_log.records_digest(self._connections.wire, TopicPartition(topic, 0), most)
 
-    @asked("active topics of connector", once=True, kept_s=ACTIVE_TOPICS_KEPT_S)
+    @tracked("active topics of connector", once=True, kept_s=ACTIVE_TOPICS_KEPT_S)
     def active_topics(self, connectors: Sequence[str]) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
         """From the first worker that answers."""
         urls, timeout_s = self._answering, self._timeout_s
@@ -381,7 +381,7 @@ class LiveCluster(CoverageLog):
             read_or_skip(lambda: connect_rest.read_active_topics(urls, connectors, timeout_s)) if urls else self._nobody
         )
 
-    @asked("offsets of")
+    @tracked("offsets of")
     def bounds(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets]:
         """Last stable offsets of all partitions are asked before the first high watermark is."""
         before = kafka_log.partition_offsets(self._wire, partitions)
@@ -391,7 +391,7 @@ class LiveCluster(CoverageLog):
             for place, each in before.items()
         }
 
-    @asked("record batches")
+    @tracked("record batches")
     def record_batches(self) -> OpenSource | Skipped:
         """Fetched with the same identity."""
         return OpenCluster(self._wire.properties, self._connections.timeout_s)
@@ -404,22 +404,22 @@ class LiveCluster(CoverageLog):
         """By one request; its failure is no gap, because the facts that need it report it."""
         return read_or_skip(lambda: kafka_evidence.read_clock(self._wire, self._connections.now))
 
-    @asked("broker releases")
+    @tracked("broker releases")
     def broker_releases(self) -> Mapping[int, Release | Skipped] | Skipped:
         """Of every live broker, from the first answer on each connection."""
         return read_or_skip(lambda: kafka_evidence.read_broker_releases(self._wire))
 
-    @asked("finalized features")
+    @tracked("finalized features")
     def finalized_features(self) -> Mapping[str, int] | Skipped:
         """From the broker that answers first."""
         return read_or_skip(lambda: kafka_evidence.read_finalized_features(self._wire))
 
-    @asked("share group")
+    @tracked("share group")
     def share_groups(self, group_ids: Collection[str]) -> ShareGroups | Skipped:
         """Three requests for each, one after the other."""
         return kafka_groups.read_share_groups(self._wire, group_ids)
 
-    @asked("partitions")
+    @tracked("partitions")
     def partitions(self, wanted: Wanted, broker: int | None = None) -> Mapping[TopicPartition, int]:
         """Internal topics are included. Brokers omit topics that may not be described."""
         wire = self._wire
@@ -443,11 +443,11 @@ class LiveCluster(CoverageLog):
         )
         return AnsweredProducers(found.producers, silent)
 
-    @asked("offsets of")
+    @tracked("offsets of")
     def offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets | Skipped]:
         return kafka_log.offsets_or_skipped(self._wire, partitions) if partitions else {}
 
-    @asked("records of")
+    @tracked("records of")
     def record_counts(
         self, positions: Mapping[PartitionOffsets, Collection[int]]
     ) -> Mapping[TopicPartition, Mapping[int, RecordCounts] | Skipped]:
@@ -462,11 +462,11 @@ class LiveCluster(CoverageLog):
     ) -> Mapping[TopicPartition, int]:
         """One small Fetch for each."""
         found = kafka_log.first_timestamps(self._wire, offsets, leaders)
-        with self.adding():
+        with self.optional_reads():
             self.note("time of the first batch in", {each: NO_TIME for each in offsets if each not in found})
         return found
 
-    @asked("committed offsets of groups in")
+    @tracked("committed offsets of groups in")
     def waiting_groups(
         self, offsets: Mapping[TopicPartition, PartitionOffsets]
     ) -> Mapping[TopicPartition, tuple[WaitingGroup, ...] | Skipped] | Skipped:
@@ -485,7 +485,7 @@ class LiveCluster(CoverageLog):
             return queues
         return kafka_groups.waiting_groups_of(committed, queues, readers, offsets)
 
-    @asked("committed offsets of group {}")
+    @tracked("committed offsets of group {}")
     def committed_offsets(self, group_id: str) -> Mapping[TopicPartition, int] | Skipped:
         """From the group's coordinator, which leaves out topics that may not be described."""
         wire, groups = self._wire, self.groups()
@@ -494,7 +494,7 @@ class LiveCluster(CoverageLog):
         self.note(ALL_TOPICS, hidden_topics(wire))
         return kafka_groups.committed_offsets(wire, [group_id], None)[group_id]
 
-    @asked("pending offset commits in")
+    @tracked("pending offset commits in")
     def pending_commits(
         self, transactions: Collection[OpenTransaction]
     ) -> Mapping[CommitPlace, tuple[PendingCommit, ...] | Skipped]:
@@ -518,7 +518,7 @@ class LiveCluster(CoverageLog):
         self.note("the Connect group", found)
         return None if isinstance(found, Skipped) else found
 
-    @asked("members of group {0}", once=True)
+    @tracked("members of group {0}", once=True)
     def _member_ids(self, group_id: str) -> frozenset[str] | None:
         """None where the group has no members, or does not show them."""
         group = read_or_skip(lambda: kafka_groups.read_connect_group(self._wire, group_id))
@@ -544,7 +544,7 @@ class LiveCluster(CoverageLog):
         known = [] if isinstance(groups, Skipped) else [each.group_id for each in groups.values() if each.is_connect]
         return no_such_group(group_id, known)
 
-    @asked("Connect groups")
+    @tracked("Connect groups")
     def connect_groups(self, group_ids: Collection[str]) -> Groups | Skipped:
         """In one round, however many they are."""
         return read_or_skip(lambda: kafka_groups.read_connect_groups(self._wire, group_ids))
@@ -583,45 +583,45 @@ class LiveCluster(CoverageLog):
         self.note("the brokers' transaction.max.timeout.ms", longest_ms, needed=False)
         return ClusterFacts(self._wire.cluster_id, addresses, longest_ms)
 
-    @asked("the cluster")
+    @tracked("the cluster")
     def _addresses(self) -> Mapping[int, str] | Skipped:
         if not self._connections.client_properties.bootstrap_servers:
             return NO_BROKERS
         return {broker.node_id: f"{broker.host}:{broker.port}" for broker in self._wire.brokers()}
 
-    @asked("broker settings")
+    @tracked("broker settings")
     def broker_settings(self) -> Mapping[int, Mapping[str, str] | Skipped] | Skipped:
         """Of every live broker."""
         return read_or_skip(lambda: kafka_evidence.read_broker_settings(self._wire))
 
-    @asked("{0} topic {1}")
+    @tracked("{0} topic {1}")
     def internal_topic(self, role: str, name: str) -> InternalTopic:
         """Its settings are Skipped where DescribeConfigs is missing. Raises UsageError for another group's topic."""
         self.require_topic(role, name)
         return kafka_evidence.read_internal_topic(self._wire, role, name)
 
-    @asked("settings of topic")
+    @tracked("settings of topic")
     def topic_facts(self, names: Collection[str]) -> Topics | Skipped:
         """Two requests for each."""
         return read_or_skip(lambda: kafka_evidence.read_topics(self._wire, names))
 
-    @asked("the transaction log's partitions")
+    @tracked("the transaction log's partitions")
     def transaction_log_topic(self) -> TransactionLog | Skipped | None:
         return read_or_skip(lambda: kafka_evidence.read_transaction_log(self._wire))
 
-    @asked("groups", once=True)
+    @tracked("groups", once=True)
     def groups(self) -> Mapping[str, ListedGroup] | Skipped:
         self.note("all groups", hidden_groups(self._wire))
         return read_or_skip(lambda: kafka_groups.listed_groups(self._wire))
 
-    @asked("ACLs")
+    @tracked("ACLs")
     def acls(self, topics: Collection[str]) -> ClusterAcls:
         """Raises NotAuthorized where they may not be described."""
         if not self._connections.client_properties.bootstrap_servers:
             return kafka_acls.NO_CLUSTER
         return kafka_acls.read_cluster_acls(self._wire, topics)
 
-    @asked("the config topic", once=True)
+    @tracked("the config topic", once=True)
     def config_topic(self, topic: str, *, principals: bool = False) -> ConfigTopicLog:
         """Raises UsageError for a topic that does not exist or is another group's. Records are decoded as they are
         fetched, unless shared.
@@ -637,7 +637,7 @@ class LiveCluster(CoverageLog):
 
     def require_topic(self, role: str, topic: str) -> None:
         """By who wrote to it last."""
-        with self.adding():
+        with self.optional_reads():
             group_id = self.group_id
         self._belongings.require(role, topic, group_id)
 
@@ -671,7 +671,7 @@ class LiveCluster(CoverageLog):
         with self._others.wire_to(place) as wire:
             return kafka_groups.read_connect_group(wire, group_id)
 
-    @asked("offsets topic {0}", once=True)
+    @tracked("offsets topic {0}", once=True)
     def offsets_topic(self, place: StorePlace) -> OffsetsTopic | None:
         """Read from the cluster at hand, or from the one that its bootstrap.servers lead to."""
         if place.bootstrap_servers is None:
@@ -681,7 +681,7 @@ class LiveCluster(CoverageLog):
         with self._others.wire_to(place.bootstrap_servers) as wire:
             return kafka_log.read_offsets_topic(wire, place.topic, self._new_fold, self._progress)
 
-    @asked("transactional IDs", once=True)
+    @tracked("transactional IDs", once=True)
     def transactional_ids(
         self, *, states: Iterable[TransactionState] = (), producer_ids: Iterable[int] = ()
     ) -> ListedTransactions:
@@ -705,17 +705,17 @@ class LiveCluster(CoverageLog):
         """No coordinator holds it."""
         return "its coordinator does not know it: never used, or expired"
 
-    @asked("access to transactional IDs")
+    @tracked("access to transactional IDs")
     def access(self) -> TransactionalIdAccess:
         """By probes that create nothing."""
         return kafka_transactions.transactional_id_access(self._wire)
 
-    @asked("the number of transactional IDs in the transaction log")
+    @tracked("the number of transactional IDs in the transaction log")
     def logged_ids(self) -> int | Skipped:
         """Counted in the transaction log; needs Read on it."""
         return read_or_skip(lambda: kafka_transactions.count_transactional_ids(self._wire))
 
-    @asked("the transaction log")
+    @tracked("the transaction log")
     def transaction_log(
         self, transactional_ids: Collection[str] = (), after: Mapping[int, LogEnd] | None = None
     ) -> TransactionLogRecords:
@@ -737,6 +737,6 @@ class LiveCluster(CoverageLog):
             continues=following is not None,
         )
 
-    @asked("leaders of open partitions")
+    @tracked("leaders of open partitions")
     def leaderless(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition] | Skipped:
         return read_or_skip(lambda: kafka_topics.leaderless(self._wire, partitions))

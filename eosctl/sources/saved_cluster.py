@@ -48,7 +48,7 @@ from eosctl.sources.cluster_reader import (
     ReadTopics,
     Servers,
     Wanted,
-    asked,
+    tracked,
     wanted_of,
 )
 
@@ -67,7 +67,7 @@ def section_of(section: T | Skipped, noun: str) -> T:
 def saved(what: str, fact: Callable[[Snapshot], T]) -> "Callable[[SavedCluster], T]":
     """A question without arguments, whose answer the snapshot has; `what` is its name in the coverage."""
 
-    @asked(what)
+    @tracked(what)
     def answer(reader: "SavedCluster") -> T:
         return fact(reader.snapshot)
 
@@ -139,7 +139,7 @@ class SavedCluster(CoverageLog):
     def connector_offsets(self, connectors: Collection[str]) -> Mapping[str, tuple[ConnectorOffset, ...] | Skipped]:
         return dict.fromkeys(connectors, NOT_SAVED)
 
-    @asked("preflight of connectors")
+    @tracked("preflight of connectors")
     def preflight(self, connectors: Collection[str] | None = None) -> Mapping[str, Preflight] | Skipped:
         return NOT_SAVED
 
@@ -162,7 +162,7 @@ class SavedCluster(CoverageLog):
     def worker_clients(self) -> Mapping[str, str] | Skipped:
         return self._worker.clients
 
-    @asked("topics")
+    @tracked("topics")
     def topic_names(self) -> frozenset[str]:
         """Those of partitions with producers, and Connect's own."""
         return frozenset(self._partition_counts())
@@ -185,7 +185,7 @@ class SavedCluster(CoverageLog):
             if place.bootstrap_servers is None and isinstance(topic, OffsetsTopic):
                 yield topic
 
-    @asked("topics")
+    @tracked("topics")
     def topics(self, names: Collection[str], settings: Collection[str]) -> ReadTopics:
         """Settings are those of Connect's own topics."""
         counts, facts = self._partition_counts(), self._facts()
@@ -195,13 +195,13 @@ class SavedCluster(CoverageLog):
             if name in counts
         }
 
-    @asked("settings of topic")
+    @tracked("settings of topic")
     def topic_facts(self, names: Collection[str]) -> Mapping[str, TopicFacts | Skipped | None] | Skipped:
         """Skipped for one that no connector had when the snapshot was saved."""
         known = self._evidence if isinstance(self._evidence, Skipped) else self._evidence.topics
         return known if isinstance(known, Skipped) else {name: known.get(name, NOT_SAVED) for name in names}
 
-    @asked("share groups")
+    @tracked("share groups")
     def share_groups(self, group_ids: Collection[str]) -> ShareGroups | Skipped:
         return self._evidence if isinstance(self._evidence, Skipped) else self._evidence.share_groups
 
@@ -209,17 +209,17 @@ class SavedCluster(CoverageLog):
         """Those of an offsets topic: of other topics a snapshot holds no records."""
         return tuple(key for each in self._offsets_topics() if each.topic == topic for key in each.raw_keys())
 
-    @asked("records of topic {0}")
+    @tracked("records of topic {0}")
     def records_digest(self, topic: str, most: int | None = None) -> RecordsDigest | Skipped:  # the port's
         """No records but those of internal topics are saved."""
         return NO_BATCHES
 
-    @asked("active topics")
+    @tracked("active topics")
     def active_topics(self, connectors: Sequence[str]) -> Mapping[str, tuple[str, ...] | Skipped] | Skipped:
         known = NOT_SAVED if isinstance(self._evidence, Skipped) else self._evidence.active_topics
         return known if isinstance(known, Skipped) else {name: known.get(name, NOT_SAVED) for name in connectors}
 
-    @asked("offsets of")
+    @tracked("offsets of")
     def bounds(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets]:
         producers = self.snapshot.producers
         known = {} if isinstance(producers, Skipped) else producers.partitions
@@ -227,11 +227,11 @@ class SavedCluster(CoverageLog):
             place: each.offsets for place, each in known.items() if place in partitions and each.offsets is not None
         }
 
-    @asked("record batches")
+    @tracked("record batches")
     def record_batches(self) -> OpenSource | Skipped:
         return NO_BATCHES
 
-    @asked("the timeline")
+    @tracked("the timeline")
     def timeline(self) -> TimelineFacts | Skipped:
         """The events of the days before it was saved."""
         return self.snapshot.timeline
@@ -273,7 +273,7 @@ class SavedCluster(CoverageLog):
     broker_releases = saved("broker releases", in_evidence(lambda it: it.broker_releases))
     finalized_features = saved("finalized features", in_evidence(lambda it: it.finalized_features))
 
-    @asked("{0} topic {1}")
+    @tracked("{0} topic {1}")
     def internal_topic(self, role: str, name: str) -> InternalTopic:
         """Skipped where another topic was saved for the role."""
         saved = () if isinstance(self._evidence, Skipped) else self._evidence.internal_topics
@@ -283,7 +283,7 @@ class SavedCluster(CoverageLog):
     transaction_log_topic = saved("the transaction log's partitions", in_evidence(lambda it: it.transaction_log))
     groups = saved("groups", in_producers(lambda it: it.groups))
 
-    @asked("ACLs")
+    @tracked("ACLs")
     def acls(self, topics: Collection[str]) -> ClusterAcls:
         return ClusterAcls(NOT_SAVED, self.cluster_id)
 
@@ -298,11 +298,11 @@ class SavedCluster(CoverageLog):
         self.note("the config topic", self.snapshot.config_topic)
         return section_of(self.snapshot.config_topic, "config topic")
 
-    @asked("group {0}")
+    @tracked("group {0}")
     def connect_group(self, group_id: str) -> ConnectGroup | Skipped:
         return in_evidence(lambda it: it.group)(self.snapshot)
 
-    @asked("Connect groups")
+    @tracked("Connect groups")
     def connect_groups(self, group_ids: Collection[str]) -> Groups | Skipped:
         """The workers' own, and those that might have had an ID of their connectors' tasks."""
         others = self._evidence if isinstance(self._evidence, Skipped) else self._evidence.other_groups
@@ -312,18 +312,18 @@ class SavedCluster(CoverageLog):
             for each in group_ids
         }
 
-    @asked("the groups elsewhere")
+    @tracked("the groups elsewhere")
     def groups_elsewhere(self, group_id: str, servers: Mapping[str, Servers]) -> Groups | Skipped:
         return in_evidence(lambda it: it.groups_elsewhere)(self.snapshot)
 
     def cluster_ids(self, places: Iterable[Servers | None]) -> Mapping[Servers, str | Skipped]:
         return {servers: NOT_SAVED for servers in places if servers is not None}
 
-    @asked("offsets topic {0}")
+    @tracked("offsets topic {0}")
     def offsets_topic(self, place: StorePlace) -> OffsetsTopic | Skipped | None:
         return self._offsets.topics.get(place, Skipped("it is not in the snapshot", Cause.NOT_SAVED))
 
-    @asked("transactional IDs")
+    @tracked("transactional IDs")
     def transactional_ids(
         self, *, states: Iterable[TransactionState] = (), producer_ids: Iterable[int] = ()
     ) -> ListedTransactions:
@@ -373,7 +373,7 @@ class SavedCluster(CoverageLog):
         """A snapshot keeps the last records of each ID only."""
         return NOT_SAVED
 
-    @asked("the transaction log")
+    @tracked("the transaction log")
     def transaction_log(
         self, transactional_ids: Collection[str] = (), after: Mapping[int, LogEnd] | None = None
     ) -> TransactionLogRecords:
@@ -384,13 +384,13 @@ class SavedCluster(CoverageLog):
         left_out = max(0, log.read - len(log.records))
         return TransactionLogRecords(log.leaders, log.expiration_ms, log.records, unread, left_out)
 
-    @asked("leaders of open partitions")
+    @tracked("leaders of open partitions")
     def leaderless(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition] | Skipped:
         """For partitions of transactions that were open when the snapshot was saved."""
         known = self._evidence if isinstance(self._evidence, Skipped) else self._evidence.leaderless
         return known if isinstance(known, Skipped) else known & frozenset(partitions)
 
-    @asked("partitions")
+    @tracked("partitions")
     def partitions(self, wanted: Wanted, broker: int | None = None) -> Mapping[TopicPartition, int]:
         """Raises UsageError for a topic that was not saved, and for a broker: replicas are not saved."""
         if broker is not None:
@@ -414,13 +414,13 @@ class SavedCluster(CoverageLog):
         )
         return AnsweredProducers(tuple(active for each in found.values() for active in each.producers), silent)
 
-    @asked("offsets of")
+    @tracked("offsets of")
     def offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, PartitionOffsets | Skipped]:
         return {
             place: each.offsets or Skipped("its offsets were not read") for place, each in self._at(partitions).items()
         }
 
-    @asked("records of")
+    @tracked("records of")
     def record_counts(
         self, positions: Mapping[PartitionOffsets, Collection[int]]
     ) -> Mapping[TopicPartition, Mapping[int, RecordCounts] | Skipped]:
@@ -435,7 +435,7 @@ class SavedCluster(CoverageLog):
         """Those of the first batch behind the last stable offset."""
         return {place: each.since_ms for place, each in self._at(offsets).items() if each.since_ms is not None}
 
-    @asked("committed offsets of groups in")
+    @tracked("committed offsets of groups in")
     def waiting_groups(
         self, offsets: Mapping[TopicPartition, PartitionOffsets]
     ) -> Mapping[TopicPartition, tuple[WaitingGroup, ...] | Skipped] | Skipped:
@@ -445,7 +445,7 @@ class SavedCluster(CoverageLog):
         """Raises UsageError: it has only those that lie where something is held back."""
         raise UsageError(f"a snapshot does not hold all offsets that group {group_id} committed: ask the cluster")
 
-    @asked("pending offset commits in")
+    @tracked("pending offset commits in")
     def pending_commits(
         self, transactions: Collection[OpenTransaction]
     ) -> Mapping[CommitPlace, tuple[PendingCommit, ...] | Skipped]:

@@ -42,7 +42,7 @@ def test_only_what_an_answer_needs_and_was_asked_for_makes_it_incomplete(unread:
 
 def test_what_is_asked_for_to_add_to_an_answer_is_unread_and_no_gap():
     reader = FakeCluster(groups=DENIED, connect=DENIED)
-    with reader.adding():
+    with reader.optional_reads():
         reader.groups()
     assert (len(reader.coverage.unread), reader.coverage.gaps) == (1, ())
     reader.groups()

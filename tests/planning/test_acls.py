@@ -14,7 +14,7 @@ from eosctl.model.offsets import SourceSupport
 from eosctl.model.skipped import Skipped
 from eosctl.model.versions import KafkaVersion
 from eosctl.planning.acl_difference import compare_acls
-from eosctl.planning.acls import plan_acls, united
+from eosctl.planning.acls import merge_overlapping, plan_acls
 
 JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="{}" password="x";'
 NAMES = {
@@ -344,7 +344,9 @@ def request(*workers: WorkerConfig, connector: ConnectorConfig = SOURCE, **more:
     ],
 )
 def test_bootstrap_servers_that_share_an_address_lead_to_one_cluster(given, clusters):
-    assert united(map(frozenset, given)) == {frozenset(one): frozenset(whole) for one, whole in clusters.items()}
+    assert merge_overlapping(map(frozenset, given)) == {
+        frozenset(one): frozenset(whole) for one, whole in clusters.items()
+    }
 
 
 def test_workers_that_name_some_brokers_alike_need_each_binding_once():

@@ -174,7 +174,7 @@ def test_what_only_adds_to_an_answer_waits_for_no_member(members: list[str]) -> 
     with serve(FakeWorker()) as [url]:
         members.append(url)
         asked = reader(Reach())
-        with asked.adding():
+        with asked.optional_reads():
             assert isinstance(asked.connect(), Skipped)
 
 

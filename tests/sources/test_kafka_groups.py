@@ -19,7 +19,7 @@ from eosctl.model.topics import PartitionOffsets
 from eosctl.model.versions import KafkaVersion
 from eosctl.operations.plan_facts import read_connector_facts
 from eosctl.sources import cluster_reader
-from eosctl.sources.cluster_reader import CoverageLog, KeptFacts, asked
+from eosctl.sources.cluster_reader import CoverageLog, KeptFacts, tracked
 from eosctl.sources.kafka_evidence import read_broker_releases, read_finalized_features
 from eosctl.sources.kafka_groups import waiting_groups_of
 from tests.faulty_sandbox import Sandbox
@@ -60,12 +60,12 @@ class Reader(CoverageLog):
 
     asked_for: ClassVar[list[str]] = []
 
-    @asked("groups", once=True)
+    @tracked("groups", once=True)
     def groups(self):
         self.asked_for.append("groups")
         return {"a": 1}
 
-    @asked("topics of", once=True, kept_s=600.0)
+    @tracked("topics of", once=True, kept_s=600.0)
     def topics(self, connectors):
         self.asked_for.append(f"topics of {connectors}")
         return {each: Skipped("403") if each == "gone" else ("orders",) for each in connectors}
