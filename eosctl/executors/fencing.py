@@ -33,7 +33,7 @@ from eosctl.model.fencing import (
     failure_of,
 )
 from eosctl.model.names import ProducerIdAndEpoch
-from eosctl.model.plan import FenceProducers
+from eosctl.model.plan import FenceProducers, FenceTransaction
 from eosctl.model.text import pluralize
 from eosctl.model.transactions import TransactionDescription
 
@@ -295,6 +295,32 @@ def fence_producers(step: FenceProducers, _: Recheck, *, access: ClusterAccess, 
             raise failure
     unknown = f"; {pluralize(missing, 'ID was', 'IDs were')} never used or expired" if missing else ""
     return pluralize(len(steps), "producer") + unknown
+
+
+def fence_transaction(step: FenceTransaction, recheck: Recheck, *, access: ClusterAccess, describe: Describe) -> str:
+    """Fences the ID while its transaction is the step's, and proves by its coordinator that it is not open any more.
+
+    Raises TimedOut where the transaction is open all the same, and what fencing raises.
+    """
+    name = step.transactional_id
+    before = describe(access, [name]).get(name)
+    if before is None or not _is_open(step, before):
+        return "nothing to do: the transaction has ended"
+    recheck()
+    steps = (FenceStep(Candidate(name, named=True), before),)
+    failure = failure_of(
+        FencingRun(access.wire, steps, step.transaction_timeout_ms, access.timeout_s).run(), access.wire.principal
+    )
+    if failure is not None:
+        raise failure
+    after = describe(access, [name]).get(name)
+    if after is not None and _is_open(step, after):
+        raise TimedOut(f"{name} was fenced, and its coordinator still has the transaction as {after.state.value}")
+    return f"aborted; {name} has producer {'-' if after is None else after.producer} now"
+
+
+def _is_open(step: FenceTransaction, described: TransactionDescription) -> bool:
+    return described.state.is_open and described.producer == step.producer and described.start_ms == step.started_ms
 
 
 # Ask coordinators, in the name of fenced producers, to abort: proof that they are refused.

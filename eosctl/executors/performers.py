@@ -19,7 +19,7 @@ from eosctl.executors.connectors import (
     set_connector_config,
     stop_connector,
 )
-from eosctl.executors.fencing import Describe, fence_producers
+from eosctl.executors.fencing import Describe, fence_producers, fence_transaction
 from eosctl.executors.offsets import verify_offsets, write_offsets
 from eosctl.executors.transactions import CommitChecks, abort_in_partition, commit_transaction
 from eosctl.model.failpoints import Failpoint, no_failpoint
@@ -34,6 +34,7 @@ from eosctl.model.plan import (
     DeleteAcls,
     DeleteConnector,
     FenceProducers,
+    FenceTransaction,
     ResumeConnector,
     SetConnectorConfig,
     StopConnector,
@@ -108,6 +109,7 @@ def performers(
         AwaitOperator: on_its_side(partial(await_operator, checks=checks, say=say)),
         AbortTransaction: on_its_side(abort_in_partition),
         CommitTransaction: on_its_side(partial(commit_transaction, checks=commits, failpoint=failpoint)),
+        FenceTransaction: on_its_side(partial(fence_transaction, describe=describe)),
         CreateAcls: on_its_side(perform_create_acls),
         DeleteAcls: on_its_side(perform_delete_acls),
     }

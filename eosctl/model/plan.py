@@ -197,6 +197,36 @@ class CommitTransaction(StepBase, frozen=True):
         return TransactionUnchanged(self.side, self.transactional_id, *producer, self.started_ms, self.parts)
 
 
+class FenceTransaction(StepBase, frozen=True):
+    """InitProducerId for the ID whose client is gone, while this transaction is open: its coordinator aborts it.
+
+    Where the transaction has ended, nothing is done: the ID may have a new producer. The fields are as in
+    CommitTransaction.
+    """
+
+    side: Side
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    started_ms: int
+    parts: tuple[OpenPart, ...]
+    transaction_timeout_ms: int
+
+    @property
+    def producer(self) -> ProducerIdAndEpoch:
+        return ProducerIdAndEpoch(self.producer_id, self.producer_epoch)
+
+    def describe(self) -> str:
+        parts = first_few([str(each.topic_partition) for each in self.parts])
+        return f"fence {self.transactional_id}, which aborts the transaction of producer {self.producer} in {parts}"
+
+    def implied(self) -> tuple[Precondition, ...]:
+        producer = self.producer_id, self.producer_epoch
+        of_id = self.side, self.transactional_id
+        unchanged = TransactionUnchanged(*of_id, *producer, self.started_ms, self.parts, or_ended=True)
+        return unchanged, NoLiveOwner(self.side, (self.transactional_id,))
+
+
 class StopConnector(ConnectorStep, frozen=True):
     """PUT /connectors/C/stop (KIP-875), then wait until the connector is STOPPED and has no tasks.
 
@@ -402,6 +432,7 @@ Step = (
     | AwaitOperator
     | AbortTransaction
     | CommitTransaction
+    | FenceTransaction
     | CreateAcls
     | DeleteAcls
     | ManualStep

@@ -353,7 +353,8 @@ class TransactionUnchanged(Struct, frozen=True):
     """The ID's transaction is Ongoing and the same: its start, producer, partitions, and the last record in each.
 
     It holds as well where this transaction is committed: then there is nothing to commit. It does not hold where the
-    client wrote another record, for then it is not gone.
+    client wrote another record, for then it is not gone. or_ended: it holds as well where the transaction has ended in
+    any way, for then there is nothing to abort.
     """
 
     side: Side
@@ -362,6 +363,7 @@ class TransactionUnchanged(Struct, frozen=True):
     producer_epoch: int
     started_ms: int
     parts: tuple[OpenPart, ...]
+    or_ended: bool = False
 
     @property
     def producer(self) -> ProducerIdAndEpoch:
@@ -369,7 +371,7 @@ class TransactionUnchanged(Struct, frozen=True):
 
     def describe(self) -> str:
         what = f"the transaction of {self.transactional_id}{self.side.suffix}, producer {self.producer}"
-        return f"{what}, is Ongoing without a further record, or committed"
+        return f"{what}, is Ongoing without a further record, or {'has ended' if self.or_ended else 'committed'}"
 
     def violation(self, facts: PlanFacts) -> str | None:
         now = facts.transactions[self.side, self.transactional_id]
@@ -379,7 +381,8 @@ class TransactionUnchanged(Struct, frozen=True):
 
     def why_changed(self, now: TransactionNow) -> str | None:
         name = self.transactional_id
-        if now.is_committed(self.started_ms):
+        is_same = now.state is TransactionState.ONGOING and now.started_ms == self.started_ms
+        if now.is_committed(self.started_ms) or (self.or_ended and not is_same):
             return None
         if now.state is None:
             return f"no coordinator knows {name} now"

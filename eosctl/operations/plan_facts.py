@@ -1,6 +1,5 @@
 """Reads the facts of a plan's preconditions again, from a ClusterReader that keeps no earlier facts."""
 
-from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -276,7 +275,7 @@ def read_transaction_now(reader: ClusterReader, transactional_id: str) -> Transa
         return read_parts(reader, described)
     if described.state.is_open:
         return TransactionNow(described.state, described.producer, described.start_ms)
-    last = last_logged(reader, transactional_id)
+    last = last_logged(reader, [transactional_id]).get(transactional_id)
     return TransactionNow(described.state, described.producer, None if last is None else last.start_ms)
 
 
@@ -289,14 +288,13 @@ def read_parts(reader: ClusterReader, described: TransactionDescription) -> Tran
     return TransactionNow.ongoing(described, found.producers, found.unanswered)
 
 
-def last_logged(reader: ClusterReader, transactional_id: str) -> TransactionLogValue | None:
-    """The last record of the ID in the log; None if there is none, or if the log forgot the ID.
+def last_logged(reader: ClusterReader, transactional_ids: Collection[str]) -> dict[str, TransactionLogValue | None]:
+    """What the log says last of each ID; None where it forgot the ID, and no entry where it has no record of it.
 
-    Raises Unreachable if its partition of the log was not read.
+    Raises Unreachable where a partition of the log that has one of them was not read.
     """
-    log = reader.transaction_log([transactional_id])
+    log = reader.transaction_log(transactional_ids)
     for reason in log.unread.values():
         raise Unreachable(f"the transaction log was not read: {reason.reason}")
     records = (each for each in log.records if isinstance(each, TransactionLogRecord))
-    last = deque((each for each in records if each.transactional_id == transactional_id), maxlen=1)
-    return last[0].value if last else None
+    return {each.transactional_id: each.value for each in records if each.transactional_id in transactional_ids}

@@ -1,17 +1,23 @@
 """Committing a transaction for its owner: read, watch, plan, show, ask, apply."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from eosctl.analysis.hanging import ALL_AGES
-from eosctl.analysis.transactions import KnownNames, ownership
-from eosctl.errors import EosctlError
+from eosctl.analysis.leftovers import find_leftovers
+from eosctl.analysis.transaction_log import fold_transaction_log
+from eosctl.analysis.transactions import KnownNames, owners_of, ownership
+from eosctl.errors import Unreachable, UsageError
+from eosctl.model.fencing import FencingRequest
+from eosctl.model.leftovers import Leftovers, LeftoversRequest
 from eosctl.model.names import Side
-from eosctl.model.plan import Plan, StopConnector
+from eosctl.model.plan import CommitTransaction, Plan, StopConnector
 from eosctl.model.planned import Applied, Planned
-from eosctl.model.preconditions import NoLiveOwner, Parts
+from eosctl.model.preconditions import NoLiveOwner
+from eosctl.model.skipped import Skipped
 from eosctl.model.text import pluralize
 from eosctl.model.transaction_ends import AbortRequest, CommitFacts, CommitRequest
-from eosctl.model.transactions import TransactionState
+from eosctl.model.transactions import TransactionState, require_described
 from eosctl.operations.agreement import Show
 from eosctl.operations.hanging import search
 from eosctl.operations.plan_facts import last_logged, read_owners_now, read_parts
@@ -19,7 +25,8 @@ from eosctl.operations.plan_flow import plan_and_apply
 from eosctl.operations.session import Session
 from eosctl.operations.transactions import read_connect_names
 from eosctl.operations.two_clusters import SourceAndTarget
-from eosctl.planning.transaction_ends import plan_abort, plan_commit
+from eosctl.planning.fencing import choose_transaction_timeout
+from eosctl.planning.transaction_ends import plan_abort, plan_commit, plan_leftovers
 from eosctl.sources.cluster_reader import ClusterReader
 
 
@@ -42,35 +49,110 @@ def commit(
     return plan_and_apply(session, clusters, make_plan, show, plan_file=plan_file, question=question)
 
 
+def read_leftovers(reader: ClusterReader, prefix: str, config_topic: str) -> Leftovers:
+    """What the transaction log has open under the prefix."""
+    log = reader.transaction_log()
+    folded = fold_transaction_log(
+        each for each in log.records if each.transactional_id is None or each.transactional_id.startswith(prefix)
+    )
+    values = {name: each.value for name, each in folded.ids.items() if each.value is not None}
+    connect = read_connect_names(reader, config_topic)
+    found = find_leftovers(values)
+    newer = (f"{pluralize(len(folded.newer), 'record was', 'records were')} not read: a newer Kafka wrote them",)
+    return Leftovers(
+        as_of=reader.now(),
+        cluster_id=reader.cluster_id,
+        prefix=prefix,
+        leftovers=found,
+        ids=len(values),
+        owners=owners_of([each.transactional_id for each in found], connect.names),
+        unread=log.unread,
+        notes=(*(newer if folded.newer else ()), *connect.notes),
+        coverage=reader.coverage,
+    )
+
+
+def end_leftovers(
+    session: Session,
+    clusters: SourceAndTarget,
+    request: LeftoversRequest,
+    plan_file: Path | None,
+    show: Show[Planned],
+) -> Planned | Applied:
+    """Commits what is listed and fences the rest: returns the plan if it is only shown or kept, otherwise the outcomes."""
+
+    def make_plan(_: tuple[StopConnector, ...]) -> Planned:
+        return _plan_leftovers(session, request)
+
+    def question(plan: Plan) -> str:
+        commits = sum(isinstance(each.step, CommitTransaction) for each in plan.steps)
+        return f"Commit {pluralize(commits, 'transaction')}, and abort {len(plan.steps) - commits:,}?"
+
+    return plan_and_apply(session, clusters, make_plan, show, plan_file=plan_file, question=question)
+
+
+def _plan_leftovers(session: Session, request: LeftoversRequest) -> Planned:
+    reader = session.reader
+    found = read_leftovers(reader, request.prefix, request.config_topic)
+    for reason in found.unread.values():
+        raise Unreachable(f"the transaction log was not read as a whole: {reason.reason}")
+    listed = [CommitRequest(each.transactional_id, each.producer, request.watch_s) for each in request.decided]
+    foreign = [each for each in listed if not each.transactional_id.startswith(request.prefix)]
+    if foreign:
+        raise UsageError(f"{foreign[0].transactional_id} is in the list and does not begin with {request.prefix}")
+    names = {each.transactional_id for each in listed}
+    left = [each for each in found.leftovers if request.fence_rest and each.transactional_id not in names]
+    rest = [CommitRequest(each.transactional_id, each.value.producer, request.watch_s) for each in left]
+    facts = read_all_commit_facts(reader, [*listed, *rest], request.watch_s, request.config_topic)
+    cluster = reader.cluster()
+    limit = cluster if isinstance(cluster, Skipped) else cluster.transaction_max_timeout_ms
+    timeout_ms = choose_transaction_timeout(FencingRequest(), limit)
+    pairs = [(each, facts[each.transactional_id]) for each in (*listed, *rest)]
+    return plan_leftovers(pairs[: len(listed)], pairs[len(listed) :], reader.now(), reader.cluster_id or "", timeout_ms)
+
+
 def read_commit_facts(reader: ClusterReader, request: CommitRequest, config_topic: str) -> CommitFacts:
-    """Facts about the ID, with its partitions read twice. Raises NotAuthorized naming the missing ACL.
+    """Facts about one ID, as read_all_commit_facts reads them."""
+    return read_all_commit_facts(reader, [request], request.watch_s, config_topic)[request.transactional_id]
+
+
+def read_all_commit_facts(
+    reader: ClusterReader, requests: Sequence[CommitRequest], watch_s: float, config_topic: str
+) -> Mapping[str, CommitFacts]:
+    """Facts about the IDs, with their partitions read twice. Raises NotAuthorized naming the missing ACL.
 
     A FAILED task has no producer, so its ID is not in use; it is Connect's all the same.
     """
-    name = request.transactional_id
-    live = read_owners_now(reader, [NoLiveOwner(Side.SOURCE, (name,))])
-    described = reader.describe([name])[name]
-    if isinstance(described, EosctlError):
-        raise described
-    logged = last_logged(reader, name)
-    ongoing = described is not None and described.state is TransactionState.ONGOING
-    before: Parts = {}
-    after: Parts = {}
-    if described is not None and ongoing and described.producer == request.producer:
-        before = read_parts(reader, described).parts
-        next(reader.every(request.watch_s))
-        after = read_parts(reader, described).parts
-    owned = ownership(name, read_connect_names(reader, config_topic).names)
-    return CommitFacts(
-        as_of=reader.now(),
-        cluster_id=reader.cluster_id or "",
-        described=described,
-        logged=logged,
-        before=before,
-        after=after,
-        ownership=owned if owned.owners else ownership(name, KnownNames.of(live.connectors)),
-        live=live,
-    )
+    names = tuple(dict.fromkeys(each.transactional_id for each in requests))
+    live = read_owners_now(reader, [NoLiveOwner(Side.SOURCE, names)])
+    described = require_described(reader.describe(names))
+    logged = last_logged(reader, names)
+    open_now = [
+        each
+        for request in requests
+        if (each := described.get(request.transactional_id)) is not None
+        and each.state is TransactionState.ONGOING
+        and each.producer == request.producer
+    ]
+    before = {each.transactional_id: read_parts(reader, each).parts for each in open_now}
+    if open_now:
+        next(reader.every(watch_s))
+    after = {each.transactional_id: read_parts(reader, each).parts for each in open_now}
+    connect = read_connect_names(reader, config_topic).names
+    owned = {name: ownership(name, connect) for name in names}
+    return {
+        name: CommitFacts(
+            as_of=reader.now(),
+            cluster_id=reader.cluster_id or "",
+            described=described.get(name),
+            logged=logged.get(name),
+            before=before.get(name, {}),
+            after=after.get(name, {}),
+            ownership=owned[name] if owned[name].owners else ownership(name, KnownNames.of(live.connectors)),
+            live=live,
+        )
+        for name in names
+    }
 
 
 def abort(

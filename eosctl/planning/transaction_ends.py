@@ -20,9 +20,9 @@ from msgspec.structs import replace
 
 from eosctl.model.hanging import Advice, OpenTransaction, Verdict
 from eosctl.model.names import ProducerIdAndEpoch, Side
-from eosctl.model.plan import AbortTransaction, CommitTransaction, Plan, PlannedStep
+from eosctl.model.plan import AbortTransaction, CommitTransaction, FenceTransaction, Plan, PlannedStep
 from eosctl.model.planned import Planned
-from eosctl.model.preconditions import ClusterIs, NoLiveOwner, OpenPart, TransactionHangs, why_moved
+from eosctl.model.preconditions import COMMITTED, ClusterIs, NoLiveOwner, OpenPart, TransactionHangs, why_moved
 from eosctl.model.text import first_few, pluralize
 from eosctl.model.times import rfc3339
 from eosctl.model.transaction_ends import AbortRequest, CommitFacts, CommitRequest
@@ -182,6 +182,86 @@ def _warnings(step: CommitTransaction, facts: CommitFacts) -> Iterator[str]:
     else:
         late = pluralize((facts.as_of - ends_ms) // 1000, "second")
         yield f"its timeout has passed {late} ago: its coordinator may abort it at any moment"
+
+
+# What an application left behind: its owner's list is committed, and the other open transactions are fenced.
+#
+# 1. A transaction of the list is committed by the rules above. If it is committed already, that is a warning.
+# 2. Of the others only what is Ongoing is fenced, which aborts it, and only where its client is gone (rule 3 above).
+# 3. One objection refuses the whole plan: a part of a job's transactions is no state of the job.
+
+
+LEFTOVERS: Final = "transactions.leftovers-ended"
+ABORTED: Final = (
+    "fencing aborts what is open, and that cannot be rolled back: only its owner can produce the records again"
+)
+
+
+def plan_leftovers(
+    listed: Sequence[tuple[CommitRequest, CommitFacts]],
+    rest: Sequence[tuple[CommitRequest, CommitFacts]],
+    as_of: int,
+    cluster_id: str,
+    transaction_timeout_ms: int,
+) -> Planned:
+    """The plan by the rules above; without a step where something speaks against it."""
+    steps: list[PlannedStep] = []
+    against: list[str] = []
+    warnings: dict[str, None] = {}
+    for request, facts in listed:
+        objections = tuple(_objections(request, facts))
+        step = _step(request, facts)
+        if objections and _is_committed(request, facts):
+            warnings |= dict.fromkeys(objections)
+        elif objections or step is None:
+            against += objections
+        else:
+            steps.append(_planned(step, cluster_id))
+            warnings |= dict.fromkeys(_warnings(step, facts))
+    for request, facts in rest:
+        described = facts.described
+        if described is None or described.state is not TransactionState.ONGOING or described.start_ms is None:
+            continue
+        against += _against_fencing(request, facts, described)
+        parts = tuple(each for _, each in sorted(facts.after.items()) if isinstance(each, OpenPart))
+        held = described.producer
+        fence = FenceTransaction(
+            Side.SOURCE,
+            request.transactional_id,
+            held.producer_id,
+            held.producer_epoch,
+            described.start_ms,
+            parts,
+            transaction_timeout_ms,
+        )
+        steps.append(PlannedStep(fence, (ClusterIs(Side.SOURCE, cluster_id), *fence.implied())))
+        warnings[ABORTED] = None
+    if not steps and not against:
+        against = [next(iter(warnings), "nothing that may be ended is open under this prefix")]
+    hint = "stop the client, or take it out of the list" if against else None
+    return Planned(
+        plan=Plan(LEFTOVERS, as_of, () if against else tuple(steps)),
+        cluster_id=cluster_id,
+        objections=tuple(against),
+        hint=hint,
+        warnings=() if against else tuple(warnings),
+    )
+
+
+def _is_committed(request: CommitRequest, facts: CommitFacts) -> bool:
+    described, logged = facts.described, facts.logged
+    if described is None or logged is None or described.state not in COMMITTED:
+        return False
+    return _is_last_of(request.producer, described, logged)
+
+
+def _against_fencing(request: CommitRequest, facts: CommitFacts, described: TransactionDescription) -> Iterator[str]:
+    name = request.transactional_id
+    if described.producer != request.producer:
+        yield f"{name} changed while it was read: its client is at work"
+        return
+    yield from _not_read_alike(name, described, facts.logged)
+    yield from filter(None, (why_moved(name, facts.before, facts.after), facts.live.why_in_use([name], None)))
 
 
 # Which open transactions of a partition to abort, and whether that may be done.

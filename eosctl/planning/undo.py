@@ -33,6 +33,7 @@ from eosctl.model.plan import (
     DeleteAcls,
     DeleteConnector,
     FenceProducers,
+    FenceTransaction,
     ManualStep,
     OffsetsWrite,
     Plan,
@@ -172,6 +173,9 @@ def _left_over(plan: Plan) -> Iterator[ManualStep]:
     for committed, _ in _of(plan, CommitTransaction):
         what = f"the transaction of {committed.transactional_id}, producer {committed.producer}"
         yield ManualStep(f"{what}, is committed: that cannot be rolled back")
+    for fenced, _ in _of(plan, FenceTransaction):
+        what = f"the transaction of {fenced.transactional_id}, producer {fenced.producer}"
+        yield ManualStep(f"{what}, is aborted: that cannot be rolled back")
     for by_hand, _ in _of(plan, ManualStep):
         yield ManualStep(f"roll back, if it was done: {by_hand.instruction}")
     awaited = [step for step, _ in _of(plan, AwaitOperator)]

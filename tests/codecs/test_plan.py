@@ -72,6 +72,7 @@ def test_every_kind_of_step_and_precondition_keeps_its_name():
         "await-operator",
         "abort-transaction",
         "commit-transaction",
+        "fence-transaction",
         "create-acls",
         "delete-acls",
         "manual-step",

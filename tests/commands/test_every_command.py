@@ -51,6 +51,7 @@ CONNECTING |= {
     "eosctl transactions lso": "transactions lso -b {mute}",
     "eosctl transactions abort": "transactions abort --topic orders --partition 0 --yes -b {mute}",
     "eosctl transactions commit": "transactions commit sink-0 --producer-id 1 --producer-epoch 0 --yes -b {mute}",
+    "eosctl transactions leftovers": "transactions leftovers --prefix orders- -b {mute}",
     "eosctl transactions trace": "transactions trace orders-0@1 -b {mute}",
     "eosctl transactions log": "transactions log -b {mute}",
     "eosctl transactions history": "transactions history orders-0 -b {mute}",

@@ -45,6 +45,7 @@ COMMANDS = (
     Command(("transactions", "describe", LIVE, HUNG, *GROUP)),
     Command(("transactions", "producers", "--topic", LIVE, *GROUP)),
     Command(("transactions", "log", *GROUP)),
+    Command(("transactions", "leftovers", "--prefix", "")),
     Command(("transactions", "history", "--prefix", "", *GROUP)),
     Command(("doctor", *GROUP)),
     Command(("doctor", "--no-preflight"), rest=False),  # it finds group and workers

@@ -70,7 +70,7 @@ class Stage:
         self.cluster = ["-b", sandbox.bootstrap_servers, "--group-id", "connect-cluster"]
         self.connect = [*self.cluster, "--connect-url", sandbox.connect_url(1)]
         self.hung_at = 0
-        self.left = "--producer-id 42 --producer-epoch 3"
+        self.left, self.kept = "--producer-id 42 --producer-epoch 3", ""
 
     def rewind(self) -> None:
         """`orders` is stopped with its offsets in the workers' topic, after any example."""
@@ -103,6 +103,7 @@ class Stage:
             client = GoneClient(wire, "sink-orders-0-7")
             client.write(TopicPartition("orders", 1), b"left")
             held = client.producer
+            self.kept = f"{client.transactional_id} {held.producer_id} {held.producer_epoch}\n"
             self.left = f"--producer-id {held.producer_id} --producer-epoch {held.producer_epoch} --watch-client 0"
 
     def read(self) -> None:
@@ -118,12 +119,13 @@ class Stage:
         finally:
             consumer.close()
 
-    def make_ready(self, path: str) -> None:
+    def make_ready(self, path: str, home: Path) -> None:
         """Creates the inputs of the example with this path."""
         if path.startswith("transactions abort"):
             self.hang()
-        if path.startswith("transactions commit"):
+        if path.startswith(("transactions commit", "transactions leftovers")):
             self.leave()
+            (home / "kept.txt").write_text(self.kept)
         if path.startswith("transactions lso"):
             self.read()
         if path.startswith(("migrate-offsets", "offsets restore")):
@@ -257,12 +259,14 @@ def test_every_example_does_what_it_says(command, stage, eosctl, tmp_path, monke
 def problems(stage: Stage, line: str, home: Path) -> Iterator[str]:
     """The faults of the example: its exit code, or invalid JSON."""
     path = line.removeprefix(f"{PROGRAM} ")
-    stage.make_ready(path)
+    stage.make_ready(path, home)
     words, given = stage.words(line, home)
     if "--watch" in words:
         words += ["--looks", "1"]
     if path.startswith("watch") and not {"--once", "--emit"} & set(words):
         words += ["--once"]  # it would serve until it is interrupted
+    if "--fence-rest" in words:
+        words += ["--watch-client", "0"]
     if path.startswith("transactions abort"):
         words += ["--max-transaction-timeout", "0"]  # it has only just begun to hang
     asks = path.startswith(WRITES) and not {"--yes", "--dry-run"} & set(words)

@@ -12,6 +12,7 @@ VERBS = {
     "trace": "trace",
     "abort": "ends",
     "commit": "ends",
+    "leftovers": "ends",
     "log": "log",
     "history": "log",
 }

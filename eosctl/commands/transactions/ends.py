@@ -1,4 +1,4 @@
-"""`eosctl transactions abort` and `commit`: end a transaction that hangs, or as its owner decided."""
+"""`eosctl transactions abort`, `commit` and `leftovers`: end what hangs, or as its owner decided."""
 
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -6,10 +6,13 @@ from typing import Annotated, TypeAlias
 import typer
 
 from eosctl.commands.options import ConfigTopic
+from eosctl.files import read_ids
+from eosctl.model.leftovers import LeftoversRequest, decided_transactions
 from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.transaction_ends import AbortRequest, CommitRequest
 from eosctl.operations.session import Session
 from eosctl.operations.two_clusters import SourceAndTarget, TargetOptions
+from eosctl.render.answers.leftovers import LEFTOVERS, view_leftovers
 from eosctl.render.answers.plan import CHECKS, RESULTS, STEPS, view_plan, view_plan_answer
 from eosctl.shell.options import GlobalOptions, answer, previewing, showing, writing
 
@@ -110,3 +113,54 @@ def commit(
             session, clusters, request, config_topic, plan_file, previewing(options, view_plan)
         )
         return answer(options, committed, view_plan_answer)
+
+
+LeftPrefix: TypeAlias = Annotated[str, typer.Option(metavar="TEXT", help="IDs that begin with it.")]
+CommitList: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Commit these: ID, producer ID and epoch on each line (- is stdin)."),
+]
+FenceRest: TypeAlias = Annotated[
+    bool, typer.Option("--fence-rest", help="Fence the other open ones, which aborts their transactions.")
+]
+
+
+@app.command()
+@showing(LEFTOVERS)
+@writing
+def leftovers(
+    options: GlobalOptions,
+    prefix: LeftPrefix,
+    commit_listed: CommitList = None,
+    fence_rest: FenceRest = False,
+    watch_client: Watch = 5.0,
+    config_topic: ConfigTopic = "connect-configs",
+    plan_file: EndPlanFile = None,
+) -> int:
+    """Show or end what an application left open.
+
+    Use it after a job or sink was stopped and will not return, or was restored elsewhere. Without --commit-listed and --fence-rest it
+    only shows what is open under the prefix. With --commit-listed it commits the transactions that the owner's state
+    holds (a Flink checkpoint has ID, producer ID and epoch), by the rules of `commit`; with --fence-rest it fences the
+    other IDs, whose transactions are then aborted. It refuses all if a client is active, or if a listed transaction
+    cannot be committed. Needs Read on __transaction_state; to end them what `commit` and `fence` need.
+
+    Examples:
+      eosctl transactions leftovers --prefix sink-orders- -b broker:9092
+      eosctl transactions leftovers --prefix sink- --commit-listed kept.txt --fence-rest -b broker:9092 --dry-run
+    """
+    from eosctl.operations import transaction_ends
+
+    lines = () if commit_listed is None else read_ids(commit_listed)
+    request = LeftoversRequest(
+        prefix, decided_transactions(lines, commit_listed), fence_rest, watch_client, config_topic
+    )
+    with Session(options) as session:
+        if commit_listed is None and not fence_rest:
+            found = transaction_ends.read_leftovers(session.reader, prefix, config_topic)
+            return answer(options, found, view_leftovers)
+        with SourceAndTarget(session, "", TargetOptions()) as clusters:
+            ended = transaction_ends.end_leftovers(
+                session, clusters, request, plan_file, previewing(options, view_plan)
+            )
+            return answer(options, ended, view_plan_answer)

@@ -30,6 +30,7 @@ from eosctl.render.answers.files import DemoData, SnapshotData, SparkBundleData,
 from eosctl.render.answers.findings import SkippedRow
 from eosctl.render.answers.hanging import HangingData
 from eosctl.render.answers.inspection import ConfigHistoryData, InspectionData
+from eosctl.render.answers.leftovers import LeftoversData
 from eosctl.render.answers.mirror import MirrorData
 from eosctl.render.answers.offsets import OffsetsData, OffsetsDifferenceData, OffsetsExportData
 from eosctl.render.answers.plan import AppliedData, KeptPlansData, PlanData
@@ -286,6 +287,7 @@ _PLANNING: Final = {
     "offsets.create-connector": ("offsets create-connector", "apply"),
     "transactions.abort": ("transactions abort", "apply"),
     "transactions.commit": ("transactions commit", "apply"),
+    "transactions.leftovers-ended": ("transactions leftovers", "apply"),
     "undo": ("undo",),
 }
 """The commands that print the plan, or its result, by the kind of the plan."""
@@ -317,6 +319,7 @@ KINDS: Final = (
     DocumentKind("transactions.log", TransactionLogData, ("transactions log",)),
     DocumentKind("transactions.log.history", LogHistoryData, ("transactions log",)),
     DocumentKind("transactions.history", EpochHistoryData, ("transactions history",)),
+    DocumentKind("transactions.leftovers", LeftoversData, ("transactions leftovers",)),
     DocumentKind("transactions.trace", TraceData, ("transactions trace",)),
     DocumentKind("fence.plan", FencePlanData, ("fence",)),
     DocumentKind("fence", FencedData, ("fence",)),

@@ -12,6 +12,7 @@ from eosctl.model.plan import (
     AbortTransaction,
     Check,
     CommitTransaction,
+    FenceTransaction,
     OffsetsWrite,
     Plan,
     PlannedStep,
@@ -291,7 +292,7 @@ def view_applied(applied: Applied) -> Document:
 
 def _can_be_undone(plan: Plan) -> bool:
     """A transaction that has ended stays ended."""
-    ended = AbortTransaction | CommitTransaction
+    ended = AbortTransaction | CommitTransaction | FenceTransaction
     return not plan.steps or any(not isinstance(planned.step, ended) for planned in plan.steps)
 
 

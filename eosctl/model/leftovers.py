@@ -1,0 +1,110 @@
+"""Transactions that an application left behind: open ones, and decided ones that lack markers."""
+
+import re
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from msgspec import Struct
+
+from eosctl.errors import EosctlError, Unreachable, UsageError
+from eosctl.model.names import ProducerIdAndEpoch
+from eosctl.model.report import Result
+from eosctl.model.skipped import Skipped
+from eosctl.model.text import first_few
+from eosctl.model.transaction_log import TransactionLogValue
+from eosctl.model.transactions import NO_TIMEOUT_MS, Ownership, TransactionState
+
+
+class LeftoverKind(StrEnum):
+    """open: Ongoing; superseded: Ongoing, and its writer has committed a later transaction; prepared: decided."""
+
+    OPEN = "open"
+    SUPERSEDED = "superseded"
+    PREPARED = "prepared"
+
+
+class Leftover(Struct, frozen=True):
+    """A transaction that has not ended, by the last record of its ID.
+
+    superseded_by is the ID of the same writer (the same ID without its last number or UUID) that committed a
+    transaction which began later.
+    """
+
+    transactional_id: str
+    kind: LeftoverKind
+    value: TransactionLogValue
+    superseded_by: str | None = None
+
+    @property
+    def ends_at_ms(self) -> int | None:
+        """When its coordinator aborts it, in ms since the epoch; None: never, or it is decided."""
+        is_ongoing = self.value.state is TransactionState.ONGOING
+        if not is_ongoing or self.value.timeout_ms == NO_TIMEOUT_MS:
+            return None
+        return self.value.start_ms + self.value.timeout_ms
+
+
+class Leftovers(Result, frozen=True, kw_only=True):
+    """What the transaction log has open under a prefix, the oldest first; as_of is in ms since the epoch.
+
+    ids counts the IDs that begin with the prefix; unread says of partitions of the log why they were not read.
+    """
+
+    as_of: int
+    cluster_id: str | None
+    prefix: str
+    leftovers: tuple[Leftover, ...]
+    ids: int
+    owners: Mapping[str, Ownership]
+    unread: Mapping[int, Skipped]
+    notes: tuple[str, ...]
+
+    @property
+    def found(self) -> bool:
+        return bool(self.leftovers)
+
+    @property
+    def failure(self) -> EosctlError | None:
+        if not self.unread or self.leftovers:
+            return None
+        reasons = first_few([each.reason for each in self.unread.values()])
+        return Unreachable(f"the transaction log was not read as a whole: {reasons}")
+
+
+class DecidedTransaction(NamedTuple):
+    """A transaction that its owner decided to commit."""
+
+    transactional_id: str
+    producer: ProducerIdAndEpoch
+
+
+_DECIDED: Final = re.compile(r"(?P<id>\S.*?)[\s,;]+(?P<producer_id>\d{1,19})[\s,;/]+(?P<epoch>\d{1,5})")
+
+
+def decided_transactions(lines: Iterable[str], source: object) -> tuple[DecidedTransaction, ...]:
+    """The transactions of a list: ID, producer ID and epoch on each line. Raises UsageError for another line."""
+    found = []
+    for number, line in enumerate(lines, 1):
+        parts = _DECIDED.fullmatch(line.strip())
+        if parts is None:
+            raise UsageError(
+                f"line {number} of {source} is not an ID, a producer ID and an epoch: {line!r}",
+                hint="for example: sink-orders-0-7 42 3",
+            )
+        producer = ProducerIdAndEpoch(int(parts["producer_id"]), int(parts["epoch"]))
+        found.append(DecidedTransaction(parts["id"], producer))
+    return tuple(found)
+
+
+class LeftoversRequest(Struct, frozen=True):
+    """The prefix of the IDs, the transactions to commit, and whether the other open ones are fenced.
+
+    watch_s is how long the clients of both are watched, in seconds.
+    """
+
+    prefix: str
+    decided: tuple[DecidedTransaction, ...]
+    fence_rest: bool
+    watch_s: float
+    config_topic: str

@@ -1,0 +1,92 @@
+"""`transactions leftovers`: what is open under a prefix of transactional IDs."""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from eosctl.model.leftovers import Leftover, LeftoverKind, Leftovers
+from eosctl.model.text import pluralize
+from eosctl.model.times import rfc3339
+from eosctl.model.transactions import NO_TIMEOUT_MS, TransactionState
+from eosctl.render.answers.transactions import OwnerFields, PartitionRow, owner_fields
+from eosctl.render.document import Document, Table, Tone, col, columns
+
+TONES = {"superseded": Tone.BAD, "prepared": Tone.WARN}
+
+
+class LeftoverRow(OwnerFields, frozen=True):
+    """A transaction that has not ended.
+
+    superseded_by is the ID under which the same writer committed a later transaction; the writer is the ID without its
+    last number or UUID.
+    """
+
+    transactional_id: Annotated[str, "the ID"]
+    kind: Annotated[LeftoverKind, col("open, superseded (its writer committed a later one) or prepared", tones=TONES)]
+    state: Annotated[TransactionState, "its state at the coordinator"]
+    producer_id: Annotated[int, "its producer"]
+    producer_epoch: Annotated[int, col("its epoch", "EPOCH")]
+    start_ms: int
+    started: Annotated[str, "when it began, UTC"]
+    running_s: Annotated[float, "how long it has been open"]
+    ends_at: Annotated[str | None, "when its coordinator aborts it, UTC; - never, or its end is decided"]
+    two_phase_commit: bool
+    partitions: list[PartitionRow]
+    partition_count: Annotated[
+        int, col("its partitions; in Prepare*, partitions whose marker may be missing", "PARTITIONS")
+    ]
+    superseded_by: Annotated[str | None, "the ID of the later transaction that is committed"]
+
+
+class LeftoversData(Struct, frozen=True):
+    """Open transactions, the oldest first; ids counts all IDs that begin with the prefix."""
+
+    leftovers: list[LeftoverRow]
+    prefix: str
+    ids: int
+
+
+LEFTOVERS = Table(
+    "leftovers",
+    columns(
+        LeftoverRow,
+        "transactional_id kind state producer_id producer_epoch started running_s ends_at partition_count "
+        "superseded_by owner",
+    ),
+    empty="nothing is open",
+)
+
+
+def view_leftovers(found: Leftovers) -> Document:
+    rows = [_row(each, found) for each in found.leftovers]
+    unread = tuple(f"not read: partition {place} of the log: {why.reason}" for place, why in found.unread.items())
+    return Document(
+        kind="transactions.leftovers",
+        as_of=rfc3339(found.as_of),
+        cluster_id=found.cluster_id,
+        data=LeftoversData(leftovers=rows, prefix=found.prefix, ids=found.ids),
+        blocks=(LEFTOVERS,),
+        prose=(f"{len(rows):,} of {pluralize(found.ids, 'transactional ID')} with this prefix have one open.",),
+        notes=(*unread, *found.notes),
+    )
+
+
+def _row(left: Leftover, found: Leftovers) -> LeftoverRow:
+    value, ends_at = left.value, left.ends_at_ms
+    partitions = [PartitionRow(each.topic, each.partition) for each in value.partitions or ()]
+    return LeftoverRow(
+        transactional_id=left.transactional_id,
+        kind=left.kind,
+        state=value.state,
+        producer_id=value.producer.producer_id,
+        producer_epoch=value.producer.producer_epoch,
+        start_ms=value.start_ms,
+        started=rfc3339(value.start_ms),
+        running_s=round(max(0, found.as_of - value.start_ms) / 1000, 1),
+        ends_at=None if ends_at is None else rfc3339(ends_at),
+        two_phase_commit=value.timeout_ms == NO_TIMEOUT_MS,
+        partitions=partitions,
+        partition_count=len(partitions),
+        superseded_by=left.superseded_by,
+        **owner_fields(found.owners[left.transactional_id]),
+    )

@@ -1,0 +1,80 @@
+"""What an application left open, by the last records of its IDs; and the list of what its owner decided to commit."""
+
+import pytest
+
+from eosctl.analysis.leftovers import find_leftovers, writer_of
+from eosctl.errors import UsageError
+from eosctl.model.leftovers import DecidedTransaction, LeftoverKind, decided_transactions
+from eosctl.model.names import ProducerIdAndEpoch
+from eosctl.model.transaction_log import TransactionLogValue
+from eosctl.model.transactions import NO_TIMEOUT_MS
+from eosctl.model.transactions import TransactionState as State
+
+
+def value(state: State, start: int, timeout_ms: int = 60_000) -> TransactionLogValue:
+    return TransactionLogValue(1, ProducerIdAndEpoch(7, 0), timeout_ms, state, (), start, start)
+
+
+@pytest.mark.parametrize(
+    ("name", "writer"),
+    [
+        ("sink-orders-0-17", "sink-orders-0"),
+        ("sink-0-2f0f9a8c-1b1e-4d4e-8a3f-0d8c1f2b3a4d", "sink-0"),
+        ("app_3", "app"),
+        ("billing", None),
+        ("42", None),
+    ],
+)
+def test_the_writer_is_the_id_without_its_last_number_or_uuid(name, writer):
+    assert writer_of(name) == writer
+
+
+def test_open_ones_are_found_with_the_oldest_first():
+    found = find_leftovers(
+        {
+            "s-0-3": value(State.ONGOING, 30),
+            "s-1-1": value(State.PREPARE_COMMIT, 10),
+            "s-2-1": value(State.COMPLETE_COMMIT, 5),
+            "s-3-1": value(State.EMPTY, -1),
+        }
+    )
+    assert [(each.transactional_id, each.kind) for each in found] == [
+        ("s-1-1", LeftoverKind.PREPARED),
+        ("s-0-3", LeftoverKind.OPEN),
+    ]
+
+
+def test_an_open_one_is_superseded_by_a_later_one_of_its_writer_that_is_committed():
+    ids = {"s-0-3": value(State.ONGOING, 30), "s-0-4": value(State.COMPLETE_COMMIT, 40)}
+    (found,) = find_leftovers(ids)
+    assert (found.kind, found.superseded_by) == (LeftoverKind.SUPERSEDED, "s-0-4")
+
+
+@pytest.mark.parametrize(
+    ("other", "state", "start"),
+    [("s-0-4", State.COMPLETE_COMMIT, 20), ("s-0-4", State.COMPLETE_ABORT, 40), ("s-1-4", State.COMPLETE_COMMIT, 40)],
+)
+def test_an_earlier_an_aborted_or_anothers_transaction_supersedes_none(other, state, start):
+    (found,) = find_leftovers({"s-0-3": value(State.ONGOING, 30), other: value(state, start)})
+    assert (found.kind, found.superseded_by) == (LeftoverKind.OPEN, None)
+
+
+def test_its_coordinator_aborts_an_open_one_at_its_timeout():
+    ids = {"a": value(State.ONGOING, 30), "b": value(State.ONGOING, 31, NO_TIMEOUT_MS)}
+    ids["c"] = value(State.PREPARE_ABORT, 32)
+    assert [each.ends_at_ms for each in find_leftovers(ids)] == [60_030, None, None]
+
+
+def test_a_list_has_an_id_a_producer_id_and_an_epoch_on_each_line():
+    lines = ["sink-0-7 42 3", "sink-0-8,43,0", "sink with spaces\t44/1"]
+    assert decided_transactions(lines, "f") == (
+        DecidedTransaction("sink-0-7", ProducerIdAndEpoch(42, 3)),
+        DecidedTransaction("sink-0-8", ProducerIdAndEpoch(43, 0)),
+        DecidedTransaction("sink with spaces", ProducerIdAndEpoch(44, 1)),
+    )
+
+
+@pytest.mark.parametrize("line", ["sink-0-7", "sink-0-7 42", "42 3", "sink-0-7 -1 3"])
+def test_another_line_is_refused_by_its_number(line):
+    with pytest.raises(UsageError, match="line 2 of f"):
+        decided_transactions(["a 1 2", line], "f")
