@@ -79,7 +79,7 @@ def end_leftovers(
     plan_file: Path | None,
     show: Show[Planned],
 ) -> Planned | Applied:
-    """Commits what is listed and fences the rest: returns the plan if it is only shown or kept, otherwise the outcomes."""
+    """Commits what is listed and fences the rest: the plan where it is only shown or kept, otherwise the outcomes."""
 
     def make_plan(_: tuple[StopConnector, ...]) -> Planned:
         return _plan_leftovers(session, request)
