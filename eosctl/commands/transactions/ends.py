@@ -140,10 +140,10 @@ def leftovers(
     """Show or end what an application left open.
 
     Use it after a job or sink was stopped and will not return, or was restored elsewhere. Without --commit-listed and
-    --fence-rest it only shows what is open under the prefix. With --commit-listed it commits the transactions that the owner's state
-    holds (a Flink checkpoint has ID, producer ID and epoch), by the rules of `commit`; with --fence-rest it fences the
-    other IDs, whose transactions are then aborted. It refuses all if a client is active, or if a listed transaction
-    cannot be committed. Needs Read on __transaction_state; to end them what `commit` and `fence` need.
+    --fence-rest it only shows what is open under the prefix. With --commit-listed it commits the transactions that the
+    owner's state holds (a Flink checkpoint has ID, producer ID and epoch), by the rules of `commit`; with --fence-rest
+    it fences the other IDs, whose transactions are then aborted. It refuses all if a client is active, or if a listed
+    transaction cannot be committed. Needs Read on __transaction_state; to end them what `commit` and `fence` need.
 
     Examples:
       eosctl transactions leftovers --prefix sink-orders- -b broker:9092
