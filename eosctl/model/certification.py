@@ -126,7 +126,7 @@ FAULTS: Final = (
     ),
     FaultKind(
         Fault.FILL_DISK,
-        "fill the file system of the connector's state, free it, and restart the connector",
+        "fill the file system of the connector's state, restart the connector, and free it",
         of_state=True,
     ),
     FaultKind(

@@ -399,10 +399,12 @@ def _fill_disk(round_: Round, running: RunningConnector) -> None:
     with _filled(running.site.state):
         running.note(f"fill the file system of {running.site.state}")
         sleep(round_.pick(1, 1000, 3000) / 1000)
-    running.note("free it again")
+        running.site.request("POST", "/restart?includeTasks=true")
+        running.note("restart the connector and its tasks")
+        sleep(round_.pick(2, 500, 2000) / 1000)
+    running.note(f"free {running.site.state}")
     running.site.await_running()
-    running.site.request("POST", "/restart?includeTasks=true")
-    running.note("restart the connector and its tasks")
+    sleep(FLOW_ON_S)
 
 
 @contextmanager
