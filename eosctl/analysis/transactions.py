@@ -30,6 +30,9 @@ from eosctl.model.transactions import (
 #    `<application.id>-<subtopology>_<partition>`: a Kafka Streams task (exactly_once).
 # 5. `<prefix>-<subtask>-<checkpoint>`: a Flink KafkaSink writer; `<task name>-<operator ID, 32 hex digits>-<number>`:
 #    the older FlinkKafkaProducer.
+# 6. `<prefix>(worker|coordinator)-txn-<UUID>-<task>`: Iceberg's sink, with a new UUID at each start of the connector.
+# 7. `<prefix><group.id>.<topic>.<partition>`: a listener of Spring that has an ID for each partition;
+#    `<prefix><number>`: one of a pool, as Spring's producer factory numbers them. Named only where nothing else fits.
 
 
 UUID: Final = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
@@ -41,7 +44,14 @@ _TELLING: Final[tuple[tuple[re.Pattern[str], Words], ...]] = (
         re.compile(r"(?P<alias>.+)-mm2-(?P<connector>Mirror(?:Source|Checkpoint|Heartbeat)Connector)-(?P<task>\d+)"),
         lambda m: f"MirrorMaker 2 {m['connector']} task {m['task']}, from {m['alias']}",
     ),
-    (re.compile(rf"(?P<application>.+)-{UUID}-(?P<thread>\d+)"), lambda m: f"Streams application {m['application']}"),
+    (
+        re.compile(rf"(?P<prefix>.*?)(?P<role>worker|coordinator)-txn-{UUID}-(?P<task>\d+)"),
+        lambda m: f"Iceberg sink {m['role']}, task {m['task']}",
+    ),
+    (
+        re.compile(rf"(?P<application>.+)(?<!worker-txn)(?<!coordinator-txn)-{UUID}-(?P<thread>\d+)"),
+        lambda m: f"Streams application {m['application']}",
+    ),
     (re.compile(r"(?P<application>.+)-(?P<task>\d+_\d+)"), lambda m: f"Streams application {m['application']}"),
     (re.compile(r"(?P<name>.+)-[0-9a-f]{32}-(?P<number>\d+)"), lambda m: f"Flink producer {m['name']}"),
 )
@@ -49,6 +59,13 @@ _VAGUE: Final[tuple[tuple[re.Pattern[str], Words], ...]] = (
     (re.compile(r"connect-cluster-(?P<group>.+)"), lambda m: f"Connect leader of {m['group']}"),
     (re.compile(r"(?P<stem>.+-.+)-(?P<task>\d+)"), lambda m: f"Connect task {m['task']} of {m['stem']}"),
     (re.compile(r"(?P<prefix>.*\D.*)-(?P<subtask>\d+)-(?P<checkpoint>\d+)"), lambda m: f"Flink sink {m['prefix']}"),
+)
+_LAST: Final[tuple[tuple[re.Pattern[str], Words], ...]] = (
+    (
+        re.compile(r"(?P<stem>.+)\.(?P<topic>[^.]+)\.(?P<partition>\d+)"),
+        lambda m: f"Spring listener of {m['topic']}-{m['partition']}",
+    ),
+    (re.compile(r"(?P<prefix>.*[^\d.])(?P<number>\d+)"), lambda m: f"pool {m['prefix']}*, as of Spring"),
 )
 
 
@@ -60,7 +77,8 @@ def shapes_of(transactional_id: str, groups: Mapping[str, ListedGroup] = Mapping
     matched = [(words, match) for shape, words in _TELLING if (match := shape.fullmatch(transactional_id))]
     telling = [f"{words(match)}{_group_of(match, groups)}" for words, match in matched]
     vague = [words(match) for shape, words in _VAGUE if (match := shape.fullmatch(transactional_id))]
-    return tuple(telling or vague)
+    last = [words(match) for shape, words in _LAST if (match := shape.fullmatch(transactional_id))]
+    return tuple(telling or vague or last)
 
 
 def _group_of(match: re.Match[str], groups: Mapping[str, ListedGroup]) -> str:

@@ -68,6 +68,14 @@ def decode_transaction_log_key(key: bytes) -> str:
     return transactional_id
 
 
+def may_begin_with(key: bytes, prefix: bytes) -> bool:
+    """Whether the ID of a key begins with this text; true for a key of another version, whose ID is not known."""
+    return key[: INT16.size] != _KEY_OF_ANY_ID or key.startswith(prefix, 2 * INT16.size)
+
+
+_KEY_OF_ANY_ID: Final = INT16.pack(KEY_VERSION)
+
+
 def encode_transaction_log_key(transactional_id: str) -> bytes:
     text = transactional_id.encode()
     return INT16.pack(KEY_VERSION) + INT16.pack(len(text)) + text

@@ -51,7 +51,7 @@ def commit(
 
 def read_leftovers(reader: ClusterReader, prefix: str, config_topic: str) -> Leftovers:
     """What the transaction log has open under the prefix."""
-    log = reader.transaction_log()
+    log = reader.transaction_log(prefix=prefix)
     folded = fold_transaction_log(
         each for each in log.records if each.transactional_id is None or each.transactional_id.startswith(prefix)
     )

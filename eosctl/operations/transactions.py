@@ -10,7 +10,7 @@ from eosctl.analysis.config_topic import connector_states
 from eosctl.analysis.producer_epochs import EpochFold, contentions
 from eosctl.analysis.transaction_log import fold_transaction_log, history, log_findings
 from eosctl.analysis.transactions import KnownNames, list_with_owners, owners_of, ownership
-from eosctl.codecs.transaction_log import decode_log_record
+from eosctl.codecs.transaction_log import decode_log_record, may_begin_with
 from eosctl.errors import EosctlError, Unreachable, UsageError
 from eosctl.model.connectors import ConnectorState
 from eosctl.model.groups import no_such_group
@@ -359,7 +359,10 @@ def _read(session: Session, request: LogRequest) -> _Log:
 
 def _read_cluster(session: Session, request: LogRequest) -> _Log:
     reader = session.reader
-    log = reader.transaction_log(request.transactional_ids if request.prefix is None else ())
+    if request.prefix is None:
+        log = reader.transaction_log(request.transactional_ids)
+    else:
+        log = reader.transaction_log(prefix="" if request.transactional_ids else request.prefix)
     connect = read_connect_names(reader, request.config_topic)
     return _Log(
         as_of=reader.now(),
@@ -397,13 +400,17 @@ def _read_segments(session: Session, request: LogRequest) -> _Log:
 
 
 def _segment_records(session: Session, request: LogRequest) -> Iterator[LogRecord]:
+    stem = (
+        b"" if request.prefix is None or request.transactional_ids else request.prefix.encode(errors="surrogateescape")
+    )
     for path in request.segments:
         place = partition_of_segment(path)
         if place is not None and place.topic != TRANSACTION_LOG:
             raise UsageError(f"{path} is a segment of {place}, not of {TRANSACTION_LOG}")
         segment = LogSegment(path)
         for record in segment:
-            yield decode_log_record(-1 if place is None else place.partition, record)
+            if may_begin_with(record.key or b"", stem):
+                yield decode_log_record(-1 if place is None else place.partition, record)
         if segment.cut_bytes:
             session.options.console.warn(
                 f"{path} ends within a batch: its last {segment.cut_bytes} bytes were not read"

@@ -265,12 +265,12 @@ class ClusterReader(TopicReader, Protocol):
         """The number of IDs in the transaction log, also those hidden from the principal."""
 
     def transaction_log(
-        self, transactional_ids: Collection[str] = (), after: Mapping[int, LogEnd] | None = None
+        self, transactional_ids: Collection[str] = (), after: Mapping[int, LogEnd] | None = None, prefix: str = ""
     ) -> TransactionLogRecords:
         """The transaction log, of the partitions that these IDs belong to (none: all). Records can be read once.
 
         With `after` only the records of these IDs, and only those after the ends of an earlier reading, if the log was
-        neither truncated nor compacted since.
+        neither truncated nor compacted since. With `prefix` records of other IDs may be left out.
         """
 
     def leaderless(self, partitions: Iterable[TopicPartition]) -> frozenset[TopicPartition] | Skipped:

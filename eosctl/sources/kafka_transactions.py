@@ -24,7 +24,7 @@ from eosctl.clients.messages import (
 )
 from eosctl.clients.wire import Reply, Window, Wire
 from eosctl.codecs.record_batches import EndTransactionMarker, decode_marker
-from eosctl.codecs.transaction_log import KEY_VERSION, decode_log_record, encode_transaction_log_key
+from eosctl.codecs.transaction_log import KEY_VERSION, decode_log_record, encode_transaction_log_key, may_begin_with
 from eosctl.errors import EosctlError, NotAuthorized, Throttled, TimedOut, Unreachable, UsageError
 from eosctl.model.acls import ResourceType
 from eosctl.model.hanging import TransactionalIdAccess
@@ -499,16 +499,16 @@ def transaction_log_offsets(wire: Wire, partitions: Collection[int]) -> LogOffse
 
 
 def read_transaction_log(
-    wire: Wire, offsets: Collection[PartitionOffsets], wanted: Collection[str] = ()
+    wire: Wire, offsets: Collection[PartitionOffsets], wanted: Collection[str] = (), prefix: str = ""
 ) -> Iterator[LogRecord]:
-    """The records of these IDs (none: all) in these partitions, partition by partition in offset order.
+    """The records of these IDs (none: all with this prefix) in these partitions, one after the other, by offsets.
 
     Raises NotAuthorized where Read on the topic is missing, Undecodable naming partition and offset.
     """
-    keys = frozenset(map(encode_transaction_log_key, wanted))
+    keys, stem = frozenset(map(encode_transaction_log_key, wanted)), prefix.encode(errors="surrogateescape")
     for bounds in offsets:
         for record in read_log(wire, bounds.topic_partition, offsets=bounds):
-            if _is_wanted(record, keys):
+            if _is_wanted(record, keys) and may_begin_with(record.key or b"", stem):
                 yield decode_log_record(bounds.topic_partition.partition, record)
 
 

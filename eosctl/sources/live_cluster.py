@@ -717,7 +717,7 @@ class LiveCluster(CoverageLog):
 
     @tracked("the transaction log")
     def transaction_log(
-        self, transactional_ids: Collection[str] = (), after: Mapping[int, LogEnd] | None = None
+        self, transactional_ids: Collection[str] = (), after: Mapping[int, LogEnd] | None = None, prefix: str = ""
     ) -> TransactionLogRecords:
         """Raises NotAuthorized where Read on it is missing."""
         wire, names = self._wire, () if after is None else transactional_ids
@@ -727,7 +727,8 @@ class LiveCluster(CoverageLog):
         offsets, unread = kafka_transactions.transaction_log_offsets(wire, sorted(wanted or leaders))
         ends = kafka_transactions.log_ends(offsets, epochs)
         following = kafka_transactions.read_following(wire, offsets, ends, after, names) if after else None
-        records = kafka_transactions.read_transaction_log(wire, offsets, names) if following is None else following
+        whole = kafka_transactions.read_transaction_log(wire, offsets, names, prefix)
+        records = whole if following is None else following
         return log_facts.TransactionLogRecords(
             leaders=dict(leaders),
             expiration_ms=kafka_topics.id_expiration_ms(wire),

@@ -375,7 +375,7 @@ class SavedCluster(CoverageLog):
 
     @tracked("the transaction log")
     def transaction_log(
-        self, transactional_ids: Collection[str] = (), after: Mapping[int, LogEnd] | None = None
+        self, transactional_ids: Collection[str] = (), after: Mapping[int, LogEnd] | None = None, prefix: str = ""
     ) -> TransactionLogRecords:
         """The last records of each ID."""
         log = section_of(self.snapshot.transaction_log, "transaction log")
