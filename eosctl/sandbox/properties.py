@@ -182,6 +182,11 @@ def worker_properties(
         "offset.storage.replication.factor": replication,
         "status.storage.replication.factor": replication,
         "exactly.once.source.support": spec.exactly_once,
+        # With Kafka's 25 each worker and each task reads 25 partitions.
+        "offset.storage.partitions": "6",
+        # An idle consumer, one for each task and each internal topic, otherwise asks its broker twice a second.
+        "fetch.max.wait.ms": "5000",
+        "consumer.fetch.max.wait.ms": "5000",
         "offset.flush.interval.ms": "1000",
         "scheduled.rebalance.max.delay.ms": delay_ms,
         "listeners": f"http://{HOST}:{rest_port}",

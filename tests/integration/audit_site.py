@@ -19,7 +19,7 @@ from tests.integration.witnesses import check
 from tests.waiting import eventually
 
 OFFSETS = "connect-offsets"
-OFFSETS_PARTITIONS = 25
+OFFSETS_PARTITIONS = 6
 
 
 @dataclass(frozen=True)

@@ -161,7 +161,7 @@ def assert_foretold(case: Case, file: Path, shown: Shown, connectors: FileConnec
     assert row["kip618_effective"] is not None, "KIP-618 promises every one of them"
     raw = base64.b64decode(row["key_base64"])
     assert raw == encode_offsets_key(case.name, row["partition"]), "the bytes that the connector wrote"
-    assert row["worker_global"]["topic_partition"] == java_partition(raw, 25), "the partition that it wrote them to"
+    assert row["worker_global"]["topic_partition"] == java_partition(raw, 6), "the partition that it wrote them to"
     shadowed = [each["subject"] for each in shown.findings if each["name"] == "shadowed-offset"]
     assert (case.name in shadowed) is case.shadowed
     if shown.rest:
