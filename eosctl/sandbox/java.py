@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -48,6 +49,7 @@ def _candidates() -> list[Path]:
     return [candidate for candidate in candidates if candidate.is_file()]
 
 
+@cache
 def java_version(java: Path) -> int | None:
     """The feature version (17, 21) that `java -version` prints, 8 for 1.8, or None when it does not run."""
     try:

@@ -18,7 +18,7 @@ import urllib.request
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import IO, Final
 
@@ -468,6 +468,7 @@ def _mains(jars: KafkaJars) -> Sequence[str]:
     return (BROKER_MAIN,) if jars.jar_set is JarSet.BROKERS else (BROKER_MAIN, WORKER_MAIN)
 
 
+@cache
 def _fingerprint(java: Path) -> str:
     version = subprocess.run([java, "-version"], capture_output=True, check=False).stderr
     return hashlib.sha256(str(java.resolve()).encode() + version).hexdigest()[:12]

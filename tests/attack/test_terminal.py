@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eosctl.codecs.offsets_topic import encode_kip875
@@ -111,6 +111,7 @@ def test_files_for_pipelines_are_safe(name):
 
 
 @pytest.mark.parametrize("form", AclFormat)
+@settings(max_examples=30)
 @given(name=ENCODABLE)
 def test_every_format_of_acls_is_safe_or_refused(form, name):
     try:

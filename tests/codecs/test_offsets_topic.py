@@ -5,7 +5,7 @@ from contextlib import suppress
 from struct import pack
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eosctl.codecs.groups import OffsetCommitKey, decode_checkpoint, decode_offset_commit_key
@@ -221,6 +221,7 @@ def test_the_body_is_what_the_rest_interface_answers() -> None:
     assert encode_kip875([]) == '{"offsets": []}\n'
 
 
+@settings(max_examples=30)
 @given(OFFSETS)
 def test_what_is_written_is_read_back(offsets: list[ConnectorOffset]) -> None:
     assert decode_kip875(encode_kip875(offsets), "f") == tuple(offsets)

@@ -253,4 +253,4 @@ def _peak(count):
 
 def test_memory_stays_flat():
     _peak(100)
-    assert _peak(20_000) < _peak(2_000) * 1.1 + 10_000
+    assert _peak(5_000) < _peak(500) * 1.1 + 10_000

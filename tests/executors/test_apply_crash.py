@@ -69,7 +69,7 @@ def test_the_same_plan_file_is_applied_by_one_at_a_time(move: Move):
     assert offsets.live() == offsets.moved
 
 
-@pytest.mark.parametrize("failpoint", ["first-written", "written"])
+@pytest.mark.parametrize("failpoint", [pytest.param("first-written", marks=pytest.mark.variation), "written"])
 def test_of_two_that_apply_copies_of_a_plan_one_commits(move: Move, failpoint: str):
     """The second takes the transactional ID: the first is refused when it continues, and its records are aborted."""
     offsets = move()

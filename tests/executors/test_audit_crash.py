@@ -57,6 +57,7 @@ def _end(audited: StandInAudited, failpoint: str | None = None) -> int:
     return process.returncode
 
 
+@pytest.mark.parametrize("under_audit", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)], indirect=True)
 def test_schedules_of_kills_and_races(under_audit: Under):
     _endure(under_audit, range(SHORT))
 

@@ -63,7 +63,9 @@ def lies(cells: list[Cell]) -> list[Cell]:
     return [each for each in cells if each.outcome is Outcome.LIE]
 
 
-@pytest.mark.parametrize("command", [DOCTOR, SHOW, LSO], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "command", [pytest.param(DOCTOR, marks=pytest.mark.variation), SHOW, LSO], ids=lambda each: each.name
+)
 def test_a_fault_hides_no_finding_without_a_word(matrix: FaultMatrix, command: Command):
     before, seen, calls = matrix.baseline(command)
     assert command is LSO or SHADOWED in before.findings

@@ -14,6 +14,7 @@ from tests.integration.acl_site import PATIENT_S, Site, Sites
 pytestmark = [pytest.mark.kafka, pytest.mark.workers, pytest.mark.matrix]
 
 
+@pytest.mark.variation
 def test_with_exactly_once_the_plan_is_enough(acl_sites: Sites, acl_root: Wire):
     run(acl_sites, acl_root, SourceSupport.ENABLED, everything)
 

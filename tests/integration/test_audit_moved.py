@@ -306,6 +306,7 @@ def here(shared_sandboxes: SharedSandboxes) -> Sandbox:
     return shared_sandboxes.of(SandboxSpec(workers=1))
 
 
+@pytest.mark.variation
 def test_a_page_and_parquet_files_of_a_real_audit(here: Sandbox, eosctl: Eosctl, tmp_path: Path):
     site = AuditSite(here, eosctl, tmp_path, "paged")
     site.transaction("copier", lambda producer: site.write_offset(producer, 7))

@@ -75,7 +75,7 @@ def test_a_file_that_is_not_there_is_a_mistake_of_the_caller(option: str, eosctl
 
 
 def test_memory_does_not_grow_with_the_records(tmp_path: Path) -> None:
-    check_flat_memory(tmp_path, 5 * MB, 50 * MB)
+    check_flat_memory(tmp_path, 2 * MB, 20 * MB)
 
 
 @pytest.mark.long

@@ -136,6 +136,7 @@ def test_a_topic_with_data_is_that_finding_alone_and_no_change_of_it_is_advised(
     assert ran.exit_code == 2
 
 
+@pytest.mark.variation
 def test_each_start_falls_under_the_rule_that_was_reported_before(
     mirror: Mirror, worker: Worker, inspect: Inspect, eosctl: Eosctl, tmp_path: Path
 ) -> None:

@@ -187,7 +187,7 @@ def _broker_campaign(examples):
 outcomes = st.sampled_from([RecordState.COMMITTED, RecordState.ABORTED])
 
 
-@_broker_campaign(25)
+@_broker_campaign(10)
 @given(log=segments(), outcome=outcomes)
 def test_a_worker_starts_with_the_state_that_we_fold(bench, log, outcome):
     assert_broker_agrees(bench, log, outcome)
