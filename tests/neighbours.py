@@ -8,7 +8,8 @@ import re
 import types
 import typing
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
+from datetime import date
 from enum import Enum
 from functools import cache
 from inspect import signature
@@ -24,6 +25,11 @@ MOST: Final = 3
 """Of a long tuple or mapping so many elements are changed: the first ones and the last."""
 SHOWN: Final = 6
 """So many places in which an answer differs are shown; of the others there is a checksum."""
+NO_SUCH: Final = (
+    *(LookupError, ValueError, TypeError, AttributeError, StopIteration, RuntimeError, AssertionError),
+    *(ArithmeticError, EosctlError),
+)
+"""What a function raises that is given a noun that may not be; that is an answer, too."""
 ABSENT: Final = {int: 0, str: "~", bool: True}
 """What stands where there was nothing."""
 
@@ -109,7 +115,7 @@ def _sequences(value: Any, allowed: Any) -> Iterator[Neighbour]:
 
 def _fields(value: Any, names: Collection[str], replaced: Callable[..., Any]) -> Iterator[Neighbour]:
     for name in names:
-        for each in neighbours(getattr(value, name), _types(type(value)).get(name)):
+        for each in neighbours(getattr(value, name), types_of(type(value)).get(name)):
             try:
                 changed = replaced(**{name: each.value})
             except (ValueError, TypeError):  # no such noun may be
@@ -126,7 +132,7 @@ def _short(key: object) -> str:
 
 
 @cache
-def _types(kind: Any) -> Mapping[str, Any]:
+def types_of(kind: Any) -> Mapping[str, Any]:
     try:
         return typing.get_type_hints(kind)
     except NameError:  # it names a type that only the type checker imports
@@ -160,7 +166,7 @@ def by_call(function: Callable[..., Any], /, *given: Any, **named: Any) -> Itera
 
     def changed() -> Iterator[tuple[str, Any]]:
         for name, value in arguments.items():
-            for each in neighbours(value, _types(function).get(name)):
+            for each in neighbours(value, types_of(function).get(name)):
                 yield f"{name}{each}", {**arguments, name: each.value}
 
     def ask(other: dict[str, Any]) -> str:
@@ -179,7 +185,7 @@ def _grouped(others: Iterator[tuple[str, Any]], ask: Callable[[Any], str], befor
     for place, value in others:
         try:
             answer = ask(value)
-        except (LookupError, ValueError, TypeError, AssertionError, EosctlError) as error:
+        except NO_SUCH as error:
             answer = f"{type(error).__name__}: {data_of(str(error))}"
         found.setdefault(answer, []).append(place)
     for answer, places in sorted(found.items()):
@@ -254,3 +260,40 @@ def data_of(text: str) -> str:
     """Names and numbers in a sentence: it may be worded anew. A text of up to two words is left as it is."""
     words = text.split()
     return text if len(words) < 3 else " ".join(["..", *(each for each in words if re.search(r"[\d=_./:-].", each))])
+
+
+def made(hint: Any) -> Any:
+    """A value of this type in which everything is there that may be: one element, no None, nothing unread."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Annotated:
+        return made(inner[0])
+    if origin in {Union, types.UnionType}:
+        return made(next(each for each in inner if each is not types.NoneType and each is not Skipped))
+    if origin is typing.Literal:
+        return inner[0]
+    if isinstance(origin, type):
+        return _made_container(origin, inner)
+    if isinstance(hint, type):
+        return _made_of(hint)
+    return "a"
+
+
+def _made_container(origin: type, inner: tuple[Any, ...]) -> Any:
+    if issubclass(origin, Mapping):
+        return {made(inner[0]): made(inner[1])}
+    if issubclass(origin, Set):
+        return frozenset({made(inner[0])})
+    if origin is tuple and Ellipsis not in inner:
+        return tuple(map(made, inner))
+    return (made(inner[0]),)
+
+
+def _made_of(kind: type) -> Any:
+    if issubclass(kind, Enum):
+        return next(iter(kind))
+    if issubclass(kind, msgspec.Struct) or hasattr(kind, "_fields"):
+        names = kind.__struct_fields__ if issubclass(kind, msgspec.Struct) else kind._fields
+        known = types_of(kind)
+        return kind(**{name: made(known[name]) for name in names if name in known})
+    simple = {int: 7, float: 1.5, str: "a", bool: True, bytes: b"a", date: date(2026, 1, 2)}
+    return simple.get(kind, "a")

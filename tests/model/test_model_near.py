@@ -1,16 +1,22 @@
 """What nouns say of themselves just beside each state: preconditions, groups, statuses, transactions, answers."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from enum import Enum
+from importlib import import_module
+from inspect import signature
+from pkgutil import iter_modules
+from types import FunctionType
 from typing import Any
 
 import pytest
 
+import eosctl.model
 from eosctl.model.preconditions import PlanFacts, Precondition
 from tests.analysis import evidence as healthy
 from tests.analysis.test_probe import KAFKA
 from tests.looked_at import AsLookedAt
 from tests.model import test_preconditions
-from tests.neighbours import by_call, flat
+from tests.neighbours import NO_SUCH, by_call, flat, made, types_of
 from tests.planning import test_fencing, test_migration, test_restore
 from tests.planning import test_transaction_ends as ends
 
@@ -47,6 +53,46 @@ def told(noun: Any) -> dict[str, Any]:
     names = [each for each in dir(kind) if isinstance(getattr(kind, each, None), property) and each[0] != "_"]
     text = {"text": str(noun).split()} if kind.__str__ not in {object.__str__, tuple.__str__} else {}
     return {each: getattr(noun, each) for each in names} | text
+
+
+def methods(kind: type) -> Iterator[tuple[Callable[..., Any], dict[str, Any]]]:
+    """Its public methods that take nouns and values, each with the types of these."""
+    for name, method in vars(kind).items():
+        if isinstance(method, FunctionType) and name[0] != "_":
+            hints = {each: hint for each, hint in types_of(method).items() if each != "return"}
+            parameters = [each for each in list(signature(method).parameters) if each != "self"]
+            if parameters == list(hints) and not any("Callable" in repr(each) for each in hints.values()):
+                yield method, hints
+
+
+def asked(kind: type, noun: Any) -> Iterator[str]:
+    yield from (f"{kind.__name__}{each}" for each in flat(told(noun)))
+    yield from by_call(told, noun)
+    for method, hints in methods(kind):
+        try:
+            given = {each: made(hint) for each, hint in hints.items()}
+            yield from (f"{kind.__name__}.{method.__name__}(){each}" for each in flat(method(noun, **given)))
+            yield from by_call(method, noun, **given)
+        except NO_SUCH as error:
+            yield f"{kind.__name__}.{method.__name__}() {type(error).__name__}"
+
+
+def of_module(name: str) -> Iterator[str]:
+    module = import_module(f"eosctl.model.{name}")
+    for kind in vars(module).values():
+        if isinstance(kind, type) and kind.__module__ == module.__name__ and not issubclass(kind, Enum):
+            try:
+                noun = made(kind)
+                seen = list(flat(told(noun)))
+            except NO_SUCH:
+                continue
+            if seen:
+                yield from asked(kind, noun)
+
+
+@pytest.mark.parametrize("name", sorted(each.name for each in iter_modules(eosctl.model.__path__)))
+def test_beside_a_noun_of_each_kind_it_says_what_was_looked_at(name: str, as_looked_at: AsLookedAt) -> None:
+    as_looked_at(f"model/{name}", of_module(name))
 
 
 def violation(precondition: Precondition, facts: PlanFacts) -> str | None:
