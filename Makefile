@@ -14,7 +14,7 @@ INSTALL := $(BIN)/python -m pip install -q --no-compile
 PROCESSES ?= 5
 SIDE_BY_SIDE := -n $(PROCESSES) --dist loadgroup
 
-.PHONY: demo test lint tests pure kafka matrix crash fuzz attack campaign certify mutants bench coverage docs shells kerberos mariadb spark emitted package ranges pictures lock advisories reference clean
+.PHONY: demo test lint tests pure kafka matrix crash fuzz attack campaign certify mutants bench coverage docs shells kerberos mariadb mysql spark emitted package ranges pictures lock advisories reference clean
 
 demo: $(STAMPS)/sandbox
 	$(BIN)/eosctl demo
@@ -85,6 +85,10 @@ kerberos: $(STAMPS)/dev $(STAMPS)/sandbox
 # Needs Debian's mariadb-server, and fetches Debezium's connector. Not part of any other target.
 mariadb: $(STAMPS)/dev $(STAMPS)/sandbox
 	$(BIN)/pytest -q tests/integration/mariadb.py tests/integration/mariadb_types.py
+
+# Needs a MySQL 8 in the directory MYSQL, and fetches Debezium's connector. Not part of any other target.
+mysql: $(STAMPS)/dev $(STAMPS)/sandbox
+	MYSQL=$(MYSQL) $(BIN)/pytest -q tests/integration/mysql.py
 
 # An audit as docs/howto/audit-on-spark.md prints it, on a standalone cluster and on YARN of this machine, while parts of
 # them are killed: half an hour. Fetches Hadoop's jars and packs an environment, both once. Not part of any other target.

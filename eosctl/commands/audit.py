@@ -180,7 +180,8 @@ AuditedSource: TypeAlias = Annotated[
         "--source-dsn",
         metavar="URL",
         envvar="EOSCTL_SOURCE_DSN",
-        help="The source's database, postgresql://USER@HOST/DATABASE or mariadb://USER@HOST. Password: ${env:NAME}.",
+        help="The source's database: postgresql://USER@HOST/DATABASE, mariadb://USER@HOST, mysql://USER@HOST. "
+        "Password: ${env:NAME}.",
     ),
 ]
 SourceTable: TypeAlias = Annotated[

@@ -178,7 +178,7 @@ def _open_source(dsn: str, timeout_s: float) -> Iterator[SourceTables]:
     if scheme not in {"postgresql", "postgres"}:
         raise UsageError(
             f"--source-dsn: scheme {scheme!r} is not known",
-            hint="write postgresql://USER@HOST/DATABASE or mariadb://USER@HOST",
+            hint="write postgresql://USER@HOST/DATABASE, mariadb://USER@HOST or mysql://USER@HOST",
         )
     store = postgresql_store(dsn, look_up, timeout_s, CALLED._replace(is_short=False))
     with store.connect() as connection:

@@ -1,11 +1,12 @@
-"""Tables of a MariaDB, by PyMySQL. Each chunk is a consistent snapshot, of which the server names the place in its log.
+"""Tables of a MariaDB or MySQL, by PyMySQL. Each chunk is a consistent snapshot whose place in the binary log is known.
 
-A MySQL names no such place without a lock, so it is refused.
+A MariaDB names that place. A MySQL does not: there a snapshot is taken at a moment in which no transaction commits.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from time import sleep
+from typing import Any, ClassVar, Final
 from urllib.parse import unquote, urlsplit
 
 from eosctl.codecs.client_properties import Lookup, resolve_references
@@ -16,6 +17,8 @@ from eosctl.sources.source_tables import SourceChunk, Texts
 
 SCHEMES: Final = ("mariadb", "mysql")
 PLACE_BITS: Final = 40
+MOST_TRIES: Final = 1000
+PAUSE_S: Final = 0.002
 BYTES: Final = ColumnKind.BYTES
 DENIED: Final = frozenset({1044, 1045, 1142, 1143, 1227, 1370})
 # A float is left out: a snapshot of Debezium has six digits of it, a streamed change all of them.
@@ -56,10 +59,10 @@ _COLUMNS: Final = (
 class MariadbTables:
     """A server with a binary log; texts are read as they are, in UTC."""
 
+    kinds: ClassVar = KINDS
+
     def __init__(self, connection: Any, name: str) -> None:  # noqa: ANN401  # PyMySQL has no types
         self._connection, self.name, self.queries = connection, name, 0
-        if "MariaDB" not in str(self._rows("SELECT version()")[0][0]):
-            raise UsageError(f"{name} is no MariaDB: MySQL does not report the binlog position of a snapshot")
         self._rows("SET time_zone = '+00:00'")
         self._base = ""
 
@@ -74,6 +77,9 @@ class MariadbTables:
         except pymysql.err.MySQLError as error:
             raise _failure(error, self.name) from error
 
+    def is_mariadb(self) -> bool:
+        return "MariaDB" in _text(self._rows("SELECT version()")[0][0])
+
     def tables(self) -> Sequence[tuple[str, str]]:
         return self._rows(
             "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' "
@@ -85,7 +91,7 @@ class MariadbTables:
             TableColumn(
                 column,
                 kind,
-                KINDS.get(kind, ColumnKind.OTHER),
+                self.kinds.get(kind, ColumnKind.OTHER),
                 None if digits is None else int(digits),
                 None if key is None else int(key),
             )
@@ -119,14 +125,11 @@ class MariadbTables:
         return self._at_a_point(table, wanted, [text for each in keys for text in each])
 
     def _at_a_point(self, table: CapturedTable, which: str, values: Sequence[str]) -> SourceChunk:
-        """The server freezes binlog_snapshot_* with the snapshot: all that lies before it is seen, and nothing else."""
         texts = [_EXPRESSIONS[BYTES] if each.kind is BYTES else "{0}" for each in table.key]
         texts = [text.format(_quoted(each.name)) for text, each in zip(texts, table.key, strict=True)]
         texts += [_EXPRESSIONS.get(each.kind, "{0}").format(_quoted(each.name)) for each in table.columns]
-        self._rows("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        self._rows("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
         try:
-            place = self._snapshot_place()
+            place = self._begin_snapshot()
             found = self._rows(f"SELECT {', '.join(texts)} FROM {_place(table)} {which}", values)
         finally:
             self._rows("ROLLBACK")
@@ -137,7 +140,16 @@ class MariadbTables:
             rows.append((tuple(each or "" for each in read[:width]), read[width:]))
         return SourceChunk(SourcePoint(place, place), rows)
 
-    def _snapshot_place(self) -> int:
+    def _begin_snapshot(self) -> int:
+        """The server freezes binlog_snapshot_* with the snapshot: all that lies before it is seen, and nothing else."""
+        self._take_snapshot()
+        return self.position()
+
+    def _take_snapshot(self) -> None:
+        self._rows("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        self._rows("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
+
+    def position(self) -> int:
         found = {str(name).lower(): str(value) for name, value in self._rows("SHOW STATUS LIKE 'binlog_snapshot_%%'")}
         return self._order(found.get("binlog_snapshot_file", ""), found.get("binlog_snapshot_position", ""))
 
@@ -147,9 +159,6 @@ class MariadbTables:
             raise UsageError(f"{self.name} does not report its binary log position", hint="is log_bin on?")
         return (int(number) << PLACE_BITS) + int(place)
 
-    def position(self) -> int:
-        return self._snapshot_place()
-
     def confirmed(self, slot: str | None) -> int | None:
         """A MariaDB does not know what its readers have committed."""
         return None
@@ -158,9 +167,49 @@ class MariadbTables:
         return f"{self._base}.{position >> PLACE_BITS:06} position {position & (1 << PLACE_BITS) - 1}"
 
 
+class MysqlTables(MariadbTables):
+    """A MySQL with GTIDs: each snapshot is taken while no transaction commits, or not at all.
+
+    1. A transaction owns its GTID from before it is written to the binary log until its engine has committed it. So if
+       no GTID is owned after the end of the log was read, a snapshot sees all that lies before that end.
+    2. If the log ends there after the snapshot, too, nothing was written meanwhile: the snapshot sees nothing else.
+    """
+
+    kinds: ClassVar = {**KINDS, "json": ColumnKind.OTHER}  # the server and Debezium write it with other spaces
+
+    def __init__(self, connection: Any, name: str) -> None:  # noqa: ANN401  # PyMySQL has no types
+        super().__init__(connection, name)
+        [(mode, version)] = self._rows("SELECT @@GLOBAL.gtid_mode, version()")
+        if _text(mode) != "ON":
+            raise UsageError(
+                f"{name} has gtid_mode={_text(mode)}: the binary log position of its snapshots is not known",
+                hint="ask a server with gtid_mode=ON",
+            )
+        is_older = [int(each) for each in _text(version).split(".")[:2]] < [8, 4]
+        self._end = f"SHOW {'MASTER' if is_older else 'BINARY LOG'} STATUS"
+
+    def _begin_snapshot(self) -> int:
+        for _ in range(MOST_TRIES):
+            place = self.position()
+            if not any(_text(owned) for (owned,) in self._rows("SELECT @@GLOBAL.gtid_owned")):
+                self._take_snapshot()
+                if self.position() == place:
+                    return place
+                self._rows("ROLLBACK")
+            sleep(PAUSE_S)
+        raise Undecodable(
+            f"{self.name} committed transactions without a pause: none of {MOST_TRIES} snapshots has a known position",
+            hint="compare at a time when the database commits fewer transactions",
+        )
+
+    def position(self) -> int:
+        found = self._rows(self._end)
+        return self._order(_text(found[0][0]), _text(found[0][1])) if found else self._order("", "")
+
+
 @contextmanager
 def mariadb_tables(dsn: str, lookup: Lookup, timeout_s: float) -> Iterator[MariadbTables]:
-    """The server of mariadb://USER:${env:NAME}@HOST:PORT/. Raises UsageError for a password in it."""
+    """The server of mariadb://USER:${env:NAME}@HOST:PORT/, or mysql. Raises UsageError for a password in it."""
     try:
         import pymysql
     except ImportError as error:
@@ -176,7 +225,7 @@ def mariadb_tables(dsn: str, lookup: Lookup, timeout_s: float) -> Iterator[Maria
         )
     resolved = resolve_references({"password": stands_in.get(given, "")}, lookup, origin="the source's URL")
     host, port = url.hostname or "127.0.0.1", url.port or 3306
-    name = f"mariadb://{host}:{port}"
+    name = f"{url.scheme}://{host}:{port}"
     try:
         connection = pymysql.connect(
             host=host, port=port, user=unquote(url.username or ""), password=resolved["password"], charset="utf8mb4",
@@ -186,7 +235,12 @@ def mariadb_tables(dsn: str, lookup: Lookup, timeout_s: float) -> Iterator[Maria
     except pymysql.err.MySQLError as error:
         raise _failure(error, name) from error
     with connection:
-        yield MariadbTables(connection, name)
+        yield _tables_of(connection, name)
+
+
+def _tables_of(connection: Any, name: str) -> MariadbTables:  # noqa: ANN401  # PyMySQL has no types
+    made = MariadbTables(connection, name)
+    return made if made.is_mariadb() else MysqlTables(connection, name)
 
 
 def _failure(error: Exception, name: str) -> Exception:
