@@ -52,7 +52,7 @@ MOST_REDIRECTS: Final = 5
 ACCEPT: Final = {"Accept": "application/json"}
 LEAST_S = 0.1
 """The least time of a repeated request, even if less is left."""
-SLOW_HINT = "a longer --timeout helps where the worker is only slow"
+SLOW_HINT = "if the worker is only slow, give a longer --timeout"
 REBALANCE_EXPECTED = "Request cannot be completed because a rebalance is expected"
 AMBIGUOUS_HINT = (
     "workers from 4.0 refuse a slash, backslash or percent sign in the path of a request, even escaped. A "

@@ -45,7 +45,10 @@ def decode_connectors(text: str, origin: str, *, name: str | None = None) -> tup
         value = load_json(text)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno} column {error.colno}"
-        raise ConfigError(f"{origin} is not JSON at {where}: {error.msg}", hint="is the file cut?") from error
+        raise ConfigError(
+            f"{origin} is not JSON at {where}: {error.msg}",
+            hint="give the whole file as it was written: this one may be truncated",
+        ) from error
     entries = value if isinstance(value, list) else [value]
     return tuple(_entry(entry, origin, name) for entry in entries)
 

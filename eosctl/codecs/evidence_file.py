@@ -30,7 +30,7 @@ def decode_evidence(content: bytes) -> EvidenceFile:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):
-        raise Undecodable("it is no JSON") from None
+        raise Undecodable("the file is not JSON") from None
     if not isinstance(document, dict) or document.get("kind") != KIND:
         raise Undecodable("it is no evidence file")
     if document.get("version") != VERSION:

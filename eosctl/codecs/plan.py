@@ -103,7 +103,9 @@ def _json(text: str, what: str) -> Any:  # noqa: ANN401  # any JSON
         return load_json(text)
     except json.JSONDecodeError as error:
         where = f"at line {error.lineno} column {error.colno}: {error.msg}"
-        raise Undecodable(f"{what} is not JSON {where}", hint="is the file cut?") from error
+        raise Undecodable(
+            f"{what} is not JSON {where}", hint="give the whole file as it was written: this one may be truncated"
+        ) from error
 
 
 def encode_journal_head(digest: str) -> str:

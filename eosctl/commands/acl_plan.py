@@ -79,7 +79,7 @@ ConnectorTopics: TypeAlias = Annotated[
 ]
 Check: TypeAlias = Annotated[bool, typer.Option("--check", help="End with 1 where a required binding is missing.")]
 Prune: TypeAlias = Annotated[
-    bool, typer.Option("--prune", help="Show, and plan to remove, bindings of these kinds that nothing needs.")
+    bool, typer.Option("--prune", help="Show, and plan to remove, unneeded bindings of the planned kinds.")
 ]
 Explain: TypeAlias = Annotated[
     bool,
@@ -153,12 +153,12 @@ def acl_plan(
     """Plan the ACLs that workers and connectors need.
 
     Use it before you enable exactly-once (--phase preparing, then enabled), before you create a connector, and when a
-    client is not authorised. The plan is for the phase of the workers, which its first line names: from --phase or
-    their files, otherwise from their answers. If it is not known, nothing is planned. Every client of Connect is
-    distinguished, because each may be another principal: the worker, and of each connector the producer, the offsets
-    consumer, and the admin client, which fences. With -b the plan is compared with the cluster's ACLs as its authorizer
-    decides, and connectors are read from the config topic; with --connect-url from a worker. Nothing is changed:
-    --plan-file keeps the plan for `eosctl apply`.
+    client is not authorised. The first line names the phase of the plan: from --phase or the workers' files, otherwise
+    from their answers. Without a known phase nothing is planned. Each client may be another principal, so each is
+    planned separately: the worker, and for each connector the producer, the offsets consumer, and the admin client,
+    which fences. With -b the plan is compared with the cluster's ACLs as its authorizer decides, and connectors are
+    read from the config topic; with --connect-url from a worker. Nothing is changed: --plan-file keeps the plan for
+    `eosctl apply`.
 
     The plan contains only permissions that Kafka checks: Write implies Describe, and transactional producers need no
     IdempotentWrite. Optional bindings are marked. --explain names for each binding the clients that need it, the

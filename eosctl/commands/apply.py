@@ -42,10 +42,10 @@ def apply(
     Use it when one person plans and another applies, and after an interruption: it skips finished steps and completes a
     started step. Before anything is changed, the facts of the plan are read again; if they differ, the plan is refused.
     PLAN.journal lists the finished steps; PLAN.undo rolls them back. An edited plan is refused, and so is a plan
-    without the preconditions of its steps. --dry-run makes the same checks as a run, and exits with 8 if the run would.
-    --require-digest takes the digest from a preview, so that only the reviewed plan is applied. Brokers, workers and
-    topics come from the plan unless options say otherwise; identities and secrets come from you. eosctl asks before it
-    writes to addresses that only the plan names. With --yes, give these addresses.
+    without the preconditions of its steps. --dry-run makes the same checks as a run, and exits with 8 if the run would
+    be refused. --require-digest takes the digest from a preview, so that only the reviewed plan is applied. Brokers,
+    workers and topics come from the plan unless options say otherwise; identities and secrets come from you. eosctl
+    asks before it writes to addresses that only the plan names. With --yes, give these addresses.
 
     Examples:
       eosctl apply orders.plan

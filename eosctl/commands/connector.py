@@ -37,7 +37,7 @@ Name: TypeAlias = Annotated[str, typer.Argument(metavar="CONNECTOR", help="The c
 def connector() -> None:
     """Show connectors, with what to do next.
 
-    Use it first when a connector is in trouble: one screen has what the other commands know of it. Nothing is written.
+    Use it first when a connector is in trouble: one screen shows the facts of the other commands. Nothing is written.
     """
 
 
@@ -57,9 +57,8 @@ def show(
     """Show one connector, all that concerns it, and what to do next.
 
     Use it first when somebody asks about a connector. It shows the state and the cause of what failed, the commands to
-    run next, the findings of doctor that concern the connector, exactly-once as it is in effect, transactional IDs,
-    offsets, the next start, and the topics that it writes to. For a sink it shows what the sink's group still has to
-    read.
+    run next, the findings of doctor that concern the connector, the effective exactly-once support, transactional IDs,
+    offsets, the next start, and the topics that it writes to. For a sink it shows the lag of its group.
 
     It exits with 1 if a finding concerns the connector: one of its own, or for a source an error of the cluster.
 
@@ -83,7 +82,7 @@ def list_(options: GlobalOptions, config_topic: ConfigTopicName = None, status_t
 
     Use it to find the connector that is in trouble: those that do not run come first. Connectors and states come from
     the workers. Where no worker answers, connectors come from the config topic, and states from the status topic with
-    the time at which they were written; it exits with 3 then, for they may have changed since.
+    the time at which they were written; it then exits with 3, because they may have changed since.
 
     Examples:
       eosctl connector list -b broker:9092

@@ -195,9 +195,9 @@ def check(options: GlobalOptions) -> int:
 def trust(options: GlobalOptions, file: ProjectFile = None) -> None:
     """Trust the profiles of a project's file as it is now.
 
-    Use it after you have read the file: its author decides where commands in that directory connect to. It holds until
-    the file, or a file of client properties that it names, changes. Files that others can change are refused, and so
-    are references to config providers in them. A project's file adds profiles and replaces none. It prints the
+    Use it after you have read the file: its author decides where commands in that directory connect to. The trust ends
+    when the file, or a file of client properties that it names, changes. Files that others can change are refused, and
+    so are references to config providers in them. A project's file adds profiles and replaces none. It prints the
     file's profiles.
 
     Examples:

@@ -16,7 +16,7 @@ app = typer.Typer()
 @printing
 def spark_bundle(
     options: GlobalOptions,
-    directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="The file to write.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="The directory to write to.")],
 ) -> int:
     """Write the files that spark-submit needs to run an audit.
 

@@ -12,7 +12,7 @@ from eosctl.model.report import Result, Waiver
 
 
 class Profile(HiddenFields, frozen=True):
-    """One named cluster; `origin` is the file that describes it.
+    """One named cluster; `origin` is the file the file that defines it.
 
     properties are client properties whose secrets are references. A protected profile takes `--yes` only if the command
     line names the profile. cluster_id is the Kafka cluster that commands may write to, None: any. worker_configs are

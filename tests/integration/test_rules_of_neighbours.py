@@ -70,7 +70,7 @@ def test_a_worker_that_is_set_up_unlike_the_others(
     cures = {
         ("EOS019", "OddPartitionsSource"): "install the same plugins in the same versions on every worker",
         ("EOS026", POLICY): f"set {POLICY}",
-        ("EOS027", url): "inter.worker.verification.algorithms hold the inter.worker.signature.algorithm of all",
+        ("EOS027", url): "add the inter.worker.signature.algorithm of all workers",
     }
     doctor().tells(cures)
     cluster.stop_worker(2)

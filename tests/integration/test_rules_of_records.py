@@ -163,7 +163,7 @@ def test_an_offset_that_is_not_as_connect_writes_it_is_found_until_it_is_mended(
         ("EOS085", OFFSETS): "write a tombstone for each key to every partition except the one that murmur2 selects",
         ("EOS086", OFFSETS): "write a tombstone for each other key",
         ("EOS087", OFFSETS): "write a tombstone under each such key",
-        ("EOS090", "unusable"): "the connector has to name its source partition",
+        ("EOS090", "unusable"): "make the connector name its source partition",
     }
     doctor.tells(cures)
     file = tmp_path / "unusable.json"

@@ -101,7 +101,7 @@ SNAPSHOT_UNCLEAR: Final = FindingKind(
     name="snapshot-unclear",
     title="snapshot interrupted, in a form that is not known",
     severity=Severity.WARNING,
-    cause="The source offset shows that a snapshot had not ended, and nothing that is known as a position.",
+    cause="The source offset belongs to an unfinished snapshot and has no known position.",
     fix="compare the records of both transactions in the output (`data` of the finding)",
     source="Debezium's snapshot offsets",
     commands=("audit",),
@@ -109,7 +109,7 @@ SNAPSHOT_UNCLEAR: Final = FindingKind(
 HALF_EVENT: Final = FindingKind(
     id="EOS209",
     name="half-event",
-    title="change that is there in part",
+    title="change of which only a part is there",
     severity=Severity.ERROR,
     cause="A connector writes some changes as several records with one source offset, as Debezium does a change of "
     "a primary key: delete, tombstone, create. The connector was stopped or killed between these records, and "
@@ -129,7 +129,7 @@ EVIDENCE_ALTERED: Final = FindingKind(
     severity=Severity.ERROR,
     cause="The file, or its signature, is not as `--evidence` wrote it, or another key signed it: nothing in it shows "
     "anything.",
-    fix="take the file and its signature from where they were written, and the public key from the signer",
+    fix="copy the file and its signature again from their origin, and get the public key from the signer",
     source="OpenSSH, the signature format SSHSIG",
     commands=("verify",),
 )
@@ -163,8 +163,7 @@ MISSING_MARKER: Final = FindingKind(
     title="transaction without its marker",
     severity=Severity.ERROR,
     cause="The transaction ended in other partitions and is open in this one.",
-    fix="`eosctl transactions hanging --topic <topic>` shows it; if the rest is committed, to abort here is to lose "
-    "data",
+    fix="`eosctl transactions hanging --topic <topic>` shows it; if the rest is committed, an abort here loses data",
     source="KIP-98, KIP-664",
     commands=("audit",),
 )

@@ -196,8 +196,11 @@ SIGNATURES: Final = FindingKind(
     "inter.worker.signature.algorithm. A leader takes only those in its inter.worker.verification.algorithms; "
     "others end with 400 (`key signing algorithm used by other workers`), and the tasks that requested a round of "
     "fencing turn FAILED.",
-    fix="have every worker's inter.worker.verification.algorithms hold the inter.worker.signature.algorithm of all "
-    "(both are HmacSHA256 by default), and restart the workers one by one",
+    fix=(
+        "add the inter.worker.signature.algorithm of all workers to every worker's "
+        "inter.worker.verification.algorithms (both are HmacSHA256 by default), and restart the workers one by "
+        "one"
+    ),
     source="DistributedHerder.requestNotSignedProperly, InternalRequestSignature.addToRequest",
 )
 ANSWERS_DIFFER: Final = FindingKind(
@@ -445,13 +448,13 @@ HISTORY: Final = FindingKind(
 QUIET: Final = FindingKind(
     id="EOS160",
     name="task-quiet",
-    title="task commits nothing, longer than ever in its history",
+    title="task without a commit for longer than in its history",
     severity=Severity.WARNING,
     cause="A task commits a transaction for what its connector's poll returns. Without changes it commits nothing. "
     "If the connector waits for ever in poll, it commits nothing either: the task is RUNNING in both cases. So "
     "this is no proof of a fault; the source may be idle. The rule reports a task without a commit for a minute "
-    "and for three times the longest interval between its earlier commits. It is a warning if the history reaches "
-    "back a week, information if it has less. Commits at random times at a constant rate are found with a "
+    "and for three times the longest interval between its earlier commits. It is a warning if the history "
+    "reaches back a week, otherwise an info. Commits at random times at a constant rate are found with a "
     "probability below 0.6 % during a time as long as the history. A transform that drops every record, or "
     "errors.tolerance=all, has the same effect: Connect writes no offset for a dropped record, so the position "
     "does not move, and the source keeps its log from that position. While a task is PAUSED it commits nothing "
@@ -556,7 +559,7 @@ LONG_ON_SHARED: Final = FindingKind(
     cause="Each task that starts reads its offsets topic to the end, and an open transaction of another connector "
     "holds that end back. If its worker is lost, a transaction stays open until transaction.timeout.ms has passed "
     "or another worker starts the task. The group waits scheduled.rebalance.max.delay.ms (5 minutes) before it "
-    "starts the task. It is found where the timeout is longer than that.",
+    "starts the task. The rule reports a longer timeout.",
     fix="give the connector its own offsets topic (`eosctl migrate-offsets --connector <connector> --to-topic "
     "<topic>`), or lower producer.override.transaction.timeout.ms",
     source="KIP-618; ConnectorOffsetBackingStore.start, KafkaBasedLog.readToLogEnd",
@@ -569,7 +572,7 @@ HELD_BACK: Final = FindingKind(
     cause="A `read_committed` consumer gets no record beyond the last stable offset, which is the first "
     "record of a transaction that has not ended. Its coordinator aborts it when its timeout has "
     "passed; no commit of another producer helps.",
-    fix="see which groups wait: `eosctl transactions lso`. If its producer has ended for ever: `eosctl fence "
+    fix="see which groups wait: `eosctl transactions lso`. If its producer is permanently gone: `eosctl fence "
     "--transactional-id <transactional-id>` ends it now",
     source="KIP-98; TransactionCoordinator.abortTimedOutTransactions",
 )

@@ -393,7 +393,7 @@ ORPHAN_OFFSETS: Final = FindingKind(
     title="offsets of a deleted connector",
     severity=Severity.INFO,
     cause="A new connector of the same name begins there.",
-    fix="nothing; or, before a new connector of this name is to begin from nothing, delete them: `eosctl offsets "
+    fix="nothing. If a new connector of this name must begin from nothing, delete them first: `eosctl offsets "
     "restore <file> --connector <connector>` with an offset of null for each",
     source="KIP-875; OffsetStorageReaderImpl.offsets",
     commands=(
@@ -478,7 +478,7 @@ NULL_PARTITION_LOST: Final = FindingKind(
     title="null source partition is lost",
     severity=Severity.ERROR,
     cause="Workers from 4.2 on write an offset of the null partition and cannot look it up.",
-    fix="the connector has to name its source partition, or to run on workers of 4.1",
+    fix="make the connector name its source partition, or run it on workers of 4.1",
     source="OffsetStorageReaderImpl.offsets; measured with 4.3.1",
     commands=("offsets show",),
 )

@@ -104,8 +104,10 @@ NEAR_EXPIRY: Final = FindingKind(
     name="transactional-id-near-expiry",
     title="idle transactional IDs are near expiry",
     severity=Severity.WARNING,
-    cause="A coordinator forgets an ID that nothing was written under for transactional.id.expiration.ms, and the next "
-    "write of the task that holds it fails (InvalidPidMappingException).",
+    cause=(
+        "A coordinator forgets an ID without writes for transactional.id.expiration.ms, and the next write of"
+        " its task fails (InvalidPidMappingException)."
+    ),
     fix="restart each of them: POST /connectors/<connector>/tasks/<task>/restart, which initializes the "
     f"ID again; {ONCE_RESUMED}",
     source="KIP-98; TransactionStateManager.removeExpiredTransactionalIds, WorkerTask.doRun",
@@ -347,8 +349,8 @@ LOWERED: Final = FindingKind(
     cause="kafka-features.sh lowers transaction.version from 2 to 0 without a warning. A coordinator still holds "
     "the state of IDs whose producers used version 2, and cannot write it in the old form. The producer of such an "
     "ID fails with UnsupportedVersionException. Each later InitProducerId of the ID times out until the broker is "
-    "restarted, even if the level is raised again. It stops tasks, and the leader's ID, so that the Connect "
-    "cluster takes no change of a config. To lower it from 2 to 1 does no harm. After brokers were restarted the "
+    "restarted, even if the level is raised again. Tasks stop, and so does the leader: the Connect cluster "
+    "accepts no config change. Lowering it from 2 to 1 does no harm. After brokers were restarted the "
     "finding goes with the next transaction of each ID.",
     fix="`kafka-features.sh --bootstrap-server <broker> upgrade --feature transaction.version=2`; then restart the "
     "brokers one by one, each once its partitions are back in sync, and then restart each task that is FAILED: POST "
@@ -401,7 +403,7 @@ LIMIT: Final = FindingKind(
 WORKER_TIMEOUTS: Final = FindingKind(
     id="EOS033",
     name="worker-timeouts",
-    title="timeouts of a worker in the way of fencing",
+    title="worker timeouts that endanger fencing",
     severity=Severity.WARNING,
     cause="Before a round of fencing the leader must read the config topic to its end within "
     "worker.sync.timeout.ms (3 s by default). Otherwise the task is FAILED. In a rebalance a worker waits "

@@ -366,7 +366,7 @@ ALERTS: Final = (
         "> 3",
         "10m",
         WARNING,
-        "A RUNNING task commits nothing, longer than ever in its history (EOS160). An idle source looks the same",
+        "A RUNNING task without a commit for longer than in its history (EOS160). An idle source looks the same",
         commands=(
             "eosctl connector show <connector> --profile <profile>",
             "eosctl offsets show --connector <connector> --profile <profile>",

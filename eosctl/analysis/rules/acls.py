@@ -204,21 +204,21 @@ def _command(binding: AclBinding, change: str = "add") -> str:
 RULES: Final = (
     Rule(
         kinds.LEADER,
-        "May every worker claim the leader's transactional ID?",
+        "May every worker initialize the leader's transactional ID?",
         needs=NEEDS,
         check=_leader,
         blocks=frozenset({"preparing", "enabled"}),
     ),
     Rule(
         kinds.TASKS,
-        "May the connectors' principals claim, and fence, the ID of every task?",
+        "May the connectors' principals initialize, and fence, the ID of every task?",
         needs=NEEDS,
         check=_tasks,
         blocks=frozenset({"enabled"}),
     ),
     Rule(
         kinds.OTHERS,
-        "May workers and connectors use every topic and group that exactly-once has them use?",
+        "May workers and connectors use every topic and group that exactly-once needs?",
         needs=NEEDS,
         check=_others,
         blocks=frozenset({"enabled"}),

@@ -211,7 +211,7 @@ RULES: Final = (
     ),
     Rule(
         kinds.REPARTITIONED,
-        "Has the transaction log the number of partitions that it was created with?",
+        "Does the transaction log have the number of partitions that it was created with?",
         needs=("brokers", "transaction_log"),
         check=_repartitioned,
     ),

@@ -396,7 +396,7 @@ def _bound_by(evidence: Evidence) -> str:
 BOUNDARY_RULES: Final = (
     Rule(
         kinds.UNBOUND,
-        "Has every connector that ends its transactions itself a timeout that was chosen for it?",
+        "Does every connector that ends its own transactions have its own timeout?",
         needs=("inspection",),
         check=_unbound,
     ),
@@ -476,7 +476,7 @@ def _why_unwritable(topic: TopicFacts) -> str:
 OUTPUT_RULES: Final = (
     Rule(
         kinds.THIN,
-        "Does what connectors committed survive the loss of a broker?",
+        "Do committed records survive the loss of a broker?",
         needs=("outputs", "topics", "brokers"),
         check=_thin,
     ),

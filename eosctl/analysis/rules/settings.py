@@ -95,7 +95,7 @@ def _lists(evidence: Evidence) -> Iterator[Finding]:
 RULES: Final = (
     Rule(
         kinds.STANDALONE,
-        "Is every worker one of a Connect cluster, which alone can do exactly-once?",
+        "Does every worker belong to a Connect cluster, as exactly-once requires?",
         needs=("worker_files",),
         check=_standalone,
     ),

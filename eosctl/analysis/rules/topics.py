@@ -277,7 +277,7 @@ DELEGATED_RULES: Final = (
     _rule(
         CONFIG_TOPIC,
         internal_topics.COMMIT_WITHOUT_TASK_COUNT_RECORD,
-        "Has every source connector that runs a task count record?",
+        "Does every running source connector have a task count record?",
     ),
     _rule(CONFIG_TOPIC, internal_topics.INCONSISTENT_CONNECTOR, "Are the task configs of every commit still there?"),
     _rule(

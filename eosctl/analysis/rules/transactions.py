@@ -243,7 +243,7 @@ RULES: Final = (
     ),
     Rule(
         kinds.COLLISION,
-        "Has no task the ID of another group's leader?",
+        "Does no task have the ID of another group's leader?",
         needs=("group_id", "statuses", "groups"),
         check=_collision,
     ),
@@ -312,7 +312,7 @@ def _elsewhere(evidence: Evidence) -> Iterator[Finding | Skipped]:
 SHARED_ID_RULES: Final = (
     Rule(
         kinds.SHARED_IDS,
-        "Has no task the ID of another group's task?",
+        "Does no task have the ID of another group's task?",
         needs=("group_id", "statuses", "other_groups"),
         check=_shared,
         blocks=frozenset({"preparing", "enabled"}),

@@ -715,7 +715,7 @@ def _said(messages: tuple[str, ...]) -> str:
 PLUGIN_RULES: Final = (
     Rule(
         kinds.PLUGINS,
-        "Has every worker the versions of the connector plugins that connectors run in?",
+        "Does every worker have the connectors' versions of their plugins?",
         needs=("workers",),
         check=_plugins,
     ),

@@ -34,8 +34,8 @@ def export(
     """Write offsets to files that Connect's REST API accepts.
 
     Use it to keep offsets before a change, or to carry them elsewhere. Each file is the body of KIP-875, as GET
-    /connectors/NAME/offsets answers and PATCH takes it. With one --connector the target is a file, without it or
-    with a slash at its end a directory with a file for each connector. Offsets that this format cannot express are
+    /connectors/NAME/offsets answers and PATCH takes it. With one --connector the target is a file. Without it, or with
+    a slash at the end, it is a directory with a file for each connector. Offsets that this format cannot express are
     listed, and the exit code is 1.
 
     Examples:

@@ -70,7 +70,7 @@ def restore(
 
     Use it to go back to exported offsets, or to set offsets by hand. Source partitions are matched by content, and
     written with the key bytes that the topic has. An offset of null deletes; partitions that the file does not name
-    keep theirs. A partition that the topic lacks is written with --create-keys, its members in the order of the
+    keep theirs. A partition that is missing in the topic is written with --create-keys, its members in the order of the
     connector's other keys, or of the file. A later offset than the current one skips records, and an offset with other
     members or types is probably misspelt: both need --force. As with migrate-offsets the connector must be STOPPED,
     nothing may have changed since the plan, all offsets are written in one transaction, and there is an undo file. With
@@ -134,9 +134,9 @@ def create_connector(
 
     Use it when a new connector must continue from a known position instead of starting from scratch. It is created
     STOPPED (KIP-980, workers from 3.7), its offsets are written in one transaction and read back, and it is resumed
-    once the workers answer them. It is refused if a connector of this name exists, or offsets that a deleted one left.
-    The plan has no setting of CONFIG, only its digest: the file is read again when the plan is applied. The undo stops
-    the connector, removes the offsets and deletes it, unless it has committed offsets since.
+    once the workers answer them. It is refused if a connector of this name exists, or if a deleted one left offsets.
+    The plan holds no settings of CONFIG, only its digest: the file is read again when the plan is applied. The undo
+    stops the connector, removes the offsets and deletes it, unless it has committed offsets since.
 
     Examples:
       eosctl offsets create-connector begin.json --config shop.json -b broker:9092 --group-id connect-cluster \

@@ -46,9 +46,9 @@ def list_(
 ) -> int:
     """List transactional IDs with their transactions and owners.
 
-    Use it to see which producers write in transactions, how long each transaction has been open, and whose it is.
-    Owners are known by --group-id and the connectors in its config topic and at --connect-url; where an ID can be read
-    in several ways, all are shown. For other IDs their shape is shown, which proves nothing.
+    Use it to see which producers write in transactions, how long each transaction has been open, and its owner.
+    Owners are known by --group-id and the connectors in its config topic and at --connect-url; if an ID can be read in
+    several ways, all are shown. For other IDs their shape is shown, which proves nothing.
 
     Examples:
       eosctl transactions list -b broker:9092 --group-id connect-cluster

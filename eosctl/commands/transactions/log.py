@@ -50,11 +50,11 @@ def log(
 ) -> int:
     """Read the transaction log, __transaction_state.
 
-    Use it to see what became of a transactional ID: who initialised it when, which transactions it made, who aborted
+    Use it to see the history of a transactional ID: who initialized it and when, its transactions, and who aborted
     them; which partition and broker coordinate it; and which IDs are about to be forgotten because their producers are
     idle, so that the next transaction fails. Live it needs Read on the topic. With --segment it reads files from a
-    broker's disk, such as __transaction_state-9/00000000000000000000.log, and needs no broker at all. A snapshot
-    has the last ten records of each ID.
+    broker's disk, such as __transaction_state-9/00000000000000000000.log, and needs no broker at all. A snapshot has
+    the last ten records of each ID.
 
     Examples:
       eosctl transactions log -b broker:9092 --group-id connect-cluster

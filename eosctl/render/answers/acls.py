@@ -50,7 +50,7 @@ class BindingFields(TypedDict):
     principal: Annotated[str, "who needs it"]
     operation: Annotated[str, "the action that it allows"]
     resource_type: Annotated[str, col("the resource's type", "TYPE")]
-    resource_name: Annotated[str, col("the resource's name, or how it begins", "NAME")]
+    resource_name: Annotated[str, col("the resource's name, or its prefix", "NAME")]
     pattern_type: Annotated[str, col("literal or prefixed", "PATTERN")]
     permission: str
     host: str
@@ -413,7 +413,7 @@ PRINCIPAL: Final = Column("PRINCIPAL", "principal", "who needs it")
 OPERATION: Final = Column("OPERATION", "operation", "the action that it allows")
 PLACE: Final = (
     Column("TYPE", "resource_type", "the resource's type"),
-    Column("NAME", "resource_name", "the resource's name, or how it begins"),
+    Column("NAME", "resource_name", "the resource's name, or its prefix"),
     Column("PATTERN", "pattern_type", "literal or prefixed"),
 )
 STATUS: Final = Column("STATUS", "state", "present, missing, extra or unknown", tones=STATUS_TONES)

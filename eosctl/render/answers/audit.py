@@ -84,7 +84,7 @@ class AuditedTopicRow(Struct, frozen=True):
 
     name: Annotated[str, col("the topic", "TOPIC")]
     role: Annotated[TopicRole, "offsets: decoded; config: replayed; output: batch headers are enough"]
-    topic_id: Annotated[str | None, "Kafka's ID of the topic; another one once it was created again"]
+    topic_id: Annotated[str | None, "Kafka's ID of the topic; a topic that was created again has another"]
     cleanup_policy: Annotated[str | Skipped, col("the topic's cleanup.policy", "CLEANUP", tones={"unknown": Tone.WARN})]
     connectors: Annotated[list[str], "who uses the topic; - for the worker's own topics"]
     partitions: Annotated[int, "partitions that will be read"]
@@ -98,7 +98,7 @@ class PlannedRangeRow(Struct, frozen=True):
     partition: Annotated[int, "the partition"]
     start: Annotated[int, col("the first offset to read", "FROM")]
     end: Annotated[int, col("the offset after the last one to read", "TO")]
-    settled: Annotated[bool, "no beyond the last stable offset, where transactions are open"]
+    settled: Annotated[bool, "no after the last stable offset, where transactions may be open"]
     size: Annotated[int, col("offsets that will be read: at least the number of records", "OFFSETS")]
 
 
@@ -169,7 +169,7 @@ class StatisticsRow(Struct, frozen=True):
     median_records: Annotated[
         int | None,
         col(
-            "half of the transactions have at most that many records; as the next three the edge of a bucket, 2^n - 1",
+            "half of the transactions have at most this number of records, rounded up to 2^n - 1",
             "P50",
             brief=_at_most("median_records"),
         ),
@@ -193,7 +193,7 @@ class StallRow(Struct, frozen=True):
 
     topic: Annotated[str, "the topic"]
     partition: Annotated[int, "the partition"]
-    start_offset: Annotated[int, col("where the last stable offset did not move", "OFFSET")]
+    start_offset: Annotated[int, col("the offset at which the last stable offset stalled", "OFFSET")]
     from_ms: int
     until_ms: int | None
     producer_id: int
@@ -201,8 +201,8 @@ class StallRow(Struct, frozen=True):
     open: bool
     from_time: Annotated[str | None, col("since when, UTC", "TIME")]
     until_time: str | None
-    by: Annotated[str, "whose transaction was open"]
-    held_s: Annotated[float, "for how long; until the audit, where the transaction is still open"]
+    by: Annotated[str, "the owner of the open transaction"]
+    held_s: Annotated[float, "for how long; until the audit if the transaction is still open"]
 
 
 class GrowthRow(TypedDict):

@@ -84,7 +84,7 @@ class ClaimRow(Struct, frozen=True):
     """The connector's claim for its config, by the worker's preflight checks."""
 
     connector_class: Annotated[str, col("connector.class", "CLASS")]
-    plugin_version: Annotated[str, col("the plugin's own", "PLUGIN")]
+    plugin_version: Annotated[str, col("the plugin's version", "PLUGIN")]
     exactly_once_support: Annotated[Support, col("exactlyOnceSupport() for this config", "EXACTLY-ONCE", tones=SUPPORT)]
     transaction_boundaries: Annotated[Support, col("canDefineTransactionBoundaries() for this config", "BOUNDARIES")]
     said: Annotated[list[str], "the worker's message"]

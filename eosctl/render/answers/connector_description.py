@@ -92,7 +92,7 @@ class ExactlyOnceRow(Struct, frozen=True):
     timeout_ms: int | None
     effective: str
     why: str
-    words: Annotated[str, col("whether it is in effect: workers, connector, boundary, timeout", "EXACTLY-ONCE")]
+    words: Annotated[str, col("the effective support: workers, connector, boundary, timeout", "EXACTLY-ONCE")]
 
 
 class ConnectorIdRow(Struct, frozen=True):

@@ -39,7 +39,7 @@ class RuleRow(Struct, frozen=True):
 class UnknownRow(Struct, frozen=True):
     """A rule that cannot tell, or not all, and why."""
 
-    id: Annotated[str, col("the rule that cannot decide, or not all", "RULE")]
+    id: Annotated[str, col("the rule that cannot decide, or only in part", "RULE")]
     question: Annotated[str, "what it asks"]
     reason: Annotated[str, "the parts that could not be read"]
 

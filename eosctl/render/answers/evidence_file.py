@@ -89,7 +89,7 @@ def _row(checked: CheckedRange) -> CheckedRangeRow:
 def _summary(checked: VerifiedEvidence) -> str:
     evidence = checked.evidence
     if evidence is None:
-        return f"{checked.path} is no evidence file, or was altered: nothing in it shows anything."
+        return f"{checked.path} is no evidence file, or was altered: it proves nothing."
     if checked.verdict is EvidenceVerdict.ALTERED:
         return f"{checked.path} is altered: nothing in it shows anything."
     said = f"{checked.path} is as `eosctl {evidence.of}` of {rfc3339(evidence.as_of)} wrote it"

@@ -54,7 +54,7 @@ class FindingKindRow(Struct, frozen=True):
     name: Annotated[str, "its stable name"]
     title: Annotated[str, "its subject"]
     severity: Severity
-    theme: Annotated[str, "what its theme is about"]
+    theme: Annotated[str, "the subject of its theme"]
 
 
 class ErrorRow(Struct, frozen=True):

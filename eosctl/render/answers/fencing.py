@@ -50,7 +50,7 @@ class FenceStepRow(Struct, frozen=True):
     """An ID to fence; before is null where its coordinator does not know it."""
 
     transactional_id: Annotated[str, "the ID whose producer is fenced"]
-    owner: Annotated[str, "who uses the ID, as far as the group ID, the config topic and its shape show"]
+    owner: Annotated[str, "the owner of the ID, by the group ID, the config topic and its shape"]
     before: BeforeRow | None
     effect: Annotated[str, "what fencing it does"]
 
@@ -96,7 +96,7 @@ class FenceResultRow(Struct, frozen=True, kw_only=True):
     owner: str
     before: BeforeRow | None = None
     after: IdentityRow | None = None
-    attempts: Annotated[int, "how often InitProducerId was answered"] = 0
+    attempts: Annotated[int, "answers to InitProducerId"] = 0
     elapsed_ms: Annotated[float, "from queueing the first request to the last answer"] = 0.0
     error: Annotated[str | None, "why it failed or was skipped"] = None
     proof: ProofRow | None = None

@@ -105,7 +105,7 @@ class ConfigRecordRow(Struct, frozen=True):
     writer: Annotated[str, "producer ID/epoch, or plain if the producer was not idempotent"]
     transactional: bool
     transaction: Annotated[
-        str | None, col("what became of its transaction; - outside transactions", "TXN", tones={"open": Tone.WARN})
+        str | None, col("the outcome of its transaction; - outside transactions", "TXN", tones={"open": Tone.WARN})
     ]
     producer_id: int
     producer_epoch: int

@@ -77,7 +77,7 @@ class MirroredPairRow(Struct, frozen=True):
     lag_ranges: list[StretchRow]
     gap_records: Annotated[int, col("source records in between that are missing in the target", "GAPS")]
     gap_ranges: list[StretchRow]
-    repeat_records: Annotated[int, col("target records that were there before", "REPEATS")]
+    repeat_records: Annotated[int, col("target records that are there a second time", "REPEATS")]
     repeat_ranges: list[StretchRow]
     late_records: Annotated[int, col("target records after a record that follows them in the source", "LATE")]
     late_ranges: list[StretchRow]
@@ -95,7 +95,7 @@ class CheckpointRow(Struct, frozen=True):
     target: Annotated[str, "the target topic"]
     partition: Annotated[int, "the partition, the same on both sides"]
     upstream: Annotated[int, col("the source offset from which it continues", "SOURCE-AT")]
-    downstream: Annotated[int, col("the target offset that the checkpoint translates it to", "TARGET-AT")]
+    downstream: Annotated[int, col("the target offset in the checkpoint", "TARGET-AT")]
     behind: Annotated[int, "records that it would read again there; below 0 records that it would skip"]
 
 

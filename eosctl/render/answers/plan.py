@@ -54,7 +54,7 @@ class PreconditionRow(Struct, frozen=True):
     what: Annotated[str, col("the condition, checked before the step", "CHECKED")]
     now: Annotated[
         Standing | None,
-        col("with --dry-run: ok, fails, later (an earlier step brings it about) or unknown", tones=STANDING_TONES),
+        col("with --dry-run: ok, fails, later (an earlier step establishes it) or unknown", tones=STANDING_TONES),
     ]
     reason: Annotated[str | None, "why it is not ok"]
 
@@ -316,7 +316,7 @@ class KeptPlanRow(Struct, frozen=True):
     made: Annotated[str | None, "when its facts were read"]
     connectors: Annotated[list[str], "the connectors that its steps name"]
     state: Annotated[PlanState, col("planned, begun, done, undo-begun, undone or unreadable", tones=STATE_TONES)]
-    next: Annotated[str | None, "the command that may follow; its addresses are yours to give"]
+    next: Annotated[str | None, "the command that may follow; add the addresses"]
     reason: str | None
 
 

@@ -26,7 +26,7 @@ class ProfileWaiverRow(Struct, frozen=True):
 class ProfileFields(Struct, frozen=True):
     """The keys of a profile; file is where it is defined."""
 
-    name: Annotated[str, "of the profile, as --profile takes it"]
+    name: Annotated[str, "the profile's name, as --profile takes it"]
     bootstrap_server: Annotated[str | None, "brokers to start from"]
     command_config: str | None
     connect_urls: list[str]
@@ -37,7 +37,7 @@ class ProfileFields(Struct, frozen=True):
     worker_configs: list[str]
     audit_store: str | None
     waivers: list[ProfileWaiverRow]
-    file: Annotated[str, "that describes it"]
+    file: Annotated[str, "the file that defines it"]
 
 
 class ProfileRow(ProfileFields, frozen=True):

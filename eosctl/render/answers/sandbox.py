@@ -26,8 +26,10 @@ class ProcessRow(Struct, frozen=True, kw_only=True):
 class SandboxAddresses(Struct, frozen=True):
     """Where a sandbox answers."""
 
-    bootstrap_servers: Annotated[str, col("plaintext listeners; who connects there is the super user", "BOOTSTRAP")]
-    sasl_bootstrap_servers: Annotated[str, col("SASL/PLAIN listeners; a user may do what ACLs allow", "SASL-BOOTSTRAP")]
+    bootstrap_servers: Annotated[str, col("plaintext listeners; every client there is the super user", "BOOTSTRAP")]
+    sasl_bootstrap_servers: Annotated[
+        str, col("SASL/PLAIN listeners; ACLs decide what a user may do", "SASL-BOOTSTRAP")
+    ]
     connect_urls: Annotated[list[str], col("REST addresses of the workers", "CONNECT")]
     kafka_version: Annotated[str, col("version of the brokers", "KAFKA")]
     connect_version: Annotated[str, "version of the workers"]

@@ -50,7 +50,7 @@ class OwnerRow(Struct, frozen=True):
     task: int | None
 
 
-OwnerWords: TypeAlias = Annotated[str, col("who uses it, or the shape of its name", brief=brief_owner)]
+OwnerWords: TypeAlias = Annotated[str, col("its owner, or the shape of its name", brief=brief_owner)]
 
 
 class OwnerFields(Struct, frozen=True):
