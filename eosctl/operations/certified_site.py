@@ -187,7 +187,8 @@ class CertifiedSite:
         if name is None:
             raise ConfigError("the connector's config has no connector.class", hint="add it to the file of --config")
         path = f"/connector-plugins/{quote(name, safe='')}/config/validate"
-        asked = {**config, "exactly.once.support": "required", "transaction.boundary": "connector"}
+        required = {"exactly.once.support": "required", "transaction.boundary": "connector"}
+        asked = {**config, "name": self.connector, **required}
         url = self.sandbox.connect_url(1)
         try:
             values = validated_values(RestClient(url, VALIDATION_S).request("PUT", path, asked).body, url)

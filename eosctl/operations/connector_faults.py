@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
-from time import monotonic, sleep
+from time import sleep
 from typing import Any, Final
 
 from eosctl.clients.deadline import Deadline
@@ -34,8 +34,8 @@ EXPIRE: Final = {
     "transactional.id.expiration.ms": "1000",
     "transaction.remove.expired.transaction.cleanup.interval.ms": "500",
 }
-STEADY_S: Final = 2.0
-"""Offsets that stay so long have got to where the source is."""
+REST_S: Final = 20.0
+"""How long a connector may take to deliver everything while its source rests."""
 FILLER: Final = "eosctl-filler"
 MOST_AT_ONCE: Final = 1 << 20
 AGAIN_S: Final = 0.002
@@ -321,7 +321,7 @@ def _is_known(running: RunningConnector, transactional_id: str) -> bool:
 
 
 def _alter_offsets(_: Round, running: RunningConnector) -> None:
-    """Back to an earlier position: later records may be repeated, and no earlier ones.
+    """To where they were some records before: all behind that may come once more, and nothing that was before.
 
     The source rests meanwhile, so that the same records lead to the same offsets if these are deterministic.
     """
@@ -334,35 +334,52 @@ def _alter_offsets(_: Round, running: RunningConnector) -> None:
     running.site.await_running()
     sleep(ZOMBIE_S)
     running.source.stop()
-    reached = _steady_offsets(running)
+    _await_all(running)
     _stop(running)
     running.read_all()
-    again, begun = running.seen - before, len(running.records.records)
+    again, begun, reached = running.seen - before, len(running.records.records), _offsets(running)
     _rewind(running, "PATCH", {"offsets": list(kept)}, again, f"set the offsets back by {len(again)} records")
     running.site.await_running()
-    now = _steady_offsets(running)
-    running.read_all()
-    if again and again <= {each.identity for each in running.records.records[begun:]}:
-        running.unsteady_offsets.update(_differences(reached, now))
+    if running.site.sandbox.spec.exactly_once == "enabled":
+        running.unsteady_offsets.update(_differences(reached, _offsets_after(running, again, begun)))
     running.source.start((3,))
     sleep(FLOW_ON_S)
 
 
-def _steady_offsets(running: RunningConnector) -> Mapping[str, str]:
-    """The offset of each source partition when they change no more, as JSON; none if they go on changing."""
-    deadline, since = Deadline(COMMIT_S), monotonic()
-    last: Mapping[str, str] = {}
-    while deadline.pause(LOOK_S):
-        found = {_json(each.get("partition")): _json(each.get("offset")) for each in running.site.offsets()}
-        if found != last:
-            last, since = found, monotonic()
-        elif monotonic() - since > STEADY_S:
-            return last
-    return {}
+def _await_all(running: RunningConnector) -> None:
+    """Returns when all records of the source have come, or after a while."""
+    expected, deadline = running.source.expected(), Deadline(REST_S)
+    wanted = frozenset(() if expected is None else expected.identities)
+    while deadline.pause(LOOK_S) and not (wanted and wanted <= running.seen):
+        running.records.read()
+
+
+def _offsets(running: RunningConnector) -> Mapping[str, str]:
+    """The offset of each source partition, as JSON."""
+    return {_json(each.get("partition")): _json(each.get("offset")) for each in running.site.offsets()}
 
 
 def _json(value: object) -> str:
     return json.dumps(value, sort_keys=True)
+
+
+def _offsets_after(running: RunningConnector, again: frozenset[str], begun: int) -> Mapping[str, str]:
+    """The offsets when exactly these records have come again; none if others came too, or these do not come.
+
+    A transaction commits records with their offsets, so that both are of one moment if no record comes meanwhile.
+    """
+    deadline = Deadline(REST_S)
+    while deadline.pause(LOOK_S):
+        running.read_all()
+        if again and again <= _identities(running, begun):
+            offsets = _offsets(running)
+            running.read_all()
+            return offsets if again == _identities(running, begun) else {}
+    return {}
+
+
+def _identities(running: RunningConnector, begun: int) -> set[str]:
+    return {each.identity for each in running.records.records[begun:] if each.identity is not None}
 
 
 def _differences(reached: Mapping[str, str], now: Mapping[str, str]) -> Sequence[str]:
