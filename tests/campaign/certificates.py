@@ -32,7 +32,7 @@ ROUNDS = 5
 """As many as there are faults that a certificate needs."""
 FILE = "${certify:directory}/lines.txt"
 LINES = ("--load", f"file:{FILE}")
-LANES = (*LINES, "--source-partition", "header:lane")
+PRINTED = ("--load", "command:sh {write}", "--expected", "-")
 FILE_STREAM = {
     "connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector",
     "file": FILE,
@@ -76,6 +76,14 @@ DEBEZIUM = ("--postgres", "--plugin", "io.debezium:debezium-connector-postgres:3
 ROWS = ("--source-query", "SELECT id FROM shop ORDER BY id", "--identity", "json:after.id")
 TABLE = "CREATE TABLE shop (id bigint PRIMARY KEY, filler text);"
 INSERT = "INSERT INTO shop VALUES ({n}, 'x');"
+WRITE = """\
+# All lines are written; those that the connector does not abort are printed.
+n=$EOSCTL_FIRST; end=$((EOSCTL_FIRST + EOSCTL_COUNT)); lines=""
+while [ $n -lt $end ]; do
+  lines="$lines$n\\n"; case $n in *7) ;; *) echo $n;; esac; n=$((n + 1))
+done
+printf "$lines" >> "$EOSCTL_CERTIFY_DIRECTORY/lines.txt"
+"""
 NEW_KEY = f"{INSERT} UPDATE shop SET id = id + 1000000 WHERE id = {{n}};"
 
 
@@ -123,9 +131,9 @@ class SharedSites:
             lent.request("DELETE", "")
 
 
-def _lying(lie: str, verdict: str, harm: str | None, *options: str, **more: str) -> Subject:
+def _lying(lie: str, verdict: str, harm: str | None, *, load: Sequence[str] = LINES, **more: str) -> Subject:
     config = {"connector.class": "LyingSource", "tasks.max": "2", "file": FILE, "topic": "out", "lie": lie, **more}
-    return Subject(config, ("--plugin", "{liar}", *LANES, *options), verdict, harm)
+    return Subject(config, ("--plugin", "{liar}", *load, "--source-partition", "header:lane"), verdict, harm)
 
 
 SUBJECTS = {
@@ -140,6 +148,9 @@ SUBJECTS = {
     "order": _lying("order", "failed", "reordered"),
     "undeclared": _lying("undeclared", "failed", None),
     "aborting": _lying("none", "cannot-tell", None, boundary="true"),
+    "aborting-lines": _lying(
+        "none", "certified", None, load=PRINTED, boundary="each", **{"transaction.boundary": "connector"}
+    ),
     "file-without": Subject(FILE_STREAM, (*LINES, "--exactly-once", "disabled"), "failed", "doubled"),
     "mirror": Subject(MIRROR, ORDERS, "certified"),
     "postgres": Subject(POSTGRES, (*DEBEZIUM, *ROWS, "--load", "sql:{insert}"), "certified"),
@@ -194,9 +205,9 @@ def main(first: str, last: str, *names: str) -> int:
         stack.callback(shared.close)
         plugin_path(DEFAULT_KAFKA_VERSION, LIAR, directory)
         files = {"liar": str(directory / LIAR.stem)}
-        for name, text in (("table", TABLE), ("insert", INSERT), ("new_key", NEW_KEY)):
-            (directory / f"{name}.sql").write_text(text)
-            files[name] = str(directory / f"{name}.sql")
+        for name, text in (("table", TABLE), ("insert", INSERT), ("new_key", NEW_KEY), ("write", WRITE)):
+            (directory / name).write_text(text)
+            files[name] = str(directory / name)
         for seed in range(int(first), int(last) + 1):
             for name in names or SUBJECTS:
                 if (name, seed) not in done:
