@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 MOST_MERGED: Final = 100_000
 _TIMESTAMP: Final = "tag:yaml.org,2002:timestamp"
 _MERGE: Final = "tag:yaml.org,2002:merge"
-_NUMBERS: Final = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+_INT: Final = "tag:yaml.org,2002:int"
+_NUMBERS: Final = (_INT, "tag:yaml.org,2002:float")
 _WITH_EXPONENT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+")
 
 
@@ -85,7 +86,15 @@ def _strict_loader(origin: str) -> "type[yaml.SafeLoader]":
             if len(node.value) > MOST_MERGED:
                 raise ConfigError(f"{origin}: line {node.start_mark.line + 1}: << merges more than {MOST_MERGED} keys")
 
+    Strict.add_constructor(_INT, _printable_int)
     return Strict
+
+
+def _printable_int(loader: "yaml.SafeLoader", node: "yaml.ScalarNode") -> int:
+    """The number; ValueError where Python would not print it. When it reads numbers, it refuses decimal ones alone."""
+    found: int = loader.construct_yaml_int(node)
+    str(found)
+    return found
 
 
 def _read_as_kubernetes(loader: "type[yaml.SafeLoader]") -> None:

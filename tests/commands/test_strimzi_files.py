@@ -147,6 +147,7 @@ def test_a_connector_of_another_kafka_connect_is_refused(eosctl, tmp_path: Path)
         ("spec:", "---\napiVersion: kafka.strimzi.io/v1beta2\nkind: KafkaConnect\nmetadata: {name: my-connect}\nspec:",
          "holds KafkaConnect my-connect 2 times"),
         ("name: my-connect", "name: [", "this is not YAML"),
+        ("name: my-connect", f"name: 0x{'f' * 5000}", "a value is too large or nested too deeply"),
         ("    exactly.once.source.support: enabled", "    group.id: 2026-01-01\n    config.storage.topic: '${x:y:z}'",
          "config.storage.topic is ${x:y:z}, a reference that only the worker resolves"),
         ("  replicas: 1", "  authentication: {type: kerberos}", "is of type kerberos; known are plain, scram-sha-256,"),
