@@ -185,8 +185,8 @@ def worker_properties(
         # With Kafka's 25 each worker and each task reads 25 partitions.
         "offset.storage.partitions": "6",
         # An idle consumer, one for each task and each internal topic, otherwise asks its broker twice a second.
-        "fetch.max.wait.ms": "5000",
-        "consumer.fetch.max.wait.ms": "5000",
+        "fetch.max.wait.ms": "2000",
+        "consumer.fetch.max.wait.ms": "2000",
         "offset.flush.interval.ms": "1000",
         "scheduled.rebalance.max.delay.ms": delay_ms,
         "listeners": f"http://{HOST}:{rest_port}",

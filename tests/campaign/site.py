@@ -17,8 +17,6 @@ from tests.waiting import eventually
 
 SOURCE = Path(__file__).with_name("NumberedSource.java")
 QUICK = {"session.timeout.ms": "6000", "heartbeat.interval.ms": "1000", "offset.storage.partitions": "3"}
-# Idle consumers of offsets topics, one a task, ask their broker twice a second otherwise.
-PATIENT = {"fetch.max.wait.ms": "2000", "consumer.fetch.max.wait.ms": "2000"}
 OFF = {"exactly.once.source.support": "disabled"}
 
 
@@ -89,6 +87,6 @@ def _answers(url: str) -> bool:
 @contextmanager
 def open_site(directory: Path, workers: int = 2, kafka_version: str = DEFAULT_KAFKA_VERSION) -> Iterator[Site]:
     """A site with NumberedSource among the workers' plugins."""
-    settings = {**QUICK, **PATIENT, "plugin.path": plugin_path(workers_of(kafka_version), SOURCE, directory)}
+    settings = {**QUICK, "plugin.path": plugin_path(workers_of(kafka_version), SOURCE, directory)}
     with Sandbox(spec_of(kafka_version, workers=workers, worker_config=settings)) as sandbox:
         yield Site(sandbox)
