@@ -148,11 +148,11 @@ def test_bash_completes_what_it_is_told_and_runs_none_of_it(tmp_path):
         with keyboard("bash", tmp_path, **user) as bash:
             assert bash.line_after("eosctl inspect-c\t") == "eosctl inspect-config "
             assert bash.line_after("eosctl fence --profile sta\t") == "eosctl fence --profile staging "
-            for option in (f"--connect-url {connect.url}", "--profile staging"):
-                line = f"eosctl fence {option} --connector"
-                assert bash.line_after(f"{line} ord\t") == f"{line} orders-all "
-                assert bash.line_after(f"{line}=ord\t") == f"{line}=orders-all "
-                assert bash.line_after(f"{line} billing:e\t") == f"{line} billing:eu "
+            by_url = f"eosctl fence --connect-url {connect.url} --connector"
+            assert bash.line_after(f"{by_url} ord\t") == f"{by_url} orders-all "
+            line = "eosctl fence --profile staging --connector"
+            assert bash.line_after(f"{line}=ord\t") == f"{line}=orders-all "
+            assert bash.line_after(f"{line} billing:e\t") == f"{line} billing:eu "
             assert bash.line_after("true; eosctl profile use prod\t") == "true; eosctl profile use production "
             completed = bash.line_after("eosctl fence --profile staging --connector \\$\t")
             assert completed.endswith("\\* ")
