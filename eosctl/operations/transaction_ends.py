@@ -93,6 +93,8 @@ def end_leftovers(
 
 def _plan_leftovers(session: Session, request: LeftoversRequest) -> Planned:
     reader = session.reader
+    if request.fence_rest and not request.prefix:
+        raise UsageError("--fence-rest would fence every ID of the cluster", hint="give a --prefix that is not empty")
     found = read_leftovers(reader, request.prefix, request.config_topic)
     for reason in found.unread.values():
         raise Unreachable(f"the transaction log was not read as a whole: {reason.reason}")
