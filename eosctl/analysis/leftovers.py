@@ -8,12 +8,14 @@
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
-from eosctl.model.leftovers import Leftover, LeftoverKind
+from eosctl.model.hanging import NO_LEADER
+from eosctl.model.leftovers import Leftover, LeftoverKind, MissingMarker
+from eosctl.model.names import TopicPartition
 from eosctl.model.transaction_log import TransactionLogValue
-from eosctl.model.transactions import TransactionState
+from eosctl.model.transactions import AnsweredProducers, TransactionState
 
 _LAST_PART: Final = re.compile(
     r"[-_.]?(?:\d+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$", re.IGNORECASE
@@ -45,3 +47,43 @@ def _leftover(name: str, value: TransactionLogValue, committed: Mapping[str, tup
     if later > value.start_ms:
         return Leftover(name, LeftoverKind.SUPERSEDED, value, by)
     return Leftover(name, LeftoverKind.OPEN, value)
+
+
+# Why markers of a decided transaction do not arrive. Its coordinator sends them to the leaders of the partitions, again
+# and again, and its description lists the partitions whose leaders have not confirmed theirs.
+
+
+MARKERS_MS: Final = 60_000
+"""Markers take less than a minute where brokers are well: a restart of a leader takes as long."""
+
+
+def missing_markers(
+    partitions: Iterable[TopicPartition],
+    leaders: Mapping[TopicPartition, int],
+    answered: AnsweredProducers,
+    producer_id: int,
+    coordinator: int,
+) -> tuple[MissingMarker, ...]:
+    """One for each of these partitions, which the coordinator's description has; answered is what their leaders say."""
+    still_open = {
+        each.topic_partition
+        for each in answered.producers
+        if each.producer.producer_id == producer_id and each.transaction_start_offset is not None
+    }
+    found = []
+    for place in sorted(partitions):
+        leader = leaders.get(place, NO_LEADER)
+        if leader == NO_LEADER:
+            found.append(MissingMarker(place, None, "it has no leader: start the brokers that hold its replicas"))
+        elif place in answered.unanswered:
+            found.append(MissingMarker(place, leader, "its leader does not answer: restart that broker"))
+        elif place in still_open:
+            why = (
+                f"its leader answers and has no marker: broker {coordinator}, the coordinator, does not reach it by "
+                "the inter-broker listener, or it refuses the marker; the coordinator's log has the reason"
+            )
+            found.append(MissingMarker(place, leader, why))
+        else:
+            why = f"the marker is written, and broker {coordinator}, the coordinator, has not noted it: restart it"
+            found.append(MissingMarker(place, leader, why))
+    return tuple(found)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from eosctl.errors import EosctlError, Unreachable, UsageError
-from eosctl.model.names import ProducerIdAndEpoch
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.report import Result
 from eosctl.model.skipped import Skipped
 from eosctl.model.text import first_few
@@ -24,17 +24,27 @@ class LeftoverKind(StrEnum):
     PREPARED = "prepared"
 
 
+class MissingMarker(Struct, frozen=True):
+    """A partition whose end-transaction marker its coordinator waits for; broker is its leader, None: there is none."""
+
+    topic_partition: TopicPartition
+    broker: int | None
+    why: str
+
+
 class Leftover(Struct, frozen=True):
     """A transaction that has not ended, by the last record of its ID.
 
     superseded_by is the ID of the same writer (the same ID without its last number or UUID) that committed a
-    transaction which began later.
+    transaction which began later. missing are the partitions whose markers a prepared one waits for, Skipped where they
+    are not known; empty for others.
     """
 
     transactional_id: str
     kind: LeftoverKind
     value: TransactionLogValue
     superseded_by: str | None = None
+    missing: tuple[MissingMarker, ...] | Skipped = ()
 
     @property
     def ends_at_ms(self) -> int | None:

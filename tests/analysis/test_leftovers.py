@@ -2,12 +2,13 @@
 
 import pytest
 
-from eosctl.analysis.leftovers import find_leftovers, writer_of
+from eosctl.analysis.leftovers import find_leftovers, missing_markers, writer_of
 from eosctl.errors import UsageError
+from eosctl.model.hanging import NO_LEADER
 from eosctl.model.leftovers import DecidedTransaction, LeftoverKind, decided_transactions
-from eosctl.model.names import ProducerIdAndEpoch
+from eosctl.model.names import ProducerIdAndEpoch, TopicPartition
 from eosctl.model.transaction_log import TransactionLogValue
-from eosctl.model.transactions import NO_TIMEOUT_MS
+from eosctl.model.transactions import NO_TIMEOUT_MS, ActiveProducer, AnsweredProducers
 from eosctl.model.transactions import TransactionState as State
 
 
@@ -78,3 +79,19 @@ def test_a_list_has_an_id_a_producer_id_and_an_epoch_on_each_line():
 def test_another_line_is_refused_by_its_number(line):
     with pytest.raises(UsageError, match="line 2 of f"):
         decided_transactions(["a 1 2", line], "f")
+
+
+# Markers of decided transactions that do not arrive.
+
+
+def test_each_missing_marker_has_the_broker_that_it_waits_for_and_why():
+    places = [TopicPartition("t", each) for each in range(4)]
+    leaders = {places[0]: NO_LEADER, places[1]: 1, places[2]: 2, places[3]: 3}
+    still_open = ActiveProducer(places[2], ProducerIdAndEpoch(7, 0), 4, 1, 0, 40)
+    other = ActiveProducer(places[3], ProducerIdAndEpoch(8, 0), 4, 1, 0, 40)
+    answered = AnsweredProducers((still_open, other), (places[1],))
+    found = missing_markers(places, leaders, answered, 7, 9)
+    assert [each.broker for each in found] == [None, 1, 2, 3]
+    begins = ["it has no leader", "its leader does not answer", "its leader answers and has no marker", "the marker is"]
+    assert all(each.why.startswith(begin) for each, begin in zip(found, begins, strict=True))
+    assert "broker 9" in found[2].why

@@ -1,17 +1,28 @@
 """`transactions leftovers`: what is open under a prefix of transactional IDs."""
 
+from collections.abc import Iterator
 from typing import Annotated
 
 from msgspec import Struct
 
 from eosctl.model.leftovers import Leftover, LeftoverKind, Leftovers
+from eosctl.model.skipped import Skipped
 from eosctl.model.text import pluralize
 from eosctl.model.times import rfc3339
 from eosctl.model.transactions import NO_TIMEOUT_MS, TransactionState
 from eosctl.render.answers.transactions import OwnerFields, PartitionRow, owner_fields
-from eosctl.render.document import Document, Table, Tone, col, columns
+from eosctl.render.document import Document, Table, Tone, col, columns, row_of
 
 TONES = {"superseded": Tone.BAD, "prepared": Tone.WARN}
+
+
+class MissingMarkerRow(Struct, frozen=True):
+    """A partition that lacks the marker of a decided transaction, its leader, and why."""
+
+    topic: str
+    partition: int
+    broker: int | None
+    why: str
 
 
 class LeftoverRow(OwnerFields, frozen=True):
@@ -36,6 +47,7 @@ class LeftoverRow(OwnerFields, frozen=True):
         int, col("its partitions; in Prepare*, partitions whose marker may be missing", "PARTITIONS")
     ]
     superseded_by: Annotated[str | None, "the ID of the later transaction that is committed"]
+    missing_markers: list[MissingMarkerRow] | Skipped
 
 
 class LeftoversData(Struct, frozen=True):
@@ -67,8 +79,19 @@ def view_leftovers(found: Leftovers) -> Document:
         data=LeftoversData(leftovers=rows, prefix=found.prefix, ids=found.ids),
         blocks=(LEFTOVERS,),
         prose=(f"{len(rows):,} of {pluralize(found.ids, 'transactional ID')} with this prefix have one open.",),
-        notes=(*unread, *found.notes),
+        notes=(*_missing(found), *unread, *found.notes),
     )
+
+
+def _missing(found: Leftovers) -> Iterator[str]:
+    """What each decided transaction waits for."""
+    for left in found.leftovers:
+        if isinstance(left.missing, Skipped):
+            yield f"{left.transactional_id}: which markers are missing is not known: {left.missing.reason}"
+            continue
+        for each in left.missing:
+            at = "" if each.broker is None else f" (broker {each.broker})"
+            yield f"{left.transactional_id} waits for the marker in {each.topic_partition}{at}: {each.why}"
 
 
 def _row(left: Leftover, found: Leftovers) -> LeftoverRow:
@@ -88,5 +111,11 @@ def _row(left: Leftover, found: Leftovers) -> LeftoverRow:
         partitions=partitions,
         partition_count=len(partitions),
         superseded_by=left.superseded_by,
+        missing_markers=left.missing
+        if isinstance(left.missing, Skipped)
+        else [
+            row_of(MissingMarkerRow, each, topic=each.topic_partition.topic, partition=each.topic_partition.partition)
+            for each in left.missing
+        ],
         **owner_fields(found.owners[left.transactional_id]),
     )
