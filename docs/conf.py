@@ -18,6 +18,8 @@ smartquotes = False  # a flag has two hyphens
 highlight_language = "text"  # of blocks that name none: output, tables of exit codes
 nitpicky = True
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
 html_title = f"eosctl {version}"
 html_show_copyright = False
 

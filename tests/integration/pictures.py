@@ -79,6 +79,7 @@ def animate(name: str, shown: Sequence[str]) -> None:
         " {.frame {animation: none} .frame:first-of-type {opacity: 1}}\n"
     )
     head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">\n<style>\n{style}</style>\n'
+    head += f'<rect width="{width}" height="{height}" rx="8" fill="#0c0c0c"/>\n'  # behind pictures that are less high
     (PICTURES / f"{name}.svg").write_text(f"{head}{''.join(frames)}</svg>\n", "utf-8")
 
 
