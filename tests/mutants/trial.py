@@ -88,7 +88,18 @@ class Trial:
             else:
                 around = {each for (path, _), known in tests.items() if path == mutant.path for each in known}
                 self.untried[mutant] = sorted({each.partition("::")[0] for each in around})
+        noticing = sorted({name for name in self.noticed.values() if name in items})
+        failing = {name for [name] in self._in_forks("failing", lambda number: self._failing(items, noticing, number))}
+        # A test that fails without the mutant, too, notices nothing.
+        self.noticed = {mutant: "" if name in failing else name for mutant, name in self.noticed.items()}
         return True
+
+    def _failing(self, items: Mapping[str, pytest.Item], names: Sequence[str], number: int) -> Iterable[list[str]]:
+        """Those of the process's share of these tests that fail as they are."""
+        mine = names[number :: self._processes]
+        for name, following in zip(mine, [*mine[1:], None], strict=False):
+            if self._run(items[name], None if following is None else items[following]):
+                yield [name]
 
     def _in_forks(self, name: str, work: Callable[[int], Iterable[object]]) -> list[list[Any]]:
         """The rows that the processes made, side by side."""
