@@ -355,6 +355,8 @@ def test_a_marker_that_is_forgotten_is_found_as_a_hang_and_the_abort_cures_it(
     assert ran.exit_code == 4, "what has no leader cannot be searched"
     assert str(LOST) in json.loads(ran.stdout)["data"]["not_searched"]
 
+    if not forgets:
+        await_missing_marker(eosctl, servers, name)
     two_brokers.start_broker(2)
     if not forgets:
         eventually(lambda: states(servers, LOST) == [RecordState.ABORTED], "the late marker")
@@ -384,6 +386,20 @@ def test_a_marker_that_is_forgotten_is_found_as_a_hang_and_the_abort_cures_it(
     assert ran.exit_code == 0, ran.stderr
     assert states(servers, LOST) == [RecordState.ABORTED]
     assert eosctl(*search).exit_code == 0
+
+
+def await_missing_marker(eosctl: Eosctl, servers: str, name: str) -> None:
+    """A minute after the decision `leftovers` names the partition that lacks the marker, and why."""
+
+    def missing() -> list[dict[str, Any]]:
+        ran = eosctl("transactions", "leftovers", "--prefix", name, "-b", servers, "-o", "json")
+        (left,) = json.loads(ran.stdout)["data"]["leftovers"]
+        assert left["kind"] == "prepared"
+        return list(left["missing_markers"])
+
+    (marker,) = eventually(missing, "a minute", deadline_s=120, every_s=2)
+    assert (marker["topic"], marker["partition"], marker["broker"]) == (LOST.topic, LOST.partition, None)
+    assert marker["why"].startswith("it has no leader")
 
 
 def _is_leaderless(servers: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
+from eosctl.model.versions import KafkaVersion
 from eosctl.sandbox.java import compile_java
 from tests.commands.conftest import Eosctl
 from tests.conftest import FreshName
@@ -137,7 +138,7 @@ def check_java(rows: list[Row], prefix: str, *, own_epochs: bool) -> None:
     assert scenes["fenced-idle"][0]["client_transaction_version"] == (2 if own_epochs else None)
 
 
-def test_javas_producers_leave_what_transaction_version_2_shows(
+def test_javas_producers_leave_what_their_transaction_version_shows(
     broker: Sandbox, fresh_name: FreshName, eosctl: Eosctl
 ) -> None:
     topic, prefix = fresh_name("history"), f"{fresh_name('java')}-"
@@ -145,7 +146,8 @@ def test_javas_producers_leave_what_transaction_version_2_shows(
     with java_producers(broker, topic, prefix):
         ran = eosctl("transactions", "history", "--prefix", prefix, "-b", broker.bootstrap_servers, "-o", "json")
         assert ran.exit_code == 0, ran.stderr
-        check_java(json.loads(ran.stdout)["data"]["epochs"], prefix, own_epochs=True)
+        own_epochs = broker.spec.version >= KafkaVersion(4, 0)
+        check_java(json.loads(ran.stdout)["data"]["epochs"], prefix, own_epochs=own_epochs)
 
 
 @pytest.mark.variation

@@ -104,7 +104,9 @@ def test_the_readable_records_are_what_a_consumer_then_gets(
                 assert row["last_stable_offset"] == end
             if number == 0:
                 assert [row["lag_records"]["aborted"] for row in rows] == list(aborted.values()), f"seed {seed}"
-                assert [row["held_back"] for row in rows] == [0, 0, 2]
+                # A marker of the other producer may come behind the open record.
+                *free, held = [row["held_back"] for row in rows]
+                assert (free, held >= 2) == ([0, 0], True)
         # At the end only markers lie behind the last record.
         reader.commit(offsets=[TopicPartition(topic, 0, rows[0]["last_stable_offset"])], asynchronous=False)
         behind = lags(eosctl, servers, group, "--within", "1")
