@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 LOCK: Final = ROOT / "requirements" / "image.lock"
-DEBIAN: Final = ("python3-minimal", "python3.11", "ca-certificates", "netbase", "tzdata", "media-types")
+DEBIAN: Final = ("python3-minimal", "python3.11", "ca-certificates", "netbase", "tzdata", "media-types", "libstdc++6")
 UNUSED: Final = (
     "usr/share/doc",
     "usr/share/man",
@@ -103,6 +103,8 @@ def settle(root: Path) -> None:
     program = root / "usr" / "bin" / "eosctl"
     program.write_text("#!/usr/bin/python3\nfrom eosctl.__main__ import main\n\nmain()\n")
     program.chmod(0o755)
+    for each in ("proc", "dev", "sys", "run"):
+        (root / each).mkdir(exist_ok=True)
     for each in ("state", "tmp"):
         (root / each).mkdir(exist_ok=True)
         (root / each).chmod(0o1777)
