@@ -79,7 +79,7 @@ def test_the_same_checkout_gives_the_same_bytes(wheel, tmp_path):
 
 
 def test_a_statement_says_what_was_built_from_what(wheel):
-    """In in-toto's form, with the predicate of SLSA. It is not signed: whoever publishes the files signs it."""
+    """In in-toto's form, with the predicate of SLSA. It is not signed: the publisher signs it."""
     [sdist] = wheel.parent.glob("*.tar.gz")
     statement = json.loads(write_statement(wheel.parent, [wheel, sdist]).read_text())
     found = {each["name"]: each["digest"]["sha256"] for each in statement["subject"]}
