@@ -15,7 +15,9 @@ FINDINGS: Final = Metric("eosctl_findings", "Findings of each rule of doctor by 
 FINDINGS_WAIVED: Final = Metric(
     "eosctl_findings_waived", "Findings of each rule for which a waiver of the profile holds.", ("rule",), 200
 )
-RULE_UNKNOWN: Final = Metric("eosctl_rule_unknown", "Whether the rule cannot tell, or not all (1).", ("rule",), 200)
+RULE_UNKNOWN: Final = Metric(
+    "eosctl_rule_unknown", "Whether the rule cannot tell, or only in part (1).", ("rule",), 200
+)
 DOCTOR_AS_OF: Final = Metric("eosctl_doctor_as_of_seconds", "When the facts were read.")
 
 LSO_HELD_PARTITIONS: Final = Metric(

@@ -37,7 +37,7 @@ class RuleRow(Struct, frozen=True):
 
 
 class UnknownRow(Struct, frozen=True):
-    """A rule that cannot tell, or not all, and why."""
+    """A rule that cannot tell, or only in part, with the reason."""
 
     id: Annotated[str, col("the rule that cannot decide, or only in part", "RULE")]
     question: Annotated[str, "what it asks"]
@@ -123,7 +123,7 @@ def _summary(diagnosis: Diagnosis) -> str:
     unknown = sum(bool(answer.cannot_tell) for answer in diagnosis.answers)
     found = ", ".join(f"{counts[each]} {each.value}{'s' if counts[each] != 1 else ''}" for each in list(Severity)[:2])
     rules = f"{len(diagnosis.answers)} rules: {found}, {counts[Severity.INFO]} info"
-    return rules + (f"; {unknown} rules cannot tell or not all" if unknown else "")
+    return rules + (f"; {unknown} rules cannot tell, or only in part" if unknown else "")
 
 
 # The answer of `upgrade-check`.
