@@ -51,7 +51,7 @@ def test_the_last_of_the_source_has_no_neighbour_behind_it():
     assert (lost.identity, lost.after) == ("b", None)
 
 
-def test_a_record_that_comes_again_is_doubled_and_both_places_are_told():
+def test_a_record_that_comes_again_is_doubled_and_both_places_are_reported():
     [doubled] = judge(delivered("a", "b", "a"), ordered("a", "b")).anomalies
     assert (doubled.harm, doubled.identity) == (Harm.DOUBLED, "a")
     assert doubled.before is not None
@@ -101,7 +101,7 @@ def test_a_number_in_the_records_gives_an_order_without_any_truth():
     assert harms(records, None) == [(Harm.REORDERED, "2")]
 
 
-def test_behind_offsets_that_were_set_back_records_may_come_once_more():
+def test_behind_offsets_that_were_set_back_records_may_come_again():
     """At offset 3 the offsets were set back to where `a` alone had been read."""
     again = Generation({(TOPIC, 0): 3}, frozenset({"b", "c"}))
     truth = ordered("a", "b", "c", "d")
@@ -115,13 +115,13 @@ def test_what_comes_again_comes_without_gaps():
     assert harms(delivered("a", "b", "c", "b", "d"), ordered("a", "b", "c", "d"), again) == [(Harm.LOST, "c")]
 
 
-def test_a_source_that_goes_on_elsewhere_is_not_made_to_repeat():
+def test_a_source_that_continues_elsewhere_is_not_made_to_repeat():
     """A replication slot continues from its confirmed position, regardless of the offsets."""
     again = Generation({(TOPIC, 0): 3}, frozenset({"b", "c"}))
     assert harms(delivered("a", "b", "c", "d"), ordered("a", "b", "c", "d"), again) == []
 
 
-def test_behind_deleted_offsets_all_may_come_once_more():
+def test_behind_deleted_offsets_all_may_come_again():
     reset = Generation({(TOPIC, 0): 2}, None)
     assert harms(delivered("a", "b", "a", "b", "c"), ordered("a", "b", "c"), reset) == []
     assert harms(delivered("a", "b", "a", "c"), ordered("a", "b", "c"), reset) == [(Harm.LOST, "b")]

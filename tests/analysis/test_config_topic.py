@@ -200,7 +200,7 @@ def told(log, connectors=()):
     ]
 
 
-def test_each_record_is_told_with_its_effect():
+def test_each_record_is_reported_with_its_effect():
     log = Log().config("x", **{"connector.class": "FileStreamSource"}).tasks("x", 0).commit("x", 2).fencing("x", 2)
     log.target("x", "STOPPED").put("target-state-x", None).put("restart-connector-x", {}).put("connector-x", None)
     log.put("session-key", {"key": "YQ==", "algorithm": "A", "creation-timestamp": 1})
@@ -245,7 +245,7 @@ def test_pending_fencing_is_told_as_it_was_after_each_record():
     assert [entry.inconsistent for entry in entries] == [False] * 5
 
 
-def test_only_the_connectors_asked_for_are_told_and_the_others_still_count():
+def test_only_the_connectors_asked_for_are_reported_and_the_others_still_count():
     log = Log().config("x").config("y").put("what", 1).config("x")
     assert [offset for offset, _, _ in told(log, {"x"})] == [0, 3]
 

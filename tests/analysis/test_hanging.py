@@ -344,7 +344,7 @@ def told(
         (KnownPhase.DISABLED, SENT, "its offsets stay in the workers' topic offsets; nothing while exactly-once"),
     ],
 )
-def test_where_its_offsets_are_is_told(support: KnownPhase, config: Mapping[str, object], kept: str):
+def test_where_its_offsets_are_is_reported(support: KnownPhase, config: Mapping[str, object], kept: str):
     [words] = told(support, config)
     assert "producer.override.bootstrap.servers=there:9092: that is another Kafka cluster, other" in words
     assert kept in words

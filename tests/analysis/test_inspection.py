@@ -195,14 +195,14 @@ class TestRecords:
             assert not inspection.census.is_config_topic
         assert found(Log()) == {}
 
-    def test_an_open_transaction_is_told_from_the_records(self):
+    def test_an_open_transaction_is_distinguished_from_the_records(self):
         log = Log().config("x").writer(7, 3, RecordState.OPEN).config("y")
         finding = found(log, group_id="g")["open-transaction"]
         assert finding.severity is Severity.WARNING
         assert finding.evidence == {"start_offset": 1, "producer": "7/3", "records": 1}
         assert "eosctl fence --transactional-id connect-cluster-g" in finding.cure
 
-    def test_an_open_transaction_is_told_from_the_last_stable_offset(self):
+    def test_an_open_transaction_is_distinguished_from_the_last_stable_offset(self):
         offsets = PartitionOffsets(TopicPartition("connect-configs", 0), 0, 5, 9)
         assert found(Log().config("x"), offsets=offsets)["open-transaction"].evidence["start_offset"] == 5
 
@@ -229,14 +229,14 @@ class TestAnswer:
         types = [connector.type for connector in inspected(log, types={"b": "sink", "c": "unknown"}).connectors]
         assert types == [ConnectorType.SOURCE, ConnectorType.SINK, None]
 
-    def test_only_the_selected_connectors_are_told_and_strangers_are_absent(self):
+    def test_only_the_selected_connectors_are_reported_and_strangers_are_absent(self):
         log = Log().config("a").config("b").tasks("b", 1).commit("b", 2)
         inspection = inspected(log, selected=["a", "zz"])
         assert [connector.state.name for connector in inspection.connectors] == ["a"]
         assert inspection.absent == ("zz",)
         assert inspection.findings == ()
 
-    def test_what_was_not_read_is_named(self):
+    def test_an_unread_fact_is_named(self):
         log = healthy()
         assert set(inspected(log).skipped) == {"offsets", "types", "running_tasks"}
         assert inspected(log, types=Skipped("no Connect URL")).skipped["types"] == Skipped("no Connect URL")
@@ -352,7 +352,7 @@ def test_what_a_mirror_sets_for_all_consumers_wins_over_what_it_sets_for_a_clust
         ("ü-😀", "/connectors/%C3%BC-%F0%9F%98%80"),
     ],
 )
-def test_a_path_can_be_pasted_whatever_the_name_is(name: str, path: str) -> None:
+def test_a_path_can_be_pasted_with_any_name(name: str, path: str) -> None:
     assert connector_path(name) == path
 
 
@@ -380,7 +380,7 @@ def test_each_task_is_restarted_by_a_request_of_its_own() -> None:
     assert restart_tasks("c", [3, 0]) == "POST /connectors/c/tasks/0/restart; POST /connectors/c/tasks/3/restart"
 
 
-def test_of_many_tasks_ten_are_told_in_full_and_none_is_left_out() -> None:
+def test_of_many_tasks_ten_are_reported_in_full_and_none_is_left_out() -> None:
     told = restart_tasks("c", [*range(10), 10, 12, 13, 14, 99])
     assert told.count("POST") == 10
     assert told.endswith("/tasks/9/restart; and the same for tasks 10, 12-14, 99")

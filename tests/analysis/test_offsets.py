@@ -194,7 +194,7 @@ def test_a_selected_connector_without_offsets_that_does_not_exist_is_absent() ->
 
 
 @pytest.mark.parametrize(("version", "answer"), [("4.1.2", {"p": 1}), ("4.2.0", None), ("4.3.1", None)])
-def test_a_null_source_partition_is_looked_up_in_vain_from_4_2_on(version: str, answer: object) -> None:
+def test_a_null_source_partition_is_looked_up_without_success_from_4_2_on(version: str, answer: object) -> None:
     log = topic("global", [record(0, '["c",null]', '{"p":1}')])
     found = report(log, configs={"c": {}}, settings=worker(version=KafkaVersion.parse(version)))
     [row] = found.connectors[0].offsets

@@ -312,7 +312,7 @@ def test_both_answers_are_given_where_exactly_once_is_unknown() -> None:
         ),
     ],
 )
-def test_what_is_unknown_is_said(settings: WorkerSettings, config: dict[str, object], reason: str) -> None:
+def test_an_unknown_fact_is_named(settings: WorkerSettings, config: dict[str, object], reason: str) -> None:
     import re
 
     answer = stores_of(settings, config)

@@ -95,7 +95,7 @@ def test_an_own_abort_of_version_2_looks_like_fencing():
     assert ends(log)[0] == ("7/0 to 1", EpochEnd.FENCED, None, False)
 
 
-def test_an_own_abort_of_version_2_after_which_the_producer_goes_on_is_its_own():
+def test_an_own_abort_of_version_2_after_which_the_producer_continues_is_its_own():
     log = Log().add(State.EMPTY, 0).add(State.ONGOING, 0, 2).abort(0, 1, client=2).commit(1, 2)
     assert ends(log) == [("7/0 to 2", None, None, True)]
     assert (epochs(log)[0].aborted, epochs(log)[0].committed, epochs(log)[0].client_version) == (1, 1, 2)
@@ -138,7 +138,7 @@ def test_records_of_version_0_do_not_say_which_protocol_the_client_used():
     assert epochs(log)[0].client_version is None
 
 
-def test_a_forgotten_id_ended_with_its_coordinator_and_begins_anew():
+def test_a_forgotten_id_ended_with_its_coordinator_and_begins_again():
     log = Log().add(State.EMPTY, 0).commit(0).expire(604_800_000).add(State.EMPTY, 0, producer_id=9)
     assert ends(log) == [("7/0 to 0", EpochEnd.EXPIRED, False, True), ("9/0 to 0", None, None, True)]
 

@@ -44,7 +44,7 @@ def test_a_transaction_version_below_two_is_found_and_a_level_of_zero_is_named_b
 
 
 @pytest.mark.parametrize("releases", [{0: OLDER, 1: OLDER}, {0: NEW, 1: OLDER}], ids=["before 4.0", "rolling"])
-def test_brokers_that_cannot_have_it_yet_are_told_nothing_of_it(releases: dict[int, Release]) -> None:
+def test_brokers_that_cannot_have_it_yet_get_no_report_of_it(releases: dict[int, Release]) -> None:
     old = but(finalized_features={"metadata.version": 20}, broker_releases=releases)
     assert answer("EOS046", old).outcome == "fine"
 

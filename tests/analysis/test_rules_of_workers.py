@@ -360,7 +360,7 @@ def test_an_own_offsets_topic_that_no_task_needed_yet_need_not_exist() -> None:
     assert answer("EOS050", never).outcome == "fine"
 
 
-def test_what_is_missing_is_restored_by_a_way_that_the_workers_know() -> None:
+def test_a_missing_part_is_restored_by_a_way_that_the_workers_know() -> None:
     for version, way in (("4.3.1", "--stop --resume"), ("3.4.1", "DELETE /connectors/x")):
         lost = but(inspection=inspection(**OWN), topics={"own": None}, workers={A: worker(A, version)})
         assert way in answer("EOS055", lost).findings[0].cure

@@ -183,7 +183,7 @@ def test_hidden_values_are_not_said_to_be_equal() -> None:
     assert told(found)[1] == ("config-changed", "written again without a change (hidden values are not compared)")
 
 
-def test_task_configs_without_a_commit_are_told() -> None:
+def test_task_configs_without_a_commit_are_reported() -> None:
     found = config_story([TaskConfigRecord(origin(each), "orders", each, {}) for each in (0, 1)])
     assert told(found) == [
         ("config-record", "2 task configs of orders, and no commit follows: workers do not use them")

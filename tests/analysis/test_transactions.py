@@ -128,7 +128,7 @@ def test_an_id_in_a_partition_that_its_coordinator_does_not_lead_is_lost_to_it()
     assert findings(log(None, partition=HOME + 1)) == []
 
 
-def test_epochs_that_come_to_an_end_are_told():
+def test_epochs_that_come_to_an_end_are_reported():
     assert findings(log(value(epoch=31_700))) == []
     assert findings(log(value(epoch=31_800))) == [("producer-epochs-near-end", "info")]
 
@@ -144,7 +144,7 @@ def test_the_state_of_an_id_is_unknown_behind_a_value_of_a_newer_kafka_and_known
     assert last_values(fold_transaction_log([newer, *log(value())]), [NAME], 50, {}) == {NAME: value()}
 
 
-def test_what_was_not_read_is_not_judged():
+def test_an_unread_fact_is_not_judged():
     lost = replace(log(value(at=0))[0], partition=HOME + 1)
     assert findings([lost], expiration_ms=Skipped("denied"), partitions=Skipped("unknown")) == []
 
@@ -491,7 +491,7 @@ def test_a_leader_id_belongs_to_the_leader() -> None:
 @pytest.mark.parametrize(
     "stranger", ["g-orders", "g-orders-", "g-orders-x", "g-orders-1-2", "g-order-0", "", "-0", "orders-0"]
 )
-def test_an_unknown_id_belongs_to_nobody(stranger: str) -> None:
+def test_an_unknown_id_has_no_owner(stranger: str) -> None:
     assert KnownNames.of({"g": ["orders"]}).owners(stranger) == ()
 
 

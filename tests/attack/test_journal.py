@@ -126,7 +126,7 @@ def test_a_step_that_is_interrupted_is_not_said_to_be_unbegun(journal: Path):
 
 
 @pytest.mark.parametrize("short", [1, 5])
-def test_a_write_that_takes_less_than_it_was_given_goes_on(journal: Path, monkeypatch, short: int):
+def test_a_write_that_takes_less_than_it_was_given_continues(journal: Path, monkeypatch, short: int):
     whole = os.pwrite
     monkeypatch.setattr(os, "pwrite", lambda file, data, place: whole(file, data[:short], place))
     applied(journal, STOP)

@@ -105,7 +105,7 @@ def test_an_answer_without_end_ends_with_an_error_in_time(attack):
     assert caught.value.exit_code in {4, 7}
 
 
-def test_the_limit_of_an_answer_is_told_with_how_to_raise_it():
+def test_the_limit_of_an_answer_is_reported_with_how_to_raise_it():
     body = b'{"version": "4.3.1", "kafka_cluster_id": "K", "more": "' + b"x" * (2 << 20) + b'"}'
     with hostile(answering(body)) as url:
         with pytest.raises(Undecodable, match="more than 1048576 bytes, the limit for an answer") as caught:
@@ -584,7 +584,7 @@ def test_brokers_of_options_are_the_user_s_word():
     assert properties.at(["evil:9092", "w2:9092"], "a config").named_by == "a config"
 
 
-def test_trust_does_not_go_on_from_brokers_that_a_config_names():
+def test_trust_does_not_continue_from_brokers_that_a_config_names():
     first = identity("mine:9092").at(["evil:9092"], "a config")
     assert first.at(["evil:9092"], "another").needs_confirmation is True
 

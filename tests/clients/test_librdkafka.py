@@ -177,7 +177,7 @@ def test_an_endpoint_is_asked_once_for_a_token_that_lives():
         (500, b"{}", Unreachable, "answered 500$"),
     ],
 )
-def test_an_endpoint_that_gives_none_is_told(status, body, kind, says):
+def test_an_endpoint_that_gives_none_is_reported(status, body, kind, says):
     with endpoint(status, body) as (url, _), pytest.raises(kind, match=says) as caught:
         source(url, jaas=CREDENTIALS).token()
     assert "geheim" not in caught.value.message
@@ -198,7 +198,7 @@ def test_an_endpoint_that_gives_none_is_told(status, body, kind, says):
         (("sasl.oauthbearer.token.endpoint.url=http://xn--a/",), CREDENTIALS, Unreachable, "this is not a URL"),
     ],
 )
-def test_what_is_missing_is_told(texts, jaas, kind, says):
+def test_a_missing_part_is_reported(texts, jaas, kind, says):
     with pytest.raises(kind, match=says):
         source(*texts, jaas=jaas).token()
 

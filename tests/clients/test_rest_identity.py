@@ -163,7 +163,7 @@ def test_basic_auth_is_of_the_url_or_of_the_properties():
                 get(wrong)
 
 
-def test_the_password_of_an_address_is_in_nothing_that_is_told():
+def test_the_password_of_an_address_is_in_nothing_that_is_reported():
     with worker(needs=AUTHORIZED) as url:
         address = WorkerUrl(url.replace("://", "://tool:ge%3Aheim@"))
         facts = read_connect([address, WorkerUrl("http://tool:geheim@127.0.0.1:9")], 5)

@@ -172,7 +172,7 @@ def test_the_principal_is_told_as_far_as_the_client_knows_it(extra, principal):
         ),
     ],
 )
-def test_what_is_wrong_is_named_with_its_origin(arguments, kind, says):
+def test_a_fault_is_named_with_its_origin(arguments, kind, says):
     with pytest.raises(kind, match=says):
         client_properties(**arguments)
 
@@ -410,7 +410,7 @@ def test_secrets_become_references_and_other_values_text():
         ("!!python/object/apply:os.system [geheim]", "f: line 1: this is not YAML", None),
     ],
 )
-def test_what_is_wrong_is_said(text, says, hint):
+def test_a_fault_is_said(text, says, hint):
     with pytest.raises(ConfigError, match=says) as caught:
         decode_profiles(text, "f")
     assert "geheim" not in caught.value.message.replace("system [geheim]", "")

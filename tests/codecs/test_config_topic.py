@@ -172,7 +172,7 @@ def test_an_assignment_tells_the_leader_s_address() -> None:
     assert decode_leader_url(data) == "http://a:8083/"
 
 
-def test_during_a_rebalance_nothing_is_told() -> None:
+def test_during_a_rebalance_nothing_is_reported() -> None:
     assert decode_member_url(b"") is None
     assert decode_leader_url(b"") is None
 

@@ -107,7 +107,7 @@ def test_mapping_rules_make_the_name(rules, name):
 
 
 @pytest.mark.parametrize("rules", ["RULE:^CN=nobody$/x/", "RULE:(/x/", "nonsense", "RULE:[/]/x/,"])
-def test_mapping_rules_that_cannot_be_used_are_told(rules):
+def test_mapping_rules_that_cannot_be_used_are_reported(rules):
     with pytest.raises(ConfigError):
         map_subject(SUBJECT, rules)
 

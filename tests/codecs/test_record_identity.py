@@ -38,7 +38,7 @@ def test_a_record_without_that_part_has_no_identity(value: bytes | None):
     assert text("json:after.id", value) is None
 
 
-def test_bytes_that_are_no_text_are_told_apart():
+def test_bytes_that_are_no_text_are_distinguished():
     assert text("value", b"\xff") != text("value", b"\xfe")
 
 

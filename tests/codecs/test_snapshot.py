@@ -300,7 +300,7 @@ def test_what_is_written_is_read_back(facts: OffsetsFacts | Skipped) -> None:
         ('"records":2', '"records":"2"', "records is text, not a whole number"),
     ],
 )
-def test_what_was_changed_is_noticed(before: str, after: str, message: str) -> None:
+def test_a_change_is_noticed(before: str, after: str, message: str) -> None:
     text = "".join(lines_of())
     assert before in text
     with pytest.raises(Undecodable, match=message):

@@ -70,7 +70,7 @@ def test_a_password_that_does_not_fit_is_refused_and_none_is_not_checked():
         (store([certificate(b"one")])[:-30], "cut off"),
     ],
 )
-def test_what_is_wrong_is_said(data, says):
+def test_a_fault_is_said(data, says):
     with pytest.raises(Undecodable, match=says):
         decode_jks(data, None)
 
@@ -187,7 +187,7 @@ def test_suites_are_offered_in_their_order():
         (("cipher.suites=TLS_AES_128_GCM_SHA256",), NOTHING_OF_TLS_1_2),
     ],
 )
-def test_librdkafka_is_told_suites(texts, suites):
+def test_librdkafka_is_reported_suites(texts, suites):
     assert configuration(properties_of(*texts)).get("ssl.cipher.suites") == suites
 
 
@@ -209,5 +209,5 @@ def test_librdkafka_is_told_suites(texts, suites):
         ),
     ],
 )
-def test_what_is_offered_all_the_same_is_said(texts, said):
+def test_what_is_offered_nevertheless_is_said(texts, said):
     assert list(unenforced_limits(decode_tls_limits(properties_of(*texts)))) == said

@@ -76,7 +76,7 @@ def test_any_bytes_are_a_value_or_undecodable(data: bytes):
             continue
 
 
-def test_a_key_is_read_and_a_newer_one_is_told_apart():
+def test_a_key_is_read_and_a_newer_one_is_distinguished():
     key = encode_transaction_log_key("ü-😀-0")
     assert decode_transaction_log_key(key) == "ü-😀-0"
     assert decode_log_record(9, Record(4, 1, b"\0\1" + key[2:], None)) == NewerLogRecord(9, 4, 1)
@@ -86,7 +86,7 @@ def test_a_key_is_read_and_a_newer_one_is_told_apart():
     assert decode_log_record(9, Record(4, 1, key, None)) == TransactionLogRecord(9, 4, 1, "ü-😀-0", None)
 
 
-def test_a_bad_record_is_told_with_its_place():
+def test_a_bad_record_is_reported_with_its_place():
     with pytest.raises(Undecodable, match=r"__transaction_state-9@4: value version -1"):
         decode_log_record(9, Record(4, 1, encode_transaction_log_key("a"), b"\xff\xff"))
     with pytest.raises(Undecodable, match=r"__transaction_state-9@4: 2 bytes were to follow"):

@@ -16,7 +16,7 @@ from keyboard import COMPLETIONS, keyboard
 HOSTILE = "$(touch pwned) `touch pwned`; \\$(touch pwned) 'x' \"y\" *"
 
 
-def test_zsh_completes_what_it_is_told_and_runs_none_of_it(tmp_path):
+def test_zsh_completes_what_it_is_reported_and_runs_none_of_it(tmp_path):
     with worker("orders-all", "billing:eu", HOSTILE) as connect:
         user = home(tmp_path, connect.url)
         with keyboard("zsh", tmp_path, **user) as zsh:
@@ -47,7 +47,7 @@ def fish(directory: Path, line: str, **environment: str) -> list[str]:
     return [each.partition("\t")[0] for each in ran.stdout.splitlines()]
 
 
-def test_fish_offers_what_it_is_told_and_runs_none_of_it(tmp_path):
+def test_fish_offers_what_it_is_reported_and_runs_none_of_it(tmp_path):
     (tmp_path / "setup.txt").touch()
     with worker("orders-all", "billing:eu", HOSTILE) as connect:
         user = home(tmp_path, connect.url)

@@ -99,7 +99,7 @@ def test_states_of_ranges_that_find_no_room(disk: SmallDisk, logs: Path):
         assert disk.files() == []
 
 
-def test_a_ledger_that_finds_no_room_stays_as_it_was_and_goes_on_when_there_is(disk: SmallDisk, logs: Path):
+def test_a_ledger_that_finds_no_room_stays_as_it_was_and_continues_when_there_is(disk: SmallDisk, logs: Path):
     store = f"sqlite:///{disk.directory}/l.db"
     question = ["audit", "--log-dir", logs, "--store", store, "-o", "json"]
     assert disk.run(*question).returncode == 0

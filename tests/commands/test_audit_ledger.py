@@ -91,7 +91,7 @@ def test_history_begins_with_the_last_run(eosctl, store: str):
     assert [each["eosctl_version"] for each in answer["data"]["runs"]] == ["0.1.0", "0.1.0"]
 
 
-def test_a_job_that_is_not_there_is_told_with_those_that_are(eosctl, store: str):
+def test_a_job_that_is_not_there_is_reported_with_those_that_are(eosctl, store: str):
     ran = eosctl("audit", "history", "--store", store)
     assert ran.exit_code == 2
     assert ran.stderr == f"eosctl: error: {store} has no job audit\nhint: it has: nightly, other\n"

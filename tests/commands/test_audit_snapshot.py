@@ -106,7 +106,7 @@ def test_a_connector_without_a_fault_is_not_called_held(audit: Audit):
     assert [each["kind"] for each in data["timeline"]] == ["commit", "fencing"]
 
 
-def test_what_was_not_read_is_named_with_its_reason(audit: Audit):
+def test_an_unread_fact_is_named_with_its_reason(audit: Audit):
     data = audit(site(*HEALTHY))
     unread = {each["what"]: each["reason"] for each in data["unread"]}
     assert unread["topic rows"] == "a snapshot holds no record batches"

@@ -212,7 +212,7 @@ def test_explaining_tells_of_every_cluster_what_it_needs(eosctl, files):
     assert writing == [["broker:9092"], ["far:9092"]]
 
 
-def test_a_principal_that_no_kafka_user_can_be_is_told(eosctl, files):
+def test_a_principal_that_no_kafka_user_can_be_is_reported(eosctl, files):
     ran = eosctl("acl-plan", *files(), "--principal", "producer=User:CN=Orders,O=x", "--emit", "strimzi")
     assert ran.exit_code == 0
     assert "User:CN=Orders,O=x is no KafkaUser's principal" in ran.stderr

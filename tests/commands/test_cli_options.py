@@ -72,7 +72,7 @@ def test_an_option_that_the_command_does_not_take_is_refused_before_it_too(eosct
         (["--output"], 1),
     ],
 )
-def test_leading_options_are_told_from_the_commands_name(args, count):
+def test_leading_options_are_distinguished_from_the_commands_name(args, count):
     assert leading_shared(args) == count
 
 

@@ -99,7 +99,7 @@ def test_a_file_on_the_command_line_wins_over_the_profile_s(eosctl, tmp_path):
 
 
 @pytest.mark.usefixtures("home")
-def test_a_name_that_is_no_profile_is_told_with_the_nearest(eosctl):
+def test_a_name_that_is_no_profile_is_reported_with_the_nearest(eosctl):
     ran = eosctl("profile", "explain", "--profile", "stagin")
     assert ran.exit_code == 2
     assert "there is no profile stagin" in ran.stderr
@@ -167,7 +167,7 @@ def test_add_writes_a_profile_and_changes_no_other_line(eosctl, home):
     assert settings["connect-url"][0] == "http://w1:8083"
 
 
-def test_add_replaces_no_profile_unless_it_is_told_and_keeps_what_is_not_named(eosctl, home):
+def test_add_replaces_no_profile_unless_it_is_reported_and_keeps_what_is_not_named(eosctl, home):
     again = eosctl("profile", "add", "prod", "-b", "other:9092")
     assert again.exit_code == 2
     assert "profile prod exists" in again.stderr

@@ -133,7 +133,7 @@ def test_a_record_that_does_not_add_up_is_damaged_behind_one_as_long_that_does()
 
 
 @pytest.mark.parametrize("compared", Compared)
-def test_bodies_as_long_with_other_parts_are_told_apart(compared: Compared):
+def test_bodies_as_long_with_other_parts_are_distinguished(compared: Compared):
     parts = [Written(5, b"k", b"\2\0", ()), Written(5, b"k", b"", (("", b""),)), Written(5, b"k", b"", (("", b""),))]
     run = run_of(Log((batch(parts, range(3), 0),)))
     digests, plain = (decode(run, compared).digests for decode in (columns_of, record_by_record))

@@ -69,7 +69,7 @@ def test_two_runs_say_what_one_says(copied: list[int], end: int):
     assert answer(second) == answer(whole)
 
 
-def test_a_run_that_saw_too_little_to_decide_anything_leaves_nothing_to_go_on_from():
+def test_a_run_that_saw_too_little_to_decide_anything_leaves_nothing_to_continue_from():
     sides, job = opened(log(list(range(3000)), 13), log(COPIES["began late"], 29))
     assert compare_pair(sides, until(job, 1000, 200)).progress is None
 

@@ -141,7 +141,7 @@ def test_values_that_are_not_compared_are_counted_by_column(kept: TableCompariso
     assert kept.uncompared(ORDERS) == ("name (text) in 1 of 2 rows", "place (point)")
 
 
-def test_another_topic_of_the_name_other_columns_and_other_settings_begin_anew(tmp_path):
+def test_another_topic_of_the_name_other_columns_and_other_settings_begin_again(tmp_path):
     state = tmp_path / "orders.state"
     wider = replace(ORDERS, columns=(*ORDERS.columns, TableColumn("more", "text", ColumnKind.TEXT)))
     others = [(ORDERS, "another", Handling()), (wider, "id", Handling()), (ORDERS, "id", Handling(decimals="string"))]
@@ -193,7 +193,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path):
     assert config.read_text() == "group.id=a\n" * 100
 
 
-def test_a_comparison_goes_on_in_its_own_file_and_in_no_other_one(tmp_path):
+def test_a_comparison_continues_in_its_own_file_and_in_no_other_one(tmp_path):
     state = tmp_path / "orders.state"
     state.touch()
     with TableComparison(state, "db and orders", Handling()) as begun:

@@ -80,7 +80,7 @@ def test_a_connector_runs_when_all_its_tasks_do(state: str, tasks: tuple[tuple[i
 @pytest.mark.parametrize(
     ("trace", "told"), [("java.lang.Exception: no\n\tat x", "java.lang.Exception: no"), ("", "no trace")]
 )
-def test_a_task_that_failed_for_good_is_told(trace: str, told: str):
+def test_a_task_that_failed_permanently_is_reported(trace: str, told: str):
     with pytest.raises(Refused, match=f"^task 1 of connector orders FAILED: {told}$"):
         is_running("orders", "RUNNING", (RUNNING, (1, "FAILED", trace)), is_restarted=is_overtaken)
 
@@ -127,7 +127,7 @@ def test_a_connector_that_keeps_a_task_until_the_time_is_up_is_reported(monkeypa
     assert worker.stops > 1
 
 
-def test_a_wait_in_vain_is_not_begun_again_with_the_next_worker() -> None:
+def test_a_wait_without_success_is_not_begun_again_with_the_next_worker() -> None:
     first, second = (StoppingWorker(connectors={"orders": None}, shown=("RUNNING",)) for _ in range(2))
     with pytest.raises(TimedOut, match=r"^waited 0\.5 s for connector orders"):
         stopped(first, 0.5, second)
@@ -332,7 +332,7 @@ def test_an_undo_that_is_killed_is_finished_by_the_next(point: str, tmp_path: Pa
     assert (connect.configs, connect.offsets) == ({}, NOTHING)
 
 
-def test_an_undo_is_refused_whole_where_the_connector_went_on_or_was_configured_anew(tmp_path: Path):
+def test_an_undo_is_refused_whole_where_the_connector_continued_or_was_configured_again(tmp_path: Path):
     connect = Connect()
     assert apply(connect, plan(), tmp_path / "journal") is None
     there = connect.offsets

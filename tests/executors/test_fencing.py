@@ -196,7 +196,7 @@ def test_a_request_that_times_out_before_the_whole_is_sent_again_where_the_coord
     assert len(nodes(script, Lookup)) == 1
 
 
-def test_a_late_answer_is_final_and_says_that_nobody_knows() -> None:
+def test_a_late_answer_is_final_and_says_of_an_unknown_name() -> None:
     outcome, _ = fence([TimedOut("too late")], before=known(), over=True)
     error = outcome.results[0].error
     assert error is not None

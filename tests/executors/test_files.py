@@ -68,7 +68,7 @@ JSON = st.recursive(
 
 
 @given(st.builds(CachedNames, NAMES, TIMES, TIMES))
-def test_what_is_written_is_read(remembered):
+def test_written_data_is_read(remembered):
     assert decode_cached_names(encode_cached_names(remembered)) == remembered
 
 

@@ -98,7 +98,7 @@ def test_another_transaction_of_the_same_producer_is_not_aborted(monkeypatch, st
         aborted(monkeypatch, DescribeProducers=[opened((7, start))])
 
 
-def test_a_last_stable_offset_that_an_earlier_transaction_holds_is_told(monkeypatch) -> None:
+def test_a_last_stable_offset_that_an_earlier_transaction_holds_is_reported(monkeypatch) -> None:
     said, _ = aborted(monkeypatch, ListOffsets=[stable(30)])
     assert said == "aborted; the last stable offset is still 30: an earlier transaction is open"
 
@@ -310,6 +310,6 @@ def test_a_partition_that_was_not_looked_at_is_said_to_be_so() -> None:
     assert said.endswith(": no Read on t")
 
 
-def test_a_partition_that_an_earlier_transaction_holds_back_is_told() -> None:
+def test_a_partition_that_an_earlier_transaction_holds_back_is_reported() -> None:
     said, _ = committed([ONGOING, COMPLETE], stable_offsets=(40, 40))
     assert said.endswith("t-0 at 50 (last stable offset still 40: an earlier transaction is open)")

@@ -133,7 +133,7 @@ def run_as_shell(broker: Sandbox, script: str, directory: Path) -> None:
 
 
 @pytest.mark.matrix
-def test_without_the_right_to_describe_acls_it_is_told_who_lacks_what(eosctl, acls, broker, arguments, tmp_path):
+def test_without_the_right_to_describe_acls_it_is_reported_who_lacks_what(eosctl, acls, broker, arguments, tmp_path):
     acls.set({AclBinding("User:tool", Operation.READ, topic("applied-configs"))})
     config = tmp_path / "tool.properties"
     config.write_text(broker.client_properties("tool"))
@@ -277,7 +277,7 @@ def test_internal_topics_that_exist_need_not_be_created(eosctl, connect_sandbox,
     assert not created & {"connect-configs", "connect-offsets", "connect-status"}
 
 
-def test_what_brokers_keep_to_themselves_is_told_where_something_is_missing(
+def test_what_brokers_keep_to_themselves_is_reported_where_something_is_missing(
     eosctl, connect_sandbox, connector, worker_file
 ):
     args = ["-b", connect_sandbox.bootstrap_servers, "--worker-config", worker_file, "--connector", connector]

@@ -136,7 +136,7 @@ def copy_of_partition(sandbox: Sandbox, topic: str, directory: Path) -> Path:
 
 
 @pytest.mark.parametrize(("at", "why"), [(70, "CRC does not match"), (16, "magic 7")])
-def test_a_damaged_batch_is_told_and_passed_over(
+def test_a_damaged_batch_is_reported_and_passed_over(
     sandbox: Sandbox, eosctl: Eosctl, tmp_path: Path, fresh_name: FreshName, at: int, why: str
 ):
     topic = fresh_name("damaged")

@@ -32,7 +32,7 @@ def topic(sandbox: Sandbox, fresh_name: FreshName) -> str:
     return name
 
 
-def test_a_producer_that_began_anew_is_not_fenced(
+def test_a_producer_that_began_again_is_not_fenced(
     sandbox: Sandbox, at_terminal: Terminal, fresh_name: FreshName, topic: str
 ) -> None:
     servers, name = sandbox.bootstrap_servers, fresh_name("restarted")

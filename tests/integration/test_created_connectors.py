@@ -87,7 +87,7 @@ def test_a_new_connector_copies_from_where_it_was_told_to(ground: Ground, own: b
     assert "left 1 offset in topic" in left.stderr
 
 
-def test_one_that_did_not_go_on_is_undone_and_leaves_nothing(ground: Ground):
+def test_one_that_did_not_continue_is_undone_and_leaves_nothing(ground: Ground):
     ran = ground.create()
     if ground.home.version < CREATES_STOPPED:
         assert ran.exit_code == 8

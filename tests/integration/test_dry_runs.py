@@ -70,7 +70,7 @@ def test_what_fails_is_said_once_and_ends_a_dry_run_as_it_ends_apply(
     assert ground.held() == {}
 
 
-def test_an_undo_of_a_connector_that_went_on_is_refused_by_a_dry_run_too(
+def test_an_undo_of_a_connector_that_continued_is_refused_by_a_dry_run_too(
     ground: Ground, plan: Path, tried: Callable[..., Ran]
 ):
     undo = Path(f"{plan}.undo")

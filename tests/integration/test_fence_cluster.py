@@ -247,7 +247,7 @@ def closed() -> str:
         return f"127.0.0.1:{listener.getsockname()[1]}"
 
 
-def test_a_closed_port_is_told_at_once(eosctl: Eosctl, closed: str) -> None:
+def test_a_closed_port_is_reported_at_once(eosctl: Eosctl, closed: str) -> None:
     began = time.monotonic()
     ran = eosctl("fence", "-b", closed, *FLAGS, "--timeout", "60")
     assert ran.exit_code == 4

@@ -50,7 +50,7 @@ def ids_of(mirror: Mirror, tasks: int = 3) -> list[str]:
     return [f"connect-cluster-{mirror.name}-{task}" for task in range(tasks)]
 
 
-def test_running_tasks_are_refused_with_what_would_happen_and_go_on(mirror: Mirror, fence: Fence) -> None:
+def test_running_tasks_are_refused_with_what_would_happen_and_continue(mirror: Mirror, fence: Fence) -> None:
     ran = fence("--connector", mirror.name)
     assert ran.exit_code == 8, ran.stderr
     assert (

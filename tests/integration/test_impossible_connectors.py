@@ -56,7 +56,7 @@ def odd(connect_sandbox: Sandbox, fresh_name: FreshName) -> Iterator[list[str]]:
 
 
 @pytest.mark.proves("EOS074")
-def test_every_command_names_them_and_goes_on_for_the_others(
+def test_every_command_names_them_and_continues_for_the_others(
     connect_sandbox: Sandbox, eosctl, fresh_name, odd: list[str], tmp_path: Path
 ) -> None:
     lines, good = tmp_path / "lines", fresh_name("good")

@@ -19,7 +19,7 @@ from tests.integration.producers import open_transaction
 pytestmark = pytest.mark.kafka
 
 
-def test_a_connector_that_nobody_knows(ground: Ground):
+def test_a_connector_of_an_unknown_name(ground: Ground):
     refused(
         ground.migrate("nobody", "--yes"), 2, "connector nobody is unknown to Connect", "known are: running, stopped"
     )

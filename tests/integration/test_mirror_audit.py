@@ -239,7 +239,7 @@ def test_a_topic_that_is_deleted_during_the_audit_is_named_and_not_compared(
 
 
 @pytest.mark.parametrize("in_target", [False, True], ids=["source", "target"])
-def test_between_two_runs_of_a_job_it_is_not_held_once_and_goes_on_then(
+def test_between_two_runs_of_a_job_it_is_not_held_once_and_continues_then(
     copied: Copied, tmp_path: Path, in_target: bool
 ):
     store = ("--store", f"sqlite:///{tmp_path}/ledger.db")
@@ -415,7 +415,7 @@ def nightly(copied: Copied, tmp_path: Path) -> Callable[..., Judged]:
     return run
 
 
-def test_each_run_goes_on_where_the_last_one_ended(copied: Copied, nightly: Callable[..., Judged], eosctl, tmp_path):
+def test_each_run_continues_where_the_last_one_ended(copied: Copied, nightly: Callable[..., Judged], eosctl, tmp_path):
     copied.write(range(100))
     copied.copy(range(80))
     assert nightly().verdict == "held"

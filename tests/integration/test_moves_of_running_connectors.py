@@ -40,7 +40,7 @@ def own_topic(lines: Lines) -> str | None:
     return worker_of(lines.place.home).ask("GET", f"/connectors/{lines.topic}/config").get(SETTING)
 
 
-def test_an_undo_after_the_connector_went_on_names_the_command_that_takes_it_back(
+def test_an_undo_after_the_connector_continued_names_the_command_that_takes_it_back(
     lines: Lines, move: Callable[..., Ran], eosctl: Eosctl
 ):
     url = ("--connect-url", lines.place.home.url)
@@ -79,7 +79,7 @@ def check_refused_once_gone_on(command: str, lines: Lines, eosctl: Eosctl) -> No
     lines.check_exactly_once()
 
 
-def test_a_move_that_had_nothing_to_write_is_not_rolled_back_once_the_connector_has_gone_on(
+def test_a_move_that_had_nothing_to_write_is_not_rolled_back_once_the_connector_has_continued(
     lines: Lines, move: Callable[..., Ran], eosctl: Eosctl
 ):
     """Both topics hold the same offsets then; later the other one holds old ones, which would repeat records."""
@@ -92,7 +92,7 @@ def test_a_move_that_had_nothing_to_write_is_not_rolled_back_once_the_connector_
     check_refused_once_gone_on(undo, lines, eosctl)
 
 
-def test_the_roll_back_of_a_roll_back_is_refused_once_the_connector_has_gone_on(
+def test_the_roll_back_of_a_roll_back_is_refused_once_the_connector_has_continued(
     lines: Lines, move: Callable[..., Ran], eosctl: Eosctl
 ):
     """It would write the offsets of the first plan into its own topic again."""

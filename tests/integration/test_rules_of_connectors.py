@@ -102,7 +102,7 @@ def test_a_mirror_that_reads_uncommitted_is_found_until_it_reads_committed(
 
 @pytest.mark.variation
 @pytest.mark.proves("EOS114")
-def test_names_of_which_one_begins_the_other_are_told(
+def test_names_of_which_one_begins_the_other_are_reported(
     rest: Rest, doctor: Doctor, fresh_name: FreshName, tmp_path: Path
 ) -> None:
     name = fresh_name("begins")
@@ -120,7 +120,7 @@ def test_names_of_which_one_begins_the_other_are_told(
 
 @pytest.mark.variation
 @pytest.mark.proves("EOS073", "EOS084")
-def test_what_a_deleted_connector_leaves_is_told_and_nothing_is_to_be_done(
+def test_what_a_deleted_connector_leaves_is_reported_and_nothing_is_to_be_done(
     rest: Rest, doctor: Doctor, fresh_name: FreshName, tmp_path: Path
 ) -> None:
     name = fresh_name("deleted")

@@ -97,7 +97,7 @@ def told(rows: list[Row]) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.variation
-def test_every_step_is_told_once_in_order_with_its_actor(
+def test_every_step_is_reported_once_in_order_with_its_actor(
     shared_sandboxes: SharedSandboxes, kafka_version: str, eosctl: Eosctl, fresh_name: FreshName, tmp_path: Path
 ) -> None:
     """And the same from a snapshot, and from the broker's files."""

@@ -59,7 +59,7 @@ def commit(broker: Sandbox, eosctl: Eosctl) -> Callable[..., Ran]:
     return run
 
 
-def test_what_a_gone_client_left_is_committed_once_and_readers_go_on(
+def test_what_a_gone_client_left_is_committed_once_and_readers_continue(
     broker: Sandbox, wire: Wire, commit: Callable[..., Ran], fresh_name: FreshName, topic: str, version: int
 ) -> None:
     client = GoneClient(wire, fresh_name("gone"), version)

@@ -25,7 +25,7 @@ def test_the_tutorial_does_what_it_says(tmp_path, columns: str):
         take_down(working / "kafka")
 
 
-def test_what_is_not_shown_is_noticed():
+def test_a_hidden_part_is_noticed():
     output = "TOPIC  PARTITION  LAST\ncopied         0  1001\ndone"
     assert not_seen(("…", "copied 0 1001"), output) is None
     assert not_seen(("TOPIC …", "done"), output) is None

@@ -204,7 +204,7 @@ def test_what_is_carried_takes_the_place_of_all_that_was(ledger: Ledger):
     assert carried(ledger, "another job") == [b"e"]
 
 
-def test_a_topic_that_was_created_again_begins_anew_and_the_old_end_is_told(ledger: Ledger):
+def test_a_topic_that_was_created_again_begins_again_and_the_old_end_is_reported(ledger: Ledger):
     read_up_to(ledger, "job", 10)
     state = ledger.state("job", CLUSTER)
     gap = LedgerRange("t", 0, "A", 10, 10, LedgerRangeKind.RECREATED)
@@ -436,7 +436,7 @@ SECRET = "hunter%22"
         ),
     ],
 )
-def test_what_is_no_store_is_told_without_its_password(url: str, message: str):
+def test_what_is_no_store_is_reported_without_its_password(url: str, message: str):
     error = failure(url)
     assert isinstance(error, UsageError)
     assert error.message.startswith(message)
@@ -487,7 +487,7 @@ def become_nobody() -> None:
         os.seteuid(65534)
 
 
-def test_a_directory_and_a_file_that_can_only_be_read_are_told():
+def test_a_directory_and_a_file_that_can_only_be_read_are_reported():
     with as_nobody() as directory:
         url = f"sqlite:///{directory}/l.db"
         ledger = open_ledger(url)
@@ -583,7 +583,7 @@ def test_a_disk_that_refuses_to_write_leaves_the_ledger_as_it_was(tmp_path: Path
     read_up_to(ledger, "job", 20)
 
 
-def test_a_writer_that_does_not_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_writer_that_does_not_end_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(ledger_sqlite, "BUSY_S", 0.3)
     ledger = open_ledger(f"sqlite:///{tmp_path}/l.db")
     with ledger.store.connect() as connection:

@@ -116,7 +116,7 @@ def test_a_commit_whose_answer_is_lost_is_found(ledger: Ledger, proxy: Proxy, cu
     assert ledger.state(job, CLUSTER).run_id == run.run_id
 
 
-def test_a_commit_that_never_came_is_told_and_can_be_repeated(ledger: Ledger, proxy: Proxy):
+def test_a_commit_that_never_came_is_reported_and_can_be_repeated(ledger: Ledger, proxy: Proxy):
     state = ledger.state("job", CLUSTER)
     run = run_of(state, advanced(state, "t", 0, 20), rows=(row(b"second"),))
     proxy.cut = "before"

@@ -46,7 +46,7 @@ def test_a_password_is_taken_from_where_a_reference_or_libpq_finds_it(
     assert error.message == "password from the store's URL: ${env:NO_SUCH}: the environment has no NO_SUCH"
 
 
-def test_who_is_not_let_in_is_told_and_the_password_is_not(
+def test_who_is_not_let_in_is_reported_and_the_password_is_not(
     postgresql: PostgreSQL, dbname: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("WRONG", "hunter2")
@@ -58,7 +58,7 @@ def test_who_is_not_let_in_is_told_and_the_password_is_not(
     assert isinstance(none, NotAuthorized)
 
 
-def test_a_role_that_may_not_write_is_told(postgresql: PostgreSQL, dbname: str, monkeypatch: pytest.MonkeyPatch):
+def test_a_role_that_may_not_write_is_reported(postgresql: PostgreSQL, dbname: str, monkeypatch: pytest.MonkeyPatch):
     open_ledger(postgresql.url(dbname))
     postgresql.execute(f"CREATE ROLE reader LOGIN PASSWORD '{PASSWORD}'")
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
@@ -73,7 +73,7 @@ def test_a_role_that_may_not_write_is_told(postgresql: PostgreSQL, dbname: str, 
         read_up_to(ledger, "job", 10)
 
 
-def test_a_server_or_database_that_is_not_there_is_told(postgresql: PostgreSQL):
+def test_a_server_or_database_that_is_not_there_is_reported(postgresql: PostgreSQL):
     missing = failure(postgresql.url("nosuch"))
     assert isinstance(missing, ConfigError)
     assert 'database "nosuch" does not exist' in missing.message
@@ -106,7 +106,7 @@ def test_what_the_server_says_in_the_middle_of_a_run_leaves_nothing(
     assert ledger.state("job", CLUSTER) == before
 
 
-def test_a_writer_of_the_same_job_that_does_not_end_is_told(
+def test_a_writer_of_the_same_job_that_does_not_end_is_reported(
     postgresql: PostgreSQL, dbname: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(ledger_postgresql, "BUSY_S", 1)

@@ -186,7 +186,7 @@ def test_an_open_transaction_is_waited_for_or_ended_because_a_new_plan_would_mee
     assert cure([changed, open_now], offsets()) == "make the plan again: it was made from older facts"
 
 
-def test_an_undo_of_a_connector_that_went_on_names_the_way_to_place_it_by_hand():
+def test_an_undo_of_a_connector_that_continued_names_the_way_to_place_it_by_hand():
     wanted, undo = OffsetsUnchanged(T, "t", "c", "x"), Plan("undo", 1, ())
     told = cure([wanted], offsets(), undo, ("-b", "b:9092"))
     assert told.startswith("connector c has written newer offsets")
@@ -219,7 +219,7 @@ NAMED = PlanTarget(S, (), (), "configs-2")
         ([WRITE, AND_MORE], (HERE,), None, None),
     ],
 )
-def test_a_connector_that_went_on_is_moved_again_by_a_command_that_moves_nothing_else(steps, places, operated, told):
+def test_a_connector_that_continued_is_moved_again_by_a_command_that_moves_nothing_else(steps, places, operated, told):
     """Any other plan did more than that one command, so it is not named as the way."""
     plan = Plan("migrate-offsets", 1, tuple(map(PlannedStep, steps)), places, operated)
     command = moved_again(plan, ("-b", "b:9092"))
@@ -314,6 +314,6 @@ def test_a_tombstone_is_the_same_as_nothing():
     assert gone == offsets_now([])
 
 
-def test_what_is_open_does_not_count_but_is_told():
+def test_what_is_open_does_not_count_but_is_reported():
     now = offsets_now(entries_by_connector(topic_of("t", 1, [(0, b'["c",{}]', b"1")], RecordState.OPEN))["c"])
     assert now == OffsetsNow(offsets_now([]).records, offsets_now([]).values, ("7/1",))

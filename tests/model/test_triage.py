@@ -51,7 +51,7 @@ def test_errors_and_warnings_fail_unless_another_severity_is_named():
         assert tuple(code(each, fail_on=least) for each in (ERROR, WARNING, INFO)) == codes, least
 
 
-def test_what_is_not_shown_fails_all_the_same():
+def test_what_is_not_shown_fails_nevertheless():
     assert code(WARNING, shown_from=Severity.ERROR) == EXIT_FOUND
 
 

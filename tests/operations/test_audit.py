@@ -310,7 +310,7 @@ def test_topics_of_a_connector_that_were_not_asked_for_are_named():
     assert asked.left_out == {"orders": ("more",)}
 
 
-def test_what_only_connectors_use_that_nobody_asked_for_is_no_gap():
+def test_what_only_connectors_use_outside_the_request_is_no_gap():
     configs = {"orders": OWN, "bills": {"offsets.storage.topic": "hidden"}}
     two = site(
         config_topic=config_topic(**configs),

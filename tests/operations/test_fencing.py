@@ -72,7 +72,7 @@ def test_whether_partitions_have_leaders_must_be_known() -> None:
         read_and_plan(session_on(unknown, Conversation()), FencingRequest(("a-0",)), "connect-configs")
 
 
-def test_an_open_transaction_without_a_leader_speaks_against_the_plan() -> None:
+def test_an_open_transaction_without_a_leader_objects_to_the_plan() -> None:
     headless = cluster(leaderless=frozenset({PLACE}))
     planned = read_and_plan(session_on(headless, Conversation()), FencingRequest(("a-0",)), "connect-configs")
     assert isinstance(planned.failure, Refused)

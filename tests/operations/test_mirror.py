@@ -146,7 +146,7 @@ def test_what_left_nothing_is_compared_as_a_whole_the_next_time(ledger: Ledger):
     assert nightly(ledger, Auditor(400)) == {"orders": 300}
 
 
-def test_a_pair_that_is_not_asked_for_goes_on_later(ledger: Ledger):
+def test_a_pair_that_is_not_asked_for_continues_later(ledger: Ledger):
     nightly(ledger, Auditor(100, (ORDERS, PAYMENTS)))
     nightly(ledger, Auditor(200))
     assert nightly(ledger, Auditor(300, (ORDERS, PAYMENTS))) == {"orders": 200, "payments": 100}

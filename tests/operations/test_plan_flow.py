@@ -74,7 +74,7 @@ def test_a_dry_run_answers_the_plan_and_asks_nothing(state: Path) -> None:
     assert (said.said, said.shown, state.exists()) == ([], [], False)
 
 
-def test_a_dry_run_of_a_plan_that_something_speaks_against_ends_as_refused() -> None:
+def test_a_dry_run_of_a_plan_that_something_objects_to_ends_as_refused() -> None:
     said = Conversation()
     answer = ran(session_on(FakeCluster(), said, dry_run=True, **AT), said, DOUBTFUL)
     assert isinstance(answer.failure, Refused)
@@ -83,7 +83,7 @@ def test_a_dry_run_of_a_plan_that_something_speaks_against_ends_as_refused() -> 
 
 
 @pytest.mark.parametrize("yes", [True, False])
-def test_what_speaks_against_a_plan_is_shown_to_everybody_and_nobody_is_asked(yes: bool, state: Path) -> None:
+def test_what_objects_to_a_plan_is_shown_to_everybody_and_nobody_is_asked(yes: bool, state: Path) -> None:
     said = Conversation()
     with pytest.raises(Refused, match=r"^it runs; it is a sink$"):
         ran(session_on(FakeCluster(), said, yes=yes, **AT), said, DOUBTFUL)
@@ -124,7 +124,7 @@ def test_a_printed_command_names_what_the_user_typed_and_no_secret(tmp_path: Pat
     )
 
 
-def test_a_plan_that_something_speaks_against_gets_no_file(tmp_path: Path) -> None:
+def test_a_plan_that_something_objects_to_gets_no_file(tmp_path: Path) -> None:
     said, path = Conversation(), tmp_path / "orders.plan"
     assert exit_code(ran(session_on(FakeCluster(), said, **AT), said, DOUBTFUL, path)) == 8
     assert not path.exists()

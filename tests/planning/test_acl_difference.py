@@ -73,13 +73,13 @@ def test_a_denied_binding_is_missing_and_is_not_created():
     assert changes(existing, prune=True).steps == ()
 
 
-def test_a_denial_of_describing_is_told_though_writing_stays_allowed():
+def test_a_denial_of_describing_is_reported_though_writing_stays_allowed():
     denial = AclBinding("User:producer", Operation.DESCRIBE, topic("out"), Permission.DENY)
     [finding] = compare(NEEDED | {denial}).findings
     assert (finding.name, finding.subject) == ("acl-partly-denied", "Topic out")
 
 
-def test_a_denial_from_one_host_is_told_though_other_hosts_stay_allowed():
+def test_a_denial_from_one_host_is_reported_though_other_hosts_stay_allowed():
     """The worker on that host fails, and only that one."""
     denial = AclBinding("User:producer", Operation.WRITE, topic("out"), Permission.DENY, "10.0.0.7")
     [finding] = compare(NEEDED | {denial}).findings
@@ -339,7 +339,7 @@ def test_a_regular_expression_is_planned_by_what_its_branches_begin_with(regex: 
     assert found == read
 
 
-def test_settings_that_brokers_hide_are_told_with_what_they_may_mean():
+def test_settings_that_brokers_hide_are_reported_with_what_they_may_mean():
     found = list(find_hidden({"super.users", "allow.everyone.if.no.acl.found"}))
     assert [(each.subject, each.counts) for each in found] == [
         ("super.users", False),
@@ -349,7 +349,7 @@ def test_settings_that_brokers_hide_are_told_with_what_they_may_mean():
     assert list(find_hidden(set())) == []
 
 
-def test_a_name_that_no_topic_can_have_is_told_where_only_the_connector_knows_what_it_makes_of_it():
+def test_a_name_that_no_topic_can_have_is_reported_where_only_the_connector_knows_what_it_makes_of_it():
     template = connector_of({"name": "c", "connector.class": "org.example.Jdbc", "topic": "rows of %t"}, "c.json")
     [told] = [each for each in plan(template).findings if each.id == "EOS136"]
     assert "'rows of %t' is not a topic's name" in told.message

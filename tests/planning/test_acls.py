@@ -196,7 +196,7 @@ def test_producers_and_consumers_do_not_inherit_the_workers_credentials_but_admi
     assert "worker Write TransactionalId g-c-0" in found
 
 
-def test_an_override_that_the_policy_refuses_is_told_and_not_followed():
+def test_an_override_that_the_policy_refuses_is_reported_and_not_followed():
     overriding = connector_of(
         {key: each.value for key, each in SOURCE.properties.items()} | sasl("producer.override.", "other"), "c.json"
     )
@@ -404,7 +404,7 @@ def test_what_other_connectors_may_need_is_not_extra():
         assert ids_of(found.extra) == extra
 
 
-def test_a_connector_that_nobody_asked_for_is_a_neighbour_all_the_same():
+def test_a_connector_outside_the_request_is_a_neighbour_nevertheless():
     [cluster] = request().clusters
     asked = AclRequest((replace(cluster, others=("c-eu", "unlike")),), SourceSupport.ENABLED)
     [finding] = plan_acls(asked, _no_certificate).findings

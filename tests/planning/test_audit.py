@@ -38,7 +38,7 @@ def test_settled_ranges_tile_up_to_the_last_stable_offset_and_one_tail_follows(s
     assert all(each.size >= SMALLEST_RANGE for each in ranges[:-2])
 
 
-def test_a_partition_goes_on_at_its_cursor_and_keeps_where_it_began():
+def test_a_partition_continues_at_its_cursor_and_keeps_where_it_began():
     plan = planned(0, 900, 950, Cursor("orders", 0, "id", 300), begun=7)
     assert plan.ranges == (OffsetRange("orders", 0, 300, 900), OffsetRange("orders", 0, 900, 950, settled=False))
     assert plan.bounds[0].audited_from == 7
@@ -92,7 +92,7 @@ def resumed(cursor: Cursor | None, log: tuple[int, int], topic_id: str | None = 
         (("A", 50), None, (7, 90), 50, None),
     ],
 )
-def test_where_a_partition_goes_on(cursor, topic_id, log, start, gap):
+def test_where_a_partition_continues(cursor, topic_id, log, start, gap):
     before = None if cursor is None else Cursor("t", 0, *cursor)
     found = resumed(before, log, topic_id)
     assert (found.start, found.before) == (start, before)
@@ -121,7 +121,7 @@ def test_a_partition_that_could_not_be_read_and_a_topic_that_was_not_asked_for_s
     assert [str(each.topic_partition) for each in found] == ["t-0"]
 
 
-def test_what_was_read_is_counted():
+def test_the_read_records_are_counted():
     evidence = RangeEvidence("t", 0, 50, 90, records=30, control_records=4, aborted_records=2)
     step = advance(resumed(Cursor("t", 0, "A", 40), (50, 99)), 90, evidence)
     assert step.after == Cursor("t", 0, "A", 90)

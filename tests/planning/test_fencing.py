@@ -172,7 +172,7 @@ def test_a_task_of_another_group_with_the_same_id_is_refused() -> None:
     ] == [True]
 
 
-def test_a_group_of_which_nothing_is_known_speaks_against_the_ids_that_may_be_its() -> None:
+def test_a_group_of_which_nothing_is_known_objects_to_the_ids_that_may_be_its() -> None:
     denied = LiveOwners(unknown={"g-orders": Skipped("User:a lacks Describe on group g-orders")})
     request = FencingRequest(("g-orders-old-0", "g-orders-1"))
     result = plan(request, described(*request.transactional_ids), denied)
@@ -402,7 +402,7 @@ def test_the_cluster_is_named_as_the_config_names_it():
     assert "-b there:9092" in words
 
 
-def test_a_cluster_that_could_not_be_asked_is_told_and_does_not_stop_the_move():
+def test_a_cluster_that_could_not_be_asked_is_reported_and_does_not_stop_the_move():
     [(id_, severity, words)] = found(UNKNOWN, ON)
     assert (id_, severity) == ("produces-elsewhere", "warning")
     assert "nobody told" in words

@@ -209,7 +209,7 @@ def test_connectors_that_move_at_once_to_one_topic_and_to_new_names_each_keep_th
         ),
     ],
 )
-def test_what_speaks_against_it(facts: MigrationFacts, told: str):
+def test_what_objects_to_it(facts: MigrationFacts, told: str):
     [objection] = plan_migration(WISH, facts).objections
     assert told in objection
 
@@ -284,7 +284,7 @@ def test_a_config_that_is_not_there_cannot_be_set():
     assert plan_migration(renamed, created).objections == ()
 
 
-def test_a_new_name_that_stands_for_a_connector_is_told():
+def test_a_new_name_that_stands_for_a_connector_is_reported():
     renamed = replace(ALL, moves=(replace(TO_OWN, new_name="d"),))
     facts = replace(FACTS, connectors={**FACTS.connectors, (S, "d"): ConnectorFacts("STOPPED")})
     assert [each.name for each in plan_migration(renamed, facts).findings] == ["target-connector-exists"]
@@ -428,7 +428,7 @@ def test_a_workers_topic_that_does_not_exist_is_not_made():
         ),
     ],
 )
-def test_what_speaks_against_it_is_said(facts: MigrationFacts, why: str):
+def test_what_objects_to_it_is_said(facts: MigrationFacts, why: str):
     assert why in plan_restore(CREATE, facts).objections
 
 

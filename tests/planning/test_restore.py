@@ -523,7 +523,7 @@ def test_an_unknown_kind_of_source_is_not_spoken_of():
 @pytest.mark.parametrize(
     "source", [replace(READ, server=Skipped("it is away")), replace(READ, slot=Skipped("it is away"))]
 )
-def test_a_source_that_was_to_be_asked_and_did_not_answer_speaks_against_the_plan(source: SourceRead):
+def test_a_source_that_was_to_be_asked_and_did_not_answer_objects_to_the_plan(source: SourceRead):
     planned = plan_restore(CREATE, replace(NEW_FACTS, source=source))
     assert planned.objections == ("whether the source still has these positions is not known: it is away",)
     assert planned.hint == "without --source-dsn the plan is made without asking it"

@@ -125,7 +125,7 @@ def test_forcing_it_says_what_may_break():
     assert step.preconditions[1].forced
 
 
-def test_nothing_open_is_told():
+def test_nothing_open_is_reported():
     planned = plan_abort(WISH, [], NOW, "cluster")
     assert planned.objections == ("no transaction is open in orders-3, so there is nothing to abort",)
     assert planned.plan.steps == ()
@@ -223,7 +223,7 @@ def test_a_step_demands_that_the_transaction_is_the_same_and_nobody_has_the_id()
         (facts(after={**PARTS, PLACES[1]: Skipped("no leader")}), "is unknown in orders-1: no leader"),
     ],
 )
-def test_what_speaks_against_it_is_said(found: CommitFacts, said: str):
+def test_what_objects_to_it_is_said(found: CommitFacts, said: str):
     assert said in objections(found)
 
 

@@ -21,7 +21,7 @@ def test_the_module_of_a_proof_looks_for_the_rule(rule: str, test: str) -> None:
     assert text.count(rule) > text.count(f'proves("{rule}")')
 
 
-def test_two_tests_that_claim_one_rule_are_told(tmp_path: Path) -> None:
+def test_two_tests_that_claim_one_rule_are_reported(tmp_path: Path) -> None:
     folder = tmp_path / "tests" / "integration"
     folder.mkdir(parents=True)
     for name in ("a", "b"):

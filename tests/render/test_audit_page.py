@@ -149,7 +149,7 @@ def test_a_start_without_fencing_has_no_diamond():
     )
 
 
-def test_an_epoch_that_goes_back_is_told_apart():
+def test_an_epoch_that_goes_back_is_distinguished():
     points = tuple(EpochPoint("t", 0, 7, epoch, AS_OF + number, "orders") for number, epoch in enumerate((3, 4, 3, 5)))
     figure = audit_figures(AuditReport(rich_report().plan, (), (), (), epochs=points))[4]
     assert [(trace["name"], trace["text"]) for trace in figure.traces] == [

@@ -72,7 +72,7 @@ def test_what_is_new_comes_before_what_is_known():
     ]
 
 
-def test_what_is_not_shown_is_counted():
+def test_a_hidden_part_is_counted():
     assert lines(row(), left_out=2)[-1] == "2 findings of lower severity are not shown"
     assert lines(left_out=1) == ["Findings", "1 finding of lower severity is not shown"]
     assert lines() == ["Findings", "no findings"]

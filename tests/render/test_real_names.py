@@ -114,7 +114,7 @@ def row(name: str, kind: str = "source", count: int = 1, note: str | None = None
     return {"name": name, "kind": kind, "count": count, "note": note}
 
 
-def test_a_column_without_a_value_goes_on_a_terminal_only() -> None:
+def test_a_column_without_a_value_continues_a_terminal_only() -> None:
     assert lines(row("a"), row("b", "sink"), width=80)[0].split() == ["NAME", "KIND", "COUNT"]
     assert lines(row("a"), row("b", "sink"), width=None)[0].split() == ["NAME", "KIND", "COUNT", "NOTE"]
 

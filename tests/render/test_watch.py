@@ -255,7 +255,7 @@ def test_nothing_wrong_is_said_in_a_summary_alone():
     assert "FENCING    none of enabled workers" in drawn
 
 
-def test_what_was_not_read_is_never_0_nor_none():
+def test_an_unread_fact_is_never_0_nor_none():
     gap = Coverage((), (Unread("doctor: the whole answer", "gone", Cause.UNREACHABLE),))
     drawn = lines(observation(coverage=gap))
     assert [line for line in drawn if line.endswith(" 0") or "none" in line] == []

@@ -217,7 +217,7 @@ def test_of_two_that_ask_at_once_one_fetches(empty_cache, scripted_resolver):
     assert len(scripted_resolver) == 1
 
 
-def test_what_a_killed_fetch_left_is_removed_and_fetched_anew(empty_cache, scripted_resolver):
+def test_what_a_killed_fetch_left_is_removed_and_fetched_again(empty_cache, scripted_resolver):
     half = empty_cache / ".4.3.1.12345" / "libs"
     half.mkdir(parents=True)
     (half / "kafka_2.13-4.3.1.jar").touch()
@@ -226,7 +226,7 @@ def test_what_a_killed_fetch_left_is_removed_and_fetched_anew(empty_cache, scrip
     assert sorted(entry.name for entry in empty_cache.iterdir()) == ["4.3.1", "4.3.1.lock"]
 
 
-def test_jars_of_an_older_list_are_fetched_anew(empty_cache, scripted_resolver):
+def test_jars_of_an_older_list_are_fetched_again(empty_cache, scripted_resolver):
     found = resolve_jars("4.3.1", lambda _: None)
     (found.directory / "coordinates").write_text("org.apache.kafka:kafka_2.13:4.3.1\n")
     resolve_jars("4.3.1", lambda _: None)
@@ -306,7 +306,7 @@ def test_a_java_file_is_compiled_against_kafka_without_a_jdk_and_kept(tmp_path):
 
 
 @pytest.mark.kafka
-def test_a_java_file_that_is_wrong_is_told_with_the_compilers_words(tmp_path):
+def test_a_java_file_that_is_wrong_is_reported_with_the_compilers_words(tmp_path):
     found = resolve_jars("4.3.1", lambda _: None)
     source = tmp_path / "Hello.java"
     source.write_text(HELLO % "nowhere.Missing.name()")

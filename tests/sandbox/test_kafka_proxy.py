@@ -26,7 +26,7 @@ def end_txn(version: int, *, committed: bool, transactional_id: bytes = ID, clie
 
 @pytest.mark.parametrize("version", range(6))
 @pytest.mark.parametrize("client_id", [None, b"", b"connector-producer-certified-0"])
-def test_a_commit_is_told_from_an_abort_and_from_other_requests(version: int, client_id: bytes | None):
+def test_a_commit_is_distinguished_from_an_abort_and_from_other_requests(version: int, client_id: bytes | None):
     assert committed_id(end_txn(version, committed=True, client_id=client_id)) == ID
     assert committed_id(end_txn(version, committed=False, client_id=client_id)) is None
     assert committed_id(struct.pack(">hhih", 18, 3, 1, -1) + b"\0\0") is None

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.kafka
 
 
 @pytest.mark.variation
-def test_three_brokers_go_on_when_one_is_killed_and_take_it_back(cluster3, fresh_name):
+def test_three_brokers_continue_when_one_is_killed_and_take_it_back(cluster3, fresh_name):
     ports = [int(server.rpartition(":")[2]) for server in cluster3.bootstrap_servers.split(",")]
     assert [brokers_in_metadata(port) for port in ports] == [{1, 2, 3}] * 3
     topic = fresh_name("replicated")

@@ -52,7 +52,7 @@ def test_a_process_that_wrote_nothing_has_an_empty_tail(tmp_path):
     assert Process("broker 1", [], tmp_path / "log", Spawner()).log_tail() == ""
 
 
-def test_a_paused_process_stands_still_at_once_and_goes_on_when_resumed(tmp_path):
+def test_a_paused_process_stands_still_at_once_and_continues_when_resumed(tmp_path):
     """It has many threads, each of which writes all the time."""
     file = tmp_path / "count"
     busy = (

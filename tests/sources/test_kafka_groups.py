@@ -92,7 +92,7 @@ def test_a_later_session_takes_what_is_kept_for_a_time_until_that_is_over(monkey
     assert session("a", "b") == ["groups", "topics of ('a', 'b')"]
 
 
-def test_what_was_not_read_is_asked_again_each_time(monkeypatch):
+def test_an_unread_fact_is_asked_again_each_time(monkeypatch):
     kept, asked_for = KeptFacts(), []
     monkeypatch.setattr(Reader, "asked_for", asked_for)
 

@@ -148,7 +148,7 @@ def test_reading_without_an_acl_names_principal_operation_and_topic(sandbox, fre
         list(read_log(wire, TopicPartition(name, 0)))
 
 
-def test_reading_goes_on_when_the_leader_dies(cluster3, fresh_name):
+def test_reading_continues_when_the_leader_dies(cluster3, fresh_name):
     name = fresh_name("moving")
     admin = AdminClient({"bootstrap.servers": cluster3.bootstrap_servers})
     admin.create_topics([NewTopic(name, 1, 3)])[name].result(30)

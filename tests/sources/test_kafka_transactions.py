@@ -121,7 +121,7 @@ def test_thousands_of_ids_over_three_brokers_are_all_answered(cluster3):
     assert set(described.values()) == {None}
 
 
-def test_an_id_without_an_acl_is_distinct_from_one_that_nobody_knows(sandbox, fresh_name):
+def test_an_id_without_an_acl_is_distinct_from_one_of_an_unknown_name(sandbox, fresh_name):
     allowed, denied = fresh_name("allowed"), fresh_name("denied")
     with Allowed(sandbox, ResourceType.TRANSACTIONAL_ID, allowed, AclOperation.DESCRIBE), tool(sandbox) as wire:
         described = eventually(

@@ -136,7 +136,7 @@ def test_what_has_not_been_read_again_yet_is_not_counted(orders):
     assert "has not come as far again as it was" in judged(report).reasons[0]
 
 
-def test_a_change_that_the_connector_has_not_gone_on_from_has_done_nothing_yet(orders):
+def test_a_change_that_the_connector_has_not_continued_from_has_done_nothing_yet(orders):
     stop(orders)
     change(orders, {"a": value_of(4)})
     report = audit(orders.brokers)
@@ -152,7 +152,7 @@ def test_the_position_that_was_there_changes_nothing(orders):
     assert [each for each in report.findings if each.counts] == []
 
 
-def test_a_change_that_was_reverted_before_the_connector_went_on_changes_nothing(orders):
+def test_a_change_that_was_reverted_before_the_connector_continued_changes_nothing(orders):
     stop(orders)
     change(orders, {"a": value_of(4)})
     change(orders, {"a": value_of(10)})

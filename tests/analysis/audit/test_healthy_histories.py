@@ -290,7 +290,7 @@ def test_source_offsets_with_several_numbers_and_file_names(cluster):
     assert is_held(cluster)
 
 
-def test_a_connector_that_is_deleted_leaves_offsets_that_are_told_and_do_not_count(cluster, orders):
+def test_a_connector_that_is_deleted_leaves_offsets_that_are_reported_and_do_not_count(cluster, orders):
     gone = cluster.connector("gone", 1)
     gone.write(0, {"a": 1})
     cluster.brokers.connectors.remove("gone")

@@ -189,7 +189,7 @@ def test_moves_there_and_back_and_there_again_with_copies_are_none_to_speak_of()
     assert judged({SHARED: shared, OWN: own}, p1=list(range(7)))[0] == {}
 
 
-def test_a_way_back_by_hand_goes_on_from_what_the_worker_copied_and_from_nothing_later():
+def test_a_way_back_by_hand_continues_from_what_the_worker_copied_and_from_nothing_later():
     shared = records("1.0 100", time=100_000)
     own = records("1.1 100", "1.2 200", time=120_000)
     copied, back = records("plain 200", first=1, time=120_002), records("1.3 210", first=2, time=150_000)
@@ -198,7 +198,7 @@ def test_a_way_back_by_hand_goes_on_from_what_the_worker_copied_and_from_nothing
     assert judged({SHARED: [*shared, *back], OWN: own}, **sessions)[0] == {"offset-not-taken-over": 1}
 
 
-def test_a_way_back_while_exactly_once_was_off_goes_on_from_the_plain_writes_there():
+def test_a_way_back_while_exactly_once_was_off_continues_from_the_plain_writes_there():
     own = {"off before": records("1.1 137", "plain 143", time=100_000), "off after": records("1.1 137", time=100_000)}
     for left in own.values():
         copied = [*records("1.0 137", time=90_000), *records("plain 140", first=1, time=100_030)]
@@ -219,7 +219,7 @@ def test_the_last_offset_of_a_topic_that_was_left_is_the_last_one_of_its_log_how
     assert "offset-not-taken-over" in judged({SHARED: early, OWN: own}, p1=[0, 1])[0]
 
 
-def test_a_way_back_while_exactly_once_was_off_to_a_topic_that_knew_no_transaction_goes_on_from_the_plain_writes():
+def test_a_way_back_while_exactly_once_was_off_to_a_topic_that_knew_no_transaction_continues_from_the_plain_writes():
     own = records("1.0 147", "plain 160", time=100_000)
     back = [*records("plain 160", time=100_030), *records("plain 175", first=1, time=115_000)]
     again = records("1.1 175", first=2, time=139_000)

@@ -333,7 +333,7 @@ def test_one_source_partition_under_two_keys_that_differ_in_bytes(planted):
     assert place_of(evidence) == place(at, offset - 1) or place_of(evidence) == place(at, offset)
 
 
-def test_a_key_of_no_source_partition_is_told_and_does_not_count(planted):
+def test_a_key_of_no_source_partition_is_reported_and_does_not_count(planted):
     offset = planted.brokers.append(TopicPartition(OFFSETS, 1), [(b"no json", b"{}")])
     report = planted.report()
     [finding] = report.findings
@@ -451,7 +451,7 @@ def test_ranges_that_expired_before_an_audit_read_them(planted):
     ]
 
 
-def test_what_is_open_is_told_and_does_not_count(planted):
+def test_what_is_open_is_reported_and_does_not_count(planted):
     planted.orders.data(planted.orders.tasks[0], 2)
     report = planted.report()
     [finding] = report.findings
@@ -532,7 +532,7 @@ def test_tasks_that_had_not_written_yet_may_write_until_the_fencing_round_is_ove
 
 
 @pytest.mark.parametrize("round_takes", [200, MINUTE])
-def test_tasks_that_start_with_a_fencing_round_and_go_on_for_long(planted, round_takes):
+def test_tasks_that_start_with_a_fencing_round_and_continue_for_long(planted, round_takes):
     orders = planted.orders
     orders.configure(2)
     planted.brokers.tick(round_takes)
@@ -546,7 +546,7 @@ def test_tasks_that_start_with_a_fencing_round_and_go_on_for_long(planted, round
     assert verdicts(report) == {"bills": HELD, "orders": HELD}
 
 
-def test_tasks_that_go_on_behind_a_fencing_round_that_came_late(planted):
+def test_tasks_that_continue_behind_a_fencing_round_that_came_late(planted):
     orders = planted.orders
     commit = orders.configure(2)
     planted.brokers.tick(MINUTE)

@@ -117,7 +117,7 @@ def test_compaction_cleaned_until_the_last_batch_behind_a_hole(items, cleaned):
 
 
 @pytest.mark.parametrize("at", range(1, 8))
-def test_a_hole_at_a_range_border_is_told_from_the_batch_behind_it(at):
+def test_a_hole_at_a_range_border_is_distinguished_from_the_batch_behind_it(at):
     items: list[BatchHeader | Damage] = [header(0, 1, time=5), header(6, 7, time=9)]
     assert in_ranges([0, at, 8], COMPACTED, items).cleaned_until == 9
     assert in_ranges([0, at, 8], COMPACTED, [header(0, 1, time=5), header(2, 7, time=9)]).cleaned_until is None

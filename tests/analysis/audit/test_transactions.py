@@ -164,7 +164,7 @@ def test_what_is_wrong_with_a_transaction(texts, expected):
         ({"offsets": "d3@1 c4@9", "data": "d3@1 c4@9"}, False),
     ],
 )
-def test_offsets_without_data_are_told(texts, told):
+def test_offsets_without_data_are_reported(texts, told):
     assert kinds(parts(**texts)) == ([("offsets-without-data", "offsets-0", 0)] if told else [])
 
 
@@ -305,7 +305,7 @@ def decided(*texts: str) -> tuple[LoggedTransaction, ...]:
     return fold_transaction_log_history(log(*texts), {7}).transactions
 
 
-def test_every_holder_of_a_producer_id_that_was_asked_for_is_told():
+def test_every_holder_of_a_producer_id_that_was_asked_for_is_reported():
     records = [
         *log("e0@1", "o0@2:o"),
         *log("e0@1", name="streams-1", producer_id=8),
@@ -402,7 +402,7 @@ def test_data_is_without_offsets_where_offsets_without_data_ended_before_it_bega
     assert ("data-without-offsets", "orders-0", 0) in kinds(found)
 
 
-def test_a_partition_whose_marker_is_not_written_yet_is_matched_all_the_same():
+def test_a_partition_whose_marker_is_not_written_yet_is_matched_nevertheless():
     logged = decided("e0@0", "c0@10:o1", "C0@12", "c0@50:o1")
     assert len(match_parts(parts(data="d0@5 c0@11 d0@40"), logged, NOW)) == 1
 

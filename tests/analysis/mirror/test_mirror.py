@@ -536,7 +536,7 @@ def test_records_of_an_open_transaction_are_decided_by_the_run_that_comes_when_i
             assert in_parts(source, copied, [45], 10, 5, (18, 2)) == align(source, copied, window=10)
 
 
-def test_a_run_goes_on_at_the_end_of_the_last_and_reads_no_more_than_the_window_before_it():
+def test_a_run_continues_at_the_end_of_the_last_and_reads_no_more_than_the_window_before_it():
     kept = Aligner(Log(Source(5000).blocks), copy(range(4000)), None, 100)
     kept.align()
     opened = list[int]()
