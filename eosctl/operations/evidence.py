@@ -100,38 +100,15 @@ class EvidenceRequest(Struct, frozen=True):
     about: frozenset[str] | None = None
 
 
+WITHOUT_BROKERS: Final = frozenset(
+    {"as_of", "group_id", "workers", "worker_files", "statuses", "log_reading", "preflight", "unlisted", "about"}
+)
+"""The facts of Evidence that come from no broker."""
+
+
 def without_brokers(evidence: Evidence, reason: Skipped) -> Evidence:
     """The evidence with this reason in place of all facts from brokers."""
-    return replace(
-        evidence,
-        clock=reason,
-        cluster_id=reason,
-        group=reason,
-        inspection=reason,
-        brokers=reason,
-        broker_releases=reason,
-        finalized_features=reason,
-        internal_topics=reason,
-        transaction_log=reason,
-        transactions=reason,
-        leaderless=reason,
-        transactional_ids=reason,
-        open_transactions=reason,
-        logged=reason,
-        idle_since=reason,
-        commits=reason,
-        offset_findings=reason,
-        offsets=reason,
-        groups=reason,
-        share_groups=reason,
-        acl_differences=reason,
-        acl_in_force=reason,
-        outputs=reason,
-        topics=reason,
-        other_groups=reason,
-        groups_elsewhere=reason,
-        mirrors=reason,
-    )
+    return replace(evidence, **{name: reason for name in Evidence.__struct_fields__ if name not in WITHOUT_BROKERS})
 
 
 def topics_of(request: EvidenceRequest, known: Evidence, offsets_topic: str | None) -> dict[str, str]:

@@ -168,6 +168,7 @@ def test_fault_matrix(shared_sandboxes: SharedSandboxes, tmp_path: Path, capsys:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3600)
 def test_fault_matrix_of_audit_source(
     shared_sandboxes: SharedSandboxes,
     tmp_path: Path,
