@@ -86,9 +86,9 @@ def undo(
     Use it when a move was a mistake and the connector has committed no offsets since. Offsets that a connector has
     committed after the plan are never overwritten: the undo is refused then, because going back would repeat records.
     Steps that were not applied are skipped. --dry-run shows whether it would be refused now. A connector that was
-    STOPPED before stays STOPPED, and the last step says how to resume it. Brokers, workers and topics come from the
-    plan unless options say otherwise; with --yes, give their addresses. An undo is a plan like any other, with a
-    journal and an undo file of its own.
+    STOPPED before stays STOPPED, and the last step says how to resume it; one that was PAUSED is PAUSED again. Brokers,
+    workers and topics come from the plan unless options say otherwise; with --yes, give their addresses. An undo is a
+    plan like any other, with a journal and an undo file of its own.
 
     Examples:
       eosctl undo orders.plan.undo
