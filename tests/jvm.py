@@ -2,6 +2,7 @@
 
 import json
 import os
+import struct
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,7 +43,7 @@ def java_with(jars: KafkaJars, *classes: Path, client: KafkaJars | None = None) 
 
 
 class Oracle:
-    """A JVM that answers a question, one line of JSON, with one line of JSON; a context manager that ends it."""
+    """A JVM that answers each question, a line of JSON or bytes, with an object in JSON; a context manager ends it."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._process = subprocess.Popen(
@@ -53,15 +54,28 @@ class Oracle:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
         self._process.stdin.close()
         self._process.stdout.close()
         self._process.terminate()
         self._process.wait(30)
 
-    def answer(self, question: object) -> Any:  # any JSON
+    def answer(self, question: object) -> Any:
         """Its answer; fails with the JVM's exit code if that has ended."""
-        self._process.stdin.write(json.dumps(question).encode() + b"\n")
+        return self.answer_to(json.dumps(question).encode() + b"\n")
+
+    def answer_to(self, question: bytes) -> Any:
+        """The same for a question in bytes. What a library prints besides is passed over."""
+        self._process.stdin.write(question)
         self._process.stdin.flush()
-        line = self._process.stdout.readline()
-        assert line, f"the oracle ended with {self._process.wait(30)} at {question}"
-        return json.loads(line)
+        for line in self._process.stdout:
+            if line.startswith(b"{"):
+                return json.loads(line)
+        raise AssertionError(f"the oracle ended with {self._process.wait(30)} at {question!r}")
+
+
+def sized(data: bytes | None) -> bytes:
+    """The bytes with their length before them, as an oracle reads them; -1 for none."""
+    return struct.pack(">i", -1) if data is None else struct.pack(">i", len(data)) + data

@@ -219,3 +219,15 @@ def routed(ports: dict[int, int]) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kafka_python, "create_connection", create_connection)
         yield
+
+
+@contextmanager
+def proxied(servers: str) -> Iterator[KafkaProxy]:
+    """A proxy in front of the only broker, which eosctl then asks through it."""
+    host, port = servers.split(":")
+    made = KafkaProxy(host, int(port))
+    try:
+        with routed({int(port): made.port}):
+            yield made
+    finally:
+        made.close()

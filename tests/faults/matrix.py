@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from eosctl.errors import Bug
 from tests.faults.commands import Answer, Command, run_command
 from tests.faults.damaged_answers import Answered, Damage, Damaging, Recorder, damages
-from tests.faults.kafka_proxy import Fault, KafkaProxy, Seen, routed
+from tests.faults.kafka_proxy import Fault, KafkaProxy, Seen, proxied
 from tests.faults.rest_proxy import Call, RestFault, RestProxy
 from tests.faults.site import Site
 
@@ -156,12 +156,7 @@ class FaultMatrix:
 @contextmanager
 def fault_matrix(site: Site) -> Iterator[FaultMatrix]:
     """The matrix of the site, empty."""
-    host, port = site.sandbox.bootstrap_servers.split(":")
-    kafka, rest = KafkaProxy(host, int(port)), RestProxy(site.sandbox.connect_url(1))
-    with ExitStack() as stack:
-        stack.callback(kafka.close)
-        stack.callback(rest.close)
-        stack.enter_context(routed({int(port): kafka.port}))
+    with closing(RestProxy(site.sandbox.connect_url(1))) as rest, proxied(site.sandbox.bootstrap_servers) as kafka:
         yield FaultMatrix(site, kafka, rest)
 
 

@@ -17,7 +17,7 @@ from eosctl.sources.kafka_log import partition_offsets, read_log
 from tests.attack.bombs import batch, one_record
 from tests.conftest import FreshName
 from tests.faults.damaged_answers import Altered
-from tests.faults.kafka_proxy import FETCH, KafkaProxy, routed
+from tests.faults.kafka_proxy import FETCH, KafkaProxy, proxied
 from tests.faults.other_kafkas import LIST_OFFSETS
 from tests.faulty_sandbox import Sandbox
 from tests.integration.producers import create_topic
@@ -32,11 +32,8 @@ OFFSET = ("topics", 0, "partitions", 0, "offset")
 
 @pytest.fixture(scope="module")
 def proxy(sandbox: Sandbox) -> Iterator[KafkaProxy]:
-    host, port = sandbox.bootstrap_servers.split(":")
-    made = KafkaProxy(host, int(port))
-    with routed({int(port): made.port}):
+    with proxied(sandbox.bootstrap_servers) as made:
         yield made
-    made.close()
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 
 from eosctl.model.versions import KafkaVersion
 from tests.commands.conftest import Eosctl, Ran, Typed
-from tests.faults.kafka_proxy import Fault, KafkaProxy, OtherKafka, Seen, routed
+from tests.faults.kafka_proxy import Fault, KafkaProxy, OtherKafka, Seen, proxied
 from tests.faults.other_kafkas import (
     DESCRIBE_PRODUCERS,
     END_TXN,
@@ -76,11 +76,8 @@ def topics(sandbox: Sandbox) -> set[str]:
 @pytest.fixture
 def proxy(sandbox: Sandbox) -> Iterator[KafkaProxy]:
     """In front of the shared broker."""
-    host, port = sandbox.bootstrap_servers.split(":")
-    made = KafkaProxy(host, int(port))
-    with routed({int(port): made.port}):
+    with proxied(sandbox.bootstrap_servers) as made:
         yield made
-    made.close()
 
 
 @pytest.fixture
@@ -148,12 +145,9 @@ def test_a_marker_whose_coordinator_s_epoch_nobody_reports_is_unknown_and_not_re
     assert Answered(eosctl("probe", "-b", own.bootstrap_servers, "--yes", "-o", "json")).ran.exit_code == 0
     own.stop_broker(1)
     own.start_broker(1)
-    port = int(own.bootstrap_servers.split(":")[1])
-    made = KafkaProxy("127.0.0.1", port)
-    made.other = Lacks(DESCRIBE_PRODUCERS)
-    with routed({port: made.port}):
+    with proxied(own.bootstrap_servers) as made:
+        made.other = Lacks(DESCRIBE_PRODUCERS)
         found = Answered(eosctl("probe", "-b", own.bootstrap_servers, "--yes", "-o", "json"))
-    made.close()
     markers = dict.fromkeys(("abort-marker-written", "marker-right-needed"), "unknown")
     assert found.others == {"tool-apis": "no", "describe-producers": "no", **markers}
     assert "needs the epoch of the coordinator" in found.seen("abort-marker-written")

@@ -1,70 +1,35 @@
 """Kafka's own reading of a config topic, through ConfigTopicOracle.java, in the shape that our fold is compared in."""
 
-import json
 import struct
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Self
 
 from eosctl.model.connectors import ClusterConfigState
 from eosctl.model.records import IsolationLevel, Record, RecordState
 from eosctl.sandbox.jars import resolve_jars
 from eosctl.sandbox.java import compile_java
-from tests.jvm import java_with
+from tests.jvm import Oracle, java_with, sized
 
 SOURCE = Path(__file__).with_name("ConfigTopicOracle.java")
 
 Reading = dict[str, object]
 
 
-class ConfigTopicOracle:
-    """One JVM with the classes of one Kafka version; a context manager that ends it."""
+class ConfigTopicOracle(Oracle):
+    """One JVM with the classes of one Kafka version."""
 
     def __init__(self, kafka_version: str, *arguments: str) -> None:
         jars = resolve_jars(kafka_version, lambda _: None)
         classes = compile_java(jars.compiler, SOURCE, jars.classpath)
         self.version = kafka_version
-        launcher = java_with(jars, classes)
-        self._process = subprocess.Popen(
-            [*launcher, "ConfigTopicOracle", *(arguments or ("memory",))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def stop(self) -> None:
-        """End the JVM."""
-        self._process.stdin.close()
-        self._process.stdout.close()
-        self._process.terminate()
-        self._process.wait(30)
+        super().__init__([*java_with(jars, classes), "ConfigTopicOracle", *(arguments or ("memory",))])
 
     def fold(self, records: Sequence[Record]) -> Reading:
         """The store's state after these records, each given separately to its consume callback."""
         encoded = [struct.pack(">i", len(records))]
         for record in records:
-            encoded += [struct.pack(">q", record.offset), _sized(record.key), _sized(record.value)]
-        return self.ask(b"".join(encoded))
-
-    def ask(self, question: bytes) -> Reading:
-        """Send bytes, wait for one line of JSON (what a library prints on stdout besides is passed over)."""
-        self._process.stdin.write(question)
-        self._process.stdin.flush()
-        for line in self._process.stdout:
-            if line.startswith(b"{"):
-                return json.loads(line)
-        raise AssertionError(f"the oracle on Kafka {self.version} ended with {self._process.wait(30)}")
-
-
-def _sized(data: bytes | None) -> bytes:
-    return struct.pack(">i", -1) if data is None else struct.pack(">i", len(data)) + data
+            encoded += [struct.pack(">q", record.offset), sized(record.key), sized(record.value)]
+        return self.answer_to(b"".join(encoded))
 
 
 def shown_to(isolation_level: IsolationLevel, records: Iterable[Record]) -> list[Record]:

@@ -119,7 +119,7 @@ class Bench:
         return fold_config_topic(decode_config_records(records, keep_properties), Reader(self.version, level))
 
     def started(self, topic, level):
-        return self.oracles[level].ask(f"{topic}\n".encode())
+        return self.oracles[level].answer_to(f"{topic}\n".encode())
 
 
 @pytest.fixture(scope="module")
@@ -167,9 +167,9 @@ def assert_broker_agrees(bench, log, outcome):
     still_open = [segment for segment in log if segment.state is RecordState.OPEN]
     if still_open:
         oracle = bench.oracles[IsolationLevel.READ_COMMITTED]
-        blocked = oracle.ask(f"{topic} {committed.offset}\n".encode())
+        blocked = oracle.answer_to(f"{topic} {committed.offset}\n".encode())
         records = bench.writer.end(still_open[0], records, outcome)
-        ended = oracle.ask(b"go\n")
+        ended = oracle.answer_to(b"go\n")
         assert blocked["blocked"] is True
         assert reading(committed) == _state_of(blocked)
         committed = bench.folded(records, IsolationLevel.READ_COMMITTED)

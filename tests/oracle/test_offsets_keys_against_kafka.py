@@ -2,8 +2,6 @@
 
 import base64
 import json
-import struct
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from eosctl.model.offsets import OffsetKey
 from eosctl.model.records import murmur2
 from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION, resolve_jars
 from eosctl.sandbox.java import compile_java
-from tests.jvm import java_with
+from tests.jvm import Oracle, java_with, sized
 
 pytestmark = pytest.mark.kafka
 
@@ -39,37 +37,22 @@ MALFORMED = st.sampled_from(
 )
 
 
-class OffsetsOracle:
+class OffsetsOracle(Oracle):
     """One JVM that is asked about one key after the other."""
 
     def __init__(self) -> None:
         jars = resolve_jars(DEFAULT_KAFKA_VERSION, lambda _: None)
         classes = compile_java(jars.compiler, SOURCE, jars.classpath)
-        launcher = java_with(jars, classes)
-        self._process = subprocess.Popen(
-            [*launcher, "OffsetsOracle"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
+        super().__init__([*java_with(jars, classes), "OffsetsOracle"])
 
     def ask(self, key: bytes) -> dict[str, Any]:
-        self._process.stdin.write(struct.pack(">i", len(key)) + key)
-        self._process.stdin.flush()
-        for line in self._process.stdout:
-            if line.startswith(b"{"):
-                return json.loads(line)
-        raise AssertionError(f"the oracle ended with {self._process.wait(30)}")
-
-    def stop(self) -> None:
-        self._process.stdin.close()
-        self._process.stdout.close()
-        self._process.terminate()
-        self._process.wait(30)
+        return self.answer_to(sized(key))
 
 
 @pytest.fixture(scope="module")
 def oracle() -> Iterator[OffsetsOracle]:
-    started = OffsetsOracle()
-    yield started
-    started.stop()
+    with OffsetsOracle() as started:
+        yield started
 
 
 @settings(max_examples=300)

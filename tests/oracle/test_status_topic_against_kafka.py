@@ -1,8 +1,6 @@
 """Records of a status topic, read by us and by Kafka's own KafkaStatusBackingStore."""
 
 import json
-import struct
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ from eosctl.model.records import Record
 from eosctl.model.status_topic import StatusKind
 from eosctl.sandbox.jars import resolve_jars
 from eosctl.sandbox.java import compile_java
-from tests.jvm import java_with
+from tests.jvm import Oracle, java_with, sized
 from tests.kafka_versions import workers_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.workers]
@@ -58,43 +56,22 @@ USES = st.fixed_dictionaries(
 VALUES = st.none() | (STATUSES | USES | MEMBERS).map(lambda value: json.dumps(value).encode()) | st.just(b"no JSON")
 
 
-class StatusTopicOracle:
+class StatusTopicOracle(Oracle):
     """One JVM that is asked about one record after the other."""
 
     def __init__(self, version: str) -> None:
         jars = resolve_jars(version, lambda _: None)
         classes = compile_java(jars.compiler, SOURCE, jars.classpath)
-        self._process = subprocess.Popen(
-            [*java_with(jars, classes), "StatusTopicOracle"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        super().__init__([*java_with(jars, classes), "StatusTopicOracle"])
 
     def ask(self, key: bytes | None, value: bytes | None) -> dict[str, Any]:
-        self._process.stdin.write(b"".join(map(_sized, (key, value))))
-        self._process.stdin.flush()
-        for line in self._process.stdout:
-            if line.startswith(b"{"):
-                return json.loads(line)
-        raise AssertionError(f"the oracle ended with {self._process.wait(30)}")
-
-    def stop(self) -> None:
-        self._process.stdin.close()
-        self._process.stdout.close()
-        self._process.terminate()
-        self._process.wait(30)
-
-
-def _sized(data: bytes | None) -> bytes:
-    return struct.pack(">i", -1) if data is None else struct.pack(">i", len(data)) + data
+        return self.answer_to(sized(key) + sized(value))
 
 
 @pytest.fixture(scope="module")
 def oracle(kafka_version: str) -> Iterator[StatusTopicOracle]:
-    started = StatusTopicOracle(workers_of(kafka_version))
-    yield started
-    started.stop()
+    with StatusTopicOracle(workers_of(kafka_version)) as started:
+        yield started
 
 
 def ours(key: bytes | None, value: bytes | None) -> dict[str, Any]:

@@ -1,10 +1,8 @@
 """Transaction log values as bytes, made from the layout alone, and Kafka's own reading of them."""
 
-import json
 import struct
-import subprocess
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -13,50 +11,28 @@ from eosctl.model.transaction_log import TransactionLogValue
 from eosctl.model.transactions import TransactionState
 from eosctl.sandbox.jars import DEFAULT_KAFKA_VERSION, resolve_broker_jars, resolve_jars
 from eosctl.sandbox.java import compile_java
-from tests.jvm import java_with
+from tests.jvm import Oracle, java_with, sized
 
 SOURCE = Path(__file__).with_name("TransactionLogOracle.java")
 STATES = [state for state in TransactionState if state is not TransactionState.UNKNOWN]
 
 
-class TransactionLogOracle:
-    """One JVM with the classes of one Kafka version; a context manager that ends it."""
+class TransactionLogOracle(Oracle):
+    """One JVM with the classes of one Kafka version."""
 
     def __init__(self, kafka_version: str) -> None:
         jars = resolve_broker_jars(kafka_version, lambda _: None)
         compiler = resolve_jars(DEFAULT_KAFKA_VERSION, lambda _: None).compiler
         classes = compile_java(compiler, SOURCE, jars.classpath)
-        launcher = java_with(jars, classes)
-        self._process = subprocess.Popen(
-            [*launcher, "TransactionLogOracle"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=-1,
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.terminate()
-        self._process.communicate(timeout=30)
+        super().__init__([*java_with(jars, classes), "TransactionLogOracle"])
 
     def key(self, data: bytes) -> dict[str, Any]:
         """Kafka's reading of a key."""
-        return self._ask(b"k", data)
+        return self.answer_to(b"k" + sized(data))
 
     def value(self, data: bytes) -> dict[str, Any]:
         """Kafka's reading of a value."""
-        return self._ask(b"v", data)
-
-    def _ask(self, kind: bytes, data: bytes) -> dict[str, Any]:
-        self._process.stdin.write(kind + struct.pack(">i", len(data)) + data)
-        self._process.stdin.flush()
-        for line in self._process.stdout:
-            if line.startswith(b"{"):
-                return json.loads(line)
-        raise AssertionError(f"the oracle ended with {self._process.wait(30)}")
+        return self.answer_to(b"v" + sized(data))
 
 
 def read_by_kafka(answer: dict[str, Any]) -> TransactionLogValue:
