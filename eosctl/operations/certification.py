@@ -298,8 +298,11 @@ class _Certification:
         )
 
     def _break(self, round_: Round, begun: int) -> None:
-        """Load, fault, healing, until the tasks run again."""
-        running = self._running
+        """Load, fault, healing, until the tasks run again.
+
+        At first the source has one record: some connectors need one, and a snapshot of more has no order.
+        """
+        running, begins = self._running, not self._results
         running.site.revive()
         boundary = {} if round_.boundary is None else {"transaction_boundary": round_.boundary}
         if round_.boundary == "interval":
@@ -307,9 +310,13 @@ class _Certification:
         else:
             running.config.pop("transaction.boundary.interval.ms", None)
         try:
+            if begins:
+                running.source.write(1)
             running.configure(**boundary)
         except Refused as error:
             raise ConfigError(f"workers refuse the config: {error.message}") from error
+        if begins:
+            running.site.await_running()
         running.source.start(tuple(1 + each % 10 for each in round_.chance))
         running.site.await_running()
         self._await_flow(begun)

@@ -85,11 +85,14 @@ class CommandLoad(Struct, frozen=True):
 
 
 def run_command(command: str, environment: Mapping[str, str]) -> Sequence[str]:
-    """The lines of its stdout. Raises ConfigError with its stderr where it fails."""
-    ran = subprocess.run(
-        command, shell=True, capture_output=True, text=True, check=False, timeout=COMMAND_S,
-        stdin=subprocess.DEVNULL, env={**os.environ, **environment},
-    )  # fmt: skip
+    """The lines of its stdout. Raises ConfigError with its stderr where it fails, or takes too long."""
+    try:
+        ran = subprocess.run(
+            command, shell=True, capture_output=True, text=True, check=False, timeout=COMMAND_S,
+            stdin=subprocess.DEVNULL, env={**os.environ, **environment},
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        raise ConfigError(f"{command} did not end within {COMMAND_S:g} s") from error
     if ran.returncode != 0:
         raise ConfigError(f"{command} ended with code {ran.returncode}: {ran.stderr.strip()[-500:]}")
     return ran.stdout.splitlines()
@@ -323,7 +326,10 @@ def open_source(
             load = None
         case "file":
             load = LinesLoad(Path(argument), options.line, identity)
-            load.file.touch()
+            try:
+                load.file.touch()
+            except OSError as error:
+                raise ConfigError(f"--load file:{argument}: {error.strerror}") from error
         case "topic":
             load = TopicLoad(properties, argument, options.line)
         case "sql":
