@@ -359,6 +359,9 @@ class _Certification:
             missing = frozenset() if expected is None else frozenset(expected.identities) - running.seen
             if quiet >= settle and expected is not None and not missing:
                 return ""
+            if quiet >= QUIET_S and running.site.restart_failed():
+                quiet_since = monotonic()  # a task failed after the fault, as when a broker was killed
+                continue
             if quiet >= QUIET_S and (unlike := unlike_truth(running.records.records, expected)):
                 return unlike
             if expected is None and (quiet >= QUIET_S or monotonic() > end - PATIENCE_S + 10):

@@ -37,6 +37,7 @@ REQUEST_S: Final = 20.0
 VALIDATION_S: Final = 95.0
 """A connector may look for its source meanwhile; workers give up after 90 s (rest.request.timeout)."""
 LOOK_S: Final = 0.2
+RESTART_S: Final = 3.0
 MOST_STATE: Final = 1 << 30
 SERVICES: Final = "META-INF/services/org.apache.kafka.connect.source.SourceConnector"
 QUICK: Final = {
@@ -81,7 +82,7 @@ class CertifiedSite:
         self.state = state
         self.workers = list(range(1, sandbox.spec.workers + 1))
         self.frozen: set[int] = set()
-        self.restarted_tasks = 0
+        self.restarted_tasks, self._restarted_at = 0, 0.0
         self._clients: dict[int, RestClient] = {}
 
     @property
@@ -156,7 +157,7 @@ class CertifiedSite:
 
     def await_running(self) -> None:
         """Returns when all tasks run; failed tasks are restarted and counted. Raises TimedOut with their errors."""
-        deadline, at = Deadline(PATIENCE_S), 0.0
+        deadline = Deadline(PATIENCE_S)
         while True:
             status = self.status()
             tasks = () if status is None else status.tasks
@@ -169,12 +170,20 @@ class CertifiedSite:
                 living = set(self.task_workers().values())
                 if living <= set(self.living):
                     return
-            failed = [each for each in tasks if each.state == "FAILED"]
-            if failed and time.monotonic() - at > 3:
-                at, self.restarted_tasks = time.monotonic(), self.restarted_tasks + len(failed)
-                with suppress(EosctlError):
-                    self.ask("POST", f"{connector_path(self.connector)}/restart?includeTasks=true&onlyFailed=true")
+            self._restart_failed(status)
             deadline.pause_or_raise(LOOK_S, f"the connector's tasks do not run: {_states(status)}")
+
+    def restart_failed(self) -> bool:
+        """Restarts and counts failed tasks, as an operator does; whether any has failed."""
+        return self._restart_failed(self.status())
+
+    def _restart_failed(self, status: ConnectorStatus | None) -> bool:
+        failed = [each for each in (() if status is None else status.tasks) if each.state == "FAILED"]
+        if failed and time.monotonic() - self._restarted_at > RESTART_S:
+            self._restarted_at, self.restarted_tasks = time.monotonic(), self.restarted_tasks + len(failed)
+            with suppress(EosctlError):
+                self.ask("POST", f"{connector_path(self.connector)}/restart?includeTasks=true&onlyFailed=true")
+        return bool(failed)
 
     def await_stopped(self) -> None:
         deadline = Deadline(PATIENCE_S)
