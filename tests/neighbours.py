@@ -8,7 +8,7 @@ import re
 import types
 import typing
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from datetime import date
 from enum import Enum
 from functools import cache
@@ -200,9 +200,9 @@ def _parts(value: Any) -> dict[str, Any] | None:
         case str() | bytes() | Enum() | Skipped() | None:
             pass
         case msgspec.Struct():
-            found = {f".{name}": getattr(value, name) for name in value.__struct_fields__}
+            found = _told(value, value.__struct_fields__)
         case tuple() if hasattr(value, "_fields"):
-            found = {f".{name}": each for name, each in zip(value._fields, value, strict=True)}
+            found = _told(value, value._fields)
         case tuple() | list():
             found = {f"[{at}]": each for at, each in enumerate(value)}
         case Mapping():
@@ -210,6 +210,23 @@ def _parts(value: Any) -> dict[str, Any] | None:
         case frozenset() | set():
             found = {f"[{at}]": each for at, each in enumerate(sorted(value, key=repr))}
     return found
+
+
+def _told(value: Any, names: Iterable[str]) -> dict[str, Any]:
+    """The fields that are not as they are by default: a field that is new changes no answer that does not use it."""
+    defaults = _defaults(type(value))
+    fields = ((name, getattr(value, name)) for name in names)
+    return {f".{name}": each for name, each in fields if name not in defaults or each != defaults[name]}
+
+
+@cache
+def _defaults(kind: Any) -> Mapping[str, Any]:
+    if not issubclass(kind, msgspec.Struct):
+        return dict(kind._field_defaults)
+    last = kind.__struct_fields__[len(kind.__struct_fields__) - len(kind.__struct_defaults__) :]
+    return {
+        name: each for name, each in zip(last, kind.__struct_defaults__, strict=True) if each is not msgspec.NODEFAULT
+    }
 
 
 def flat(value: Any, place: str = "") -> Iterator[str]:
