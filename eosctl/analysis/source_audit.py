@@ -544,7 +544,7 @@ def _instants(other: ReadValue) -> ReadValue:
     def read(value: object) -> str | bool | None:
         try:
             return str(_micros(value)) if type(value) is str else other(value)
-        except ValueError:
+        except (ValueError, TypeError):  # a time without its zone is no instant
             return other(value)
 
     return read

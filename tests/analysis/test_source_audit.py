@@ -229,6 +229,7 @@ def read_slowly(table: CapturedTable, key: bytes | None, value: bytes | None, ha
 
 @given(st.integers(-3, 3), ROWS, ROWS, SOURCES, OPERATIONS, HANDLINGS, st.sampled_from(["plain", "schema", "row"]))
 @example(5, {}, {}, {"lsn": 7}, "c", DEFAULT, "plain")
+@example(0, {"instant": "0001-01-01"}, {}, {}, "c", DEFAULT, "plain")
 @settings(max_examples=150, deadline=None)
 def test_the_short_way_reads_each_record_as_the_long_one(number, row, before, source, operation, handling, form):
     value = {"before": before, "after": {"id": number, **row}, "source": source, "op": operation}

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *(page for page in sorted(ROOT.glob("docs/**/*.md")) if page.parent.name != "reference"))
 SEGMENT = re.compile(r"(?<=[.;!?])\s+(?=[A-Z`*])|\n\s*\n|\n(?=[-#*\d])|\|")
 """Between two sentences, paragraphs, items and cells of a table."""
+LINK = re.compile(r"\[([^]]+)\]\([^)]*\)")
 FEWEST_WORDS = 5
 """Shorter runs of words are in Kafka and in our pages by chance."""
 NO_ERROR_OF_OURS = {"is larger than the maximum string length"}
@@ -31,7 +32,7 @@ def said() -> dict[str, set[str]]:
 
 def segments() -> Iterator[tuple[str, str]]:
     for page in PAGES:
-        for segment in SEGMENT.split(page.read_text()):
+        for segment in SEGMENT.split(LINK.sub(r"\1", page.read_text())):
             yield str(page.relative_to(ROOT)), " ".join(segment.split())
 
 
