@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from eosctl.errors import Unreachable
+from eosctl.errors import ConfigError, Unreachable
 from eosctl.model.sandbox import SandboxEnvironment, SandboxStatus, StartedSandbox, StoppedSandbox
 from eosctl.operations.session import Session
 from eosctl.sandbox.cache import cache_directory
@@ -81,4 +81,12 @@ def read_sandbox_environment(directory: Path | None) -> SandboxEnvironment:
 
 
 def _home(directory: Path | None) -> Path:
-    return (directory or cache_directory() / "sandbox").resolve()
+    """The directory of the sandbox, which may not be there yet. ConfigError if it cannot be a directory."""
+    home = (directory or cache_directory() / "sandbox").resolve()
+    try:
+        there = next(each for each in (home, *home.parents) if each.exists())
+    except OSError as error:
+        raise ConfigError(f"{home} cannot be the directory of a sandbox: {error.strerror or error}") from error
+    if not there.is_dir():
+        raise ConfigError(f"{home} cannot be the directory of a sandbox: {there} is a file")
+    return home

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from eosctl.errors import ConfigError
+
 
 def cache_directory() -> Path:
     """The `eosctl` directory under `$XDG_CACHE_HOME`, otherwise under `~/.cache`; it need not exist yet."""
@@ -16,8 +18,15 @@ def cache_directory() -> Path:
 
 @contextmanager
 def exclusive(lock_file: Path) -> Iterator[None]:
-    """Holds `lock_file` against every other process; the kernel lets it go when this process dies, however it dies."""
-    lock_file.parent.mkdir(parents=True, exist_ok=True)
-    with lock_file.open("w") as lock:
+    """Holds `lock_file` against every other process; the kernel lets it go when this process dies, however it dies.
+
+    ConfigError names the file if it cannot be created.
+    """
+    try:
+        lock_file.parent.mkdir(parents=True, exist_ok=True)
+        opened = lock_file.open("w")
+    except OSError as error:
+        raise ConfigError(f"cannot write {lock_file}: {error.strerror or error}") from error
+    with opened as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
