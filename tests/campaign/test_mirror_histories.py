@@ -6,11 +6,11 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from eosctl.sandbox.properties import SandboxSpec
 from tests.campaign.mirror_histories import MirrorConnector, open_connectors, play
